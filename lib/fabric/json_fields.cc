@@ -57,15 +57,24 @@ Json to_json(const Node& node) {
           {"environment", report::to_list(node.environment)}};
 }
 
+/// Null where nothing is known, which is 0.
+static Json positive(double value) {
+  return value > 0 ? Json(value) : Json(nullptr);
+}
+
 Json cell_json(const Measurement& measurement) {
   return {{"receiver", measurement.receiver},
           {"rail", measurement.rail},
           {"metric", name(measurement.metric)},
           {"size_bytes", measurement.size_bytes},
           {"value", measurement.value},
-          {"p99_ns", measurement.p99_ns > 0 ? Json(measurement.p99_ns) : Json(nullptr)},
+          {"low", positive(measurement.low)},
+          {"high", positive(measurement.high)},
+          {"p99_ns", positive(measurement.p99_ns)},
           {"error", report::text_or_null(measurement.error)},
           {"over", report::text_or_null(measurement.over)},
+          {"line_bits_per_s", positive(measurement.line_bits_per_s)},
+          {"line_origin", report::text_or_null(measurement.line_origin)},
           {"notes", measurement.notes}};
 }
 
@@ -131,8 +140,16 @@ Measurement cell_from(const nlohmann::json& object) {
   cell.metric = metric_from(object);
   cell.size_bytes = get_uint(object, "size_bytes", 1, run::kMaxSize);
   cell.value = get_double(object, "value", 0, kMaxValue);
-  if (!is_null(object, "p99_ns")) {
-    cell.p99_ns = get_double(object, "p99_ns", 0, kMaxValue);
+  const auto positive = [&object](const char* key) {  // earlier files have only p99_ns
+    return !object.contains(key) || is_null(object, key) ? 0
+                                                         : get_double(object, key, 0, kMaxValue);
+  };
+  cell.low = positive("low");
+  cell.high = positive("high");
+  cell.p99_ns = positive("p99_ns");
+  cell.line_bits_per_s = positive("line_bits_per_s");
+  if (object.contains("line_origin") && !is_null(object, "line_origin")) {
+    cell.line_origin = get_string(object, "line_origin", kMaxText);
   }
   if (!is_null(object, "error")) cell.error = get_string(object, "error", kMaxText);
   if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not
@@ -143,7 +160,7 @@ Measurement cell_from(const nlohmann::json& object) {
     throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
                 "A measurement has the one or the other.");
   }
-  if (!cell.error.empty()) cell.value = cell.p99_ns = 0;
+  if (!cell.error.empty()) cell.value = cell.low = cell.high = cell.p99_ns = 0;
   return cell;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cmath>
 #include <iterator>
 #include <system_error>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
+#include "report/line_rate.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -46,6 +48,7 @@ class Task {
   const FabricPlan& plan_;
   const run::Config& base_;
   Measured measured_;
+  report::LineRate line_;
   std::string silent_;  // the error of a peer that kept us waiting: once is enough
 };
 
@@ -60,6 +63,8 @@ std::string over(const report::Resolved& taken) {
 Measurement& Task::add_cell(Metric metric, const report::Report& report, const auto& row) {
   Measurement& one = measured_.cells.emplace_back(cell(metric, row.size_bytes));
   one.over = over(report.resolved);
+  one.line_bits_per_s = line_.bits_per_s;
+  one.line_origin = line_.origin;
   one.notes = row.notes;
   Moved& moved = measured_.moved[report.resolved.device];
   moved.bytes +=
@@ -69,11 +74,16 @@ Measurement& Task::add_cell(Metric metric, const report::Report& report, const a
 }
 
 void Task::add(Metric metric, const report::Report& report) {
+  line_ = report::line_rate(report.resolved);
+  if (!std::isfinite(line_.bits_per_s)) line_.bits_per_s = 0;
+  line_.origin = control::printable(line_.origin, kMaxText - 4);
   if (metric == Metric::latency) {
     for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
       if (!row.complete) continue;
       Measurement& one = add_cell(metric, report, row);
       one.value = row.latency.p50_ns;
+      one.low = row.latency.median_low_ns;
+      one.high = row.latency.median_high_ns;
       if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
     }
   } else {
@@ -81,6 +91,8 @@ void Task::add(Metric metric, const report::Report& report) {
       if (!row.complete) continue;
       Measurement& one = add_cell(metric, report, row);
       one.value = row.bits_per_s;
+      one.low = row.bits_per_s_low;
+      one.high = row.bits_per_s_high;
       if (row.lost && *row.lost > 0) {
         one.notes.push_back(std::to_string(*row.lost) + " messages were lost");
       }

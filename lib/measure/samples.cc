@@ -1,6 +1,7 @@
 #include "rdmabench/measure/samples.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace rdmabench::measure {
 namespace {
@@ -13,6 +14,12 @@ LatencySummary summarise(const Moments& moments, Ticks deviation, double percent
   const auto ns = [=](auto ticks) { return static_cast<double>(ticks) * ns_per_tick; };
   const auto percentile_ns = [&](double p) { return ns(sample_at(nearest_rank(count, p))); };
   const RankInterval interval = percentile_interval(count, 50);
+  const auto bound = [&](double p, double& low, double& high) {
+    const RankInterval ranks = percentile_interval(count, p);
+    low = ranks.low == 0 ? 0 : ns(sample_at(ranks.low));
+    high = ranks.covers || ranks.high + 1 < count ? ns(sample_at(ranks.high))
+                                                  : std::numeric_limits<double>::infinity();
+  };
   LatencySummary summary;
   summary.count = count;
   summary.min_ns = ns(moments.min());
@@ -27,6 +34,10 @@ LatencySummary summarise(const Moments& moments, Ticks deviation, double percent
   summary.mad_ns = ns(deviation);
   summary.median_low_ns = ns(sample_at(interval.low));
   summary.median_high_ns = ns(sample_at(interval.high));
+  bound(90, summary.p90_low_ns, summary.p90_high_ns);
+  bound(99, summary.p99_low_ns, summary.p99_high_ns);
+  bound(99.9, summary.p999_low_ns, summary.p999_high_ns);
+  bound(99.99, summary.p9999_low_ns, summary.p9999_high_ns);
   summary.percentile_error = percentile_error;
   return summary;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/fields.h"
 #include "case_runner.h"
@@ -59,13 +60,16 @@ Measurement measurement_of(const Task& task, const TaskResult& result) {
   one.latency.count = get_uint(json, "count", 1, kMaxIterations);
   one.latency.min_ns = ns("min_ns");
   for (const report::Percentile& percentile : report::kPercentiles) {
-    if (json.contains(percentile.key)) one.latency.*percentile.value = ns(percentile.key.data());
+    if (!json.contains(percentile.key)) continue;
+    one.latency.*percentile.value = ns(percentile.key.data());
+    one.latency.*percentile.low = ns(percentile.low_key.data());
+    one.latency.*percentile.high = json.value(percentile.high_key, Json()).is_null()
+                                       ? std::numeric_limits<double>::infinity()
+                                       : ns(percentile.high_key.data());
   }
   one.latency.max_ns = ns("max_ns");
   one.latency.mean_ns = ns("mean_ns");
   one.latency.stddev_ns = ns("stddev_ns");
-  one.latency.median_low_ns = ns("median_low_ns");
-  one.latency.median_high_ns = ns("median_high_ns");
   return one;
 }
 

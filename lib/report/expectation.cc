@@ -148,23 +148,29 @@ struct Estimate {
   double high = kNone;
 };
 
-/// The interval of a mean bandwidth, and of the median, which a collective's rates are made from.
+/// The interval of a mean bandwidth and of a percentile, and of the median, which a collective's
+/// rates are made from.
 Estimate interval_of(const Measured& row, std::string_view key) {
   Estimate found{.value = value_of(row, key)};
-  const double median_low = value_of(row, "median_low_ns");
-  const double median_high = value_of(row, "median_high_ns");
   if (key == "bits_per_s") {
     found.low = value_of(row, "bits_per_s_low");
     found.high = value_of(row, "bits_per_s_high");
-  } else if (key == "p50_ns") {
-    found.low = median_low;
-    found.high = median_high;
   } else if (key.ends_with("bytes_per_s")) {
     const double scale = found.value * value_of(row, "p50_ns");
-    found.low = scale / median_high;
-    found.high = scale / median_low;
+    found.low = scale / value_of(row, "median_high_ns");
+    found.high = scale / value_of(row, "median_low_ns");
+  } else {
+    const auto percentile = std::find_if(kPercentiles.begin(), kPercentiles.end(),
+                                         [key](const Percentile& one) { return one.key == key; });
+    if (percentile == kPercentiles.end()) return found;
+    found.low = value_of(row, percentile->low_key);
+    found.high = value_of(row, percentile->high_key);
+    // Too few samples to bound it: documents from before these keys have neither.
+    if (std::isfinite(found.low) && std::isnan(found.high)) {
+      found.high = std::numeric_limits<double>::infinity();
+    }
   }
-  if (!std::isfinite(found.low) || !std::isfinite(found.high)) found.low = found.high = kNone;
+  if (!std::isfinite(found.low) || std::isnan(found.high)) found.low = found.high = kNone;
   return found;
 }
 
@@ -208,7 +214,8 @@ struct Limit {
 /// Every expectation's limit for every row.
 class Limits {
  public:
-  explicit Limits(const Document& document) : line_(line_rate(document)) {}
+  explicit Limits(const Document& document)
+      : line_(line_rate(object_of(document.body, "resolved"))) {}
 
   Limit of(const Expectation& expectation, const Measured& row, const Measure& measure) {
     if (expectation.of == Of::absolute) return {.value = expectation.value, .origin = {}};
@@ -222,6 +229,11 @@ class Limits {
 
  private:
   Limit line(const Measured& row) const {
+    if (row.kind == "pair") {
+      const std::string origin = label_of(row, "line_origin");
+      return {.value = value_of(row, "line_bits_per_s"),
+              .origin = origin.empty() ? line_.origin : origin};
+    }
     if (!std::isfinite(line_.bits_per_s)) return {.value = kNone, .origin = line_.origin};
     const bool both = label_of(row, "direction") == "both_ways";
     return {.value = line_.bits_per_s * (both ? 2 : 1),
@@ -269,7 +281,8 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
   const bool high = keeps(has_interval ? interval.high : interval.value);
   std::string text = measure.text(interval.value);
   if (has_interval) {
-    text += fmt::format(" ({} to {})", measure.text(interval.low), measure.text(interval.high));
+    text += fmt::format(" ({} to {})", measure.text(interval.low),
+                        std::isfinite(interval.high) ? measure.text(interval.high) : "unknown");
   }
   Json more = nullptr;
   if (!std::isfinite(limit.value)) {
@@ -278,7 +291,9 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
     if (low == high) status = low ? "PASS" : "FAIL";
     text += fmt::format(", limit {}{}", measure.text(limit.value),
                         limit.origin.empty() ? "" : ": " + limit.origin);
-    if (status == "OPEN") {
+    if (status == "OPEN" && std::isinf(interval.high)) {
+      text += "; more iterations would decide: too few samples lie beyond it";
+    } else if (status == "OPEN") {
       const double runs = more_runs(interval, limit.value);
       more = runs;
       text += fmt::format("; about {:.0f} more run{} like this one would decide", runs,

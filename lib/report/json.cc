@@ -12,18 +12,6 @@ std::string_view name(Fault fault) {
   return fault == Fault::usage ? "usage" : fault == Fault::unavailable ? "unavailable" : "failed";
 }
 
-Json to_object(const Facts& facts) {
-  Json object = Json::object();
-  for (const Fact& fact : facts) object[fact.name] = to_json(fact);
-  return object;
-}
-
-Json to_object(const Resolved& resolved) {
-  return {{"backend", resolved.backend}, {"provider", resolved.provider},
-          {"device", resolved.device},   {"transport", resolved.transport},
-          {"reason", resolved.reason},   {"details", to_object(resolved.details)}};
-}
-
 Json to_object(const Clock& clock) {
   return {{"source", clock.source},
           {"reason", clock.reason},

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "digest.h"
+#include "row.h"
 
 namespace rdmabench::report {
 namespace {
@@ -36,8 +37,11 @@ bool is_ipv4(const std::string& gid) {
 
 }  // namespace
 
-LineRate line_rate(const Document& document) {
-  const Json& resolved = object_of(document.body, "resolved");
+LineRate line_rate(const Resolved& resolved) {
+  return line_rate(to_object(resolved));
+}
+
+LineRate line_rate(const nlohmann::ordered_json& resolved) {
   const Json& details = object_of(resolved, "details");
   const double rate = detail(details, "rate_gbps");
   if (!(rate > 0)) {

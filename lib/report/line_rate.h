@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rdmabench/report/documents.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::report {
 
@@ -12,9 +12,10 @@ struct LineRate {
   std::string origin;     ///< how it was computed, or why it could not be
 };
 
-/// Of a document of rdmabench/1: the slower port of the two ends times the devices, less the
-/// headers of each packet at the path's MTU. Sources: InfiniBand Architecture Specification 1.5,
-/// chapter 5 and annex A17 (headers); IEEE 802.3 (preamble and gap).
-LineRate line_rate(const Document& document);
+/// Of "resolved" in a document of rdmabench/1: the slower port of the two ends times the devices,
+/// less the headers of each packet at the path's MTU. Sources: InfiniBand Architecture
+/// Specification 1.5, chapter 5 and annex A17 (headers); IEEE 802.3 (preamble and gap).
+LineRate line_rate(const nlohmann::ordered_json& resolved);
+LineRate line_rate(const Resolved& resolved);
 
 }  // namespace rdmabench::report

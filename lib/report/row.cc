@@ -20,9 +20,13 @@ void add_percentiles(Json& row, const measure::LatencySummary& latency, double m
   row["stddev_ns"] = finite(latency.stddev_ns);
 }
 
-void add_median_interval(Json& row, const measure::LatencySummary& latency) {
-  row["median_low_ns"] = finite(latency.median_low_ns);
-  row["median_high_ns"] = finite(latency.median_high_ns);
+/// An end that the samples do not bound is null.
+void add_intervals(Json& row, const measure::LatencySummary& latency, double most_percent) {
+  for (const Percentile& one : kPercentiles) {
+    if (one.percent > most_percent) continue;
+    row[std::string(one.low_key)] = finite(latency.*one.low);
+    row[std::string(one.high_key)] = finite(latency.*one.high);
+  }
 }
 
 /// What the rows of every test begin with.
@@ -62,7 +66,7 @@ Json text_or_null(const std::string& text) {
 
 void add_latency(Json& row, const measure::LatencySummary& latency) {
   add_percentiles(row, latency, 99.9);
-  add_median_interval(row, latency);
+  add_intervals(row, latency, 99.9);
 }
 
 Json unsupported_percentiles(const measure::LatencySummary& latency, double most_percent) {
@@ -75,6 +79,18 @@ Json unsupported_percentiles(const measure::LatencySummary& latency, double most
 
 Json to_json(const Fact& fact) {
   return std::visit([](const auto& value) { return Json(value); }, fact.value);
+}
+
+Json to_object(const Facts& facts) {
+  Json object = Json::object();
+  for (const Fact& fact : facts) object[fact.name] = to_json(fact);
+  return object;
+}
+
+Json to_object(const Resolved& resolved) {
+  return {{"backend", resolved.backend}, {"provider", resolved.provider},
+          {"device", resolved.device},   {"transport", resolved.transport},
+          {"reason", resolved.reason},   {"details", to_object(resolved.details)}};
 }
 
 Json to_list(const Facts& facts) {
@@ -105,7 +121,7 @@ Json to_row(const LatencyResult& result, const Resolved& resolved) {
   row["warmup_iterations"] = result.warmup_iterations;
   add_percentiles(row, latency, 100);
   row["mad_ns"] = finite(latency.mad_ns);
-  add_median_interval(row, latency);
+  add_intervals(row, latency, 100);
   row["percentile_error"] = finite(latency.percentile_error);
   row["unsupported_percentiles"] = unsupported_percentiles(latency, 100);
   row["succeeded"] = or_null(result.succeeded);

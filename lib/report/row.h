@@ -20,13 +20,23 @@ struct Percentile {
   std::string_view name;  ///< in a table
   double percent;
   double measure::LatencySummary::*value;
+  std::string_view low_key;
+  std::string_view high_key;
+  double measure::LatencySummary::*low;  ///< of its 95 % confidence interval
+  double measure::LatencySummary::*high;
 };
 inline constexpr std::array<Percentile, 5> kPercentiles{{
-    {"p50_ns", "p50", 50, &measure::LatencySummary::p50_ns},
-    {"p90_ns", "p90", 90, &measure::LatencySummary::p90_ns},
-    {"p99_ns", "p99", 99, &measure::LatencySummary::p99_ns},
-    {"p999_ns", "p99.9", 99.9, &measure::LatencySummary::p999_ns},
-    {"p9999_ns", "p99.99", 99.99, &measure::LatencySummary::p9999_ns},
+    {"p50_ns", "p50", 50, &measure::LatencySummary::p50_ns, "median_low_ns", "median_high_ns",
+     &measure::LatencySummary::median_low_ns, &measure::LatencySummary::median_high_ns},
+    {"p90_ns", "p90", 90, &measure::LatencySummary::p90_ns, "p90_low_ns", "p90_high_ns",
+     &measure::LatencySummary::p90_low_ns, &measure::LatencySummary::p90_high_ns},
+    {"p99_ns", "p99", 99, &measure::LatencySummary::p99_ns, "p99_low_ns", "p99_high_ns",
+     &measure::LatencySummary::p99_low_ns, &measure::LatencySummary::p99_high_ns},
+    {"p999_ns", "p99.9", 99.9, &measure::LatencySummary::p999_ns, "p999_low_ns", "p999_high_ns",
+     &measure::LatencySummary::p999_low_ns, &measure::LatencySummary::p999_high_ns},
+    {"p9999_ns", "p99.99", 99.99, &measure::LatencySummary::p9999_ns, "p9999_low_ns",
+     "p9999_high_ns", &measure::LatencySummary::p9999_low_ns,
+     &measure::LatencySummary::p9999_high_ns},
 }};
 
 /// Null where the number is not finite.
@@ -49,13 +59,15 @@ Json list_of_each(const Items& items, Make make) {
 }
 
 /// Adds the minimum, the percentiles up to p99.9, the maximum, the mean, the standard deviation and
-/// the interval of the median to `row`.
+/// the intervals of those percentiles to `row`.
 void add_latency(Json& row, const measure::LatencySummary& latency);
 
 /// The keys of the percentiles up to `most_percent` that the samples do not support.
 Json unsupported_percentiles(const measure::LatencySummary& latency, double most_percent = 99.9);
 
 Json to_json(const Fact& fact);
+Json to_object(const Facts& facts);
+Json to_object(const Resolved& resolved);
 /// A list of {"name", "value"}.
 Json to_list(const Facts& facts);
 Json to_list(const std::vector<Counter>& counters);

@@ -142,7 +142,11 @@ class Planted(unittest.TestCase):
         self.assertEqual(code, 1, output)
 
     def test_slow_sender(self):
-        self.named({("sender", 3, None): 0.7}, senders={3: 0.7})
+        """And each pair is held against what its own link says: veth calls itself 10 Gb/s."""
+        found = self.named({("sender", 3, None): 0.7}, "--expect", "bw>=0.1%line", senders={3: 0.7})
+        lines = [one for record in found["expectations"] for one in record["expectations"]]
+        self.assertEqual({(one["status"], one["limit"]) for one in lines}, {("PASS", 10e6)})
+        self.assertIn("10 Gb/s of eth0", lines[0]["text"])
 
     def test_slow_receiver(self):
         self.named({("receiver", 6, None): 0.75}, receivers={6: 0.75})

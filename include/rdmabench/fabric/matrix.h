@@ -42,10 +42,14 @@ struct Measurement {
   std::uint32_t rail = 0;
   Metric metric = Metric::bandwidth;
   std::uint64_t size_bytes = 0;
-  double value = 0;   ///< bits per second, or nanoseconds (p50); 0 where `error` says why
+  double value = 0;  ///< bits per second, or nanoseconds (p50); 0 where `error` says why
+  double low = 0;    ///< of its 95 % confidence interval; 0 where there is none
+  double high = 0;
   double p99_ns = 0;  ///< of latency; 0 = too few samples for one
   std::string error{};
   std::string over{};  ///< what was taken, for people: "ofi, provider tcp, device lo"; "" = unknown
+  double line_bits_per_s = 0;  ///< payload that the link can carry, by both ends; 0 = unknown
+  std::string line_origin{};   ///< how that was computed, or why it could not be
   bool confirming = false;
   std::vector<std::string> notes{};
 };

@@ -87,6 +87,15 @@ struct LatencySummary {
   double mad_ns = 0;         ///< median absolute deviation
   double median_low_ns = 0;  ///< the median's 95 % confidence interval, see percentile_interval()
   double median_high_ns = 0;
+  /// Likewise of the higher percentiles. An end that the samples do not bound is 0 or infinite.
+  double p90_low_ns = 0;
+  double p90_high_ns = 0;
+  double p99_low_ns = 0;
+  double p99_high_ns = 0;
+  double p999_low_ns = 0;
+  double p999_high_ns = 0;
+  double p9999_low_ns = 0;
+  double p9999_high_ns = 0;
   double percentile_error = 0;  ///< relative bound: 0 if exact, else Histogram::kRelativeError
 
   bool supports(double p) const noexcept { return percentile_supported(count, p); }

@@ -18,9 +18,13 @@ struct PairMeasurement {
   std::uint32_t receiver = 0;
   std::uint32_t rail = 0;
   std::uint64_t size_bytes = 0;
-  double value = 0;   ///< bits per second, or nanoseconds (the median); 0 where there is an error
-  double p99_ns = 0;  ///< of latency; 0 where the samples support none
-  bool latency = false;  ///< else bandwidth
+  double value = 0;  ///< bits per second, or nanoseconds (the median); 0 where there is an error
+  double low = 0;    ///< of the value's 95 % confidence interval; 0 where there is none
+  double high = 0;
+  double p99_ns = 0;           ///< of latency; 0 where the samples support none
+  double line_bits_per_s = 0;  ///< payload that the link can carry; 0 = unknown
+  std::string line_origin;     ///< how that was computed, or why it could not be
+  bool latency = false;        ///< else bandwidth
   bool confirming = false;
   std::string pattern;
   std::string error;  ///< why there is no value

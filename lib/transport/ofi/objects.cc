@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <random>
 #include <string_view>
 
 #include "accepted.h"
+#include "base/file.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "memory/gpu_memory.h"
@@ -27,6 +29,15 @@
 
 namespace rdmabench::transport::ofi {
 namespace {
+
+/// Of the NIC, or of the network device whose name an IP provider's domain has; 0 = unknown.
+double rate_gbps(const fi_info& info) {
+  if (info.nic != nullptr && info.nic->link_attr != nullptr && info.nic->link_attr->speed != 0)
+    return static_cast<double>(info.nic->link_attr->speed) / 1e9;
+  const std::filesystem::path device = std::filesystem::path(info.domain_attr->name).filename();
+  const auto mbps = read_number("/sys/class/net" / device / "speed");  // "-1" where unknown
+  return static_cast<double>(mbps.value_or(0)) / 1e3;
+}
 
 constexpr std::size_t kQueueMargin = 16;
 
@@ -406,9 +417,8 @@ Description Objects::describe(std::uint64_t bytes) const {
                                         : "any sender: this provider has no directed receives"},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
-  if (info.nic != nullptr && info.nic->link_attr != nullptr && info.nic->link_attr->speed != 0) {
-    description.details.emplace_back(
-        "rate_gbps", fmt::format("{:g}", static_cast<double>(info.nic->link_attr->speed) / 1e9));
+  if (const double gbps = rate_gbps(info); gbps > 0) {
+    description.details.emplace_back("rate_gbps", fmt::format("{:g}", gbps));
   }
   if (route_->gpu) {
     const memory::GpuMemory& gpu = *window_memory_.gpu();

@@ -46,7 +46,11 @@ Matrix sample() {
                                  .metric = Metric::latency,
                                  .size_bytes = 8,
                                  .value = 2345.5,
+                                 .low = 2300,
+                                 .high = 2400,
                                  .p99_ns = 4000,
+                                 .line_bits_per_s = 2e11,
+                                 .line_origin = "200 Gb/s",
                                  .confirming = true});
   matrix.measurements.push_back({.round = 2,
                                  .pattern = "round-robin",
@@ -70,6 +74,9 @@ TEST(Stream, WhatIsWrittenIsRead) {
   ASSERT_THAT(read.measurements, SizeIs(4));
   EXPECT_EQ(read.measurements[0].value, sample().measurements[0].value);
   EXPECT_EQ(read.measurements[2].p99_ns, 4000);
+  EXPECT_EQ(read.measurements[2].high, 2400);
+  EXPECT_EQ(read.measurements[2].line_bits_per_s, 2e11);
+  EXPECT_EQ(read.measurements[2].line_origin, "200 Gb/s");
   EXPECT_TRUE(read.measurements[2].confirming);
   EXPECT_EQ(read.measurements[1].over, "verbs, provider mlx5, device mlx5_0:1");
   EXPECT_EQ(read.lost[0].reason, "no answer within 2.5 s");

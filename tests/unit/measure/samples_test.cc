@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "random_samples.h"
 
@@ -37,6 +38,9 @@ TEST(LatencyRecorder, AgreesWithTheSortedSamples) {
     EXPECT_EQ(summary.mad_ns, static_cast<double>(median_absolute_deviation(samples)) / 2) << shape;
     EXPECT_EQ(summary.median_low_ns, half(percentile_interval(20000, 50).low)) << shape;
     EXPECT_EQ(summary.median_high_ns, half(percentile_interval(20000, 50).high)) << shape;
+    EXPECT_EQ(summary.p99_low_ns, half(percentile_interval(20000, 99).low)) << shape;
+    EXPECT_EQ(summary.p99_high_ns, half(percentile_interval(20000, 99).high)) << shape;
+    EXPECT_TRUE(std::isinf(summary.p9999_high_ns)) << shape << ": two samples lie beyond it";
     EXPECT_EQ(summary.percentile_error, 0) << shape;
   }
 }

@@ -168,7 +168,7 @@ constexpr std::array kRecorded{
     Recorded{"verbs", 3, 0x6e0f19acd4e1096d},     Recorded{"group", 4, 0xae12337d0d8e4b40},
     Recorded{"fabric", 5, 0x7e42fa6047c72eb3},    Recorded{"session", 5, 0x228f425c9fc9f1ef},
     Recorded{"verbs", 5, 0xff3b35ca4f5a3d45},     Recorded{"session", 6, 0xb99a999818f385f0},
-    Recorded{"group", 6, 0xaeda6688cf60e96},
+    Recorded{"group", 6, 0xaeda6688cf60e96},      Recorded{"fabric", 6, 0x65540bd9a883525b},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

@@ -176,6 +176,29 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
   std::filesystem::remove(path);
 }
 
+TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
+  const auto judgements = [](const std::string& fields) {
+    Document document =
+        parse_documents(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},)"
+                        R"({"rank":1}],"plan":{}})"
+                        "\n"
+                        R"({"record":"measurement","round":0,"sender":0,"receiver":1,"rail":0,)"
+                        R"("metric":"bandwidth","size_bytes":1048576,"value":90e9,"p99_ns":null,)"
+                        R"("error":null,"notes":[],"confirming":false)" +
+                            fields + "}\n",
+                        "test")
+            .at(0);
+    judge_expectations(document, std::vector{parse_expectation("bw>=90%line")});
+    return document.body["expectations"][0];
+  };
+  const std::string line = R"(,"line_bits_per_s":100e9,"line_origin":"100 Gb/s of mlx5_0")";
+  EXPECT_EQ(judgements(line)["status"], "PASS");
+  EXPECT_THAT(judgements(line)["text"].get<std::string>(), HasSubstr("100 Gb/s of mlx5_0"));
+  EXPECT_EQ(judgements(R"(,"line_bits_per_s":200e9)")["status"], "FAIL");
+  EXPECT_EQ(judgements(line + R"(,"low":85e9,"high":95e9)")["status"], "OPEN");
+  EXPECT_EQ(judgements("")["status"], "OPEN") << "the link's rate is not known";
+}
+
 TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   const std::string coll =
       R"({"schema": "rdmabench-coll/1", "backend": "nccl", "error": null, "ranks": [{}, {}],
@@ -185,6 +208,23 @@ TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   EXPECT_EQ(row["status"], "OPEN");
   EXPECT_NEAR(row["low"].get<double>(), 32e9, 1);
   EXPECT_NEAR(row["high"].get<double>(), 50e9, 1);
+}
+
+TEST(Expectation, JudgesAPercentileByItsInterval) {
+  const auto latency = [](const std::string& low, const std::string& high) {
+    return R"({"schema": "rdmabench/1", "test": "latency", "error": null, "results": [
+        {"operation": "write", "size_bytes": 8, "p99_ns": 4900, "p99_low_ns": )" +
+           low + R"(, "p99_high_ns": )" + high + "}]}";
+  };
+  EXPECT_EQ(judged(latency("4800", "4950"), "p99<=5us")["status"], "PASS");
+  EXPECT_EQ(judged(latency("4800", "5200"), "p99<=5us")["status"], "OPEN");
+  EXPECT_EQ(judged(latency("4800", "5200"), "p99<=4us")["status"], "FAIL");
+  const auto few = judged(latency("4800", "null"), "p99<=5us");
+  EXPECT_EQ(few["status"], "OPEN");
+  EXPECT_TRUE(few["more_runs"].is_null());
+  EXPECT_THAT(few["text"].get<std::string>(), HasSubstr("more iterations would decide"));
+  EXPECT_EQ(judged(latency("4800", "null"), "p99<=4us")["status"], "FAIL");
+  EXPECT_EQ(judged(latency("null", "null"), "p99<=5us")["status"], "PASS") << "as older files";
 }
 
 TEST(Expectation, ManyRowsAlikeAreCountedInTheText) {
