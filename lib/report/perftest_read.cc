@@ -10,6 +10,7 @@
 
 #include "base/letters.h"
 #include "base/nesting.h"
+#include "base/number.h"
 #include "digest.h"
 #include "imported_run.h"
 #include "rdmabench/base/error.h"
@@ -333,8 +334,36 @@ Run run_of(const Json& info, const std::vector<Json>& results) {
   return run;
 }
 
-/// What perftest writes is not always JSON: a comma before a brace, and a key without quotes.
-std::string mended(std::string_view text) {
+/// 4.5 writes `test_info: {`, later releases `"test_info": {`.
+bool has_json(std::string_view text) noexcept {
+  return has(text, "\"test_info\"") || has(text, "test_info: {");
+}
+
+/// One line of 4.5, which quotes neither keys nor words: `Link_type: Ethernet,`. As it is, where it
+/// is another one.
+std::string quoted(std::string_view line) {
+  constexpr std::string_view kKey =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  line = trimmed(line);
+  const std::size_t end = line.find_first_not_of(kKey);
+  const std::size_t colon = line.find(':');
+  if (end == 0 || end == std::string_view::npos || colon == std::string_view::npos ||
+      line.find_first_not_of(' ', end) != colon) {
+    return std::string(line);
+  }
+  std::string_view value = trimmed(line.substr(colon + 1));
+  const bool comma = value.ends_with(',');
+  if (comma) value.remove_suffix(1);
+  const bool word =
+      !value.empty() && value != "{" && value.front() != '"' && !parse_number<double>(value);
+  return fmt::format(R"("{}": {}{})", line.substr(0, end),
+                     word ? fmt::format(R"("{}")", value) : std::string(value), comma ? "," : "");
+}
+
+/// What perftest writes is not always JSON: a comma before a brace, and keys without quotes.
+std::string mended(std::string_view whole) {
+  std::string text;
+  for (const std::string_view line : lines_of(whole)) text += quoted(line) + '\n';
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ',') {
@@ -342,9 +371,6 @@ std::string mended(std::string_view text) {
       if (next != std::string_view::npos && (text[next] == '}' || text[next] == ']')) continue;
     }
     out += text[i];
-  }
-  if (const std::size_t at = out.find("\nsl:"); at != std::string::npos) {
-    out.replace(at, 4, "\n\"sl\":");
   }
   return out;
 }
@@ -354,11 +380,11 @@ std::string mended(std::string_view text) {
 bool is_perftest(std::string_view text) noexcept {
   text = beginning_of(text);
   return (has(text, "#bytes") && has(text, "#iterations")) ||
-         (has(text, "\"test_info\"") && !has(text, "\"schema\""));
+         (has_json(text) && !has(text, "\"schema\""));
 }
 
 std::vector<Json> perftest_documents(std::string_view text, const std::string& source) {
-  if (!has(text, "\"test_info\"")) {
+  if (!has_json(text)) {
     TableReader reader(source);
     for (const std::string_view line : lines_of(text)) reader.take(line);
     return std::move(reader).finish();
@@ -366,7 +392,7 @@ std::vector<Json> perftest_documents(std::string_view text, const std::string& s
   constexpr int kDeepest = 8;
   if (json_exceeds(text, kDeepest)) refuse_text(source, 1, "nested deeper than its JSON is");
   const Json json = Json::parse(mended(text), nullptr, false);
-  if (!json.is_object()) refuse_text(source, 1, "\"test_info\" stands in what is not JSON");
+  if (!json.is_object()) refuse_text(source, 1, "test_info stands in what is not JSON");
   std::vector<Json> results;
   if (json.contains("results")) {
     const Json& all = json["results"];

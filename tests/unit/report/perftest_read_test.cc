@@ -150,5 +150,82 @@ TEST(PerftestRead, TakesJsonAndTellsItsUnitByTheMessageRate) {
   EXPECT_THAT(unknown["notes"].dump(), HasSubstr("unit of its rates is not told"));
 }
 
+/// What perftest 4.5 wrote with --out_json over Soft-RoCE.
+constexpr std::string_view kJsonOf45 = R"({
+test_info: {
+test: Send_Bidirectional_BW_Test,
+Dual_port: OFF,
+Device: "rxe0",
+Number_of_qps: 1,
+Transport_type: IB,
+Connection_type: RC,
+Using_SRQ: OFF,
+PCIe_relax_order: ON,
+ibv_wr_API: OFF,
+TX_depth : 128,
+RX_depth: 200,
+CQ_Moderation: 100,
+Mtu: 4096,
+Link_type: Ethernet,
+GID_index: 1,
+Max_inline_data: 0,
+rdma_cm_QPs: OFF,
+Data_ex_method: Ethernet,
+},
+results: {
+MsgSize: 4096,
+n_iterations: 200,
+BW_peak: 0.41,
+BW_average: 0.38,
+MsgRate: 0.011598,
+},
+})";
+
+constexpr std::string_view kLatencyJsonOf45 = R"({
+test_info: {
+test: RDMA_Write_Latency_Test,
+Dual_port: OFF,
+Device: "rxe0",
+Number_of_qps: 1,
+Transport_type: IB,
+Connection_type: RC,
+Using_SRQ: OFF,
+PCIe_relax_order: OFF,
+ibv_wr_API: OFF,
+TX_depth : 1,
+Mtu: 4096,
+Link_type: Ethernet,
+GID_index: 1,
+Max_inline_data: 0,
+rdma_cm_QPs: OFF,
+Data_ex_method: Ethernet,
+},
+results: {
+MsgSize: 4096,
+n_iterations: 200,
+t_min: 77.43,
+t_max: 248.73,
+t_typical: 88.20,
+t_avg: 94.56,
+t_stdev: 25.84,
+percentile_99: 235.40,
+percentile_99.9: 248.73,
+},
+})";
+
+TEST(PerftestRead, TakesTheJsonOf45WhichQuotesNeitherKeysNorWords) {
+  const auto document = only(std::string(kJsonOf45));
+  const auto row = document["results"][0];
+  EXPECT_EQ(row["operation"], "send");
+  EXPECT_EQ(row["direction"], "both_ways");
+  EXPECT_EQ(row["size_bytes"], 4096);
+  EXPECT_EQ(row["iterations"], 200);
+  EXPECT_NEAR(row["bits_per_s"].get<double>(), 0.38e9, 1);
+  EXPECT_EQ(row["device"], "rxe0");
+  const auto latency = only(std::string(kLatencyJsonOf45))["results"][0];
+  EXPECT_EQ(latency["p99_ns"], 235400);
+  EXPECT_EQ(latency["p999_ns"], 248730);
+}
+
 }  // namespace
 }  // namespace rdmabench::report
