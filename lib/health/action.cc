@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "action.h"
 #include "rdmabench/health/doctor.h"
 
 namespace rdmabench::health {
@@ -11,56 +12,49 @@ struct Row {
   std::string_view action;
 };
 
-/// Of all others the setting is to be changed.
-constexpr std::string_view kChangeSetting = "change setting";
-constexpr std::string_view kCable = "replace cable";
-constexpr std::string_view kReseat = "reseat";
-constexpr std::string_view kReboot = "reboot";
-constexpr std::string_view kVendor = "ask vendor";
-constexpr std::array<Row, 32> kActions{{
-    {"port.phys_state", kCable},
-    {"port.rate", kCable},
-    {"port.lanes", kCable},
-    {"port.flaps", kCable},
-    {"port.module", kCable},
-    {"counter.symbol_error", kCable},
-    {"counter.link_error_recovery", kCable},
-    {"counter.link_downed", kCable},
-    {"counter.receive_errors", kCable},
-    {"counter.remote_physical", kCable},
-    {"counter.link_integrity", kCable},
-    {"counter.damaged", kCable},
-    {"counter.crc", kCable},
-    {"counter.fec", kCable},
-    {"device.count", kReseat},
-    {"pcie.width", kReseat},
-    {"pcie.speed", kReseat},
-    {"pcie.path", kReseat},
-    {"pcie.bridges", kReseat},
-    {"pcie.correctable", kReseat},
-    {"gpu.count", kReseat},
-    {"gpu.width", kReseat},
-    {"gpu.speed", kReseat},
-    {"log.pcie", kReseat},
-    {"pcie.nonfatal", kReboot},
-    {"pcie.fatal", kReboot},
-    {"pcie.alive", kReboot},
-    {"os.tainted", kReboot},
-    {"log.xid", kReboot},
-    {"cpu.throttled", kVendor},
-    {"device.guid", kVendor},
-    {"log.", kVendor},
+/// Of all others the setting is to be changed, but for the lines of the kernel's log, which say.
+constexpr std::array<Row, 29> kActions{{
+    {"port.phys_state", action::kReplaceCable},
+    {"port.rate", action::kReplaceCable},
+    {"port.lanes", action::kReplaceCable},
+    {"port.flaps", action::kReplaceCable},
+    {"port.module", action::kReplaceCable},
+    {"counter.symbol_error", action::kReplaceCable},
+    {"counter.link_error_recovery", action::kReplaceCable},
+    {"counter.link_downed", action::kReplaceCable},
+    {"counter.receive_errors", action::kReplaceCable},
+    {"counter.remote_physical", action::kReplaceCable},
+    {"counter.link_integrity", action::kReplaceCable},
+    {"counter.damaged", action::kReplaceCable},
+    {"counter.crc", action::kReplaceCable},
+    {"counter.fec", action::kReplaceCable},
+    {"device.count", action::kReseat},
+    {"pcie.width", action::kReseat},
+    {"pcie.speed", action::kReseat},
+    {"pcie.path", action::kReseat},
+    {"pcie.bridges", action::kReseat},
+    {"pcie.correctable", action::kReseat},
+    {"gpu.count", action::kReseat},
+    {"gpu.width", action::kReseat},
+    {"gpu.speed", action::kReseat},
+    {"pcie.nonfatal", action::kReboot},
+    {"pcie.fatal", action::kReboot},
+    {"pcie.alive", action::kReboot},
+    {"os.tainted", action::kReboot},
+    {"cpu.throttled", action::kAskVendor},
+    {"device.guid", action::kAskVendor},
 }};
 
 }  // namespace
 
 std::string_view action_of(const Finding& finding) noexcept {
   if (finding.status != Status::fail && finding.status != Status::warn) return "";
+  if (!finding.action.empty()) return finding.action;
   const auto* const found = std::find_if(kActions.begin(), kActions.end(), [&](const Row& row) {
     return row.check.ends_with('.') ? finding.check.starts_with(row.check)
                                     : finding.check == row.check;
   });
-  return found == kActions.end() ? kChangeSetting : found->action;
+  return found == kActions.end() ? action::kChangeSetting : found->action;
 }
 
 }  // namespace rdmabench::health

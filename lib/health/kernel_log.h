@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "action.h"
 #include "rdmabench/health/finding.h"
 
 namespace rdmabench::health {
@@ -21,6 +22,7 @@ struct KnownLine {
   Status status;
   std::string_view meaning;
   std::string_view remedy;
+  std::string_view action;  ///< the one of action.h that the remedy begins with
 };
 
 /// None for a line that tells of no known fault.

@@ -70,7 +70,7 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier);
 
 /// What is to be done, for those who only act: "change setting", "replace cable", "reseat",
-/// "reboot" or "ask vendor" for WARN and FAIL, else "". The remedy says how.
+/// "reboot", "restart job" or "ask vendor" for WARN and FAIL, else "". The remedy says how.
 std::string_view action_of(const Finding& finding) noexcept;
 
 /// One document of docs/schema/rdmabench-doctor-1.schema.json, ended by a newline.

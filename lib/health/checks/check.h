@@ -57,6 +57,8 @@ class Probe {
   void pass() { judge(Status::pass); }
   void warn(std::string_view remedy = {}) { judge(Status::warn, remedy); }
   void fail(std::string_view remedy = {}) { judge(Status::fail, remedy); }
+  /// Instead of the action that action_of() has for the check.
+  void action(std::string_view action) { finding_.action = action; }
   void skip(std::string reason) { judge(Status::skip, {}, std::move(reason)); }
   void error(std::string reason) { judge(Status::error, {}, std::move(reason)); }
   /// PASS if `good`, else `bad`.

@@ -28,6 +28,7 @@ void log_of(Probe& probe) {
   }
   probe.observe(fmt::format("{} in {} line{}, last: {}", worst->meaning, lines,
                             lines == 1 ? "" : "s", shown));
+  probe.action(worst->action);
   worst->status == Status::fail ? probe.fail(worst->remedy) : probe.warn(worst->remedy);
 }
 

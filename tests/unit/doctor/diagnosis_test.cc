@@ -169,11 +169,29 @@ TEST(Doctor, SaysOneActionForWhatFails) {
   };
   EXPECT_EQ(action("counter.symbol_error", Status::fail), "replace cable");
   EXPECT_EQ(action("pcie.width", Status::warn), "reseat");
-  EXPECT_EQ(action("log.xid", Status::fail), "reboot");
-  EXPECT_EQ(action("log.sxid", Status::fail), "ask vendor");
+  EXPECT_EQ(action("cpu.throttled", Status::warn), "ask vendor");
   EXPECT_EQ(action("limit.memlock", Status::fail), "change setting");
   EXPECT_EQ(action("limit.memlock", Status::pass), "");
   EXPECT_EQ(action("limit.memlock", Status::error), "");
+}
+
+TEST(Doctor, SaysTheActionOfTheKernelsLine) {
+  const auto finding = [](const std::string& line) {
+    MemoryStore store = load("roce");
+    store.add_file("rdmabench/kernel_log", line + "\n");
+    for (const Finding& one : judge(std::move(store)).findings) {
+      if (one.check.starts_with("log.") && !action_of(one).empty()) return one;
+    }
+    return Finding();
+  };
+  const auto cable =
+      finding("mlx5_core 0000:3b:00.0: Port module event[error]: module 0, Cable error, Bus stuck");
+  EXPECT_THAT(cable.remedy, HasSubstr("Reseat the cable"));
+  EXPECT_EQ(action_of(cable), "reseat");
+  EXPECT_EQ(action_of(finding("NVRM: Xid (PCI:0000:2b:00): 31, pid=7, MMU Fault")), "restart job");
+  EXPECT_EQ(action_of(finding("NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.")),
+            "reboot");
+  EXPECT_EQ(action_of(finding("NVRM: Xid (PCI:0000:2b:00): 999, new")), "ask vendor");
 }
 
 TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {

@@ -1,0 +1,15 @@
+// What is to be done about a finding, for those who only act. Private to this room.
+#pragma once
+
+#include <string_view>
+
+namespace rdmabench::health::action {
+
+inline constexpr std::string_view kChangeSetting = "change setting";
+inline constexpr std::string_view kReplaceCable = "replace cable";
+inline constexpr std::string_view kReseat = "reseat";
+inline constexpr std::string_view kReboot = "reboot";
+inline constexpr std::string_view kRestartJob = "restart job";
+inline constexpr std::string_view kAskVendor = "ask vendor";
+
+}  // namespace rdmabench::health::action
