@@ -13,6 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "rdmabench/report/perftest.h"
+#include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
@@ -206,8 +207,9 @@ bool is_imported(std::string_view text) noexcept {
   return is_nccl_tests(text) || is_mean_table(text) || is_perftest(text);
 }
 
-std::vector<Json> imported_documents(std::string_view text, const std::string& source,
+std::vector<Json> imported_documents(std::string_view given, const std::string& source,
                                      const std::string& program) {
+  const std::string text = without_colours(given);
   if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
   if (is_mean_table(text)) return mean_table_documents(text, source, program);
   return perftest_documents(text, source);

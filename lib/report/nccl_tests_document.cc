@@ -12,6 +12,7 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "row.h"
+#include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
@@ -235,11 +236,10 @@ Json nccl_tests_document(const NcclTestsTable& table, const std::string& source)
 bool is_nccl_tests(std::string_view text) noexcept {
   if (is_rccl_json(text)) return true;
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos || text[begin] == '[') {
-    // "[1,0]<stdout>:# nThread": Open MPI's tag, and no list.
-    return begin != std::string_view::npos &&
-           text.substr(begin, 64).find("<stdout>") != std::string_view::npos &&
-           is_nccl_tests_text(text);
+  if (begin == std::string_view::npos) return false;
+  if (text[begin] == '[') {  // a launcher's tag, "[1,0]<stdout>:# nThread", and no list
+    const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+    return without_tag(line).size() != line.size() && is_nccl_tests_text(text);
   }
   return text[begin] == '{' ? is_nccl_tests_json(text) : is_nccl_tests_text(text);
 }

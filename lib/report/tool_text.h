@@ -12,8 +12,13 @@ namespace rdmabench::report {
 /// Of a text what tells whose it is: launchers and libraries may speak first.
 std::string_view beginning_of(std::string_view text) noexcept;
 
-/// Without "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh.
-std::string_view without_tag(std::string_view line);
+/// Without "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh, "[pod/name/main] " of
+/// kubectl, a time as of RFC 3339 or syslog, with the host and program behind it, and several of
+/// these.
+std::string_view without_tag(std::string_view line) noexcept;
+
+/// Without the terminal's colours (ECMA-48, "select graphic rendition").
+std::string without_colours(std::string_view text);
 
 bool has(std::string_view line, std::string_view part) noexcept;
 
