@@ -158,11 +158,17 @@ class Reader {
     const std::size_t wide = with_spread_ ? 8 : 4;
     const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
     const auto size = parse_number<std::uint64_t>(words[0]);
+    if (!table_.rows.empty() && words.size() != width_) {  // it was killed while it wrote
+      table_.error = "its table ends within a row";
+      in_table_ = false;
+      return;
+    }
     if (left < 3 || left > 5 || !size) {
       refuse_line(source_, line_,
                   fmt::format("a row of {} columns, where {} to {} would make sense", words.size(),
                               2 * wide + 3, 2 * wide + 5));
     }
+    width_ = words.size();
     NcclTestsRow out;
     out.size_bytes = *size;
     const auto count = parse_number<std::uint64_t>(words[1]);
@@ -190,6 +196,7 @@ class Reader {
   bool in_table_ = false;
   bool counts_wrong_ = false;
   bool with_spread_ = false;
+  std::size_t width_ = 0;  ///< words of the table's rows
   bool any_rank_ = false;
   std::uint32_t highest_rank_ = 0;
 };

@@ -64,6 +64,7 @@ struct Run {
   std::vector<std::map<std::string, double>> rows;  ///< by the columns' keys
   std::string error;
   bool any_heading = false;
+  bool of_server = false;
 
   bool latency() const { return has(title, "Latency"); }
   std::string fact(const std::string& name) const {
@@ -160,8 +161,11 @@ class TableReader {
       heading(text);
     } else if (text.starts_with("---")) {
       columns_.clear();
+    } else if (has(text, "Waiting for client to connect")) {
+      waits_ = true;  // a server says so before its title
     } else if (is_title(text)) {
       begin_run(text);
+      run_.of_server = std::exchange(waits_, false);
     } else if (text.starts_with("Local results") || text.starts_with("Remote results")) {
       skips_ = true;  // parts of the table before
     } else if (!columns_.empty() && text[0] >= '0' && text[0] <= '9') {
@@ -176,12 +180,18 @@ class TableReader {
 
   std::vector<Json> finish() && {
     end_run();
+    const auto has_client_of = [this](const Run& server) {
+      return std::any_of(runs_.begin(), runs_.end(), [&](const Run& run) {
+        return !run.of_server && run.title == server.title && !run.rows.empty();
+      });
+    };
     // The server of a test in one direction prints what its client does, or no row at all.
     const bool any =
         std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return !run.rows.empty(); });
     std::vector<Json> documents;
     for (Run& run : runs_) {
       if (run.rows.empty() && any && run.error.empty()) continue;
+      if (run.of_server && has_client_of(run)) continue;
       if (run.rows.empty() && run.error.empty()) {
         run.error = "its table has no row: this is a server's, or the run failed";
       }
@@ -247,6 +257,10 @@ class TableReader {
   void row(std::string_view text) {
     const std::vector<std::string_view> words = words_of(text);
     if (words.size() < columns_.size()) {
+      if (!run_.rows.empty()) {  // it was killed while it wrote
+        run_.error = "its table ends within a row";
+        return columns_.clear();
+      }
       refuse_text(
           source_, line_,
           fmt::format("a row of {} columns below a heading of {}", words.size(), columns_.size()));
@@ -265,6 +279,7 @@ class TableReader {
   }
 
   const std::string& source_;
+  bool waits_ = false;
   std::size_t line_ = 0;
   std::vector<std::string_view> columns_;  ///< keys, from left to right; empty outside of a table
   bool skips_ = false;

@@ -134,6 +134,16 @@ TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
   }
 }
 
+TEST(NcclTestsRead, ATableThatWasCutWithinARowKeepsTheRest) {
+  const std::string whole(kNew);
+  const std::size_t last = whole.rfind("float");
+  for (const std::size_t end : {last + 12, whole.rfind("     N/A")}) {
+    const NcclTestsTable table = parse_nccl_tests_text(whole.substr(0, end), "x").at(0);
+    EXPECT_EQ(table.rows.size(), 1U) << end;
+    EXPECT_EQ(table.error, "its table ends within a row") << end;
+  }
+}
+
 TEST(NcclTestsRead, SpreadAndTimeOfDay) {
   const std::string text =
       "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw "

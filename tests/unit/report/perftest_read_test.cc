@@ -101,6 +101,32 @@ TEST(PerftestRead, TakesTagsSeveralRunsAndColumnsOfOldReleases) {
   EXPECT_EQ(both[0].body["results"][1]["messages_per_s"], nullptr);
 }
 
+TEST(PerftestRead, ATableThatWasCutWithinARowKeepsTheRest) {
+  const std::string rows =
+      "                    Send BW Test\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+      " 2          1000             1.50               1.00\n"
+      " 4          1000             3.";
+  const auto cut = only(rows);
+  EXPECT_EQ(cut["results"].size(), 1);
+  EXPECT_EQ(cut["error"], "its table ends within a row");
+}
+
+TEST(PerftestRead, BothSidesOutputInOneFileIsOneRun) {
+  const auto side = [](const std::string& time) {
+    return "                    RDMA_Write Latency Test\n"
+           " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
+           " 2       1000          1.50           9.00         " +
+           time + "           1.80\n";
+  };
+  const std::string waits = "************\n* Waiting for client to connect... *\n************\n";
+  const std::string server = waits + side("1.70");
+  for (const std::string& both : {server + side("1.60"), side("1.60") + server}) {
+    EXPECT_EQ(only(both)["results"][0]["p50_ns"], 1600);
+  }
+  EXPECT_EQ(only(server)["results"][0]["p50_ns"], 1700) << "of a server's output alone";
+}
+
 TEST(PerftestRead, SaysWhatHasNoRow) {
   const std::string heading =
       " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
