@@ -149,7 +149,7 @@ Measurement cell_from(const nlohmann::json& object) {
   cell.p99_ns = positive("p99_ns");
   cell.line_bits_per_s = positive("line_bits_per_s");
   if (object.contains("line_origin") && !is_null(object, "line_origin")) {
-    cell.line_origin = get_string(object, "line_origin", kMaxText);
+    cell.line_origin = control::printable(get_string(object, "line_origin", kMaxText), kMaxText);
   }
   if (!is_null(object, "error")) cell.error = get_string(object, "error", kMaxText);
   if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not

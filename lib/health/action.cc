@@ -8,7 +8,7 @@ namespace rdmabench::health {
 namespace {
 
 struct Row {
-  std::string_view check;  ///< an id, or a group with its point
+  std::string_view check;  ///< an id
   std::string_view action;
 };
 
@@ -50,10 +50,8 @@ constexpr std::array<Row, 29> kActions{{
 std::string_view action_of(const Finding& finding) noexcept {
   if (finding.status != Status::fail && finding.status != Status::warn) return "";
   if (!finding.action.empty()) return finding.action;
-  const auto* const found = std::find_if(kActions.begin(), kActions.end(), [&](const Row& row) {
-    return row.check.ends_with('.') ? finding.check.starts_with(row.check)
-                                    : finding.check == row.check;
-  });
+  const auto* const found = std::find_if(
+      kActions.begin(), kActions.end(), [&](const Row& row) { return finding.check == row.check; });
   return found == kActions.end() ? action::kChangeSetting : found->action;
 }
 

@@ -22,7 +22,7 @@ struct KnownLine {
   Status status;
   std::string_view meaning;
   std::string_view remedy;
-  std::string_view action;  ///< the one of action.h that the remedy begins with
+  std::string_view action;  ///< of action.h: the nearest to what the remedy says first
 };
 
 /// None for a line that tells of no known fault.

@@ -86,7 +86,7 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
       if (pair.line_bits_per_s > 0) {
         measured.values.emplace_back("line_bits_per_s", pair.line_bits_per_s);
       }
-      measured.labels.emplace_back("line_origin", pair.line_origin);
+      measured.line_origin = pair.line_origin;
       if (pair.p99_ns > 0) measured.values.emplace_back("p99_ns", pair.p99_ns);
     }
     measured.error = pair.error;

@@ -47,7 +47,8 @@ struct Measured {
                           ///< "projection", "collective"
   std::vector<Label> labels;
   std::vector<Value> values;
-  std::string error;  ///< why there are none
+  std::string error;        ///< why there are none
+  std::string line_origin;  ///< of a pair's "line_bits_per_s"
 };
 
 /// In the file's order. A visitor, because a fabric may have millions.

@@ -230,9 +230,8 @@ class Limits {
  private:
   Limit line(const Measured& row) const {
     if (row.kind == "pair") {
-      const std::string origin = label_of(row, "line_origin");
       return {.value = value_of(row, "line_bits_per_s"),
-              .origin = origin.empty() ? line_.origin : origin};
+              .origin = row.line_origin.empty() ? line_.origin : row.line_origin};
     }
     if (!std::isfinite(line_.bits_per_s)) return {.value = kNone, .origin = line_.origin};
     const bool both = label_of(row, "direction") == "both_ways";
@@ -408,7 +407,9 @@ std::string expectations_text(const Document& document) {
     const std::size_t count = ++counts[kind];
     if (count == 1) order.push_back(kind);
     if (count > kMostShown) continue;
-    text += fmt::format("{}: {}{}{}\n", kind, row, row.empty() ? "" : ": ", text_of(one, "text"));
+    text += printable(fmt::format("{}: {}{}{}", kind, row, row.empty() ? "" : ": ",
+                                  text_of(one, "text"))) +
+            '\n';
   }
   for (const std::string& kind : order) {
     if (counts[kind] <= kMostShown) continue;

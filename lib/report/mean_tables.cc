@@ -85,7 +85,7 @@ class MeanReader {
 
   void take(std::string_view raw) {
     ++line_;
-    const std::string_view line = without_tag(raw);
+    const std::string_view line = trimmed(without_tag(raw));
     if (line.starts_with("# OSU ")) {
       end_table();
       table_.title = rest_after(line, "# OSU ");

@@ -30,7 +30,9 @@ std::string_view after_word(std::string_view line) noexcept {
 /// "node1 slurmstepd[7]: " after a time.
 std::string_view without_host_and_program(std::string_view line) noexcept {
   const std::size_t colon = line.find(": ");
-  if (colon == std::string_view::npos) return line;
+  if (colon == std::string_view::npos || line.starts_with('#') || line.starts_with(' ')) {
+    return line;
+  }
   const std::string_view words = line.substr(0, colon);
   return std::count(words.begin(), words.end(), ' ') == 1 ? line.substr(colon + 1) : line;
 }
@@ -43,7 +45,11 @@ std::string_view without_one_tag(std::string_view line) noexcept {
   }
   if (line.starts_with('[')) {
     const std::size_t end = beginning.find(']');
-    const bool tag = end != std::string_view::npos && end + 1 < line.size() &&
+    // "[node01:12345] 7 more processes ..." are Open MPI's own words.
+    const std::string_view name = line.substr(0, std::min(end, line.size()));
+    const bool own = std::count(name.begin(), name.end(), ':') == 1 &&
+                     parse_number<std::uint64_t>(name.substr(name.find(':') + 1));
+    const bool tag = !own && end != std::string_view::npos && end + 1 < line.size() &&
                      (line[end + 1] == ' ' || line[end + 1] == ':');
     return tag ? line.substr(end + 1 + (line[end + 1] == ':' ? 1 : 0)) : line;
   }

@@ -60,6 +60,18 @@ TEST(Imported, OsuPercentilesAreTakenBehindTheTagsOfALauncher) {
   EXPECT_DOUBLE_EQ(body["results"][1]["p99_ns"], 23020);
 }
 
+TEST(Imported, OsuBehindTimesAndBrackets) {
+  for (const std::string tag :
+       {"2026-07-01T12:00:00Z ", "[pod/x/main] ", "Jul  1 12:00:00 n1 osu[7]: "}) {
+    const std::string text = tag + "# OSU MPI Allreduce Latency Test v7.4\n" + tag +
+                             "# Datatype: MPI_CHAR.\n" + tag + "# Size       Avg Latency(us)\n" +
+                             tag + "8   1.23\n";
+    const auto body = parse_documents(text, "x").at(0).body;
+    EXPECT_EQ(body["results"].size(), 1U) << tag;
+    EXPECT_EQ(body["results"][0]["type"], "int8") << tag;
+  }
+}
+
 TEST(Imported, OsuBandwidthsAreInMillionsOfBytes) {
   const auto one = real("osu_bw.txt");
   EXPECT_EQ(one["test"], "bandwidth");

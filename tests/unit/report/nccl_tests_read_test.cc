@@ -134,6 +134,16 @@ TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
   }
 }
 
+TEST(NcclTestsRead, WordsOfOpenMpiWithinATableAreNoRow) {
+  std::string text(kNew);
+  text.insert(text.rfind("        2048"),
+              "[node01:12345] 7 more processes have sent help message help-mpi-btl-openib.txt / no "
+              "device params found\n");
+  const NcclTestsTable table = parse_nccl_tests_text(text, "x").at(0);
+  EXPECT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.error, "");
+}
+
 TEST(NcclTestsRead, ATableThatWasCutWithinARowKeepsTheRest) {
   const std::string whole(kNew);
   const std::size_t last = whole.rfind("float");

@@ -113,18 +113,35 @@ TEST(PerftestRead, ATableThatWasCutWithinARowKeepsTheRest) {
 }
 
 TEST(PerftestRead, BothSidesOutputInOneFileIsOneRun) {
-  const auto side = [](const std::string& time) {
+  const auto side = [](const std::string& time, const std::string& local,
+                       const std::string& remote) {
     return "                    RDMA_Write Latency Test\n"
+           " local address: LID 0000 QPN " +
+           local +
+           " PSN 0x1\n"
+           " remote address: LID 0000 QPN " +
+           remote +
+           " PSN 0x1\n"
            " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
            " 2       1000          1.50           9.00         " +
            time + "           1.80\n";
   };
   const std::string waits = "************\n* Waiting for client to connect... *\n************\n";
-  const std::string server = waits + side("1.70");
-  for (const std::string& both : {server + side("1.60"), side("1.60") + server}) {
+  const std::string server = waits + side("1.70", "0x17", "0x18");
+  const std::string client = side("1.60", "0x18", "0x17");
+  for (const std::string& both : {server + client, client + server}) {
     EXPECT_EQ(only(both)["results"][0]["p50_ns"], 1600);
   }
   EXPECT_EQ(only(server)["results"][0]["p50_ns"], 1700) << "of a server's output alone";
+  EXPECT_EQ(parse_documents(server + side("1.60", "0x19", "0x20"), "x").size(), 2U)
+      << "a client of another server";
+}
+
+TEST(PerftestRead, RefusesWhatNestsBehindItsOwnQuotes) {
+  const std::string deep =
+      "{\ntest_info: {\nk: \\\",\nx: 1\n},\n\"results\": " + std::string(200000, '[') +
+      std::string(200000, ']') + "\n}\n";
+  EXPECT_THROW(parse_documents(deep, "x"), Error);
 }
 
 TEST(PerftestRead, SaysWhatHasNoRow) {
