@@ -198,7 +198,8 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
   EXPECT_EQ(judgements(line + R"(,"low":85e9,"high":95e9)")["status"], "OPEN");
   EXPECT_EQ(judgements("")["status"], "OPEN") << "the link's rate is not known";
   Document document{.source = "x", .schema = "", .body = {}};
-  document.body["expectations"] = {judgement("bw", "a\nPASS b", "FAIL", "\x1b[2J of a file")};
+  document.body["expectations"].push_back(
+      judgement("bw", "a\nPASS b", "FAIL", "\x1b[2J of a file"));
   const std::string text = expectations_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
