@@ -21,7 +21,7 @@ constexpr const char* kKinds =
     "Projections take 'lat' of send, write or their -imm, 'bw' one way, and 'coll send-receive'.";
 
 bool is_ring(const Launch& launch) {
-  return launch.test == "collective";
+  return !launch.rows.empty() && launch.rows[0].kind == "longest_of_all_ranks";
 }
 
 bool is_latency(const Launch& launch) {
@@ -67,13 +67,22 @@ std::vector<const Row*> rows_of(const Launch& launch, const std::string& operati
   return rows;
 }
 
+/// Null where the tool prints none.
+const Percentile* median_of(const Row& row) {
+  const auto found = std::find_if(row.percentiles.begin(), row.percentiles.end(),
+                                  [](const Percentile& one) { return one.percent == 50; });
+  return found == row.percentiles.end() ? nullptr : &*found;
+}
+
+/// Nanoseconds: the median, else the mean, or what the rate of an operation makes of it.
+std::optional<double> latency_of(const Row& row) {
+  if (const Percentile* const median = median_of(row)) return median->value_ns;
+  if (row.mean_ns || !row.bits_per_s) return row.mean_ns;
+  return static_cast<double>(row.size_bytes) * kBitsPerByte * kNsPerSecond / *row.bits_per_s;
+}
+
 double value_of(const Launch& launch, const Row& row) {
-  std::optional<double> value = row.bits_per_s;
-  if (is_latency(launch)) {
-    for (const Percentile& one : row.percentiles) {
-      if (one.percent == 50) value = one.value_ns;
-    }
-  }
+  const std::optional<double> value = is_latency(launch) ? latency_of(row) : row.bits_per_s;
   if (!value || !(*value > 0) || !std::isfinite(*value)) {
     throw Error(Fault::usage,
                 fmt::format("{} has no value for {} of {} bytes", launch.source, row.operation,
@@ -195,6 +204,9 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
     }
     if (rows_of(launch, samples.operation).empty()) continue;
     (is_latency(launch) ? latency : bandwidth).push_back(&launch);
+    for (const Row* row : rows_of(launch, samples.operation)) {
+      samples.has_means = samples.has_means || (is_latency(launch) && median_of(*row) == nullptr);
+    }
     const std::set<std::string> own(launch.suspicions.begin(), launch.suspicions.end());
     for (const std::string& code : own) ++samples.suspected[code];
     samples.suspect_launches += own.empty() ? 0U : 1U;

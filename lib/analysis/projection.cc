@@ -255,6 +255,10 @@ void add_notes(Projection& projection) {
       projection.notes.push_back(fmt::format(
           "{}: Sizes that not every {} launch has are left out: {}.", label, test, sizes));
     }
+    if (samples.has_means) {
+      projection.notes.push_back(
+          fmt::format("{}: some latencies are means, which are above the median.", label));
+    }
     std::string suspicions;
     for (const auto& [code, launches] : samples.suspected) {
       suspicions += (suspicions.empty() ? "" : ", ") + code;

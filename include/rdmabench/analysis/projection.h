@@ -53,7 +53,7 @@ struct Tail {
 /// The measurements of one launch, of one operation. Either curve may be missing.
 struct LinkSample {
   std::string source;               ///< of the launch
-  std::optional<Curve> latency_ns;  ///< medians
+  std::optional<Curve> latency_ns;  ///< medians; of a tool that prints none, means
   std::optional<Curve> bits_per_s;
   std::vector<Tail> tails;  ///< by size, as latency_ns
 };
@@ -65,6 +65,7 @@ struct LinkSamples {
   std::vector<LinkSample> bandwidth;
   /// Sizes that not every launch has, "1K, 2K", by test: "latency", "bandwidth".
   std::map<std::string, std::string> left_out;
+  bool has_means = false;                          ///< a latency has no median
   std::size_t suspect_launches = 0;                ///< of those that were taken
   std::map<std::string, std::uint32_t> suspected;  ///< launches by code of suspicion
   std::map<std::string, std::string> remedies;     ///< by code, where the documents have one

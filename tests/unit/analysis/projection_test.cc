@@ -83,6 +83,35 @@ TEST(CollectLink, TakesAStepOfARingAsATime) {
   EXPECT_EQ(samples.latency[0].latency_ns->at(1024), 5000);
 }
 
+TEST(CollectLink, TakesMeansWhereThereIsNoMedianAndSaysSo) {
+  const LinkSamples osu = collect_link(read_launches("# OSU MPI Latency Test v7.4\n"
+                                                     "# Size       Avg Latency(us)\n"
+                                                     "8   1.50\n1024   2.50\n",
+                                                     "x"),
+                                       "");
+  ASSERT_EQ(osu.latency.size(), 1U);
+  EXPECT_DOUBLE_EQ(osu.latency[0].latency_ns->at(8), 1500);
+  EXPECT_TRUE(osu.has_means);
+  const LinkSamples nccl = collect_link(
+      read_launches(
+          "# Collective test starting: sendrecv_perf\n"
+          "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 1 "
+          "iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n"
+          "#  Rank  0 Group  0 Pid  1 on n1 device  0 [0x01] GPU\n"
+          "#  Rank  1 Group  0 Pid  2 on n2 device  0 [0x01] GPU\n#\n"
+          "#       size         count      type   redop    root     time   algbw   busbw "
+          "#wrong     time   algbw   busbw #wrong\n"
+          "        1024           256     float     sum      -1     8.00    0.13    0.13 "
+          "     0     8.00    0.13    0.13    N/A\n",
+          "x"),
+      "");
+  EXPECT_EQ(nccl.operation, "send-receive float32");
+  ASSERT_EQ(nccl.latency.size(), 1U);
+  EXPECT_NEAR(nccl.latency[0].latency_ns->at(1024), 8000, 200);
+  EXPECT_TRUE(nccl.has_means);
+  EXPECT_FALSE(collect_link({launch_of(latency_report({{64, 1000}}))}, "").has_means);
+}
+
 TEST(CollectLink, RefusesWhatIsNoCurve) {
   EXPECT_THAT(refusal_of({launch_of(bandwidth_report({{64, 1e9}})),
                           launch_of(bandwidth_report({{128, 1e9}}))}),
