@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "rdmabench/base/units.h"
 
@@ -64,9 +66,17 @@ void visit_run(const Document& document, const std::function<void(const Measured
 }
 
 void visit_fabric(const Document& document, const std::function<void(const Measured&)>& visit) {
+  const auto identity = [](const PairMeasurement& pair) {
+    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.latency);
+  };
+  std::set<decltype(identity(document.pairs.front()))> confirmed;
+  for (const PairMeasurement& pair : document.pairs) {
+    if (pair.confirming && pair.error.empty()) confirmed.insert(identity(pair));
+  }
   for (const PairMeasurement& pair : document.pairs) {
     Measured measured;
     measured.kind = "pair";
+    measured.replaced = !pair.confirming && confirmed.contains(identity(pair));
     measured.labels = {{"metric", pair.latency ? "latency" : "bandwidth"},
                        {"sender", fmt::format("{}", pair.sender)},
                        {"receiver", fmt::format("{}", pair.receiver)},

@@ -49,6 +49,7 @@ struct Measured {
   std::vector<Value> values;
   std::string error;        ///< why there are none
   std::string line_origin;  ///< of a pair's "line_bits_per_s"
+  bool replaced = false;    ///< a screening round's pair that a confirming round measured again
 };
 
 /// In the file's order. A visitor, because a fabric may have millions.

@@ -176,6 +176,30 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
   std::filesystem::remove(path);
 }
 
+TEST(Expectation, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
+  const auto pair = [](int receiver, const std::string& value, const std::string& confirming) {
+    return R"({"record":"measurement","round":0,"sender":0,"receiver":)" +
+           std::to_string(receiver) +
+           R"(,"rail":0,"metric":"bandwidth","size_bytes":1048576,"value":)" + value +
+           R"(,"p99_ns":null,"error":null,"notes":[],"confirming":)" + confirming + "}\n";
+  };
+  Document document =
+      parse_documents(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},)"
+                      R"({"rank":1},{"rank":2}],"plan":{}})"
+                      "\n" +
+                          pair(1, "40e9", "false") + pair(2, "98e9", "false") +
+                          pair(1, "99e9", "true") + pair(2, "41e9", "true"),
+                      "test")
+          .at(0);
+  judge_expectations(document, std::vector{parse_expectation("bw>=90Gb/s")});
+  const auto& rows = document.body["expectations"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["status"], "FAIL");
+  EXPECT_EQ(rows[0]["value"], 41e9);
+  EXPECT_EQ(rows[1]["status"], "PASS");
+  EXPECT_EQ(rows[1]["value"], 99e9);
+}
+
 TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
   const auto judgements = [](const std::string& fields) {
     Document document =
