@@ -185,7 +185,7 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     }
     row.kind = "longest_of_all_ranks";
     row.size_bytes = reader.count("size_bytes");
-    row.samples = reader.count("iterations");
+    row.samples = reader.count_or_none("iterations");
     row.facts["batch"] = std::to_string(reader.count("batch"));
     row.percentiles = percentiles(reader, std::span(report::kPercentiles).first(4));  // to p99.9
     if (row.percentiles.empty()) {  // nccl-tests and others print only means

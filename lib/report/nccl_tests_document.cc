@@ -66,6 +66,11 @@ Json rank_of(const NcclTestsRank& rank) {
           {"notes", Json::array()}};
 }
 
+/// Null for a table that does not say how often it timed.
+Json known(const NcclTestsTable& table, std::uint64_t count) {
+  return table.iterations > 0 ? Json(count) : Json(nullptr);
+}
+
 /// It checks so many operations of each row on every rank, none of those that it times.
 Json wrong_of(const NcclTestsTable& table, const NcclTestsCell& cell) {
   if (!cell.wrong || *cell.wrong < 0) return nullptr;
@@ -93,8 +98,8 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"count", row.count},
           {"in_place", in_place},
           {"skipped", nullptr},
-          {"iterations", std::max<std::uint64_t>(1, table.iterations)},
-          {"warmup_iterations", table.warmup},
+          {"iterations", known(table, table.iterations)},
+          {"warmup_iterations", known(table, table.warmup)},
           {"batch", 1U},
           {"min_ns", of_spread(&NcclTestsCell::Spread::min_us)},
           {"p50_ns", of_spread(&NcclTestsCell::Spread::p50_us)},
@@ -221,13 +226,13 @@ Json nccl_tests_document(const NcclTestsTable& table, const std::string& source)
       {"blame", nullptr},
       {"environment", Json::array()},
       {"library", std::move(library)},
-      {"config",
-       Json::array(
-           {fact("imported_from",
-                 table.version.empty() ? Json(table.tool) : Json(table.tool + ' ' + table.version)),
-            fact("command", program), fact("ranks", table.size),
-            fact("warmup_iterations", table.warmup), fact("iterations", table.iterations),
-            fact("aggregated", table.aggregated), fact("graph", table.graph)})},
+      {"config", Json::array({fact("imported_from", table.version.empty()
+                                                        ? Json(table.tool)
+                                                        : Json(table.tool + ' ' + table.version)),
+                              fact("command", program), fact("ranks", table.size),
+                              fact("warmup_iterations", known(table, table.warmup)),
+                              fact("iterations", known(table, table.iterations)),
+                              fact("aggregated", table.aggregated), fact("graph", table.graph)})},
       {"ranks", list_of_each(table.ranks, rank_of)},
       {"results", std::move(results)},
       {"notes", std::move(notes)}};

@@ -92,6 +92,7 @@ TEST(Imported, OsuCollectivesAreOursWhereTheirSizesAre) {
   EXPECT_EQ(reduced["results"][0]["type"], "int8");
   EXPECT_DOUBLE_EQ(reduced["results"][0]["mean_ns"], 310);
   EXPECT_EQ(reduced["results"][0]["algorithm_bytes_per_s"], nullptr);
+  EXPECT_EQ(reduced["results"][0]["iterations"], nullptr) << "it does not say";
   EXPECT_EQ(real("v5_osu_allreduce.txt")["results"][0]["type"], "unknown");
   const auto exchanged = real("osu_alltoall.txt");
   EXPECT_THAT(exchanged["results"][0]["operation"].get<std::string>(), HasSubstr("All-to-All"));
