@@ -2,7 +2,7 @@
 """Mixed sessions of one server, of which a random one is killed, stopped or cut off every second:
 is an honest client served within its deadline at every moment, and is nothing left at the end?
 
-Usage: endurance.py RDMABENCH [--seconds N] [--backend ofi --provider tcp | --backend verbs]
+Usage: endurance.py RDMABENCH [--seconds N] [--backend ofi [--provider NAME] | --backend verbs]
 [--host ADDRESS] [--clients N] [--seed N]. Ends with 1 when an honest client failed, when the server
 ended, or when its memory, descriptors, threads or verbs objects
 are more at the end than after the first session. Cutting off takes pidfd_getfd(2): root, or the
@@ -36,7 +36,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("tool")
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--backend", default="ofi")
-    parser.add_argument("--provider", default="")
+    parser.add_argument("--provider", default="", help="otherwise what a server offers to clients: not ofi_rxm (docs/limits.md)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--clients", type=int, default=4, help="at once (%(default)s)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
@@ -160,7 +160,7 @@ def main() -> int:
     options = parse()
     command.TOOL = options.tool
     wrong = []
-    with command.server("--allow-provider", "any") as peer:
+    with command.server(*(["--allow-provider", options.provider] if options.provider else [])) as peer:
         clients = Clients(options, peer.port)
         first = command.run(*clients.words("lat"), "-n", "50", "--no-watch")
         if first.returncode != 0:
