@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -21,6 +22,11 @@ IpAddress mapped(const in_addr& address) {
   found.bytes[10] = found.bytes[11] = 0xff;
   std::memcpy(found.bytes.data() + 12, &address, sizeof address);
   return found;
+}
+
+bool is_link_local(const IpAddress& address) noexcept {
+  static constexpr IpNetwork kLinkLocal{{{0xfe, 0x80}}, 10};
+  return kLinkLocal.has(address);
 }
 
 /// Whether an interface has the address; then `use` is called with it.
@@ -56,16 +62,21 @@ std::optional<IpAddress> address_of(int family, const void* socket) {
   std::memcpy(&six, socket, sizeof six);
   IpAddress found;
   std::memcpy(found.bytes.data(), &six.sin6_addr, found.bytes.size());
+  if (is_link_local(found)) found.scope = six.sin6_scope_id;
   return found;
 }
 
 std::optional<IpAddress> parse_ip(std::string_view text) {
-  const std::string plain(text.substr(0, text.find('%')));
+  const std::size_t percent = text.find('%');
+  const std::string plain(text.substr(0, percent));
   in_addr four{};
   if (inet_pton(AF_INET, plain.c_str(), &four) == 1) return mapped(four);
   IpAddress found;
-  if (inet_pton(AF_INET6, plain.c_str(), found.bytes.data()) == 1) return found;
-  return std::nullopt;
+  if (inet_pton(AF_INET6, plain.c_str(), found.bytes.data()) != 1) return std::nullopt;
+  if (percent != std::string_view::npos && is_link_local(found)) {
+    found.scope = if_nametoindex(std::string(text.substr(percent + 1)).c_str());
+  }
+  return found;
 }
 
 std::string to_text(const IpAddress& address) {
@@ -88,7 +99,7 @@ bool IpNetwork::has(const IpAddress& address) const noexcept {
 std::optional<IpNetwork> parse_network(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::optional<IpAddress> address = parse_ip(text.substr(0, slash));
-  if (!address) return std::nullopt;
+  if (!address || text.find('%') != std::string_view::npos) return std::nullopt;
   IpNetwork network{*address, 128};
   if (slash == std::string_view::npos) return network;
   const auto bits = parse_number<std::uint32_t>(text.substr(slash + 1));

@@ -13,17 +13,18 @@ namespace rdmabench {
 /// into a GID.
 struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};
+  std::uint32_t scope = 0;  ///< of a link-local address: its interface's index; 0 = unknown
 
   bool operator==(const IpAddress&) const = default;
 };
 
-/// "10.0.0.1", "::1", "fe80::1%eth0" (the scope is dropped); nothing for other text.
+/// "10.0.0.1", "::1", "fe80::1%eth0", of an interface of this machine; nothing for other text.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
 /// Whether it is one of IPv4.
 bool is_ipv4(const IpAddress& address) noexcept;
 
-/// As parse_ip() reads it.
+/// As parse_ip() reads it, without the scope.
 std::string to_text(const IpAddress& address);
 
 /// The address in a sockaddr_in or sockaddr_in6 of that family, which need not be aligned; nothing
@@ -38,8 +39,8 @@ struct IpNetwork {
   bool has(const IpAddress& address) const noexcept;
 };
 
-/// "10.0.0.0/8", "fe80::/64", or an address alone; nothing for other text. Bits behind the prefix
-/// do not count.
+/// "10.0.0.0/8", "fe80::/64", on every interface, or an address alone; nothing for other text. Bits
+/// behind the prefix do not count.
 std::optional<IpNetwork> parse_network(std::string_view text);
 
 /// 127.0.0.0/8 or ::1.

@@ -39,6 +39,16 @@ TEST(AllowedPeers, ThePeerOfTheControlConnectionIsAllowedAndNobodyElse) {
   EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_ip(ip("127.0.0.2")));
 }
 
+TEST(AllowedPeers, ALinkLocalPeerIsAllowedOnItsOwnLinkAlone) {
+  const AllowedPeers known = peers({}, {}, "fe80::bad%lo");
+  EXPECT_NO_THROW(known.check_ip(ip("fe80::bad%lo")));
+  IpAddress elsewhere = ip("fe80::bad%lo");
+  ++elsewhere.scope;
+  EXPECT_THROW(known.check_ip(elsewhere), Error);
+  EXPECT_THROW(known.check_ip(ip("127.0.0.1")), Error);
+  EXPECT_NO_THROW(peers({"fe80::/64"}).check_ip(elsewhere));
+}
+
 TEST(AllowedPeers, ANetworkOfTheOperatorIsAllowed) {
   const AllowedPeers known = peers({"198.51.100.0/24"});
   EXPECT_NO_THROW(known.check_ip(ip("198.51.100.9")));

@@ -1,6 +1,8 @@
 #include "base/network.h"
 
 #include <gtest/gtest.h>
+#include <net/if.h>
+#include <netinet/in.h>
 
 namespace rdmabench {
 namespace {
@@ -26,13 +28,23 @@ TEST(Network, HasTheAddressesOfItsPrefix) {
 
 TEST(Network, TextThatIsNoneIsNotTaken) {
   for (const char* text : {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8x", "10.0.0/8", "fe80::/129",
-                           "fe80::/-1", "here"}) {
+                           "fe80::/-1", "fe80::%lo/64", "here"}) {
     EXPECT_FALSE(parse_network(text)) << text;
   }
 }
 
-TEST(Network, AScopeIsDropped) {
-  EXPECT_EQ(parse_ip("fe80::1%eth0"), parse_ip("fe80::1"));
+TEST(Network, ALinkLocalAddressIsOneOfItsInterface) {
+  EXPECT_NE(parse_ip("fe80::1%lo"), parse_ip("fe80::1"));
+  EXPECT_EQ(parse_ip("fe80::1%lo")->scope, if_nametoindex("lo"));
+  EXPECT_EQ(parse_ip("2001:db8::1%lo"), parse_ip("2001:db8::1"));
+  sockaddr_in6 six{};
+  six.sin6_addr.s6_addr[0] = 0xfe;
+  six.sin6_addr.s6_addr[1] = 0x80;
+  six.sin6_addr.s6_addr[15] = 1;
+  six.sin6_scope_id = if_nametoindex("lo");
+  EXPECT_EQ(address_of(AF_INET6, &six), parse_ip("fe80::1%lo"));
+  six.sin6_scope_id += 1;
+  EXPECT_NE(address_of(AF_INET6, &six), parse_ip("fe80::1%lo"));
 }
 
 TEST(Network, AnAddressOfThisHostIsKnown) {
