@@ -148,8 +148,11 @@ struct Estimate {
   double high = kNone;
 };
 
-/// The interval of a mean bandwidth and of a percentile, and of the median, which a collective's
-/// rates are made from.
+constexpr double kNormal95 = 1.96;    // standard errors of a mean on both sides of it
+constexpr double kManySamples = 100;  // from which a mean is as good as normal
+
+/// The interval of a mean bandwidth, a mean latency and a percentile, and of the median, which a
+/// collective's rates are made from.
 Estimate interval_of(const Measured& row, std::string_view key) {
   Estimate found{.value = value_of(row, key)};
   if (key == "bits_per_s") {
@@ -159,6 +162,11 @@ Estimate interval_of(const Measured& row, std::string_view key) {
     const double scale = found.value * value_of(row, "p50_ns");
     found.low = scale / value_of(row, "median_high_ns");
     found.high = scale / value_of(row, "median_low_ns");
+  } else if (key == "mean_ns" && value_of(row, "iterations") >= kManySamples) {
+    const double half =
+        kNormal95 * value_of(row, "stddev_ns") / std::sqrt(value_of(row, "iterations"));
+    found.low = found.value - half;
+    found.high = found.value + half;
   } else {
     const auto percentile = std::find_if(kPercentiles.begin(), kPercentiles.end(),
                                          [key](const Percentile& one) { return one.key == key; });

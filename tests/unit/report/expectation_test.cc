@@ -89,6 +89,20 @@ TEST(Expectation, IsJudgedByTheInterval) {
   EXPECT_THAT(open["text"], HasSubstr("about 24 more runs like this one would decide"));
 }
 
+TEST(Expectation, JudgesAMeanByItsStandardError) {
+  const auto status = [](const std::string& deviation, const std::string& samples) {
+    const std::string text =
+        R"({"schema": "rdmabench/1", "test": "latency", "resolved": {}, "results": [{"size_bytes": 8,)"
+        R"( "mean_ns": 1000, "iterations": )" +
+        samples + R"(, "stddev_ns": )" + deviation + "}]}";
+    return judged(text, "mean<=1.02us")["status"];
+  };
+  EXPECT_EQ(status("100", "10000"), "PASS");  // 1000 +- 2
+  EXPECT_EQ(status("2000", "10000"), "OPEN");
+  EXPECT_EQ(status("null", "10000"), "PASS") << "by the value";
+  EXPECT_EQ(status("2000", "50"), "PASS") << "too few samples for an interval";
+}
+
 TEST(Expectation, IsJudgedByTheValueWhereThereIsNoInterval) {
   EXPECT_EQ(judged(bandwidth("361e9", "null", "null"), "bw>=360Gb/s")["status"], "PASS");
   EXPECT_EQ(judged(bandwidth("359e9", "null", "null"), "bw>=360Gb/s")["status"], "FAIL");
