@@ -213,10 +213,10 @@ int run(CompareOptions options) {
 }
 
 constexpr const char* kCompareFooter =
-    R"(Inputs are JSON documents of lat, bw or load; a directory stands for its *.json. One
-document is one launch, and the launch is the unit: fresh processes and connections, A and B in
-turn (A B B A), five of each at least. Samples within a launch depend on each other and add nothing
-to it.
+    R"(Inputs are JSON documents of lat, bw or load; a directory stands for its *.json, or
+without them for what other tools printed (*.txt, *.log, *.out). One document is one launch, and the
+launch is the unit: fresh processes and connections, A and B in turn (A B B A), five of each at least.
+Samples within a launch depend on each other and add nothing to it.
 
 For p50, p99, p99.9 and bandwidth of each operation and size, the ratio B/A has an interval
 (Welch's t on the launches' logs; a seeded bootstrap-t above 20 launches a side), and a verdict:

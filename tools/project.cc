@@ -58,9 +58,10 @@ int run(ProjectOptions options) {
 
 constexpr const char* kProjectFooter =
     R"(FILES are JSON documents of 'lat' (send, write) and 'bw' over sizes, one launch each;
-directories stand for their *.json. The time of a message is read from the measured curve by
-straight lines between the logs, and a size that was not measured is refused. With both kinds of
-documents it is the latency of the smallest size plus size over bandwidth.
+directories stand for their *.json, or without them for what other tools printed (*.txt, *.log,
+*.out). The time of a message is read from the measured curve by straight lines between the logs,
+and a size that was not measured is refused. With both kinds of documents it is the latency of the
+smallest size plus size over bandwidth.
 
   data     each bucket is all-reduced: 2(p-1) messages of bucket/(p rails) round a ring, or a tree
   sharded  two all-gathers and a reduce-scatter of each layer: p-1 messages each

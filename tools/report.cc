@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,33 +47,6 @@ std::string format_of(const std::string& output) {
               "End it with .html, .xml (JUnit), .prom, .csv or .md, or name the --format.");
 }
 
-/// The files, those of a folder by their names.
-std::vector<std::string> files_of(const std::vector<std::string>& paths) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string suffix = entry->path().extension();
-      if (suffix == ".json" || suffix == ".jsonl") found.push_back(entry->path());
-    }
-    if (error) throw Error(Fault::usage, fmt::format("list '{}'", path), {}, error.value());
-    if (found.empty()) {
-      throw Error(Fault::usage, fmt::format("no *.json and no *.jsonl in '{}'", path),
-                  "Write results there, as 'rdmabench lat --format json --output FILE' does.");
-    }
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
-
 std::string to_text(const std::vector<Document>& documents, const std::string& format) {
   if (format == "junit") return report::to_junit(documents);
   if (format == "prometheus") return report::to_prometheus(documents);
@@ -91,9 +63,11 @@ int make_report(const ReportOptions& options) {
   }
   check_writable(options.output);
   std::vector<Document> documents;
-  for (const std::string& file : files_of(options.files)) {
-    for (Document& one : report::read_documents(file, options.program))
-      documents.push_back(std::move(one));
+  for (const std::string& path : options.files) {
+    for (const std::string& file : report::document_files(path, {".json", ".jsonl"})) {
+      for (Document& one : report::read_documents(file, options.program))
+        documents.push_back(std::move(one));
+    }
   }
   const std::string text = to_text(documents, format);
   write_text(text, options.output);
@@ -114,8 +88,9 @@ void add_report(CLI::App& app, Command& command) {
       "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare,\n"
       "project and decide, and the JSON Lines of fabric, also while it runs or after it was killed;\n"
       "and what perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-'\n"
-      "is standard input, a folder stands for its *.json and *.jsonl. Several files come into one\n"
-      "report: curves into the same chart, the checks of many nodes into one list.\n"
+      "is standard input, a folder stands for its *.json and *.jsonl, or, without them, for its *.txt,\n"
+      "*.log and *.out. Several files come into one report: curves into the same chart, the checks of\n"
+      "many nodes into one list.\n"
       "\n"
       "Formats:\n"
       "  html        one file that needs no network and no server: heat map of node pairs on a fixed\n"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 #include <unordered_map>
 
 #include "base/file.h"
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -15,23 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-
-std::vector<fs::path> files_of(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return {path};
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".json") files.push_back(entry->path());
-  }
-  if (error) throw Error(Fault::usage, fmt::format("cannot list {}", path), {}, error.value());
-  if (files.empty()) {
-    throw Error(Fault::usage, fmt::format("no *.json in {}", path),
-                "Write results there, as 'rdmabench lat --format json --output FILE' does.");
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 using Parts = std::vector<std::string>;
 
@@ -115,8 +98,8 @@ std::vector<Launch> load_launches(const std::vector<std::string>& paths,
       add(paths[i], fmt::format("document {}", i + 1));
       continue;
     }
-    for (const fs::path& file : files_of(paths[i]))
-      add(read_document(file, kMostBytes), file.string());
+    for (const std::string& file : report::document_files(paths[i], {".json"}))
+      add(read_document(file, kMostBytes), file);
   }
   refuse_copies(launches, {});
   return launches;

@@ -1,9 +1,12 @@
 #include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "base/file.h"
 #include "base/nesting.h"
@@ -235,6 +238,32 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
     parser.add(parse_value(text, source, 1, limits), 1);
   }
   return std::move(parser).take();
+}
+
+std::vector<std::string> document_files(const std::string& path,
+                                        const std::set<std::string>& endings) {
+  namespace fs = std::filesystem;
+  static const std::set<std::string> kPrinted{".txt", ".log", ".out"};
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  std::vector<std::string> printed;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string ending = entry->path().extension();
+    if (endings.contains(ending)) files.push_back(entry->path());
+    if (kPrinted.contains(ending)) printed.push_back(entry->path());
+  }
+  if (error) throw Error(Fault::usage, fmt::format("list '{}'", path), {}, error.value());
+  if (files.empty()) files = std::move(printed);
+  if (files.empty()) {
+    throw Error(Fault::usage,
+                fmt::format("no *{} and no *{} in '{}'", fmt::join(endings, ", *"),
+                            fmt::join(kPrinted, ", *"), path),
+                "Write results there, as 'rdmabench lat --format json --output FILE' does.");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 std::vector<Document> read_documents(const std::string& path, const std::string& program,

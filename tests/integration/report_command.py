@@ -135,7 +135,12 @@ class Report(unittest.TestCase):
         empty.mkdir()
         result = run("report", str(empty), "--format", "csv")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("no *.json", result.stderr)
+        self.assertIn("no *.json, *.jsonl and no *.log, *.out, *.txt in", result.stderr)
+        osu = pathlib.Path(__file__).parents[1] / "imported" / "osu_latency.txt"
+        (empty / "osu.log").write_text(osu.read_text(encoding="utf-8"), encoding="utf-8")
+        result = run("report", str(empty), "--format", "markdown")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("37.98 us", result.stdout)
 
     def test_standard_input(self):
         with open(self.files[0], encoding="utf-8") as file:

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,12 @@ inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const std::string& program = "",
                                       const ReadLimits& limits = {});
+
+/// The path itself, or the files of a folder that end in one of `endings` (".json"); where it has
+/// none of them, what other tools printed: *.txt, *.log and *.out. By name. Throws Error(usage)
+/// where there is none.
+std::vector<std::string> document_files(const std::string& path,
+                                        const std::set<std::string>& endings);
 
 /// The documents of a file; "-" is standard input. Throws Error(usage) as above and where the file
 /// cannot be read.
