@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, kPhases> kPhaseNames = {
     "joining", "opening the library", "waiting", "preparing", "filling", "running", "checking",
     "closing"};
 constexpr auto kSendLimit = std::chrono::seconds(1);
+constexpr int kMaxAtOnce = 16;  // messages of one rank
 
 std::string describe(const RankState& where) {
   if (where.phase == Phase::joining || where.phase == Phase::opening ||
@@ -181,12 +182,15 @@ void Heartbeat::tell() {
   told_changed_.notify_all();
 }
 
-/// Drops a channel that has ended: it would stay readable.
+/// Drops a channel that has ended: it would stay readable. A few messages at a time: a rank that
+/// floods must not keep this thread from the others and from the end.
 void Heartbeat::hear(std::size_t index) {
   if (!channels_[index]) return;
   const std::string gone = [&]() -> std::string {
     try {
-      while (auto message = channels_[index]->receive_ready("heartbeat")) {
+      for (int i = 0; i < kMaxAtOnce; ++i) {
+        auto message = channels_[index]->receive_ready("heartbeat");
+        if (!message) return "";
         if (message->type == GroupMessage::abort) return control::printable(message->payload);
         const RankState where = parse_rank_state(
             channels_[index]->expect(std::move(*message), GroupMessage::heartbeat));

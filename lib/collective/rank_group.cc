@@ -224,8 +224,12 @@ std::string RankGroup::broadcast(std::string_view of_rank_0, Deadline deadline) 
 }
 
 std::vector<std::string> RankGroup::all_gather(std::string_view mine, Deadline deadline) {
-  const std::vector<std::string> all = gather(mine, deadline);
-  return unpack(broadcast(pack(all), deadline), team_.size);
+  const std::string all = pack(gather(mine, deadline));
+  if (all.size() > control::kMaxPayload) {
+    throw Error(Fault::failed, fmt::format("the ranks' answers have {} bytes together; {} fit",
+                                           all.size(), control::kMaxPayload));
+  }
+  return unpack(broadcast(all, deadline), team_.size);
 }
 
 void RankGroup::barrier(Deadline deadline) {

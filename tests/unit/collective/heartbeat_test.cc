@@ -8,6 +8,8 @@
 #include "commands.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/channel.h"
+#include "rdmabench/control/listener.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -118,6 +120,34 @@ TEST_F(Ending, ThatIsItselfStuckIsLeftToTheOtherThread) {
   come_back_late(heartbeat);
   EXPECT_TRUE(left);
   released = true;
+}
+
+TEST_F(Ending, ComesWhileARankFloods) {
+  const auto nobody = control::Authentication::insecure();
+  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
+  control::Listener listener("127.0.0.1", 0, nobody);
+  std::atomic<bool> over{false};
+  std::thread rank([&, port = listener.port()] {
+    control::Channel channel = control::Channel::connect("127.0.0.1", port, deadline, {}, nobody);
+    try {
+      while (!over && !deadline.passed()) {
+        channel.send(GroupMessage::heartbeat, to_text(RankState()), deadline);
+      }
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+      // Rank 0 has left.
+    }
+  });
+  std::vector<control::Channel> channels;
+  channels.push_back(listener.accept(deadline).value());
+  {
+    Heartbeat heartbeat({sign(0, 0).identity, sign(1, 0).identity}, std::move(channels), true,
+                        state_, options());
+    come_back_late(heartbeat);
+    EXPECT_TRUE(struck_);
+  }
+  EXPECT_FALSE(deadline.passed()) << "only the flood's end has let it end";
+  over = true;
+  rank.join();
 }
 
 TEST_F(Ending, ThatFailsLetsTheOtherThreadGoOn) {
