@@ -52,11 +52,13 @@ void check_mode(const struct stat& status, const std::string& path) {
   }
 }
 
-/// Every byte counts, a newline at the end too: copies of a file are equal.
-std::shared_ptr<const Secret> read_all(const Descriptor& file, const std::string& path) {
+/// Every byte counts, a newline at the end too: copies of a file are equal. Files of /proc are
+/// regular and have `size` 0: what they tell can be guessed.
+std::shared_ptr<const Secret> read_all(const Descriptor& file, off_t size,
+                                       const std::string& path) {
   WipedText bytes(std::string(kMaxSecret + 1, '\0'));
   std::size_t have = 0;
-  while (have < bytes.text.size()) {
+  while (have < bytes.text.size() && size > 0) {
     const ssize_t got = ::read(file.get(), bytes.text.data() + have, bytes.text.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_cannot("read", path, errno);
@@ -85,7 +87,7 @@ std::shared_ptr<const Secret> read_if_there(const std::string& path) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) throw_cannot("look at", path, errno);
   check_mode(status, path);
-  return read_all(file, path);
+  return read_all(file, status.st_size, path);
 }
 
 /// Under another name first: who finds the file finds all of it. link(2) does nothing where another

@@ -101,6 +101,10 @@ TEST_F(TokenFile, ThatIsNoFileIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));  // and nobody waits for its writer
 }
 
+TEST_F(TokenFile, OfTheKernelIsRefused) {
+  EXPECT_THAT(complaint([] { read_token_file("/proc/self/environ"); }), HasSubstr("has 0 bytes"));
+}
+
 TEST_F(TokenFile, IsMadeOnceByAllWhoNeedIt) {
   const std::string made = path("new/folder/token");
   const mode_t mask = umask(0);
