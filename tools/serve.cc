@@ -73,8 +73,8 @@ class StopSignals {
   /// Where a library's call keeps a session: the kernel frees what it has.
   [[noreturn]] static void stop_at_once() {
     constexpr std::string_view kText =
-        "rdmabench: a session did not end within a second: a library's call does not return. The "
-        "process ends now.\n";
+        "rdmabench: not all ended within a second; a library's call may not return. The process "
+        "ends now.\n";
     pollfd room{STDERR_FILENO, POLLOUT, 0};  // who does not read must not keep us either
     if (poll(&room, 1, 0) > 0) {
       static_cast<void>(!::write(STDERR_FILENO, kText.data(), kText.size()));
