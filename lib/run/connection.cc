@@ -212,15 +212,16 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
   connection.send(SessionMessage::choice, to_text(selection));
 
+  // While the server opens its own: ofi_rxm takes a tenth of a second for each queue pair.
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t rail = i % rails.size();
+    open(*match.backend, rails[rail], match.choices[rail].client);
+  }
   // Opening may take longer than the deadline, which is then what to raise.
   const std::string awaited =
       fmt::format("address, which it has once {} endpoints of {} queue pairs are open over {}",
                   count, rails.front().queue_pairs, match.backend->name);
   Introduction server = parse_introduction(connection.receive(SessionMessage::address, awaited));
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t rail = i % rails.size();
-    open(*match.backend, rails[rail], match.choices[rail].client);
-  }
   connection.send(SessionMessage::address, to_text(Introduction{connection.addresses(), {}}));
   connection.connect(server.addresses);
   connection.receive(SessionMessage::ready, "readiness");
