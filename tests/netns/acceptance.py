@@ -1,0 +1,103 @@
+"""Walks docs/acceptance.md on eight network namespaces, and prints each command with its output.
+
+acceptance.py RDMABENCH
+"""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+import command
+from namespaces import NODES, address, enter, on, set_links
+
+TOOL = str(pathlib.Path(sys.argv[1]).resolve())
+FABRIC = ("rdmabench fabric --provider tcp --events --metric bandwidth --size 16K --depth 16 --duration 150ms "
+          "--topology topology.csv --expect bw>=0.2Gb/s --output ")
+
+
+def words(line: str) -> list[str]:
+    return [TOOL if word == "rdmabench" else word for word in shlex.split(line)]
+
+
+def show(line: str, done: subprocess.CompletedProcess, code: int) -> str:
+    print(f"$ {line}\n{done.stdout}[{done.returncode}]\n", flush=True)
+    if done.returncode != code:
+        raise AssertionError(f"{line}: ended with {done.returncode}, not {code}")
+    return done.stdout
+
+
+def run(line: str, code: int = 0, node: int = 0) -> str:
+    done = subprocess.run(on(node, *words(line)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+    return show(line, done, code)
+
+
+def sign(line: str, **files: object) -> str:
+    done = subprocess.run(shlex.split(line), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False, **files)
+    return show(line, done, 0)
+
+
+def fabric(output: str, code: int) -> str:
+    """On every node, as a launcher would start it."""
+    line = FABRIC + output
+
+    def rank(number: int, **streams: object) -> subprocess.Popen:
+        place = command.rank_of(number, NODES, address(0), "18516") | {"FI_OFI_RXM_BUFFER_SIZE": "2048"}  # see fabric.py
+        return subprocess.Popen(on(number, *words(line)), env=place, text=True, **streams)
+
+    others = [rank(number, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for number in range(1, NODES)]
+    first = rank(0, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said, _ = first.communicate(timeout=240)
+    for other in others:
+        other.wait(timeout=60)
+    return show(line, subprocess.CompletedProcess(line, first.returncode, said), code)
+
+
+def wants(text: str, *expressions: str) -> None:
+    for expression in expressions:
+        if not re.search(expression, text):
+            raise AssertionError(f"no {expression} in the output")
+
+
+def walk() -> None:
+    set_links({}, {}, {})
+    for node in range(NODES):
+        done = subprocess.run(on(node, TOOL, "doctor", "--format", "json", "--output", f"doctor-node{node}.json"), check=False, timeout=60)
+        if done.returncode not in (0, 1):  # this machine may have faults
+            raise AssertionError(f"doctor on node {node}: {done.returncode}")
+    print(subprocess.run(on(0, TOOL, "doctor"), capture_output=True, text=True, timeout=60, check=False).stdout)
+
+    server = subprocess.Popen(on(1, TOOL, "serve", "--allow-provider", "tcp", "--with-parent"), stderr=subprocess.PIPE, text=True)
+    server.stderr.readline()
+    peer = address(1)
+    wants(run(f"rdmabench lat {peer} --provider tcp --events --op send -s 8 -D 1s --expect p50<=5ms"), "PASS p50<=5ms")
+    wants(run(f"rdmabench bw {peer} --provider tcp --events --op send -s 16K,1M -D 1s --expect bw>=0.2Gb/s --format json --output bw.json"),
+          "PASS bw>=0.2Gb/s: send of 1M")
+    server.terminate()
+    server.wait(timeout=10)
+
+    pathlib.Path("topology.csv").write_text("node,leaf,spine\n" + "".join(f"node{node},{node // 4},0\n" for node in range(NODES)), encoding="ascii")
+    set_links({2: 0.4}, {}, {})
+    wants(fabric("first.jsonl", 1), r"confirmed: node 2 \(node2\)", r"4 of 4 directions", "FAIL bw>=0.2Gb/s: node2 to")
+    set_links({}, {}, {})
+    wants(fabric("second.jsonl", 0), "nothing stands out", "PASS bw>=0.2Gb/s")
+
+    documents = " ".join(f"doctor-node{node}.json" for node in range(NODES)) + " bw.json second.jsonl"
+    run(f"rdmabench report {documents} --format html --output acceptance.html")
+    run(f"rdmabench report {documents} --format junit --output acceptance.xml")
+    sign("ssh-keygen -q -t ed25519 -N '' -f key")
+    pathlib.Path("signers").write_text(f"acceptance@cluster {pathlib.Path('key.pub').read_text(encoding='ascii')}", encoding="ascii")
+    sign("ssh-keygen -Y sign -f key -n acceptance acceptance.html")
+    with open("acceptance.html", encoding="utf-8") as page:
+        wants(sign("ssh-keygen -Y verify -f signers -I acceptance@cluster -n acceptance -s acceptance.html.sig", stdin=page), "Good")
+
+
+if __name__ == "__main__":
+    enter()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        walk()
