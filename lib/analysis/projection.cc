@@ -257,7 +257,7 @@ void add_notes(Projection& projection) {
     }
     if (samples.has_means) {
       projection.notes.push_back(
-          fmt::format("{}: some latencies are means, which are above the median.", label));
+          fmt::format("{}: some latencies are means, for want of a median.", label));
     }
     std::string suspicions;
     for (const auto& [code, launches] : samples.suspected) {
