@@ -41,7 +41,8 @@ def facts(document: dict) -> dict:
 
 class GpuMemory(unittest.TestCase):
     def measured(self, port: str, *words: str) -> dict:
-        result = run(*client(port, *words), "--format", "json")
+        # TCP may stall between two of a few sends for tens of milliseconds: a minute of 180 of them here and there.
+        result = run(*client(port, *words), "--format", "json", timeout=240)
         self.assertEqual(result.returncode, 0, result.stderr)
         document = json.loads(result.stdout)
         jsonschema.validate(document, SCHEMA)
