@@ -85,9 +85,7 @@ void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, const IpAd
   if (by_lid || by_gid) return;
   if (by_default && network_beside(local).has(gid)) return;
   if (here_ && own && lid == 0) return;
-  static const IpNetwork kMapped = parse_network("::ffff:0:0/96").value_or(IpNetwork());
-  static const IpNetwork kLinkLocal = parse_network("fe80::/10").value_or(IpNetwork());
-  if (lid == 0 && (kMapped.has(gid) || !kLinkLocal.has(gid))) return check_ip(gid);
+  if (lid == 0 && !is_link_local(gid)) return check_ip(gid);
   throw Error(
       Fault::failed,
       fmt::format("the client at {} names GID {}{} to send to, which does not tell whose it is",

@@ -24,11 +24,6 @@ IpAddress mapped(const in_addr& address) {
   return found;
 }
 
-bool is_link_local(const IpAddress& address) noexcept {
-  static constexpr IpNetwork kLinkLocal{{{0xfe, 0x80}}, 10};
-  return kLinkLocal.has(address);
-}
-
 /// Whether an interface has the address; then `use` is called with it.
 template <class Use>
 bool with_interface_of(const IpAddress& address, Use&& use) {
@@ -45,6 +40,11 @@ bool with_interface_of(const IpAddress& address, Use&& use) {
 }
 
 }  // namespace
+
+bool is_link_local(const IpAddress& address) noexcept {
+  static constexpr IpNetwork kLinkLocal{{{0xfe, 0x80}}, 10};
+  return kLinkLocal.has(address);
+}
 
 bool is_ipv4(const IpAddress& address) noexcept {
   static constexpr IpNetwork kMapped{{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}}, kMappedBits};

@@ -21,6 +21,9 @@ struct IpAddress {
 /// "10.0.0.1", "::1", "fe80::1%eth0", of an interface of this machine; nothing for other text.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
+/// In fe80::/10.
+bool is_link_local(const IpAddress& address) noexcept;
+
 /// Whether it is one of IPv4.
 bool is_ipv4(const IpAddress& address) noexcept;
 
