@@ -251,7 +251,7 @@ class PlantedLinks : public testing::Test {
         const std::string& name =
             finding.part == Part::node ? nodes_[finding.a].host : finding.element;
         const bool planted = finding.part == part && name == element;
-        named = named || (planted && finding.confirmed);
+        named = planted && finding.confirmed && found.findings.size() == 1;
         if (!planted) innocents_.push_back(finding.text);
       }
       count += named ? 1 : 0;
