@@ -34,8 +34,8 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
     } else {
       const std::vector<Offer> theirs =
           parse_offers(connection.receive(SessionMessage::request, "request"));
-      connect_server(connection, request, answer_offers(request, theirs), 1, 1, open_one,
-                     [] { return Introduction(); });
+      connect_server(connection, request, answer_offers(request, theirs), 1, 1,
+                     {.admit = {}, .open = open_one, .introduce = [] { return Introduction(); }});
       connection.send(SessionMessage::ready);
     }
   } catch (const std::exception& error) {

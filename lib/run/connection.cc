@@ -211,6 +211,7 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   Selection selection{std::string(match.backend->name), {}};
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
   connection.send(SessionMessage::choice, to_text(selection));
+  connection.receive(SessionMessage::ready, "admission");
 
   // While the server opens its own: ofi_rxm takes a tenth of a second for each queue pair.
   for (std::size_t i = 0; i < count; ++i) {
@@ -249,7 +250,7 @@ std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
 
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
                     const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
-                    const OpenOne& open, const std::function<Introduction()>& introduce) {
+                    const ServerSteps& steps) {
   connection.send(SessionMessage::offer, to_text(ours));
   const Selection selection = parse_selection(connection.receive(SessionMessage::choice, "choice"));
   if (selection.choices.size() != rails) {
@@ -263,10 +264,12 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
                             control::printable(selection.backend)));
   }
   const Backend& backend = find_backend(selection.backend);
+  if (steps.admit) steps.admit(backend, selection.choices);
+  connection.send(SessionMessage::ready);
   for (std::size_t i = 0; i < count; ++i) {
-    open(backend, request, selection.choices[i % selection.choices.size()]);
+    steps.open(backend, request, selection.choices[i % selection.choices.size()]);
   }
-  Introduction own = introduce();
+  Introduction own = steps.introduce();
   own.addresses = connection.addresses();
   connection.send(SessionMessage::address, to_text(own));
   const Introduction client =

@@ -112,11 +112,18 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
 std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
                                  const std::vector<Offer>& theirs);
 
+/// What connect_server() leaves to its caller, in this order.
+struct ServerSteps {
+  /// Refuses by throwing: neither side has opened anything then. Not called if empty.
+  std::function<void(const Backend& backend, const std::vector<std::string>& choices)> admit;
+  OpenOne open;
+  std::function<Introduction()> introduce;  ///< all are open; the addresses are filled in
+};
+
 /// The server's half: sends its answer to the client's offers, opens what the client chose for each
-/// of `rails`, and connects. It is the caller who then says `ready`. `introduce` is called when the
-/// endpoints are open; its addresses are filled in.
+/// of `rails`, and connects. It is the caller who then says `ready`.
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
                     const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
-                    const OpenOne& open, const std::function<Introduction()>& introduce);
+                    const ServerSteps& steps);
 
 }  // namespace rdmabench::run

@@ -4,6 +4,7 @@
 //   request  {what, offers of each rail} ->
 //                                    <-   offer   {offers}
 //   choice   {back end, server's part} ->
+//                                    <-   ready   (admitted: both sides open their endpoints)
 //                                    <-   address {address of each worker, environment}
 //   address  {addresses, environment} ->
 //                                    <-   ready   (connected)

@@ -171,26 +171,32 @@ Turns::Turn wait_for_turn(const Session& session, const Host& host) {
 /// The server's half of setting up a session.
 void open_workers(Session& session, const Request& request,
                   const transport::EndpointRequest& wanted, const Host& host) {
-  const OpenOne open = [&](const Backend& backend, const transport::EndpointRequest& of_one,
-                           std::string_view choice) {
-    const transport::Footprint takes = backend.footprint(of_one, choice);
-    host.shares.push_back(
-        host.quota.take(host.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
+  ServerSteps steps;
+  steps.admit = [&](const Backend& backend, const std::vector<std::string>& choices) {
+    for (std::size_t i = 0; i < request.spec.workers; ++i) {
+      const transport::Footprint takes = backend.footprint(wanted, choices[i % choices.size()]);
+      host.shares.push_back(
+          host.quota.take(host.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
+    }
+  };
+  steps.open = [&](const Backend& backend, const transport::EndpointRequest& of_one,
+                   std::string_view choice) {
     const Turns::Turn turn = wait_for_turn(session, host);
     session.open(backend, of_one, choice);
   };
-  const std::vector<Offer> ours = [&] {
-    const Turns::Turn turn = wait_for_turn(session, host);
-    return answer_offers(wanted, request.rails.front());
-  }();
-  connect_server(session, wanted, ours, request.rails.size(), request.spec.workers, open, [&] {
+  steps.introduce = [&] {
     Introduction own{.addresses = {},
                      .environment = report::collect_environment(),
                      .memory = session.memory_path()};
     for (report::Fact& fact : session.memory_facts()) own.environment.push_back(std::move(fact));
     add_staging_cost(session, own.environment);
     return own;
-  });
+  };
+  const std::vector<Offer> ours = [&] {
+    const Turns::Turn turn = wait_for_turn(session, host);
+    return answer_offers(wanted, request.rails.front());
+  }();
+  connect_server(session, wanted, ours, request.rails.size(), request.spec.workers, steps);
 }
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.

@@ -103,11 +103,19 @@ class Limits(unittest.TestCase):
     def test_a_request_beyond_the_limit_is_refused_before_it_uses_it(self):
         with server("--max-memory", "64M") as peer:
             before = peer.resident_bytes()
-            result = run(*client(peer.port, "bw", "--depth", "16384", "--receives", "32768",
-                                 "--qps", "128", "--threads", "4", "--provider", rdm_provider()))
-            self.assertEqual(result.returncode, 1, result.stderr)
-            self.assertIn("of at most 67108864", result.stderr)
-            self.assertIn("memory'", result.stderr)  # the option that raises it
+            asking = subprocess.Popen(
+                [command.TOOL, *client(peer.port, "bw", "--depth", "16384", "--receives", "32768", "--qps",
+                                       "128", "--threads", "4", "--provider", rdm_provider())],
+                stderr=subprocess.PIPE, text=True)
+            with asking.stderr:
+                errors = asking.stderr.read()
+            _, status, used = os.wait4(asking.pid, 0)
+            asking.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(asking.returncode, 1, errors)
+            self.assertIn("of at most 67108864", errors)
+            self.assertIn("memory'", errors)  # the option that raises it
+            if not command.SANITIZED:
+                self.assertLess(used.ru_maxrss, 128 << 10)  # KiB: the client opened nothing either
             self.assertLess(peer.peak_bytes() - before, (64 << 20) + BASE)
             self.assert_serves(peer.port)
 

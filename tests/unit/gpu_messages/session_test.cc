@@ -287,6 +287,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
     const std::vector<Offer> offers = parse_offers(session.receive(SessionMessage::offer, "offer"));
     const transport::Choice choice = verbs.choose(request, own.text, offers.at(0).text);
     session.send(SessionMessage::choice, to_text(Selection{"verbs", {choice.server}}));
+    session.receive(SessionMessage::ready, "admission");
     const Introduction peer =
         parse_introduction(session.receive(SessionMessage::address, "address"));
     session.open(verbs, request, choice.client);

@@ -56,6 +56,7 @@ Channel quit_at_the_first_epoch(control::Listener& listener) {
   channel.send(SessionMessage::offer,
                to_text(std::vector{make_offer(find_backend("loop"), wanted)}), soon());
   channel.receive(SessionMessage::choice, soon(), "choice");
+  channel.send(SessionMessage::ready, {}, soon());
   const auto worker = find_backend("loop").open(wanted, "");
   channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
   const auto client =

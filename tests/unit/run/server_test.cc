@@ -296,6 +296,7 @@ TEST_F(ServerTest, AClientThatPausesTooLongIsLetGo) {
   channel.send(SessionMessage::request, to_text(request), soon());
   channel.receive(SessionMessage::offer, soon(), "offer");
   channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
+  channel.receive(SessionMessage::ready, soon(), "admission");
   const Introduction server =
       parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
   const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
@@ -318,6 +319,7 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   channel.send(SessionMessage::request, to_text(request), soon());
   channel.receive(SessionMessage::offer, soon(), "offer");
   channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
+  channel.receive(SessionMessage::ready, soon(), "admission");
   const Introduction server =
       parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
   const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
