@@ -20,7 +20,7 @@ TOOL = ""  # set by take_tool(): the command under test
 SANITIZED = "RDMABENCH_SANITIZED" in os.environ  # slow, and its memory says nothing about leaks
 
 
-def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess:
+def run(*words: str, timeout: float = 240 if SANITIZED else 60) -> subprocess.CompletedProcess:
     return subprocess.run([TOOL, *words], capture_output=True, text=True, timeout=timeout)
 
 
