@@ -23,6 +23,7 @@ option(RDMABENCH_EXAMPLES "Build the three programs of examples/" ${PROJECT_IS_T
 option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_WERROR "Treat warnings as errors: scripts/test does, a newer compiler must not stop a user" OFF)
 option(RDMABENCH_PORTABLE "Link {fmt}, libstdc++ and libgcc into the command and librdmabench-c" OFF)
+set(RDMABENCH_TIMED_OPTIONS "" CACHE STRING "Compiler options of what runs while something is timed, behind those of the build type")
 set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 
 # __FILE__ is relative to the root: tests of a clone in another folder are the same to a compiler cache.
@@ -46,7 +47,7 @@ endif()
 
 # Of a fault in what reads a peer's bytes shall come no more than a crash (tests/integration/binary.py). The timed loops
 # read none, and do without what costs instructions in them.
-set(RDMABENCH_LOOP_OPTIONS "")
+set(RDMABENCH_LOOP_OPTIONS ${RDMABENCH_TIMED_OPTIONS})
 if(NOT RDMABENCH_SANITIZE)
   include(CheckCXXCompilerFlag)
   add_compile_options(-fstack-protector-strong)

@@ -80,7 +80,7 @@ void add_demo(CLI::App& app, Command& command) {
   run::Config& config = state->options.config;
   const OptionGroup group(*sub);
   config.backend = "ofi";
-  config.stop = measure::StopRule::duration(std::chrono::milliseconds(500));
+  config.stop = measure::StopRule::duration(std::chrono::milliseconds(200));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
   group.plain("--provider", config.provider, "NAME", "libfabric provider: tcp, shm ... [by route]");
   group.sizes("-s,--size", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
