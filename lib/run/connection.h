@@ -121,7 +121,7 @@ struct ServerSteps {
 };
 
 /// The server's half: sends its answer to the client's offers, opens what the client chose for each
-/// of `rails`, and connects. It is the caller who then says `ready`.
+/// of `rails`, and connects. It is the caller who says the second `ready`.
 void connect_server(Connection& connection, const transport::EndpointRequest& request,
                     const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
                     const ServerSteps& steps);

@@ -17,7 +17,7 @@ using Ticks = std::uint64_t;
 
 /// CLOCK_MONOTONIC_RAW; a tick is a nanosecond. Source: clock_gettime(2).
 struct RawClock {
-  static Ticks stamp() noexcept {
+  [[gnu::always_inline]] static Ticks stamp() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     return static_cast<Ticks>(now.tv_sec) * 1'000'000'000U + static_cast<Ticks>(now.tv_nsec);
@@ -28,7 +28,7 @@ struct RawClock {
 /// their values, stores may not be visible yet), and no later one has begun. Use it only if
 /// clock_choice() selects it. Sources: Intel SDM volume 2, RDTSCP; Arm ARM, CNTVCT_EL0.
 struct TscClock {
-  static Ticks stamp() noexcept {
+  [[gnu::always_inline]] static Ticks stamp() noexcept {
 #if defined(__x86_64__)
     std::uint32_t low;
     std::uint32_t high;
