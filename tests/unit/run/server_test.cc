@@ -269,7 +269,8 @@ TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   channel.send(SessionMessage::request, to_text(request), soon());
   channel.receive(SessionMessage::offer, soon(), "offer");
   channel.send(SessionMessage::choice, to_text(Selection{"no-such-back-end", {""}}), soon());
-  EXPECT_THROW(channel.receive(SessionMessage::address, soon(), "address"), Error);
+  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::ready, soon(), "admission"); }),
+              HasSubstr("was not offered"));
   expect_service();
 }
 
@@ -283,7 +284,7 @@ TEST_F(ServerTest, TheLoopBackEndServesNoOtherProcess) {
   EXPECT_THAT(offers, HasSubstr("cannot reach another process"));
   EXPECT_THAT(offers, ::testing::Not(HasSubstr(own_loop().text)));
   channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
-  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::address, soon(), "address"); }),
+  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::ready, soon(), "admission"); }),
               HasSubstr("was not offered"));
   expect_service();
 }
