@@ -70,7 +70,7 @@ void add_demo(CLI::App& app, Command& command) {
       "demo", "Measure between two processes of this machine over libfabric; needs no hardware");
   sub->footer(
       "Measures latency and bandwidth of send and write between this process and a server that it\n"
-      "starts, half a second per size. The results show this machine's loopback and libfabric's\n"
+      "starts, 0.2 s per size. The results show this machine's loopback and libfabric's\n"
       "software, not a network.");
   struct State {
     Options options;
