@@ -49,13 +49,21 @@ void write_all(const std::string& text, const std::string& path, int how = O_TRU
 }  // namespace
 
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
-  std::error_code ignored;
   struct stat old {};
-  const bool exists = stat(path_.c_str(), &old) == 0;
+  // The kernel follows links, or refuses to: in /tmp one may be of another user
+  // (fs.protected_symlinks of proc(5)).
+  const int found = open(path_.c_str(), O_PATH | O_CLOEXEC);
+  const bool exists = found >= 0;
+  if (!exists && errno != ENOENT) fail_to_write(path_, errno);
   part_ = path_;
-  if (exists && !S_ISREG(old.st_mode)) return;
-  const fs::path target = fs::canonical(path_, ignored);  // of a link
-  if (!target.empty()) path_ = target;
+  if (exists) {
+    std::error_code ignored;
+    const bool known = fstat(found, &old) == 0;
+    const fs::path target = fs::read_symlink(fmt::format("/proc/self/fd/{}", found), ignored);
+    close(found);
+    if (!known || !S_ISREG(old.st_mode)) return;
+    if (!target.empty()) path_ = target;
+  }
   part_ = fmt::format("{}.{}.part", path_, getpid());
   unlink(part_.c_str());  // left by an earlier process of this number
   const int file = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
