@@ -1,5 +1,6 @@
 // rdmabench netplugin
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -59,6 +60,13 @@ extern "C" void stop_listening(int signal) {
   errno = saved;
 }
 
+/// Whether standard error takes a line at once. Who listens must not wait for who reads its lines;
+/// a LogQueue would be another thread beside the plugin's.
+bool takes_a_line() {
+  pollfd error{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&error, 1, 0) == 1;
+}
+
 /// Where goes what the plugin logs and prints.
 netplugin::OnLog keep_log(const State& state) {
   if (!state.log.empty()) {
@@ -69,7 +77,7 @@ netplugin::OnLog keep_log(const State& state) {
     const std::string entry =
         fmt::format("{}:\n{}{}", what, text, text.ends_with('\n') ? "" : "\n");
     if (!state.log.empty()) append(entry, state.log);
-    if (state.verbose) {
+    if (state.verbose && (!state.listen || takes_a_line())) {
       erase_progress();
       tell(fmt::format("the plugin wrote, {}", entry.substr(0, entry.size() - 1)));
     }
@@ -86,8 +94,11 @@ int serve(const State& state) {
   listening = &listener;
   std::signal(SIGINT, stop_listening);
   std::signal(SIGTERM, stop_listening);
-  tell(fmt::format("listening on {}:{}{}", state.address.empty() ? "*" : state.address,
-                   listener.port(), who_is_served(state.authentication)));
+  const auto say = [](const std::string& text) {
+    if (takes_a_line()) tell(text);
+  };
+  say(fmt::format("listening on {}:{}{}", state.address.empty() ? "*" : state.address,
+                  listener.port(), who_is_served(state.authentication)));
   int code = 0;
   while (!listener.stopped()) {
     std::optional<control::Channel> client;
@@ -95,10 +106,12 @@ int serve(const State& state) {
       client = listener.accept(Deadline::after(std::chrono::hours(1)));
       if (client) served = client->handle();
       if (listener.stopped()) break;
-      if (client) netplugin::serve(state.options.file, *client, tell, on_log);
+      if (client) netplugin::serve(state.options.file, *client, say, on_log);
     } catch (const std::exception& error) {
       if (client) client->abort(listener.stopped() ? kShuttingDown : error.what());
-      if (!listener.stopped()) code = fail(error);
+      if (!listener.stopped()) {
+        code = takes_a_line() ? fail(error) : static_cast<int>(Fault::failed);
+      }
     }
     served = -1;
     if (!client) {

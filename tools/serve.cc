@@ -118,11 +118,9 @@ int serve(const State& state) {
   LogQueue log(STDERR_FILENO);
   run::Server server(config, [&log](const std::string& line) { log.put(log_line(line)); });
   signals.set_server(&server);
-  std::fputs(fmt::format("rdmabench: listening on {}:{}{}\n",
-                         config.address.empty() ? "*" : config.address, server.port(),
-                         who_is_served(config.authentication))
-                 .c_str(),
-             stderr);
+  log.put(fmt::format("rdmabench: listening on {}:{}{}",
+                      config.address.empty() ? "*" : config.address, server.port(),
+                      who_is_served(config.authentication)));
   server.run();
   signals.set_server(nullptr);
   return 0;

@@ -29,6 +29,29 @@ def rdm_provider() -> str:
     return "net" if re.search(r" net +active", run("devices", "--wide").stdout) else "tcp"
 
 
+@contextlib.contextmanager
+def full_pipe():
+    """The writing end of a pipe that takes no more."""
+    reader, writer = os.pipe()
+    try:
+        os.set_blocking(writer, False)
+        for size in (4096, 1):
+            with contextlib.suppress(BlockingIOError):
+                while os.write(writer, b"x" * size):
+                    pass
+        os.set_blocking(writer, True)  # of every process that has it
+        yield writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def free_port() -> str:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
 class Server:
     """`rdmabench serve` on a free port; its log lines are collected as they come."""
 

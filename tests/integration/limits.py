@@ -16,7 +16,7 @@ import time
 import unittest
 
 import command
-from command import dial, let_in, rdm_provider, run, server
+from command import dial, free_port, full_pipe, let_in, rdm_provider, run, server
 
 BASE = 16 << 20  # bytes that a server has besides its sessions: libraries that the first one loads
 
@@ -162,30 +162,19 @@ class Limits(unittest.TestCase):
                 self.assertIn(b"--max-session", read_all(silent))
 
     def test_a_full_pipe_does_not_wedge_the_server(self):
-        reader, writer = os.pipe()
-        with contextlib.closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
-        process = subprocess.Popen([command.TOOL, "serve", "--port", port], stderr=writer)
-        try:
-            while b"listening" not in os.read(reader, 4096):
-                pass
-            os.set_blocking(writer, False)
-            with contextlib.suppress(BlockingIOError):
-                while os.write(writer, b"x" * 4096):
-                    pass
-            os.set_blocking(writer, True)  # of the server's end too, which is the same
-            for _ in range(3):
-                self.assert_serves(port)
-            begin = time.monotonic()
-            process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(timeout=10), 0)
-            self.assertLess(time.monotonic() - begin, 4 if command.SANITIZED else 1.2)
-        finally:
-            process.kill()
-            process.wait()
-            os.close(reader)
-            os.close(writer)
+        port = free_port()
+        with full_pipe() as writer:
+            process = subprocess.Popen([command.TOOL, "serve", "--port", port], stderr=writer)
+            try:
+                for _ in range(3):
+                    self.assert_serves(port)  # the first tries until the server listens
+                begin = time.monotonic()
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(timeout=10), 0)
+                self.assertLess(time.monotonic() - begin, 4 if command.SANITIZED else 1.2)
+            finally:
+                process.kill()
+                process.wait()
 
     def test_a_stop_takes_a_second_and_is_told(self):
         with server("--timeout", "1m", "--insecure") as peer:

@@ -171,6 +171,20 @@ class NetPlugin(unittest.TestCase):
         self.assertRegex(again.stdout, r"v6 +order +PASS")
         self.assertIn("0 failed", listener.rest)
 
+    def test_a_full_pipe_does_not_wedge_it(self):
+        port = command.free_port()
+        with command.full_pipe() as writer:
+            process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--listen", port], stderr=writer)
+            try:
+                for _ in range(2):
+                    done = run(PLUGIN, "127.0.0.1", "--port", port, "--only", "order", "--cases-only")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                process.terminate()
+                self.assertEqual(process.wait(timeout=10), 0)
+            finally:
+                process.kill()
+                process.wait()
+
     def test_a_silent_client_does_not_delay_the_end(self):
         with Listener("--insecure") as listener, command.let_in(listener.port) as silent:
             time.sleep(0.2)  # until it is served
