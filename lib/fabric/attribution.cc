@@ -374,7 +374,7 @@ std::vector<Typical> unjudged(const Attribution& attribution) {
       judged |= node.verdict != Verdict::ambiguous && node.verdict != Verdict::lost &&
                 node.verdict != Verdict::not_enough_evidence;
     }
-    if (!judged || ambiguous) open.push_back(slice);
+    if (!judged || ambiguous || slice.value == 0) open.push_back(slice);
   }
   return open;
 }

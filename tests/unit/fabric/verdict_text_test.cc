@@ -72,6 +72,9 @@ TEST(VerdictText, SaysFirstWhatStandsOut) {
   verdict = judged(matrix);
   for (NodeSummary& node : verdict.nodes) node.verdict = Verdict::ambiguous;
   EXPECT_THAT(text_of(matrix, verdict), StartsWith("Verdict: nothing could be judged\n"));
+  verdict = judged(matrix);
+  verdict.typical[0].value = 0;  // every measurement failed
+  EXPECT_THAT(text_of(matrix, verdict), StartsWith("Verdict: nothing could be judged\n"));
   const std::string table = to_table(matrix, verdict);
   EXPECT_LT(table.find("Verdict"), table.find("typical[Gb/s]"));
 }
