@@ -52,6 +52,19 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
+def wait_until_it_listens(port: str) -> None:
+    """For a server whose line about it cannot be read. Its start takes seconds under a sanitizer."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", int(port)), timeout=20).close()
+            return
+        except ConnectionRefusedError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
 class Server:
     """`rdmabench serve` on a free port; its log lines are collected as they come."""
 

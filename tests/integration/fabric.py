@@ -10,7 +10,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,16 +18,11 @@ import unittest
 
 import command
 import jsonschema
+from command import free_port
 
 SCHEMA = None  # a validator
 # Short cells: eight processes that spin share what cores this machine has.
 QUICK = ("--provider", "tcp", "-n", "20", "-s", "4K", "--timeout", "8s")
-
-
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 class Ranks:

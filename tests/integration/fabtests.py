@@ -4,23 +4,17 @@
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import tempfile
 import time
 import unittest
 
 import command
+from command import free_port
 
 HEADER = ["bytes", "iters", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec"]
 SKIPPED_NO_DATA = 61
 SKIPPED_NOT_IMPLEMENTED = 38
-
-
-def free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 class Fabtests(unittest.TestCase):

@@ -16,7 +16,7 @@ import time
 import unittest
 
 import command
-from command import dial, free_port, full_pipe, let_in, rdm_provider, run, server
+from command import dial, free_port, full_pipe, let_in, rdm_provider, run, server, wait_until_it_listens
 
 BASE = 16 << 20  # bytes that a server has besides its sessions: libraries that the first one loads
 
@@ -166,8 +166,9 @@ class Limits(unittest.TestCase):
         with full_pipe() as writer:
             process = subprocess.Popen([command.TOOL, "serve", "--port", port], stderr=writer)
             try:
+                wait_until_it_listens(port)
                 for _ in range(3):
-                    self.assert_serves(port)  # the first tries until the server listens
+                    self.assert_serves(port)
                 begin = time.monotonic()
                 process.send_signal(signal.SIGTERM)
                 self.assertEqual(process.wait(timeout=10), 0)

@@ -176,6 +176,7 @@ class NetPlugin(unittest.TestCase):
         with command.full_pipe() as writer:
             process = subprocess.Popen([RDMABENCH, "netplugin", PLUGIN, "--listen", port], stderr=writer)
             try:
+                command.wait_until_it_listens(port)
                 for _ in range(2):
                     done = run(PLUGIN, "127.0.0.1", "--port", port, "--only", "order", "--cases-only")
                     self.assertEqual(done.returncode, 0, done.stderr)
