@@ -7,6 +7,7 @@ as: coll.py ... librdmabench-mpi-openmpi.so ... mpirun.openmpi --oversubscribe
 
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -222,17 +223,21 @@ class Documents(unittest.TestCase):
         side, terminal = os.openpty()  # for rank 0's progress
         process = subprocess.Popen(
             [*LAUNCHER, "-n", "2", "sh", "-c", f'exec "$0" "$@" 2>{os.ttyname(terminal)}', RDMABENCH, "coll", "all-reduce",
-             "--size", "8,64M", "-n", "20000", "--format", "json", "--output", path],
+             "--size", "8,64M", "-n", "200", "--format", "json", "--output", path],
             env=environment(**launched()), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             shown = ""
+            end = time.monotonic() + SECONDS
             while "1 of 2 rows" not in shown:
-                shown += os.read(side, 4096).decode()
+                self.assertTrue(process.poll() is None and time.monotonic() < end, f"no row, but {shown!r}")
+                if select.select([side], [], [], 0.1)[0]:
+                    shown += os.read(side, 4096).decode()
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=SECONDS)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
             os.close(side)
             os.close(terminal)
         with open(path, encoding="utf-8") as file:
