@@ -17,7 +17,7 @@ namespace rdmabench::workload {
 /// Tokens: the initiator's first says "go"; where the target is not told of each message, or may
 /// miss some, the initiator's second says "all of mine have completed". The target's only one says
 /// that its own have completed and that it is satisfied with the initiator's.
-template <transport::Transport T, class Op, bool kValidate, bool kLists>
+template <transport::Transport T, class Op, bool kValidate>
 class Duplex {
  public:
   Duplex(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
@@ -139,43 +139,31 @@ class Duplex {
   Inbox<T> inbox_;
   Arrivals<T, Op, kValidate> arrivals_;
   Unpaced pace_;
-  Pump<T, Op, kValidate, kLists> pump_;
+  Pump<T, Op, kValidate> pump_;
   unsigned tokens_ = 0;
   bool confirmed_ = false;
 };
 
-/// Between `begin` and `end` lies all traffic of both directions.
-template <transport::Transport T, class Op, bool kValidate, bool kLists>
-void initiate_duplex(T& endpoint, const EpochPlan& plan, Watch& watch,
-                     EpochResult& result) noexcept {
-  Duplex<T, Op, kValidate, kLists> side(endpoint, plan, watch, result);
-  result.begin = measure::stamp_now();
-  if (!side.go() || !side.pump() || !side.wait_confirmation()) return;
-  result.end = measure::stamp_now();
-  static_cast<void>(side.drain() && side.check());
-}
-
-template <transport::Transport T, class Op, bool kValidate, bool kLists>
-void answer_duplex(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result) noexcept {
-  Duplex<T, Op, kValidate, kLists> side(endpoint, plan, watch, result);
-  static_cast<void>(side.wait_go() && side.pump() && side.wait_peer() && side.check() &&
-                    side.confirm() && side.drain());
+/// Between the initiator's `begin` and `end` lies all traffic of both directions.
+template <transport::Transport T, class Op, bool kValidate>
+EpochResult run_duplex(T& endpoint, const EpochPlan& plan, Watch& watch, Side side) noexcept {
+  EpochResult result;
+  Duplex<T, Op, kValidate> duplex(endpoint, plan, watch, result);
+  const bool initiates = side == Side::initiator;
+  if (initiates) result.begin = measure::stamp_now();
+  const bool peer_is_done = (initiates ? duplex.go() : duplex.wait_go()) && duplex.pump() &&
+                            (initiates ? duplex.wait_confirmation() : duplex.wait_peer());
+  if (!peer_is_done) return result;
+  if (initiates) result.end = measure::stamp_now();
+  static_cast<void>(initiates ? duplex.drain() && duplex.check()
+                              : duplex.check() && duplex.confirm() && duplex.drain());
+  return result;
 }
 
 template <transport::Transport T, class Op, bool kValidate, Side kSide>
 EpochResult duplex(T& endpoint, const EpochPlan& plan, Watch& watch,
                    std::span<measure::Ticks> /*intervals*/) noexcept {
-  EpochResult result;
-  constexpr auto kSingly = kSide == Side::initiator ? &initiate_duplex<T, Op, kValidate, false>
-                                                    : &answer_duplex<T, Op, kValidate, false>;
-  if constexpr (kTakesLists<T, Op>) {
-    constexpr auto kByLists = kSide == Side::initiator ? &initiate_duplex<T, Op, kValidate, true>
-                                                       : &answer_duplex<T, Op, kValidate, true>;
-    (plan.post_list > 1 ? kByLists : kSingly)(endpoint, plan, watch, result);
-  } else {
-    kSingly(endpoint, plan, watch, result);
-  }
-  return result;
+  return run_duplex<T, Op, kValidate>(endpoint, plan, watch, kSide);
 }
 
 }  // namespace rdmabench::workload

@@ -26,8 +26,7 @@ inline constexpr bool kTakesLists =
 /// With validation, a slot is reused only after its message has completed. With ordered completions
 /// their count tells. Otherwise, and where the slots have to be checked first, all slots are used
 /// once and then waited for (a lap).
-template <transport::Transport T, class Op, bool kValidate, bool kLists = false,
-          class Pace = Unpaced>
+template <transport::Transport T, class Op, bool kValidate, class Pace = Unpaced>
 class Pump {
  public:
   Pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace)
@@ -40,7 +39,8 @@ class Pump {
         iterations_(plan.iterations),
         queue_pairs_(endpoint.queue_pairs()),
         slots_(used_slots<Op>(region_, queue_pairs_)),
-        capacity_(std::uint64_t{plan.depth} * queue_pairs_) {
+        capacity_(std::uint64_t{plan.depth} * queue_pairs_),
+        by_lists_(plan.post_list > 1) {
     if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, kPosts * slots_);
     list_ = std::clamp<std::uint64_t>(plan.post_list, 1,
                                       std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
@@ -65,12 +65,8 @@ class Pump {
     const std::uint64_t room = (capacity_ - in_flight + kPosts - 1) / kPosts;
     const std::uint64_t end = std::min(lap_end_, next_ + room);
     transport::PostStatus status = transport::PostStatus::posted;
-    if constexpr (kLists) {
-      while (status == transport::PostStatus::posted && next_ < end && pace_.due()) {
-        const std::uint64_t count = std::min(list_, lap_end_ - next_);
-        if (count > end - next_) break;  // a shorter list would be another measurement
-        status = post_list(static_cast<std::uint32_t>(count));
-      }
+    if (kTakesLists<T, Op> && by_lists_) {
+      status = post_lists(end);
     } else {
       const std::uint64_t tail = lap_end_ - std::min<std::uint64_t>(lap_end_, queue_pairs_);
       const std::uint64_t body = std::min(end, tail);
@@ -160,6 +156,19 @@ class Pump {
     }
   }
 
+  /// A list that `end` would cut short waits: it would be another measurement.
+  transport::PostStatus post_lists(std::uint64_t end) noexcept {
+    transport::PostStatus status = transport::PostStatus::posted;
+    if constexpr (kTakesLists<T, Op>) {
+      while (status == transport::PostStatus::posted && next_ < end && pace_.due()) {
+        const std::uint64_t count = std::min(list_, lap_end_ - next_);
+        if (count > end - next_) break;
+        status = post_list(static_cast<std::uint32_t>(count));
+      }
+    }
+    return status;
+  }
+
   transport::PostStatus post_list(std::uint32_t count) noexcept {
     std::uint64_t slot = slot_;
     for (std::uint32_t k = 0; k < count; ++k) {
@@ -216,8 +225,9 @@ class Pump {
   std::uint32_t queue_pairs_;
   std::uint32_t slots_;
   std::uint64_t capacity_;  ///< posts that may be under way
-  std::uint64_t list_;      ///< messages of a list
-  std::array<transport::Message, kLists ? transport::kMaxPostList : 1>
+  bool by_lists_;
+  std::uint64_t list_;  ///< messages of a list
+  std::array<transport::Message, kTakesLists<T, Op> ? transport::kMaxPostList : 1>
       messages_;                  ///< ... of the next one
   std::uint64_t rounds_;          ///< lists that fit into the queue of one queue pair
   std::uint64_t next_ = 0;        ///< the message to be posted next, ...
@@ -231,9 +241,9 @@ class Pump {
 };
 
 /// Pumps all messages of a side that receives nothing but tokens meanwhile.
-template <transport::Transport T, class Op, bool kValidate, bool kLists, class Pace>
+template <transport::Transport T, class Op, bool kValidate, class Pace>
 bool pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace) {
-  Pump<T, Op, kValidate, kLists, Pace> pump(endpoint, plan, inbox, result, pace);
+  Pump<T, Op, kValidate, Pace> pump(endpoint, plan, inbox, result, pace);
   while (!pump.done()) {
     if (!pump.turn()) return false;
     const bool going =

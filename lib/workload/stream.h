@@ -22,15 +22,7 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
   Pace pace(plan);
   result.begin = measure::stamp_now();
   pace.start(result.begin);
-  bool pumped = false;
-  if constexpr (kTakesLists<T, Op>) {
-    pumped = plan.post_list > 1
-                 ? pump<T, Op, kValidate, true>(endpoint, plan, inbox, result, pace)
-                 : pump<T, Op, kValidate, false>(endpoint, plan, inbox, result, pace);
-  } else {
-    pumped = pump<T, Op, kValidate, false>(endpoint, plan, inbox, result, pace);
-  }
-  if (!pumped) return result;
+  if (!pump<T, Op, kValidate>(endpoint, plan, inbox, result, pace)) return result;
   if constexpr (transport::is_timed_by_completion(Op::kCode)) {
     result.end = measure::stamp_now();
     static_cast<void>(inbox.send_token() && inbox.wait_token());
