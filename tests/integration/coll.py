@@ -28,13 +28,15 @@ STOPPED = (1, 9) if MPICH else (1,)
 SECONDS = 90
 OURS = ("RDMABENCH_", "PMI", "OMPI_", "SLURM_", "MASTER_", "RANK", "WORLD_SIZE")
 TIMEOUT = "3s"
+# Open MPI removes the folder that all launchers of a user share when the last one ends, while another may begin.
+TEMPORARY = tempfile.TemporaryDirectory(prefix="coll")
 
 
 def environment(**more: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     clean.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                  OMPI_MCA_btl="self,vader", OMPI_MCA_pml="ob1", OMPI_MCA_osc="^ucx",
-                 OMPI_MCA_mpi_yield_when_idle="1")
+                 OMPI_MCA_mpi_yield_when_idle="1", TMPDIR=TEMPORARY.name)
     return {**clean, **more}
 
 
