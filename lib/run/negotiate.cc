@@ -1,6 +1,7 @@
 #include "negotiate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -102,16 +103,41 @@ void check_config(const Config& config) {
   }
 }
 
+std::string staged_at(std::string_view side) {
+  return fmt::format(
+      "The {}'s GPU memory is copied through the host's ('rdmabench reg' there says why).", side);
+}
+
+/// Why `gpudirect` is not met; "" if it is.
+std::string against_gpudirect(Session& session, MemoryPath peer) {
+  bool on_gpu = peer != MemoryPath::host;
+  for (std::size_t i = 0; i < session.workers(); ++i) {
+    const memory::GpuMemory* const gpu = session.worker(i).gpu_memory();
+    if (gpu == nullptr) continue;
+    if (gpu->staged()) return staged_at("client");
+    on_gpu = true;
+  }
+  if (peer == MemoryPath::staged) return staged_at("server");
+  return on_gpu ? "" : "The messages of both sides lie in host memory.";
+}
+
 /// Throws Error(failed) that lists what is not met on any worker.
-void check_requirements(Session& session, const Config& config) {
-  std::string reasons;
+void check_requirements(Session& session, const Config& config, MemoryPath peer) {
+  std::vector<std::string> reasons;
   for (std::size_t i = 0; i < session.workers(); ++i) {
     for (const Unmet& one : unmet(config.requirements, session.worker(i).describe())) {
-      reasons += fmt::format("{}{}", reasons.empty() ? "" : " ", one.reason);
+      reasons.push_back(one.reason);
+    }
+  }
+  for (const Requirement& one : config.requirements) {
+    if (one.name != kGpuDirect) continue;
+    if (const std::string why = against_gpudirect(session, peer); !why.empty()) {
+      reasons.push_back(why);
     }
   }
   if (reasons.empty()) return;
-  throw Error(Fault::failed, fmt::format("what `requirements` asks for is not met: {}", reasons),
+  throw Error(Fault::failed,
+              fmt::format("what `requirements` asks for is not met: {}", fmt::join(reasons, " ")),
               "Leave the condition out to measure all the same.");
 }
 
@@ -160,7 +186,7 @@ ServerAnswer negotiate(Session& session, const Config& config,
   session.send(SessionMessage::request, to_text(Request{session.spec(), ours}));
   ServerAnswer answer =
       connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
-  check_requirements(session, config);
+  check_requirements(session, config, answer.memory);
   return answer;
 }
 

@@ -57,6 +57,7 @@ constexpr std::array kNamed{
 
 /// Why a requirement is not met, or nothing.
 std::string reason_against(const Requirement& requirement, const Description& endpoint) {
+  if (requirement.name == kGpuDirect) return "";
   const std::string where = fmt::format("{} on {}", endpoint.provider, endpoint.device);
   for (const Named& named : kNamed) {
     if (requirement.name != named.name) continue;
@@ -86,15 +87,16 @@ Requirement parse_one(std::string_view word) {
   Requirement requirement{
       std::string(word.substr(0, equals)),
       equals == std::string_view::npos ? "" : std::string(word.substr(equals + 1))};
-  const bool rule = std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
-    return candidate.name == requirement.name;
-  });
+  const bool rule = requirement.name == kGpuDirect ||
+                    std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
+                      return candidate.name == requirement.name;
+                    });
   const bool named = std::any_of(kNamed.begin(), kNamed.end(), [&](const Named& candidate) {
     return candidate.name == requirement.name && !requirement.value.empty();
   });
   if (named || (rule && equals == std::string_view::npos)) return requirement;
   throw Error(Fault::usage, fmt::format("`requirements` {}", word),
-              "There are rdma-write, rdma-read, no-shm, in-order-128, and backend=NAME, "
+              "There are rdma-write, rdma-read, no-shm, in-order-128, gpudirect, and backend=NAME, "
               "provider=NAME, device=NAME and fabric=NAME.");
 }
 

@@ -334,6 +334,27 @@ TEST_F(GpuSession, WhenNoMappingWorksTheLastWayIsStagedAndIsSaid) {
                              HasSubstr("mapping pcie: registered")));
 }
 
+TEST_F(GpuSession, GpuDirectIsRequiredOfBothSides) {
+  Config config = config_of();
+  config.requirements = parse_requirements("gpudirect");
+  EXPECT_EQ(measure(config).error.value_or(""), "");
+  config.memory = "host";
+  config.peer_memory = "cuda:1";
+  EXPECT_EQ(measure(config).error.value_or(""), "");
+  config.peer_memory = "host";
+  EXPECT_THAT(measure(config).error.value_or(""), HasSubstr("of both sides lie in host memory"));
+
+  fake_verbs::lose_gpu_bytes(true);
+  config.memory = config.peer_memory = "cuda:1";
+  EXPECT_THAT(measure(config).error.value_or(""),
+              HasSubstr("The client's GPU memory is copied through the host's"));
+  config.memory = "host";
+  config.peer_memory = "cuda:1";
+  EXPECT_THAT(measure(config).error.value_or(""),
+              HasSubstr("The server's GPU memory is copied through the host's"));
+  fake_verbs::lose_gpu_bytes(false);
+}
+
 TEST_F(GpuSession, AMappingThatWasAskedForFailsAndIsNotReplaced) {
   fake_verbs::lose_bytes_of_mapping("default");
   Config config = config_of();
