@@ -106,6 +106,8 @@ std::optional<IpNetwork> parse_network(std::string_view text) {
   // "::ffff:10.0.0.0/104" counts all bits, "10.0.0.0/8" those of IPv4.
   const bool four = text.substr(0, slash).find(':') == std::string_view::npos;
   if (!bits || *bits > (four ? 32U : 128U)) return std::nullopt;
+  // "::ffff:10.0.0.0/8" would be all of IPv4.
+  if (!four && is_ipv4(*address) && *bits < kMappedBits) return std::nullopt;
   network.bits = four ? kMappedBits + *bits : *bits;
   return network;
 }

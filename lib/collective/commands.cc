@@ -262,12 +262,14 @@ PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::ui
   constexpr std::size_t kMostText = 4096;
   constexpr double kMostBits = 1e15;
   const nlohmann::json body = parse_object(text, "a rank's wire");
-  return {.from = from,
-          .to = get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
-          .bits_per_s = get_double(body, "bits_per_s", 0, kMostBits),
-          .route = get_string(body, "route", kMostText),
-          .error = get_string(body, "error", kMostText),
-          .staged = get_bool(body, "staged")};
+  PointToPointResult pair{.from = from,
+                          .to = get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
+                          .bits_per_s = get_double(body, "bits_per_s", 0, kMostBits),
+                          .route = get_string(body, "route", kMostText),
+                          .error = get_string(body, "error", kMostText),
+                          .staged = get_bool(body, "staged")};
+  if (pair.error.empty() && pair.bits_per_s < 1) pair.error = "it measured nothing";
+  return pair;
 }
 
 }  // namespace rdmabench::collective

@@ -227,7 +227,11 @@ std::vector<PointToPointResult> measure_pairs(RankGroup& group,
   }
   const std::vector<std::string> results = group.gather(result, patience());
   for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
-    pairs.push_back(parse_pair(results[rank], rank, team.size));
+    try {
+      pairs.push_back(parse_pair(results[rank], rank, team.size));
+    } catch (const Error& error) {
+      throw error.at(to_text(group.identities()[rank]));
+    }
   }
   group.barrier(patience());  // no server ends while a neighbour may need it
   return pairs;

@@ -166,6 +166,7 @@ void RankGroup::send(std::uint32_t rank, control::MessageType type, std::string_
 /// never come.
 std::string RankGroup::receive(std::uint32_t rank, control::MessageType type, Deadline deadline,
                                std::string_view waiting_for) {
+  const auto given = std::chrono::ceil<milliseconds>(deadline.left());
   try {
     while (!deadline.passed() && !channel(rank).readable(std::min(
                                      kLook, std::chrono::ceil<milliseconds>(deadline.left())))) {
@@ -173,6 +174,9 @@ std::string RankGroup::receive(std::uint32_t rank, control::MessageType type, De
       if (heartbeat_->over() && !channel(rank).readable(kLook)) {
         throw Error(Fault::failed, heartbeat_->reason());
       }
+    }
+    if (deadline.passed() && !channel(rank).readable(milliseconds(0))) {
+      throw Error(Fault::failed, fmt::format("no {} within {} ms", waiting_for, given.count()));
     }
     control::Message message = channel(rank).receive(deadline, waiting_for);
     if (message.type == GroupMessage::abort) {

@@ -25,6 +25,15 @@ using std::chrono::nanoseconds;
 constexpr std::uint32_t kClockRounds = 16;
 constexpr double kEpochNs = 100e6;  // aimed length of an epoch
 
+/// A rank answered what cannot be: it is to blame, and nothing hangs.
+class WrongAnswer : public Error {
+ public:
+  WrongAnswer(const Error& error, const RankIdentity& identity)
+      : Error(error.at(to_text(identity))), rank(identity.rank) {}
+
+  const std::uint32_t rank;
+};
+
 /// Rank 0's part in measuring one row.
 class Lead {
  public:
@@ -44,7 +53,18 @@ class Lead {
   void run_epoch(std::uint64_t samples, bool counts);
   void run_until_known();
   std::uint64_t next_epoch(std::uint64_t most) const;
-  void take(const std::vector<std::string>& answers, std::uint64_t samples, bool counts);
+  void check(const Epoch& epoch, const Row& row, std::uint32_t rank,
+             std::uint64_t ordered_ns) const;
+  void take(const std::vector<std::string>& answers, std::uint64_t samples,
+            std::uint64_t ordered_ns, bool counts);
+  template <class Read>
+  auto answer_of(std::uint32_t rank, Read&& read) const {
+    try {
+      return read();
+    } catch (const Error& error) {
+      throw WrongAnswer(error, group_.identities()[rank]);
+    }
+  }
   void evaluate(Row& row) const;
   std::vector<std::uint64_t> starts() const;
   Deadline deadline() const {
@@ -163,12 +183,44 @@ void add_checked(Row& row, std::uint32_t rank, Checked checked) {
   if (earlier) row.first_wrong = WrongAt{.rank = rank, .wrong = *std::move(checked.first)};
 }
 
-void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples, bool counts) {
+/// What was ordered at `ordered_ns` of rank 0's clock, and has all been answered by now.
+void Lead::check(const Epoch& epoch, const Row& row, std::uint32_t rank,
+                 std::uint64_t ordered_ns) const {
+  constexpr std::int64_t kSlackNs = 100'000'000;  // more than clocks wander between comparisons
+  const ClockOffset& clock = last_clocks_[rank];
+  const auto after = [&](std::uint64_t stamp, std::uint64_t ours) {
+    return static_cast<std::int64_t>(stamp - ours - static_cast<std::uint64_t>(clock.offset_ns));
+  };
+  const std::int64_t slack = kSlackNs + static_cast<std::int64_t>(clock.error_ns);
+  const std::uint64_t now = measure::RawClock::stamp();
+  for (const Stamps& one : epoch.stamps) {
+    if (after(one.enter_ns, ordered_ns) < -slack || after(one.exit_ns, now) > slack) {
+      throw Error(Fault::failed, "a sample that lies outside of the time it was ordered in");
+    }
+  }
+  const Checked& found = epoch.checked;
+  // Layouts have gaps and ends, whose bytes count as elements too.
+  const std::uint64_t most = 2 * row.call.count * row.ranks.size() + 4096;
+  const bool any = found.wrong_operations > 0;
+  if (found.operations > epoch.stamps.size() * amount_.batch ||
+      found.wrong_operations > found.operations || found.first.has_value() != any ||
+      found.wrong_elements / std::max<std::uint64_t>(1, found.wrong_operations) >
+          (any ? most : 0)) {
+    throw Error(Fault::failed, "a count of wrong results that cannot be");
+  }
+}
+
+void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples,
+                std::uint64_t ordered_ns, bool counts) {
   std::vector<std::uint64_t> longest(samples, 0);
   double span = 0;
   for (Row& row : rows_) {
     for (const std::uint32_t rank : row.ranks) {
-      Epoch epoch = parse_epoch(answers[rank], samples);
+      Epoch epoch = answer_of(rank, [&] {
+        Epoch read = parse_epoch(answers[rank], samples);
+        check(read, row, rank, ordered_ns);
+        return read;
+      });
       for (std::size_t i = 0; i < samples; ++i) {
         longest[i] = std::max(longest[i], epoch.stamps[i].exit_ns - epoch.stamps[i].enter_ns);
       }
@@ -192,7 +244,8 @@ void Lead::run_epoch(std::uint64_t samples, bool counts) {
   order.what = RankCommand::What::epoch;
   order.samples = samples;
   order.first_iteration = next_iteration_;
-  take(command(order), samples, counts);
+  const std::uint64_t ordered_ns = measure::RawClock::stamp();
+  take(command(order), samples, ordered_ns, counts);
   next_iteration_ += samples * amount_.batch;
 }
 
@@ -291,7 +344,7 @@ std::vector<RankReport> Lead::finish() {
   const std::vector<std::string> answers = command({});
   std::vector<RankReport> reports;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    reports.push_back(parse_rank_report(answers[rank]));
+    reports.push_back(answer_of(rank, [&] { return parse_rank_report(answers[rank]); }));
     reports.back().identity = group_.identities()[rank];
     if (rank < last_clocks_.size()) reports.back().clock = last_clocks_[rank];
   }
@@ -342,7 +395,10 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
     }
     run.fault = error.fault();
     run.error = error.what();
-    run.blame = group.team().size > 1 ? group.heartbeat().explain() : Blame{};
+    const auto* const wrong = dynamic_cast<const WrongAnswer*>(&error);
+    run.blame = wrong != nullptr        ? Blame{.ranks = {wrong->rank}}
+                : group.team().size > 1 ? group.heartbeat().explain()
+                                        : Blame{};
     if (!run.blame.text.empty()) run.error += " -- " + run.blame.text;
     engine.abort();
   }

@@ -97,7 +97,7 @@ std::vector<std::string> words_from(const nlohmann::json& object, const char* ke
                                              "most {} bytes",
                                              key, max_bytes));
     }
-    words.push_back(item.get<std::string>());
+    words.push_back(printable(item.get_ref<const std::string&>()));
   }
   return words;
 }

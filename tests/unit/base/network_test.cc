@@ -28,7 +28,7 @@ TEST(Network, HasTheAddressesOfItsPrefix) {
 
 TEST(Network, TextThatIsNoneIsNotTaken) {
   for (const char* text : {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8x", "10.0.0/8", "fe80::/129",
-                           "fe80::/-1", "fe80::%lo/64", "here"}) {
+                           "fe80::/-1", "fe80::%lo/64", "::ffff:10.0.0.0/8", "here"}) {
     EXPECT_FALSE(parse_network(text)) << text;
   }
 }

@@ -8,6 +8,8 @@
 
 #include "../complaint.h"
 #include "check.h"
+#include "collective/commands.h"
+#include "collective/member.h"
 #include "rdmabench/base/error.h"
 #include "thread_backend.h"
 
@@ -25,8 +27,28 @@ struct TestedRun {
   std::optional<Fault> thrown;      // by rank 0
 };
 
+using Lie = std::function<void(Epoch&)>;
+
+/// A rank that does all it is told, and tells something else.
+void follow_lying(RankGroup& group, Engine& engine, const MemberOptions& options, const Lie& lie) {
+  Member member(group, engine, options);
+  member.open();
+  for (;;) {
+    const Deadline deadline = Deadline::after(seconds(10));
+    const RankCommand order = parse_rank_command(group.broadcast({}, deadline));
+    std::string answer = member.execute(order, {});
+    if (order.what == RankCommand::What::epoch) {
+      Epoch epoch = parse_epoch(answer, order.samples);
+      lie(epoch);
+      answer = to_text(epoch);
+    }
+    group.gather(answer, deadline);
+  }
+}
+
 TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
-                      const std::function<ThreadFaults(std::uint32_t)>& faults = {}) {
+                      const std::function<ThreadFaults(std::uint32_t)>& faults = {},
+                      const Lie& lie = {}) {
   TestedRun outcome;
   outcome.errors.resize(ranks);
   ThreadWorld world(ranks);
@@ -45,7 +67,7 @@ TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
                                            {.rank = rank, .host = "h"}, heartbeat, deadline);
         ThreadBackend backend(world, fault(rank));
         EngineOf<ThreadBackend> engine(backend);
-        follow(*group, engine, member);
+        lie ? follow_lying(*group, engine, member, lie) : follow(*group, engine, member);
       } catch (const Error& error) {
         outcome.errors[rank] = error.what();
       }
@@ -330,6 +352,29 @@ TEST(Tester, ARowThatEndsByItselfEndsAtALook) {
   EXPECT_LE(row.numbers.time.median_low_ns, row.numbers.time.p50_ns);
   EXPECT_GE(row.numbers.time.median_high_ns, row.numbers.time.p50_ns);
   EXPECT_EQ(row.numbers.median_level, 0.9975);
+}
+
+TEST(Tester, AnAnswerThatCannotBeIsTheFaultOfItsRank) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  const std::vector<Lie> lies{
+      [](Epoch& epoch) {
+        epoch.stamps.assign(epoch.stamps.size(), {0, 0});
+      },
+      [](Epoch& epoch) { epoch.stamps.back().exit_ns = kMost; },
+      [](Epoch& epoch) {
+        epoch.stamps.front() = {2, 1};
+      },
+      [](Epoch& epoch) { epoch.checked.operations = kMost; },
+      [](Epoch& epoch) { epoch.checked.wrong_operations = kMost; },
+      [](Epoch& epoch) { epoch.checked.wrong_operations = 1; },
+      [](Epoch& epoch) { epoch.checked.wrong_elements = kMost; },
+  };
+  for (const Lie& lie : lies) {
+    const TestedRun outcome = run_threads(2, small_plan({{.count = 100}}), {}, lie);
+    EXPECT_THAT(outcome.run.error,
+                testing::AllOf(testing::StartsWith("rank 1 (h"), testing::Not(HasSubstr("hangs"))));
+    EXPECT_THAT(outcome.run.blame.ranks, ElementsAre(1));
+  }
 }
 
 TEST(RankGroup, ARankThatDoesNotComeIsNamed) {

@@ -82,13 +82,15 @@ TEST(Protocol, AnEpochMayNotPassTheSession) {
 
 TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
   Introduction introduction{.addresses = {"a"},
-                            .environment = {{"hostname", std::string("n\xff")},
+                            .environment = {{"hostname", std::string("n\xff\xc2\x9b")},
                                             {"cpus", std::uint64_t{2}},
                                             {"ghz", 2.5},
                                             {"smt", true}},
                             .memory = MemoryPath::staged};
   const Introduction got = parse_introduction(to_text(introduction));
   ASSERT_EQ(got.environment.size(), 4U);
+  EXPECT_EQ(printable(std::get<std::string>(got.environment[0].value)),
+            std::get<std::string>(got.environment[0].value));
   EXPECT_EQ(got.memory, MemoryPath::staged);
   EXPECT_EQ(std::get<std::uint64_t>(got.environment[1].value), 2U);
   EXPECT_EQ(std::get<double>(got.environment[2].value), 2.5);
