@@ -36,43 +36,6 @@ Task task_of(const Options& options, std::string_view id, int version) {
           .timeout = options.timeout};
 }
 
-Measurement measurement_of(const Task& task, const TaskResult& result) {
-  Measurement one{.metric = task.id == kLatency ? Metric::latency : Metric::bandwidth,
-                  .version = task.version,
-                  .size_bytes = task.bytes,
-                  .iterations = task.iterations,
-                  .latency = {},
-                  .bits_per_s = {},
-                  .error = {}};
-  if (result.status != Status::pass) {
-    one.error = result.reason;
-    return one;
-  }
-  const Json& json = result.values;
-  if (one.metric == Metric::bandwidth) {
-    one.iterations = get_uint(json, "messages", 1, kMaxIterations);
-    for (const Json& value : get_list(json, "bits_per_s", kEpochs)) {
-      one.bits_per_s.push_back(value.is_number() ? value.get<double>() : 0);
-    }
-    return one;
-  }
-  const auto ns = [&](const char* key) { return get_double(json, key, 0, 1e18); };
-  one.latency.count = get_uint(json, "count", 1, kMaxIterations);
-  one.latency.min_ns = ns("min_ns");
-  for (const report::Percentile& percentile : report::kPercentiles) {
-    if (!json.contains(percentile.key)) continue;
-    one.latency.*percentile.value = ns(percentile.key.data());
-    one.latency.*percentile.low = ns(percentile.low_key.data());
-    one.latency.*percentile.high = json.value(percentile.high_key, Json()).is_null()
-                                       ? std::numeric_limits<double>::infinity()
-                                       : ns(percentile.high_key.data());
-  }
-  one.latency.max_ns = ns("max_ns");
-  one.latency.mean_ns = ns("mean_ns");
-  one.latency.stddev_ns = ns("stddev_ns");
-  return one;
-}
-
 /// Runs the cases of one version. False if init failed, so that measuring makes no sense.
 bool run_cases(Check& check, int version, const OnProgress& on_progress,
                const std::function<TaskResult(const Task&)>& run) {
@@ -105,6 +68,44 @@ bool run_cases(Check& check, int version, const OnProgress& on_progress,
 }
 
 }  // namespace
+
+Measurement measurement_of(const Task& task, const TaskResult& result) {
+  Measurement one{.metric = task.id == kLatency ? Metric::latency : Metric::bandwidth,
+                  .version = task.version,
+                  .size_bytes = task.bytes,
+                  .iterations = task.iterations,
+                  .latency = {},
+                  .bits_per_s = {},
+                  .error = {}};
+  if (result.status != Status::pass) {
+    one.error = result.reason.empty() ? "it did not pass, and does not say why" : result.reason;
+    return one;
+  }
+  const Json& json = result.values;
+  if (one.metric == Metric::bandwidth) {
+    one.iterations = get_uint(json, "messages", 1, kMaxIterations);
+    for (const Json& value : get_list(json, "bits_per_s", kEpochs)) {
+      one.bits_per_s.push_back(value.is_number() ? value.get<double>() : 0);
+    }
+    if (one.bits_per_s.empty()) one.error = "it passed without a measured epoch";
+    return one;
+  }
+  const auto ns = [&](const char* key) { return get_double(json, key, 0, 1e18); };
+  one.latency.count = get_uint(json, "count", 1, kMaxIterations);
+  one.latency.min_ns = ns("min_ns");
+  for (const report::Percentile& percentile : report::kPercentiles) {
+    if (!json.contains(percentile.key)) continue;
+    one.latency.*percentile.value = ns(percentile.key.data());
+    one.latency.*percentile.low = ns(percentile.low_key.data());
+    one.latency.*percentile.high = json.value(percentile.high_key, Json()).is_null()
+                                       ? std::numeric_limits<double>::infinity()
+                                       : ns(percentile.high_key.data());
+  }
+  one.latency.max_ns = ns("max_ns");
+  one.latency.mean_ns = ns("mean_ns");
+  one.latency.stddev_ns = ns("stddev_ns");
+  return one;
+}
 
 std::string_view name(Status status) noexcept {
   constexpr std::array<std::string_view, 4> kNames{"PASS", "FAIL", "SKIP", "WARN"};

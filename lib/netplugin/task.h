@@ -23,6 +23,10 @@ Task parse_task(std::string_view text);
 std::string perform(const std::string& file, const Task& task, Role role, Pipe& parent,
                     Steps& steps);
 
+/// What a task that measures found. The other end may have sent `result`: without values that can
+/// be it has an error.
+Measurement measurement_of(const Task& task, const TaskResult& result);
+
 /// Whether the case ended there: the other end need not go on.
 inline bool ends(const TaskResult& result) {
   return result.status == Status::fail || result.status == Status::skip;
