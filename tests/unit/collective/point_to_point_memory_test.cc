@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "collective/commands.h"
 #include "collective/point_to_point.h"
 
 namespace rdmabench::collective {
@@ -75,6 +76,11 @@ TEST(WireMemory, IsKnownFromTheBackEndsFacts) {
             "cuda:3");
   EXPECT_EQ(memory_of({{"mpi", std::string("MPICH")}, {"memory", std::string("host")}}), "host");
   EXPECT_EQ(memory_of({}), "host");
+}
+
+TEST(WirePair, WithoutARateHasAnError) {
+  EXPECT_EQ(parse_pair(to_text({.to = 1, .bits_per_s = 1e9}), 0, 2).error, "");
+  EXPECT_EQ(parse_pair(to_text({.to = 1}), 0, 2).error, "it measured nothing");
 }
 
 }  // namespace
