@@ -194,8 +194,10 @@ void Lead::check(const Epoch& epoch, const Row& row, std::uint32_t rank,
   const std::int64_t slack = kSlackNs + static_cast<std::int64_t>(clock.error_ns);
   const std::uint64_t now = measure::RawClock::stamp();
   for (const Stamps& one : epoch.stamps) {
-    if (after(one.enter_ns, ordered_ns) < -slack || after(one.exit_ns, now) > slack) {
-      throw Error(Fault::failed, "a sample that lies outside of the time it was ordered in");
+    for (const std::uint64_t stamp : {one.enter_ns, one.exit_ns}) {
+      if (after(stamp, ordered_ns) < -slack || after(stamp, now) > slack) {
+        throw Error(Fault::failed, "a sample that lies outside of the time it was ordered in");
+      }
     }
   }
   const Checked& found = epoch.checked;

@@ -79,8 +79,8 @@ TEST(WireMemory, IsKnownFromTheBackEndsFacts) {
 }
 
 TEST(WirePair, WithoutARateHasAnError) {
-  EXPECT_EQ(parse_pair(to_text({.to = 1, .bits_per_s = 1e9}), 0, 2).error, "");
-  EXPECT_EQ(parse_pair(to_text({.to = 1}), 0, 2).error, "it measured nothing");
+  EXPECT_EQ(parse_pair(to_text(PointToPointResult{.to = 1, .bits_per_s = 1e9}), 0, 2).error, "");
+  EXPECT_EQ(parse_pair(to_text(PointToPointResult{.to = 1}), 0, 2).error, "it measured nothing");
 }
 
 }  // namespace

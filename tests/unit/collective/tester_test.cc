@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <bit>
+#include <future>
 #include <thread>
 
 #include "../complaint.h"
@@ -31,18 +32,22 @@ using Lie = std::function<void(Epoch&)>;
 
 /// A rank that does all it is told, and tells something else.
 void follow_lying(RankGroup& group, Engine& engine, const MemberOptions& options, const Lie& lie) {
+  const Deadline deadline = Deadline::after(seconds(10));
   Member member(group, engine, options);
   member.open();
-  for (;;) {
-    const Deadline deadline = Deadline::after(seconds(10));
-    const RankCommand order = parse_rank_command(group.broadcast({}, deadline));
-    std::string answer = member.execute(order, {});
-    if (order.what == RankCommand::What::epoch) {
-      Epoch epoch = parse_epoch(answer, order.samples);
-      lie(epoch);
-      answer = to_text(epoch);
+  try {
+    for (;;) {
+      const RankCommand order = parse_rank_command(group.broadcast({}, deadline));
+      std::string answer = member.execute(order, {});
+      if (order.what == RankCommand::What::epoch) {
+        Epoch epoch = parse_epoch(answer, order.samples);
+        lie(epoch);
+        answer = to_text(epoch);
+      }
+      group.gather(answer, deadline);
     }
-    group.gather(answer, deadline);
+  } catch (const Error& error) {
+    group.give_up(error.what(), deadline);
   }
 }
 
@@ -369,8 +374,14 @@ TEST(Tester, AnAnswerThatCannotBeIsTheFaultOfItsRank) {
       [](Epoch& epoch) { epoch.checked.wrong_operations = 1; },
       [](Epoch& epoch) { epoch.checked.wrong_elements = kMost; },
   };
+  std::vector<std::future<TestedRun>> runs;  // together: each waits a second for its end
   for (const Lie& lie : lies) {
-    const TestedRun outcome = run_threads(2, small_plan({{.count = 100}}), {}, lie);
+    runs.push_back(std::async(std::launch::async, [&lie] {
+      return run_threads(2, small_plan({{.count = 100}}), {}, lie);
+    }));
+  }
+  for (std::future<TestedRun>& one : runs) {
+    const TestedRun outcome = one.get();
     EXPECT_THAT(outcome.run.error,
                 testing::AllOf(testing::StartsWith("rank 1 (h"), testing::Not(HasSubstr("hangs"))));
     EXPECT_THAT(outcome.run.blame.ranks, ElementsAre(1));
