@@ -175,7 +175,8 @@ constexpr Flag kPathRows[] = {
        kOn<&Config::shared_memory>),
     row("--require=LIST",
         "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
-        "gpudirect, backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of falling back",
+        "gpudirect, backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of "
+        "falling back",
         "",
         [](Options& o, const Given& given) {
           o.config.requirements = run::parse_requirements(given.text);

@@ -97,4 +97,23 @@ std::string to_text(const PointToPointResult& pair);
 /// Of rank `from` among `ranks`. Throws Error(failed) that names the field.
 PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks);
 
+/// A rank answered what cannot be: it is to blame, and nothing hangs.
+class WrongAnswer : public Error {
+ public:
+  WrongAnswer(const Error& error, const RankIdentity& identity)
+      : Error(error.at(to_text(identity))), rank(identity.rank) {}
+
+  const std::uint32_t rank;
+};
+
+/// read(), which parses what that rank answered; its Error becomes a WrongAnswer.
+template <class Read>
+auto answer_of(const RankIdentity& identity, Read&& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw WrongAnswer(error, identity);
+  }
+}
+
 }  // namespace rdmabench::collective

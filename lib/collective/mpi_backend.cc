@@ -107,12 +107,11 @@ void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
   // All ranks must use the same MPI: two different ones would wait for each other in MPI_Init
   // forever.
   const std::vector<std::string> names = exchange.all_gather(module_->name, deadline);
-  constexpr std::size_t kMaxName = 200;
   for (std::size_t rank = 0; rank < names.size(); ++rank) {
     if (names[rank] != module_->name) {
       throw Error(Fault::usage,
                   fmt::format("rank {} has {}, rank {} has {}", team_.rank, module_->name, rank,
-                              printable(names[rank], kMaxName)),
+                              printable(names[rank])),
                   "Start all ranks by one MPI's mpirun, or give `mpi`.");
     }
   }

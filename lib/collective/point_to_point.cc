@@ -227,11 +227,8 @@ std::vector<PointToPointResult> measure_pairs(RankGroup& group,
   }
   const std::vector<std::string> results = group.gather(result, patience());
   for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
-    try {
-      pairs.push_back(parse_pair(results[rank], rank, team.size));
-    } catch (const Error& error) {
-      throw error.at(to_text(group.identities()[rank]));
-    }
+    pairs.push_back(answer_of(group.identities()[rank],
+                              [&] { return parse_pair(results[rank], rank, team.size); }));
   }
   group.barrier(patience());  // no server ends while a neighbour may need it
   return pairs;

@@ -25,15 +25,6 @@ using std::chrono::nanoseconds;
 constexpr std::uint32_t kClockRounds = 16;
 constexpr double kEpochNs = 100e6;  // aimed length of an epoch
 
-/// A rank answered what cannot be: it is to blame, and nothing hangs.
-class WrongAnswer : public Error {
- public:
-  WrongAnswer(const Error& error, const RankIdentity& identity)
-      : Error(error.at(to_text(identity))), rank(identity.rank) {}
-
-  const std::uint32_t rank;
-};
-
 /// Rank 0's part in measuring one row.
 class Lead {
  public:
@@ -57,14 +48,6 @@ class Lead {
              std::uint64_t ordered_ns) const;
   void take(const std::vector<std::string>& answers, std::uint64_t samples,
             std::uint64_t ordered_ns, bool counts);
-  template <class Read>
-  auto answer_of(std::uint32_t rank, Read&& read) const {
-    try {
-      return read();
-    } catch (const Error& error) {
-      throw WrongAnswer(error, group_.identities()[rank]);
-    }
-  }
   void evaluate(Row& row) const;
   std::vector<std::uint64_t> starts() const;
   Deadline deadline() const {
@@ -218,7 +201,7 @@ void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples,
   double span = 0;
   for (Row& row : rows_) {
     for (const std::uint32_t rank : row.ranks) {
-      Epoch epoch = answer_of(rank, [&] {
+      Epoch epoch = answer_of(group_.identities()[rank], [&] {
         Epoch read = parse_epoch(answers[rank], samples);
         check(read, row, rank, ordered_ns);
         return read;
@@ -346,7 +329,8 @@ std::vector<RankReport> Lead::finish() {
   const std::vector<std::string> answers = command({});
   std::vector<RankReport> reports;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    reports.push_back(answer_of(rank, [&] { return parse_rank_report(answers[rank]); }));
+    reports.push_back(
+        answer_of(group_.identities()[rank], [&] { return parse_rank_report(answers[rank]); }));
     reports.back().identity = group_.identities()[rank];
     if (rank < last_clocks_.size()) reports.back().clock = last_clocks_[rank];
   }

@@ -108,31 +108,25 @@ std::string staged_at(std::string_view side) {
       "The {}'s GPU memory is copied through the host's ('rdmabench reg' there says why).", side);
 }
 
-/// Why `gpudirect` is not met; "" if it is.
-std::string against_gpudirect(Session& session, MemoryPath peer) {
-  bool on_gpu = peer != MemoryPath::host;
-  for (std::size_t i = 0; i < session.workers(); ++i) {
-    const memory::GpuMemory* const gpu = session.worker(i).gpu_memory();
-    if (gpu == nullptr) continue;
-    if (gpu->staged()) return staged_at("client");
-    on_gpu = true;
-  }
+/// The fact for `gpudirect`: "yes", or a sentence that says why not.
+std::string gpudirect(const Worker& worker, MemoryPath peer) {
+  const memory::GpuMemory* const gpu = worker.gpu_memory();
+  if (gpu != nullptr && gpu->staged()) return staged_at("client");
   if (peer == MemoryPath::staged) return staged_at("server");
-  return on_gpu ? "" : "The messages of both sides lie in host memory.";
+  return gpu == nullptr && peer == MemoryPath::host
+             ? "The messages of both sides lie in host memory."
+             : "yes";
 }
 
 /// Throws Error(failed) that lists what is not met on any worker.
 void check_requirements(Session& session, const Config& config, MemoryPath peer) {
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < session.workers(); ++i) {
-    for (const Unmet& one : unmet(config.requirements, session.worker(i).describe())) {
-      reasons.push_back(one.reason);
-    }
-  }
-  for (const Requirement& one : config.requirements) {
-    if (one.name != kGpuDirect) continue;
-    if (const std::string why = against_gpudirect(session, peer); !why.empty()) {
-      reasons.push_back(why);
+    transport::Description endpoint = session.worker(i).describe();
+    endpoint.details.emplace_back("gpudirect", gpudirect(session.worker(i), peer));
+    for (Unmet& one : unmet(config.requirements, endpoint)) {
+      const bool said = std::find(reasons.begin(), reasons.end(), one.reason) != reasons.end();
+      if (!said) reasons.push_back(std::move(one.reason));
     }
   }
   if (reasons.empty()) return;

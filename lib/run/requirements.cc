@@ -21,7 +21,7 @@ struct Rule {
   std::string_view name;
   std::string_view fact;
   std::string_view wanted;
-  std::string_view otherwise;  ///< what else the fact may say means
+  std::string_view otherwise;  ///< what else the fact may say means; "" where it says it itself
 };
 
 constexpr std::array kRules{
@@ -29,6 +29,7 @@ constexpr std::array kRules{
     Rule{"rdma-read", "rdma_read", "offloaded", "reads are done in software"},
     Rule{"no-shm", "shm_short_cut", "no", "a peer of this host is reached through shared memory"},
     Rule{"in-order-128", "in_order_128", "yes", "the device promises no order within 128 bytes"},
+    Rule{"gpudirect", "gpudirect", "yes", ""},
 };
 
 /// A requirement with a value, and what the endpoint says of it.
@@ -57,7 +58,6 @@ constexpr std::array kNamed{
 
 /// Why a requirement is not met, or nothing.
 std::string reason_against(const Requirement& requirement, const Description& endpoint) {
-  if (requirement.name == kGpuDirect) return "";
   const std::string where = fmt::format("{} on {}", endpoint.provider, endpoint.device);
   for (const Named& named : kNamed) {
     if (requirement.name != named.name) continue;
@@ -79,7 +79,7 @@ std::string reason_against(const Requirement& requirement, const Description& en
   if (value == kUnknown) {
     return fmt::format("{} does not tell; efa does, built for libfabric 1.21 or newer.", where);
   }
-  return fmt::format("With {} {}.", where, rule->otherwise);
+  return rule->otherwise.empty() ? value : fmt::format("With {} {}.", where, rule->otherwise);
 }
 
 Requirement parse_one(std::string_view word) {
@@ -87,10 +87,9 @@ Requirement parse_one(std::string_view word) {
   Requirement requirement{
       std::string(word.substr(0, equals)),
       equals == std::string_view::npos ? "" : std::string(word.substr(equals + 1))};
-  const bool rule = requirement.name == kGpuDirect ||
-                    std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
-                      return candidate.name == requirement.name;
-                    });
+  const bool rule = std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
+    return candidate.name == requirement.name;
+  });
   const bool named = std::any_of(kNamed.begin(), kNamed.end(), [&](const Named& candidate) {
     return candidate.name == requirement.name && !requirement.value.empty();
   });

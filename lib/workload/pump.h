@@ -39,8 +39,7 @@ class Pump {
         iterations_(plan.iterations),
         queue_pairs_(endpoint.queue_pairs()),
         slots_(used_slots<Op>(region_, queue_pairs_)),
-        capacity_(std::uint64_t{plan.depth} * queue_pairs_),
-        by_lists_(plan.post_list > 1) {
+        capacity_(std::uint64_t{plan.depth} * queue_pairs_) {
     if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, kPosts * slots_);
     list_ = std::clamp<std::uint64_t>(plan.post_list, 1,
                                       std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
@@ -65,7 +64,7 @@ class Pump {
     const std::uint64_t room = (capacity_ - in_flight + kPosts - 1) / kPosts;
     const std::uint64_t end = std::min(lap_end_, next_ + room);
     transport::PostStatus status = transport::PostStatus::posted;
-    if (kTakesLists<T, Op> && by_lists_) {
+    if (kTakesLists<T, Op> && list_ > 1) {
       status = post_lists(end);
     } else {
       const std::uint64_t tail = lap_end_ - std::min<std::uint64_t>(lap_end_, queue_pairs_);
@@ -225,8 +224,7 @@ class Pump {
   std::uint32_t queue_pairs_;
   std::uint32_t slots_;
   std::uint64_t capacity_;  ///< posts that may be under way
-  bool by_lists_;
-  std::uint64_t list_;  ///< messages of a list
+  std::uint64_t list_;      ///< messages of a list
   std::array<transport::Message, kTakesLists<T, Op> ? transport::kMaxPostList : 1>
       messages_;                  ///< ... of the next one
   std::uint64_t rounds_;          ///< lists that fit into the queue of one queue pair

@@ -19,19 +19,13 @@ namespace rdmabench::run {
 
 inline constexpr std::uint16_t kDefaultPort = 18515;  ///< perftest's
 
-/// The name of the condition that no single endpoint meets.
-inline constexpr std::string_view kGpuDirect = "gpudirect";
-
 /// One condition on an open endpoint.
 ///   rdma-write, rdma-read   the device does writes, or reads, and not software
 ///   no-shm                  a peer on the same host is not reached through shared memory
 ///   in-order-128            each 128 aligned bytes arrive in order, and once
-///   gpudirect               GPU memory of either side is on the wire itself, not copied through
-///   the
-///                           host's; there is some
+///   gpudirect               a side has GPU memory, and none of it is copied through the host's
 ///   fabric=NAME             libfabric's fabric has that name: efa, efa-direct
-///   backend=NAME, provider=NAME, device=NAME or NAME:PORT    what was taken, as the result names
-///   it
+///   backend=NAME, provider=NAME, device=NAME or NAME:PORT    what was taken, as results name it
 struct Requirement {
   std::string name;
   std::string value;  ///< the name; "" for the others
@@ -49,7 +43,7 @@ struct Unmet {
 };
 
 /// The requirements that the endpoint does not meet. A fact that the endpoint does not tell counts
-/// as not met. `gpudirect` is a condition on both sides, so it is not judged here.
+/// as not met. `gpudirect` is a fact of a session, which a run adds to what its endpoints tell.
 std::vector<Unmet> unmet(std::span<const Requirement> requirements,
                          const transport::Description& endpoint);
 

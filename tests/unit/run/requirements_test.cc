@@ -33,9 +33,9 @@ std::vector<std::string> names_of_unmet(std::string_view text, const Description
 }
 
 TEST(Requirements, AreReadFromAList) {
-  EXPECT_THAT(parse_requirements("rdma-write,gpudirect,fabric=efa-direct"),
-              ElementsAre(Requirement{"rdma-write", ""}, Requirement{"gpudirect", ""},
-                          Requirement{"fabric", "efa-direct"}));
+  EXPECT_THAT(parse_requirements("rdma-write,no-shm,gpudirect,fabric=efa-direct"),
+              ElementsAre(Requirement{"rdma-write", ""}, Requirement{"no-shm", ""},
+                          Requirement{"gpudirect", ""}, Requirement{"fabric", "efa-direct"}));
   for (const char* bad : {"", "rdma", "rdma-write,", ",no-shm", "fabric", "fabric=", "provider",
                           "no-shm=1", "gpudirect=1"}) {
     EXPECT_THAT(rdmabench::complaint([&] { parse_requirements(bad); }, Fault::usage),
