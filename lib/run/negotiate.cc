@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "combination.h"
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/conditions.h"
