@@ -19,7 +19,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_UNITY_BUILD)
 endif()
 
 option(RDMABENCH_TOOLS "Build the rdmabench command" ON)
-option(RDMABENCH_EXAMPLES "Build the three programs of examples/" ${PROJECT_IS_TOP_LEVEL})
+option(RDMABENCH_EXAMPLES "Build the programs of examples/" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
 option(RDMABENCH_WERROR "Treat warnings as errors: scripts/test does, a newer compiler must not stop a user" OFF)
 option(RDMABENCH_PORTABLE "Link {fmt}, libstdc++ and libgcc into the command and librdmabench-c" OFF)

@@ -2,7 +2,6 @@
 // lines have in common.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

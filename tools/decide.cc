@@ -1,7 +1,6 @@
 // rdmabench decide
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <set>

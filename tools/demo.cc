@@ -1,5 +1,4 @@
 // rdmabench demo
-#include <fmt/format.h>
 
 #include <chrono>
 #include <memory>

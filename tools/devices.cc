@@ -1,7 +1,6 @@
 // rdmabench devices
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "commands.h"

@@ -130,7 +130,7 @@ std::string footer() {
          "  rdmabench doctor --expect devices=8 --expect rate_gbps=400\n"
          "  rdmabench doctor --collect node.tar                  save what was read\n"
          "  rdmabench doctor --root node.tar --format json       judge a saved node\n"
-         "  rdmabench doctor --peers node*.json                  beside its peers\n"
+         "  rdmabench doctor --peers node*.json                  compared with its peers\n"
          "\n"
          "Exit codes: 0 nothing FAILs or is an ERROR; 1 something does; 2 wrong usage; 3 not available here.";
 }

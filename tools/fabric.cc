@@ -208,7 +208,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
 
 void add_launch(CLI::App& app, FabricCommand& options) {
   const OptionGroup group(app, "Who takes part");
-  add_rank_options(group, options.rendezvous, {.least = 2, .most = fabric::kMaxNodes});
+  add_rank_options(group, options.rendezvous, 2, fabric::kMaxNodes);
   group.parsed(
       "--wait",
       [&options](const std::string& text) {
@@ -254,7 +254,7 @@ void add_fabric(CLI::App& app, Command& command) {
       "Examples:\n"
       "  mpirun -n 16 --map-by node rdmabench fabric --rails mlx5_0,mlx5_1\n"
       "  srun -N 128 --ntasks-per-node=1 --mpi=pmix rdmabench fabric --pattern random --rounds 8\n"
-      "  kubectl apply -f deploy/kubernetes/...     an MPIJob, see docs/deploy.md\n"
+      "  kubectl apply -k deploy/kubernetes/efa     an MPIJob, see docs/deploy.md\n"
       "  RANK=0 WORLD_SIZE=2 MASTER_ADDR=node1 MASTER_PORT=18516 rdmabench fabric    ... and RANK=1\n"
       "  rdmabench fabric --resume run.jsonl        (same options) what a crash left undone\n"
       "\n"

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 
 #include "rdmabench/base/error.h"
 
@@ -18,12 +15,7 @@ namespace {
 
 std::stop_source stopping;
 std::atomic<int> caught{0};
-std::atomic<int> event{-1};  // readable after a signal
-
-void make_readable(int descriptor) {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t done = write(descriptor, &one, sizeof one);
-}
+std::atomic<const Event*> event{nullptr};  // set by a signal
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
@@ -33,17 +25,11 @@ extern "C" void stop_running(int signal) {
   const int before = errno;
   caught = signal;
   stopping.request_stop();
-  if (event >= 0) make_readable(event);
+  if (const Event* const waited_for = event) waited_for->set();
   for (const int one : kSignals) {
     if (std::signal(one, SIG_DFL) == SIG_IGN) std::signal(one, SIG_IGN);
   }
   errno = before;
-}
-
-int new_event() {
-  const int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (made < 0) throw Error(Fault::failed, "eventfd", {}, errno);
-  return made;
 }
 
 }  // namespace
@@ -75,11 +61,13 @@ int exit_status(int code) {
   return caught == 0 ? code : kOfSignals + caught;
 }
 
-OnInterruption::OnInterruption(std::function<void()> write_and_end) : ended_(new_event()) {
-  if (event < 0) event = new_event();
+OnInterruption::OnInterruption(std::function<void()> write_and_end) {
+  static const Event signalled;
+  if (signalled.get() < 0 || ended_.get() < 0) throw Error(Fault::failed, "eventfd", {}, errno);
+  event = &signalled;
   thread_ = std::thread([this, write_and_end = std::move(write_and_end)] {
-    std::array<pollfd, 2> waits{pollfd{.fd = event, .events = POLLIN, .revents = 0},
-                                pollfd{.fd = ended_, .events = POLLIN, .revents = 0}};
+    std::array<pollfd, 2> waits{pollfd{.fd = signalled.get(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = ended_.get(), .events = POLLIN, .revents = 0}};
     while (poll(waits.data(), waits.size(), -1) < 0) {
     }
     if (waits[0].revents != 0) write_and_end();
@@ -88,9 +76,8 @@ OnInterruption::OnInterruption(std::function<void()> write_and_end) : ended_(new
 }
 
 OnInterruption::~OnInterruption() {
-  make_readable(ended_);
+  ended_.set();
   thread_.join();
-  close(ended_);
 }
 
 }  // namespace rdmabench::tools

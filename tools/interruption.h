@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "base/event.h"
+
 namespace rdmabench::tools {
 
 /// Called when there is a result that a signal must not lose. From then on the first signal
@@ -32,7 +34,7 @@ class OnInterruption {
   OnInterruption& operator=(const OnInterruption&) = delete;
 
  private:
-  int ended_;
+  Event ended_;
   std::thread thread_;
 };
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "options.h"

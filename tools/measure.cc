@@ -80,8 +80,9 @@ void add_lat(CLI::App& app, Command& command) {
   lat->footer(
       "send, write and write-imm are a closed-loop ping-pong: a result is half a round trip of "
       "software,\n"
-      "device and wire. It is not the latency under load. read is the time from the post to the\n"
-      "arrival of the data. All samples count; '-' is a percentile with too few samples.\n"
+      "device and wire. It is not the latency under load. read and atomics are the time from the post to\n"
+      "the arrival of the data, flush that from the post of a write to the completion of its flush.\n"
+      "All samples count; '-' is a percentile with too few samples.\n"
       "\n"
       "Examples:\n"
       "  rdmabench lat node2                       8 bytes, send, until the median is stable\n"
@@ -96,7 +97,7 @@ void add_bw(CLI::App& app, Command& command) {
   CLI::App* bw = app.add_subcommand("bw", "Measure bandwidth and message rate to a server");
   bw->footer(
       "Up to --depth messages are outstanding. The clock stops when the server has confirmed that\n"
-      "all data arrived; for read, when the last data is here. Results count payload, one way.\n"
+      "all data arrived; for read, when the last data is here. Results count payload, of -b in both directions.\n"
       "\n"
       "Examples:\n"
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"

@@ -1,7 +1,6 @@
 // Values of the command line that the library does not parse.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "rdmabench/base/error.h"

@@ -8,10 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -85,8 +84,8 @@ void add_report(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
       "report", "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results");
   sub->footer(
-      "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, compare,\n"
-      "project and decide, and the JSON Lines of fabric, also while it runs or after it was killed;\n"
+      "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, coll, netplugin,\n"
+      "compare, project and decide, and the JSON Lines of fabric, also of a run that was killed;\n"
       "and what perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-'\n"
       "is standard input, a folder stands for its *.json and *.jsonl, or, without them, for its *.txt,\n"
       "*.log and *.out. Several files come into one report: curves into the same chart, the checks of\n"

@@ -24,11 +24,6 @@ bool is_configuration(const std::string& fact) {
   return !fact.starts_with("environment.");
 }
 
-std::string fact_of(const Launch& launch, const char* name) {
-  const auto found = launch.facts.find(name);
-  return found == launch.facts.end() ? "" : found->second;
-}
-
 }  // namespace
 
 std::vector<Confound> find_other_configuration(const Launch& known, const Launch& launch,

@@ -199,12 +199,7 @@ void DecisionOptions::check() const {
   if ((steps && !(*steps >= 1)) || (tokens_total && !(*tokens_total >= 1))) {
     throw Error(Fault::usage, "a run without a step", "It has at least one.");
   }
-  const std::string& a = projection.a_name;
-  const std::string& b = projection.b_name;
-  if (a.empty() || b.empty() || a == b) {
-    throw Error(Fault::usage, fmt::format("networks named '{}' and '{}'", a, b),
-                "Give each a name of its own by `a_name` and `b_name`.");
-  }
+  check_names(projection.a_name, projection.b_name);
 }
 
 Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,

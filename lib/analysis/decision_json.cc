@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "decision_page.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"

@@ -143,11 +143,11 @@ class FlipSearch {
   Scaled range_;
 };
 
-/// The last whole number from `same` towards `other` at which it is as at `same`.
-double last_alike(const Decision& decision, Job job, double same, double other, bool is) {
+/// The last whole number from `same` towards `other` at which it pays as at `same`.
+double last_that_pays(const Decision& decision, Job job, double same, double other) {
   while (std::abs(other - same) > 1) {
     job.nodes = std::floor((same + other) / 2);
-    (pays_for(decision, job).value_or(is) == is ? same : other) = job.nodes;
+    (pays_for(decision, job).value_or(true) ? same : other) = job.nodes;
   }
   return same;
 }
@@ -163,12 +163,12 @@ std::vector<PayingSpan> spans_at(const Decision& decision, double overlap) {
     const bool now = pays_for(decision, job).value_or(before);
     if (now && !before) {
       const double from =
-          i == 0 ? values[i] : last_alike(decision, job, values[i], values[i - 1], true);
+          i == 0 ? values[i] : last_that_pays(decision, job, values[i], values[i - 1]);
       spans.push_back({from, values[i]});
     } else if (now) {
       spans.back().to = values[i];
     } else if (before) {
-      spans.back().to = last_alike(decision, job, values[i - 1], values[i], true);
+      spans.back().to = last_that_pays(decision, job, values[i - 1], values[i]);
     }
     before = now;
   }

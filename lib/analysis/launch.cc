@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
+#include "base/nesting.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -100,11 +101,6 @@ void add_fact_list(Launch& launch, const std::string& prefix, const Reader& of, 
     const Reader reader(fact, fmt::format("{}: a fact of {}", launch.source, what));
     launch.facts[prefix + "." + reader.text("name")] = fact_text(reader.at("value"));
   }
-}
-
-std::string fact_of(const Launch& launch, const std::string& name) {
-  const auto found = launch.facts.find(name);
-  return found == launch.facts.end() ? "" : found->second;
 }
 
 void read_environment(Launch& launch, const Reader& environment) {
@@ -261,6 +257,11 @@ Launch read_launch(const ResultJson& json, const std::string& source) {
 
 }  // namespace
 
+std::string fact_of(const Launch& launch, const std::string& name) {
+  const auto found = launch.facts.find(name);
+  return found == launch.facts.end() ? "" : found->second;
+}
+
 std::string_view name(Metric metric) noexcept {
   constexpr std::array<std::string_view, 5> kWords{"p50", "p99", "p99.9", "bandwidth", "mean"};
   return kWords[static_cast<std::size_t>(metric)];
@@ -286,6 +287,10 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
     return imported;
   }
   ResultJson json;
+  const int deepest = report::ReadLimits{}.depth;
+  if (json_exceeds(text, deepest)) {
+    refuse(source, fmt::format("lists and objects nested deeper than {}", deepest));
+  }
   try {
     json = ResultJson::parse(text);
   } catch (const ResultJson::exception& error) {

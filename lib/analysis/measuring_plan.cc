@@ -56,18 +56,6 @@ double links_of(const ProjectionOptions& options) {
   return nodes * options.job.rails;
 }
 
-/// So many samples support the tabulated percentile at or above that of the slowest link.
-double samples_for_links(double links) {
-  const double quantile = slowest_quantile(links);
-  if (const double samples = samples_for(quantile); samples > 0) return samples;
-  throw Error(
-      Fault::usage,
-      fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and documents go "
-                  "up to the 99.99th",
-                  links, 100 * quantile),
-      "Leave the stragglers out by `stragglers` none, or take fewer nodes.");
-}
-
 std::vector<std::uint64_t> listed(const std::set<std::uint64_t>& sizes) {
   return {sizes.begin(), sizes.end()};
 }

@@ -176,6 +176,17 @@ double samples_for(double quantile) {
   return 0;
 }
 
+double samples_for_links(double links) {
+  const double quantile = slowest_quantile(links);
+  if (const double samples = samples_for(quantile); samples > 0) return samples;
+  throw Error(
+      Fault::usage,
+      fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and documents go "
+                  "up to the 99.99th",
+                  links, 100 * quantile),
+      "Leave the stragglers out by `stragglers` none, or take fewer nodes.");
+}
+
 bool Shortage::any() const {
   return largest_bytes > 0 || latency || samples > 0 || beyond_percentiles;
 }

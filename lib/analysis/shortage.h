@@ -22,6 +22,10 @@ double message_bytes(const Job& job);
 /// they hold none.
 double samples_for(double quantile);
 
+/// So many samples support the tabulated percentile at or above that of the slowest link. Throws
+/// Error(usage) where there is none.
+double samples_for_links(double links);
+
 /// The tails of the sizes beside this one; of the size itself alone where it was measured.
 std::span<const Tail> tails_beside(const LinkSample& sample, double size_bytes);
 

@@ -42,14 +42,7 @@ std::optional<double> quantile_ns(const std::vector<Percentile>& tail, double qu
                               double quantile) {
   const double needed = std::ceil(10 / (1 - quantile) - 1e-6);
   // Interpolation also needs the tabulated percentile above the quantile.
-  const double above = samples_for(quantile);
-  if (above == 0) {
-    throw Error(Fault::usage,
-                fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one, and "
-                            "documents go up to the 99.99th",
-                            links, 100 * quantile),
-                "Leave the stragglers out with --stragglers none, or project fewer nodes.");
-  }
+  const double above = samples_for_links(links);
   throw Error(
       Fault::usage,
       fmt::format("the slowest of {:g} links is the {:.5g}th percentile of one: that takes "

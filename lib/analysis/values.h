@@ -57,6 +57,9 @@ LaunchSequence order_of(const std::vector<const Launch*>& a, const std::vector<c
 /// The launches of both kinds of curve.
 std::vector<std::string> sources_of(const LinkSamples& samples);
 
+/// Of the launch's facts, by name; "" for none.
+std::string fact_of(const Launch& launch, const std::string& name);
+
 /// Throws Error(usage) for two sides of one name, or of none.
 void check_names(const std::string& a, const std::string& b);
 

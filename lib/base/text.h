@@ -1,8 +1,9 @@
-// Parts of a text: views into it, so it must outlive them.
+// Parts of a text. A view is into it, so it must outlive the view.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,26 @@ inline std::vector<std::string_view> words_of(std::string_view text) {
     words.push_back(text.substr(0, text.find_first_of(kBlanks)));
     text.remove_prefix(words.back().size());
   }
+}
+
+/// The value of the first line "KEY : value" or "KEY value", without blanks and colon; "" if none.
+inline std::string value_after(std::string_view text, std::string_view key) {
+  for (const std::string_view line : lines_of(text)) {
+    if (!line.starts_with(key)) continue;
+    const std::string_view rest = line.substr(key.size());
+    if (!rest.empty() && rest.find_first_of(" \t:=") != 0) continue;  // a longer key
+    return std::string(
+        trimmed(rest.substr(std::min(rest.find_first_not_of(" \t:="), rest.size()))));
+  }
+  return "";
+}
+
+/// The word in brackets of "always [madvise] never"; "" if none.
+inline std::string chosen_word(std::string_view text) {
+  const std::size_t begin = text.find('[');
+  const std::size_t end = text.find(']');
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return "";
+  return std::string(text.substr(begin + 1, end - begin - 1));
 }
 
 }  // namespace rdmabench

@@ -33,20 +33,6 @@ std::uint64_t most_elements(std::uint64_t count, std::uint32_t ranks) noexcept {
   return most;
 }
 
-/// Whether size_bytes() is that of the parts of all ranks together.
-bool is_of_all_ranks(Operation operation) noexcept {
-  switch (operation) {
-    case Operation::all_gather:
-    case Operation::reduce_scatter:
-    case Operation::all_to_all:
-    case Operation::gather:
-    case Operation::scatter:
-      return true;
-    default:
-      return false;
-  }
-}
-
 template <class CountOf>
 Parts parts(std::uint32_t ranks, CountOf count_of) {
   Parts parts;
@@ -89,6 +75,19 @@ Layout sizes(const Call& call, Team team) {
 }
 
 }  // namespace
+
+bool is_of_all_ranks(Operation operation) noexcept {
+  switch (operation) {
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+    case Operation::all_to_all:
+    case Operation::gather:
+    case Operation::scatter:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::uint64_t count_between(const Call& call, std::uint32_t from, std::uint32_t to) noexcept {
   return quarters(call.count, from, to);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include "rdmabench/collective/tester.h"

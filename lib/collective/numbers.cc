@@ -1,7 +1,5 @@
 #include "collective/numbers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -114,7 +114,7 @@ RankHello Admission::read_hello(const Message& message) {
   if (hello.token != rules_.token) throw Error(Fault::failed, "this is rank 0 of another run");
   if (hello.size != rules_.size) {
     throw Error(Fault::failed,
-                fmt::format("rank {} was told of {} ranks, rank 0 of {}", hello.rank, hello.size,
+                fmt::format("rank {} expects {} ranks, rank 0 expects {}", hello.rank, hello.size,
                             rules_.size),
                 "Does another job use this address?");
   }

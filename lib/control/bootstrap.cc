@@ -1,20 +1,19 @@
 #include "rdmabench/control/bootstrap.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/in.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "admission.h"
 #include "base/fields.h"
+#include "base/network.h"
 #include "rdmabench/base/error.h"
 #include "secret.h"
 
@@ -27,18 +26,9 @@ constexpr std::size_t kMaxAddress = 256;  // bytes
 
 /// As text; "" for one that another machine cannot use.
 std::string text_of(const sockaddr* address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
   if (address == nullptr) return "";
-  if (address->sa_family == AF_INET) {
-    const auto* const in = reinterpret_cast<const sockaddr_in*>(address);
-    return inet_ntop(AF_INET, &in->sin_addr, text.data(), text.size()) != nullptr ? text.data()
-                                                                                  : "";
-  }
-  if (address->sa_family != AF_INET6) return "";
-  const auto* const in = reinterpret_cast<const sockaddr_in6*>(address);
-  if (IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr)) return "";
-  return inet_ntop(AF_INET6, &in->sin6_addr, text.data(), text.size()) != nullptr ? text.data()
-                                                                                  : "";
+  const std::optional<IpAddress> ip = rdmabench::address_of(address->sa_family, address);
+  return !ip || is_link_local(*ip) ? "" : to_text(*ip);
 }
 
 /// IPv4 first; the loopback's only where there is no other.

@@ -115,8 +115,7 @@ class Arrival {
 
   [[noreturn]] void throw_distrusted() const {
     throw Error(Fault::failed,
-                fmt::format("what came from {} in place of {} is not what the peer sent: its code "
-                            "does not fit",
+                fmt::format("a message from {} has a wrong authentication code; due was {}",
                             connection_.peer, what_),
                 "Somebody between the two hosts adds, changes or repeats messages.");
   }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "connection.h"
 #include "frame.h"
 #include "munge.h"
@@ -80,8 +78,9 @@ std::string munge_payload(const Transcript& transcript) {
           "Connect to an address of the server itself: the host's network in place of a "
           "container's, a pod's address in place of a service's.");
     case RefusalReason::busy:
-      throw ServerBusy(Fault::failed,
-                       fmt::format("too many connections to the peer {} wait to be known", peer));
+      throw ServerBusy(
+          Fault::failed,
+          fmt::format("too many connections to the peer {} are not authenticated yet", peer));
     case RefusalReason::late:
       throw BrokenHandshake(Fault::failed,
                             fmt::format("the peer {} waited too long for this side's proof{}", peer,
@@ -126,7 +125,7 @@ std::string_view name_of(RefusalReason reason) noexcept {
     case RefusalReason::other_addresses:
       return "addresses are translated on the way";
     case RefusalReason::busy:
-      return "too many connections of its address wait to be known";
+      return "too many connections of its address are not authenticated yet";
     case RefusalReason::late:
       return "it did not say who it is in time";
     case RefusalReason::unreadable:

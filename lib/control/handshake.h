@@ -15,7 +15,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,7 +46,7 @@ enum class RefusalReason : std::uint8_t {
   other_way = 1,    ///< one end is insecure, or only one uses MUNGE
   other_secret,     ///< another token, or another user
   other_addresses,  ///< the same secret; but somebody between the ends translates addresses
-  busy,             ///< too many connections wait to be known: try again
+  busy,             ///< too many connections are not authenticated yet: try again
   late,             ///< no proof in time
   unreadable,       ///< not a message of the handshake, or not as it should be
 };

@@ -33,13 +33,8 @@ void KeyValueStore::join(std::uint32_t number, std::string who) {
 }
 
 void KeyValueStore::leave(std::uint32_t number) {
-  Rank& rank = ranks_[number];
-  rank.state = State::left;
-  if (rank.wait) {
-    if (at_barrier(rank)) --at_barrier_;
-    rank.wait.reset();
-    std::erase(waiting_, number);
-  }
+  ranks_[number].state = State::left;
+  end_wait(number);
   if (!left_) left_ = number;
   const std::vector<std::uint32_t> waiting = waiting_;
   for (const std::uint32_t other : waiting) {
@@ -114,10 +109,7 @@ void KeyValueStore::barrier(std::uint32_t number, const BarrierCall& call) {
   ranks_[number].wait = Wait{call, Deadline::after(call.wait), call.wait};
   ranks_[number].gave_up = false;
   waiting_.push_back(number);
-  if (++at_barrier_ == ranks_.size()) release_barrier();
-}
-
-void KeyValueStore::release_barrier() {
+  if (++at_barrier_ < ranks_.size()) return;
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) reply(rank, {});
 }
 
@@ -146,14 +138,17 @@ std::vector<KeyValueStore::Reply> KeyValueStore::take_replies() {
   return std::exchange(replies_, {});
 }
 
-/// Ends the rank's wait, if it waits.
-void KeyValueStore::reply(std::uint32_t number, Answer answer) {
+/// If it waits.
+void KeyValueStore::end_wait(std::uint32_t number) {
   Rank& rank = ranks_[number];
-  if (rank.wait) {
-    if (at_barrier(rank)) --at_barrier_;
-    rank.wait.reset();
-    std::erase(waiting_, number);
-  }
+  if (!rank.wait) return;
+  if (at_barrier(rank)) --at_barrier_;
+  rank.wait.reset();
+  std::erase(waiting_, number);
+}
+
+void KeyValueStore::reply(std::uint32_t number, Answer answer) {
+  end_wait(number);
   replies_.push_back({number, std::move(answer)});
 }
 

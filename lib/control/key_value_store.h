@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
@@ -69,7 +68,7 @@ class KeyValueStore {
   void put(std::uint32_t rank, PutCall call);
   void get(std::uint32_t rank, const GetCall& call);
   void barrier(std::uint32_t rank, const BarrierCall& call);
-  void release_barrier();
+  void end_wait(std::uint32_t rank);
   void reply(std::uint32_t rank, Answer answer);
   bool at_barrier(const Rank& rank) const;
   std::string name(std::uint32_t rank) const;

@@ -87,16 +87,8 @@ std::shared_ptr<MungeDecoder::Job> MungeDecoder::decode(std::string credential) 
   return job;
 }
 
-int MungeDecoder::handle() const noexcept {
-  return state_->event.get();
-}
-
-void MungeDecoder::quiet() noexcept {
-  state_->event.clear();
-}
-
-void MungeDecoder::wake() noexcept {
-  state_->event.set();
+const Event& MungeDecoder::event() const noexcept {
+  return state_->event;
 }
 
 }  // namespace rdmabench::control

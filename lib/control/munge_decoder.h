@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/event.h"
 #include "secret.h"
 
 namespace rdmabench::control {
@@ -40,10 +41,8 @@ class MungeDecoder {
   /// thread. Throws Error(failed) where there is none for it.
   std::shared_ptr<Job> decode(std::string credential);
 
-  /// Readable once a job is done, until quiet().
-  int handle() const noexcept;
-  void quiet() noexcept;
-  void wake() noexcept;
+  /// Set once a job is done, until the caller clears it.
+  const Event& event() const noexcept;
 
  private:
   struct State;

@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "pmix_library.h"
 #include "rdmabench/base/deadline.h"

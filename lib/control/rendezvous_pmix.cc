@@ -99,7 +99,7 @@ Authentication PmixRendezvous::authentication(std::string_view key) const {
   return authentication_.is_insecure() ? authentication_ : Authentication::secret(key);
 }
 
-/// "rank 3 (n7)": the launcher knows the host even of a rank that never came.
+/// "rank 3 of n7": the launcher knows the host even of a rank that never came.
 std::string PmixRendezvous::who(std::uint32_t rank) {
   const Deadline soon = Deadline::after(kInquiry);
   PmixFuture future = client_->get(rank, PMIX_HOSTNAME, false, soon);

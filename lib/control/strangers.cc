@@ -82,13 +82,13 @@ std::optional<Channel> Strangers::proceed(std::uint64_t key) {
 }
 
 std::optional<Channel> Strangers::proceed_decoded() {
-  decoder_->quiet();
+  decoder_->event().clear();
   for (;;) {
     const auto ready = std::find_if(all_.begin(), all_.end(),
                                     [](const auto& one) { return one.second.handshake.decoded(); });
     if (ready == all_.end()) return std::nullopt;
     if (std::optional<Channel> known = proceed(ready->first)) {
-      decoder_->wake();  // there may be more
+      decoder_->event().set();  // there may be more
       return known;
     }
   }

@@ -48,7 +48,7 @@ class Strangers {
   int decoding(std::uint64_t key) const;
 
   /// Readable when proceed_decoded() has work; -1 where nobody uses MUNGE.
-  int decoded_handle() const noexcept { return decoder_ ? decoder_->handle() : -1; }
+  int decoded_handle() const noexcept { return decoder_ ? decoder_->event().get() : -1; }
 
   /// Closes those that took too long. Returns when the next is due; nothing where there is none.
   std::optional<std::chrono::nanoseconds> expire();

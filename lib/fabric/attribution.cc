@@ -25,7 +25,6 @@ constexpr std::array<std::string_view, 8> kParts{"node",  "sender", "receiver", 
                                                  "route", "link",   "cable",    "switch"};
 constexpr std::array<std::string_view, 7> kVerdicts{
     "good", "suspect", "slow", "failing", "lost", "ambiguous", "not-enough-evidence"};
-constexpr std::array<std::string_view, 4> kPurposes{"suspect", "again", "square", "control"};
 
 void check(const AttributionOptions& options) {
   const auto share = [](double value) { return value > 0 && value < 1; };
@@ -319,9 +318,6 @@ std::string_view name(Part part) noexcept {
 }
 std::string_view name(Verdict verdict) noexcept {
   return kVerdicts[static_cast<std::size_t>(verdict)];
-}
-std::string_view name(Purpose purpose) noexcept {
-  return kPurposes[static_cast<std::size_t>(purpose)];
 }
 
 Attribution attribute(const Matrix& matrix, const AttributionOptions& options,

@@ -264,9 +264,7 @@ class LinkJudge {
     }
   }
 
-  std::string subject() const {
-    return fmt::format("{} of {}", fabric::name(slice_.metric), format_size(slice_.size_bytes));
-  }
+  std::string subject() const { return fabric::subject(slice_.metric, slice_.size_bytes); }
 
   Slice& slice_;
   const Paths& paths_;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "rdmabench/base/units.h"
+#include "table.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -60,14 +61,12 @@ double Words::ratio(double effect) const {
   return ratio_of(slice_.metric, effect);
 }
 
-std::string Words::subject() const {
-  return fmt::format("{} of {}", slice_.metric == Metric::latency ? "latency" : "bandwidth",
-                     format_size(slice_.size_bytes));
+std::string subject(Metric metric, std::uint64_t size_bytes) {
+  return fmt::format("{} of {}", name(metric), format_size(size_bytes));
 }
 
-std::string Words::node(std::uint32_t rank) const {
-  const std::string& host = matrix_.nodes[rank].host;
-  return host.empty() ? fmt::format("node {}", rank) : fmt::format("node {} ({})", rank, host);
+std::string Words::subject() const {
+  return fabric::subject(slice_.metric, slice_.size_bytes);
 }
 
 std::string Words::rail_name(std::uint32_t rail, std::uint32_t rank) const {
@@ -177,7 +176,8 @@ Finding Words::ends(const std::vector<EndSuspect>& ends) const {
     what += " over " + rail_name(*first.rail, first.node);
     if (ends.size() == 2 && slice_.rails > 1) next = kNextPort;
   }
-  finding.text = fmt::format("{}, {}: {}. {}", node(first.node), subject(), what, next);
+  finding.text =
+      fmt::format("{}, {}: {}. {}", node_name(matrix_, first.node), subject(), what, next);
   return finding;
 }
 
@@ -220,8 +220,8 @@ Finding Words::route(const std::vector<RouteSuspect>& rails, bool all_rails) con
   finding.b = first.receiver;
   if (!all_rails) finding.rail = first.rail;
   const std::string what =
-      fmt::format("{} to {} at {}{}", node(first.sender), node(first.receiver),
-                  of_typical(effect, fit_.typical[first.rail]),
+      fmt::format("{} to {} at {}{}", node_name(matrix_, first.sender),
+                  node_name(matrix_, first.receiver), of_typical(effect, fit_.typical[first.rail]),
                   all_rails && slice_.rails > 1 ? std::string(" on every rail")
                                                 : " over " + rail_name(first.rail, first.sender));
   for (const RouteSuspect& route : rails) {
@@ -247,10 +247,10 @@ Finding Words::failing(const Failing& part) const {
   finding.ratio = 0;
   finding.score = 1e6;
   finding.confirmed = part.part != Part::route || part.failed > 1;
-  std::string who = node(part.a);
+  std::string who = node_name(matrix_, part.a);
   if (part.part == Part::sender) who += " as sender";
   if (part.part == Part::receiver) who += " as receiver";
-  if (part.b) who += " to " + node(*part.b);
+  if (part.b) who += " to " + node_name(matrix_, *part.b);
   if (part.rail) who += " over " + rail_name(*part.rail, part.a);
   const std::string what = fmt::format("{} of {} measurements failed, with {}", part.failed,
                                        part.tried, plural(part.partners, "partner"));

@@ -32,7 +32,6 @@ class Words {
   std::string subject() const;
 
  private:
-  std::string node(std::uint32_t rank) const;
   std::string rail_name(std::uint32_t rail, std::uint32_t rank) const;
   /// "0.52 of the typical 392 Gb/s"
   std::string of_typical(double effect, double typical) const;
@@ -49,6 +48,9 @@ class Words {
 
 /// Measured over typical of an effect for which lower is worse; over 1 for latency.
 double ratio_of(Metric metric, double effect);
+
+/// "bandwidth of 1M"
+std::string subject(Metric metric, std::uint64_t size_bytes);
 
 /// "0, 3, 7 and 5 more"
 std::string list_of(const std::vector<std::uint32_t>& ranks);

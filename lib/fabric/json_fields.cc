@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/fields.h"
 #include "fabric/plan.h"
 #include "rdmabench/base/error.h"
@@ -57,23 +55,18 @@ Json to_json(const Node& node) {
           {"environment", report::to_list(node.environment)}};
 }
 
-/// Null where nothing is known, which is 0.
-static Json positive(double value) {
-  return value > 0 ? Json(value) : Json(nullptr);
-}
-
 Json cell_json(const Measurement& measurement) {
   return {{"receiver", measurement.receiver},
           {"rail", measurement.rail},
           {"metric", name(measurement.metric)},
           {"size_bytes", measurement.size_bytes},
           {"value", measurement.value},
-          {"low", positive(measurement.low)},
-          {"high", positive(measurement.high)},
-          {"p99_ns", positive(measurement.p99_ns)},
+          {"low", report::positive(measurement.low)},
+          {"high", report::positive(measurement.high)},
+          {"p99_ns", report::positive(measurement.p99_ns)},
           {"error", report::text_or_null(measurement.error)},
           {"over", report::text_or_null(measurement.over)},
-          {"line_bits_per_s", positive(measurement.line_bits_per_s)},
+          {"line_bits_per_s", report::positive(measurement.line_bits_per_s)},
           {"line_origin", report::text_or_null(measurement.line_origin)},
           {"notes", measurement.notes}};
 }

@@ -1,7 +1,5 @@
 #include "messages.h"
 
-#include <fmt/format.h>
-
 #include "base/fields.h"
 #include "fabric/schedule.h"
 #include "json_fields.h"

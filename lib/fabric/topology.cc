@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/letters.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
@@ -178,11 +179,8 @@ class TopologyReader {
   }
 
   std::uint64_t number(const std::string& hex) const {
-    if (hex.empty() || hex.size() > 16 ||
-        hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
-      refuse(fmt::format("invalid GUID '{}'", hex));
-    }
-    return std::stoull(hex, nullptr, 16);
+    if (const auto value = parse_number<std::uint64_t>(hex, 16)) return *value;
+    refuse(fmt::format("invalid GUID '{}'", hex));
   }
 
   void read_forwarding() {

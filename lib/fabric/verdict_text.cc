@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "attribution_words.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
 
@@ -24,10 +25,6 @@ constexpr double kNotable = 0.8;  // of typical: below, a reader asks why it is 
 
 std::string plural(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-std::string subject(Metric metric, std::uint64_t size_bytes) {
-  return fmt::format("{} of {}", name(metric), format_size(size_bytes));
 }
 
 /// "a, b and 5 more"

@@ -3,7 +3,6 @@
 // with cuda.h if that is installed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 // The driver's tags, so that its handles have the same types as those of NCCL and the runtime.

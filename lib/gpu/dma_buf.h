@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/descriptor.h"
 #include "gpu/allocation.h"

@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <vector>
 
+#include "base/text.h"
 #include "health/run_watch.h"
 #include "rdmabench/base/error.h"
 
@@ -66,12 +67,10 @@ void add_thread(Facts& facts, std::size_t index, const Placement& thread) {
 }
 
 [[noreturn]] void refuse(const Fact& fact, std::string_view why) {
-  std::string shown = fact.name.substr(0, 80);
-  for (char& c : shown) {
-    if (c < 0x20 || c > 0x7e) c = '?';
-  }
-  throw Error(Fault::failed,
-              fmt::format("the peer's account of the run has a bad fact '{}'", shown), why);
+  throw Error(
+      Fault::failed,
+      fmt::format("the peer's account of the run has a bad fact '{}'", printable(fact.name, 80)),
+      why);
 }
 
 std::uint64_t get_uint(const Fact& fact,
@@ -105,17 +104,11 @@ const std::string& get_text(const Fact& fact) {
 
 /// "counter|DEVICE|NAME|CLASS|SOURCE".
 report::Counter counter_from(const Fact& fact) {
-  std::array<std::string, 5> parts;
-  std::string_view rest = fact.name;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const bool last = i + 1 == parts.size();
-    const std::size_t end = rest.find(kSeparator);
-    if (last != (end == std::string_view::npos)) refuse(fact, "A counter's name has five parts.");
-    parts[i] = rest.substr(0, end);
-    if (!last) rest.remove_prefix(end + 1);
-  }
-  if (!counter_class(parts[3]).found) refuse(fact, "Its class is unknown.");
-  report::Counter counter{parts[1], parts[2], parts[3], parts[4], std::nullopt, false};
+  const std::vector<std::string_view> parts = split(fact.name, kSeparator);
+  if (parts.size() != 5) refuse(fact, "A counter's name has five parts.");
+  if (!is_reported_class(parts[3])) refuse(fact, "Its class is unknown.");
+  report::Counter counter{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]),
+                          std::string(parts[4]), std::nullopt,          false};
   if (parts[0] == kUnknown) return counter;
   counter.at_least = parts[0] == kAtLeast;
   if (!counter.at_least && parts[0] != kChange) refuse(fact, "The kind of counter is unknown.");

@@ -142,12 +142,9 @@ std::string_view name(CounterClass kind) noexcept {
   return kClassNames[static_cast<std::size_t>(kind)];
 }
 
-ClassOf counter_class(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < kClassNames.size(); ++i) {
-    const auto kind = static_cast<CounterClass>(i);
-    if (kClassNames[i] == text && kind != CounterClass::gauge) return {true, kind};
-  }
-  return {};
+bool is_reported_class(std::string_view text) noexcept {
+  return text != name(CounterClass::gauge) &&
+         std::find(kClassNames.begin(), kClassNames.end(), text) != kClassNames.end();
 }
 
 std::span<const NeutralName> neutral_names() {

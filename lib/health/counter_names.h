@@ -24,12 +24,8 @@ enum class CounterClass : std::uint8_t {
 /// "retransmission", "receiver_not_ready", ...
 std::string_view name(CounterClass kind) noexcept;
 
-/// The class of that name; `found` is false for none. Never gauge, because gauges are not reported.
-struct ClassOf {
-  bool found = false;
-  CounterClass kind = CounterClass::other;
-};
-ClassOf counter_class(std::string_view text) noexcept;
+/// Whether a counter of that class is reported: of each but gauge.
+bool is_reported_class(std::string_view name) noexcept;
 
 /// A counter by its vendor-neutral name.
 struct NeutralName {

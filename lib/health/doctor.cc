@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
 
 #include "checks/check.h"
 #include "rdmabench/base/error.h"

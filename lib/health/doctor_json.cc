@@ -1,4 +1,3 @@
-
 #include "rdmabench/health/doctor.h"
 #include "report/csv.h"
 #include "report/row.h"

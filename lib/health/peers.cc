@@ -1,7 +1,6 @@
 // Compares a node with its peers.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

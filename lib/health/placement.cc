@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "rdmabench/measure/clock.h"
 
 namespace rdmabench::health {
@@ -60,13 +61,8 @@ int node_of(const fs::path& folder) {
 
 /// "se.nr_migrations   :    3" in /proc/thread-self/sched.
 std::optional<std::uint64_t> migrations(const std::string& root) {
-  const std::string text = read_file(fs::path(root) / "proc/thread-self/sched").text;
-  const std::size_t key = text.find("se.nr_migrations");
-  if (key == std::string::npos) return std::nullopt;
-  const std::size_t colon = text.find(':', key);
-  if (colon == std::string::npos) return std::nullopt;
-  const std::size_t begin = std::min(text.find_first_not_of(' ', colon + 1), text.size());
-  return to_number(std::string_view(text).substr(begin, text.find('\n', begin) - begin));
+  return to_number(
+      value_after(read_file(fs::path(root) / "proc/thread-self/sched").text, "se.nr_migrations"));
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::memory {
@@ -26,28 +25,20 @@ std::string pool_name(std::uint64_t page_bytes) {
 }  // namespace
 
 std::uint64_t default_huge_page_bytes(const std::string& root) {
-  std::ifstream file(fs::path(root) / "proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    constexpr std::string_view kKey = "Hugepagesize:";
-    if (!line.starts_with(kKey)) continue;
-    const std::size_t digits = std::min(line.find_first_not_of(' ', kKey.size()), line.size());
-    std::uint64_t kib = 0;
-    std::from_chars(line.data() + digits, line.data() + line.size(), kib);
-    return kib * kKibi;
-  }
-  return 0;
+  const std::string size =
+      value_after(read_file(fs::path(root) / "proc/meminfo").text, "Hugepagesize");
+  return to_number(size.substr(0, size.find(' '))).value_or(0) * kKibi;
 }
 
 std::vector<std::uint64_t> huge_page_sizes(const std::string& root) {
   std::vector<std::uint64_t> sizes;
-  std::error_code failure;
-  fs::directory_iterator at(fs::path(root) / kPools, failure);
-  for (const fs::directory_iterator end; !failure && at != end; at.increment(failure)) {
-    const std::string name = at->path().filename();
-    std::uint64_t kib = 0;
+  int error = 0;
+  for (const std::string& name : list_folder(fs::path(root) / kPools, error)) {
     if (!name.starts_with(kPoolPrefix)) continue;
-    std::from_chars(name.data() + kPoolPrefix.size(), name.data() + name.size(), kib);
-    if (kib != 0) sizes.push_back(kib * kKibi);
+    const std::string kib = name.substr(kPoolPrefix.size());  // "2048kB"
+    if (const auto number = to_number(kib.substr(0, kib.find('k'))); number.value_or(0) != 0) {
+      sizes.push_back(*number * kKibi);
+    }
   }
   std::sort(sizes.begin(), sizes.end());
   return sizes;

@@ -1,12 +1,10 @@
 // Cases of several connections and of closing.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "case_runner.h"

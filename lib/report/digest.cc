@@ -15,8 +15,6 @@
 namespace rdmabench::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 void add_label(Measured& measured, std::string_view key, std::string value) {
   if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
 }

@@ -13,6 +13,8 @@
 
 namespace rdmabench::report {
 
+using Json = nlohmann::ordered_json;
+
 enum class Status : std::uint8_t { pass, warn, fail, skip, error };
 
 /// "pass", "warn", ...

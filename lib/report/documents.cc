@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/nesting.h"
+#include "base/text.h"
 #include "digest.h"
 #include "fabric_stream.h"
 #include "mean_tables.h"
@@ -20,8 +21,6 @@
 
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Below it a document of each schema has the named list of objects.
 struct Shape {
@@ -169,17 +168,13 @@ class Parser {
 };
 
 bool blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return trimmed(text).empty();
 }
 
 /// JSON Lines: whether the first line that is not blank is a whole value by itself.
 bool is_lines(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  const std::size_t end = text.find('\n', begin);
-  const std::string_view first =
-      text.substr(begin, end == std::string_view::npos ? end : end - begin);
-  return first.back() == '}' || (first.size() > 1 && first.substr(first.size() - 2) == "}\r");
+  const std::string_view all = trimmed(text);
+  return trimmed(all.substr(0, all.find('\n'))).ends_with('}');
 }
 
 void parse_lines(std::string_view text, const std::string& source, const ReadLimits& limits,

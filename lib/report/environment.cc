@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,35 +12,18 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "rdmabench/features.h"
-#include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The first line that starts with `prefix`, without it; empty if there is none or no such file.
-std::string line_after(const fs::path& file, std::string_view prefix) {
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with(prefix)) return line.substr(prefix.size());
-  }
-  return {};
-}
-
-/// "model name\t: X" of /proc/cpuinfo; that of the first CPU.
-std::string cpuinfo(const fs::path& root, std::string_view key) {
-  std::string rest = line_after(root / "proc/cpuinfo", key);
-  return rest.erase(0, std::min(rest.find_first_not_of("\t :"), rest.size()));
-}
-
 /// How many the kernel's list names: "0-3,8" are 5.
 std::optional<std::uint64_t> list_length(std::string_view list) {
-  std::uint64_t length = 0;
-  const bool whole = for_each_range(
-      list, [&](std::uint64_t first, std::uint64_t last) { length += last - first + 1; });
-  return !whole || length == 0 ? std::nullopt : std::optional(length);
+  const std::uint64_t length = list_count(list);
+  return length == 0 ? std::nullopt : std::optional(length);
 }
 
 /// The governor of all CPUs; more than one are parted by commas.
@@ -55,14 +36,6 @@ std::string governors(const fs::path& root) {
     if (!name.empty()) names.insert(name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// The word in brackets of "always [madvise] never".
-std::string chosen(const std::string& choices) {
-  const std::size_t begin = choices.find('[');
-  const std::size_t end = choices.find(']');
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
-  return choices.substr(begin + 1, end - begin - 1);
 }
 
 /// Collects those facts that have a value.
@@ -87,7 +60,8 @@ class Collector {
 
 void add_cpu(Collector& facts, const fs::path& root) {
   const fs::path system = root / "sys/devices/system";
-  facts.add("cpu_model", cpuinfo(root, "model name"));
+  const std::string first_cpu = read_file(root / "proc/cpuinfo").text;
+  facts.add("cpu_model", value_after(first_cpu, "model name"));
   facts.add("cpus_online", list_length(first_line(system / "cpu/online")));
   facts.add("numa_nodes", list_length(first_line(system / "node/online")));
   facts.add_switch("smt_active", first_line(system / "cpu/smt/active"));
@@ -97,7 +71,7 @@ void add_cpu(Collector& facts, const fs::path& root) {
   if (no_turbo.empty()) {
     facts.add_switch("turbo_enabled", first_line(system / "cpu/cpufreq/boost"));
   }
-  const std::string flags = cpuinfo(root, "flags");
+  const std::string flags = value_after(first_cpu, "flags");
   if (!flags.empty()) {
     facts.add_bool("hypervisor", (" " + flags + " ").find(" hypervisor ") != std::string::npos);
   }
@@ -106,9 +80,9 @@ void add_cpu(Collector& facts, const fs::path& root) {
 
 /// The soft limit, the first of the columns of /proc/self/limits.
 void add_memlock(Collector& facts, const fs::path& root) {
-  const std::string columns = line_after(root / "proc/self/limits", "Max locked memory");
-  const std::size_t begin = std::min(columns.find_first_not_of(' '), columns.size());
-  const std::string soft = columns.substr(begin, columns.find(' ', begin) - begin);
+  const std::string columns =
+      value_after(read_file(root / "proc/self/limits").text, "Max locked memory");
+  const std::string soft = columns.substr(0, columns.find(' '));
   if (const auto bytes = parse_number<std::uint64_t>(soft)) {
     facts.add("memlock_limit_bytes", bytes);
   } else {
@@ -137,13 +111,13 @@ Facts collect_environment(const std::string& root_name) {
   const fs::path root(root_name);
   Collector facts;
   facts.add("hostname", first_line(root / "proc/sys/kernel/hostname"));
-  std::string os = line_after(root / "etc/os-release", "PRETTY_NAME=");
+  std::string os = value_after(read_file(root / "etc/os-release").text, "PRETTY_NAME");
   std::erase(os, '"');
   facts.add("os", os);
   facts.add("kernel", first_line(root / "proc/sys/kernel/osrelease"));
   add_cpu(facts, root);
   facts.add("transparent_huge_pages",
-            chosen(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled")));
+            chosen_word(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled")));
   add_memlock(facts, root);
   facts.add("rdmabench_version", RDMABENCH_VERSION);
   facts.add("compiler", kCompiler);

@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "digest.h"
 #include "page_template.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Errors of single cells that are told in words; a dead switch gives a million alike.
 constexpr std::size_t kErrors = 2000;

@@ -12,7 +12,6 @@
 namespace rdmabench::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Judgements = std::vector<Judgement>;
 
 /// A status that is not known is an error of the check, never a pass.

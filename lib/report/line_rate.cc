@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <limits>
 
@@ -12,8 +11,6 @@
 
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Bytes around each packet's payload. A write's or read's own header comes once a message: a packet
 // of many.

@@ -1,6 +1,7 @@
 // What the link of a run can carry.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "rdmabench/report/result.h"

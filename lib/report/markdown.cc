@@ -15,7 +15,6 @@
 namespace rdmabench::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Cells = std::vector<std::string>;
 
 /// Every character that could begin markup is escaped; a line break would end a row of a table. A

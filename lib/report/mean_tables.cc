@@ -10,7 +10,6 @@
 #include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "tool_text.h"
 

@@ -6,17 +6,11 @@
 #include <charconv>
 
 #include "base/letters.h"
+#include "facts.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 namespace {
-
-struct FactText {
-  std::string operator()(const std::string& value) const { return printable(value); }
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(double value) const { return fmt::format("{}", value); }
-  std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
-};
 
 const Fact* find(const Facts& facts, std::string_view name) {
   const auto found =
@@ -52,7 +46,7 @@ std::optional<std::string> FactReader::text(std::string_view name) const {
   const Fact* fact = find(report_.resolved.details, name);
   if (fact == nullptr) fact = find(report_.config, name);
   if (fact == nullptr) return std::nullopt;
-  return std::visit(FactText{}, fact->value);
+  return printable(text_of(*fact));
 }
 
 std::string FactReader::text(std::string_view name, std::string_view absent) const {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "perftest_info.h"
 #include "rdmabench/report/perftest.h"
 #include "row.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "base/letters.h"
@@ -15,14 +14,11 @@
 #include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/documents.h"
 #include "rdmabench/report/perftest.h"
 #include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kMebi = 1024.0 * 1024.0;
 

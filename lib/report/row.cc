@@ -5,11 +5,6 @@
 namespace rdmabench::report {
 namespace {
 
-/// Null where nothing is known, which is written as 0 or less.
-Json positive(double value) {
-  return value > 0 ? finite(value) : Json(nullptr);
-}
-
 void add_percentiles(Json& row, const measure::LatencySummary& latency, double most_percent) {
   row["min_ns"] = finite(latency.min_ns);
   for (const Percentile& one : kPercentiles) {
@@ -55,6 +50,10 @@ Json interval_object(const Interval& interval) {
 }
 
 }  // namespace
+
+Json positive(double value) {
+  return value > 0 ? finite(value) : Json(nullptr);
+}
 
 Json finite(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);

@@ -42,6 +42,9 @@ inline constexpr std::array<Percentile, 5> kPercentiles{{
 /// Null where the number is not finite.
 Json finite(double value);
 
+/// Null where nothing is known, which is written as 0 or less.
+Json positive(double value);
+
 /// Null where the text is empty.
 Json text_or_null(const std::string& text);
 

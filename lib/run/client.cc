@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "gpu_session.h"
 #include "health/run_watch.h"

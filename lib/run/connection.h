@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>

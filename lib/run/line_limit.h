@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace rdmabench::run {
 
@@ -28,11 +29,7 @@ class LineLimit {
     return take_dropped();
   }
 
-  std::uint64_t take_dropped() {
-    const std::uint64_t dropped = dropped_;
-    dropped_ = 0;
-    return dropped;
-  }
+  std::uint64_t take_dropped() { return std::exchange(dropped_, 0); }
 
  private:
   double left_ = kBurst;

@@ -20,8 +20,7 @@ constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load 
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
 
-double achieved(const EpochOutcome& outcome, std::uint64_t messages, double ns_per_tick) {
-  const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * ns_per_tick;
+double achieved(std::uint64_t messages, double elapsed_ns) {
   return elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
 }
 
@@ -29,15 +28,15 @@ double achieved(const EpochOutcome& outcome, std::uint64_t messages, double ns_p
 
 double Measurement::capacity(std::uint64_t size) {
   std::uint64_t iterations = kFewestMessages;
-  double rate_seen = 0;
   for (;;) {
     const std::uint64_t some = std::clamp<std::uint64_t>(longest_epoch_, 1, iterations);
     const EpochOutcome outcome = epoch(size, some, kUnreachableRate);
-    rate_seen = achieved(outcome, some * session_.workers(), rate().ns_per_tick);
     const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
     bound_epochs(some, std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)));
     constexpr double kLongEnough = 5e7;  // ns
-    if (elapsed_ns >= kLongEnough || iterations >= kMostMessages) return rate_seen;
+    if (elapsed_ns >= kLongEnough || iterations >= kMostMessages) {
+      return achieved(some * session_.workers(), elapsed_ns);
+    }
     iterations *= 4;
   }
 }
@@ -74,8 +73,7 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   const bool completes = transport::is_timed_by_completion(config_.operation) ||
                          config_.operation == transport::OperationCode::write;
   row.offered_messages_per_s = offered;
-  row.achieved_messages_per_s =
-      elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
+  row.achieved_messages_per_s = achieved(messages, elapsed_ns);
   report::LatencyResult& latency = row.latency;
   latency.size_bytes = size;
   latency.iterations = messages;

@@ -1,7 +1,5 @@
 #include "measurement.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <optional>

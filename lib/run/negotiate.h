@@ -1,8 +1,6 @@
 // The client's half of setting up a session.
 #pragma once
 
-#include <string>
-
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/run/config.h"
 #include "run/session.h"

@@ -1,9 +1,5 @@
 #include "run/protocol.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/fields.h"

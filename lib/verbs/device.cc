@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>

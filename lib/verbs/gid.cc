@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "base/network.h"
 #include "rdmabench/base/handle.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstring>
-#include <vector>
 
 #include "base/descriptor.h"
 #include "base/network.h"

@@ -1,7 +1,6 @@
 // Duplex: a stream each way at the same time, over the same queue pairs and with a common window.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "rdmabench/measure/clock.h"

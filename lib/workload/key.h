@@ -1,8 +1,6 @@
 // What names a loop.
 #pragma once
 
-#include <cstdint>
-
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/workload/epoch.h"

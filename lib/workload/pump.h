@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 #include "workload/counters.h"
 #include "workload/pacing.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <span>
 
 #include "rdmabench/measure/clock.h"

@@ -10,7 +10,6 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ import time
 import unittest
 
 import jsonschema
+
+from command import free_port
 
 RDMABENCH, FAULTY, REAL, SCHEMA = sys.argv[1:5]
 LAUNCHER = sys.argv[5:]
@@ -44,9 +45,7 @@ def launched() -> dict[str, str]:
     """Open MPI's launcher says by PMIx where rank 0 is; MPICH's does not say it."""
     if PMIX and not MPICH:
         return {}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return {"RDMABENCH_RENDEZVOUS": f"127.0.0.1:{free.getsockname()[1]}"}
+    return {"RDMABENCH_RENDEZVOUS": f"127.0.0.1:{free_port()}"}
 
 
 def coll(ranks: int, *arguments: str, **more: str) -> subprocess.CompletedProcess:

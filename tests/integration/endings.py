@@ -11,13 +11,12 @@ import pathlib
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from command import Terminal
+from command import Terminal, free_port
 
 RDMABENCH, OFI = sys.argv[1], sys.argv[2] == "1"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -71,9 +70,7 @@ class Signals(unittest.TestCase):
 
     @unittest.skipUnless(OFI, "without libfabric")
     def test_a_one_shot_server_ends_with_1_when_its_client_is_killed(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
+        port = free_port()
         words = ("ib_write_bw", "--backend", "ofi", "-p", port, "-s", "64")
         server = subprocess.Popen([RDMABENCH, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         client = Terminal(RDMABENCH, *words, "-D", "3600", "127.0.0.1")
@@ -98,9 +95,7 @@ class Signals(unittest.TestCase):
 
     @unittest.skipUnless(OFI, "without libfabric")
     def test_fabric_prints_the_rounds_before_the_signal(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
+        port = free_port()
         place = dict(os.environ, WORLD_SIZE="4", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         words = ("fabric", "--provider", "tcp", "-D", "100ms", "-s", "4K", "--format", "json", "--no-confirm")
         others = [subprocess.Popen([RDMABENCH, *words], env=dict(place, RANK=str(rank)), stderr=subprocess.DEVNULL)

@@ -20,6 +20,8 @@ import sys
 import tempfile
 import unittest
 
+from command import free_port
+
 SECONDS = 60
 OPTIONS = argparse.Namespace()
 OURS = ("RDMABENCH_", "PMI", "OMPI_", "SLURM_", "MASTER_", "RANK", "WORLD_SIZE", "TORCHELASTIC_")
@@ -47,12 +49,6 @@ def environment(**more: str) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     clean.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return {**clean, **more}
-
-
-def free_port() -> int:
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
-        return holder.getsockname()[1]
 
 
 def run(command: list[str], folder: str | None = None, **more: str) -> subprocess.CompletedProcess:
@@ -117,9 +113,9 @@ class Mpirun(Case):
 
 
 class Environment(Case):
-    def start(self, rank: int, size: int, port: int, **more: str) -> subprocess.Popen:
+    def start(self, rank: int, size: int, port: str, **more: str) -> subprocess.Popen:
         names = {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1",
-                 "MASTER_PORT": str(port)}
+                 "MASTER_PORT": port}
         return subprocess.Popen([OPTIONS.peer, "meet"], env=environment(**names, **more),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

@@ -214,9 +214,7 @@ class Limits(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_stranger_does_not_end_a_one_shot_server(self):
-        with contextlib.closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
+        port = free_port()
         kept = tempfile.TemporaryDirectory()
         self.addCleanup(kept.cleanup)
         name = os.path.join(kept.name, "ib_send_bw")

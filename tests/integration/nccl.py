@@ -7,23 +7,18 @@ Usage: nccl.py RDMABENCH FAKE_NCCL_FOLDER FAKE_CUDA_FOLDER [SCHEMA]
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+from command import free_port
+
 TOOL = ""
 FAKES = ""
 SCHEMA = ""
 SECONDS = 120
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def clean(**settings: str) -> dict[str, str]:

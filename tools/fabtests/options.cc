@@ -136,6 +136,7 @@ void set_cores(State& state, const Given& given) {
     const std::size_t dash = item.find('-');
     const int first = core(item.substr(0, dash));
     const int last = dash == std::string_view::npos ? first : core(item.substr(dash + 1));
+    if (last < first) refuse_word(given, "an ascending list such as 0,2-4");
     for (int cpu = first; cpu <= last; ++cpu) state.options.cores.push_back(cpu);
   }
 }
@@ -282,7 +283,7 @@ Options parse(Program test, const std::vector<std::string>& words) {
   config.backend = "ofi";
   config.shape = is_ping_pong(test) ? workload::Shape::latency : workload::Shape::stream;
   config.operation = (set_of(test) & kRma) != 0 ? OperationCode::write : OperationCode::send;
-  config.sizes = default_sizes();
+  config.sizes = {64, 256, 1024, 4096, 65536, 1048576};
   config.warmup = kWarmup;
   read_command_line(fabtests, name(test), set_of(test), words, line);
   options.answer = line.answer;

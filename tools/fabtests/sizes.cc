@@ -58,10 +58,6 @@ std::vector<std::uint64_t> parse_range(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::uint64_t> default_sizes() {
-  return {64, 256, 1024, 4096, 65536, 1048576};
-}
-
 std::vector<std::uint64_t> parse_sizes(const std::string& text) {
   if (text == "all") return all_sizes();
   std::vector<std::uint64_t> sizes;

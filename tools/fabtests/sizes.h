@@ -7,9 +7,6 @@
 
 namespace rdmabench::tools::fabtests {
 
-/// Without -S: 64 bytes to 1 MiB.
-std::vector<std::uint64_t> default_sizes();
-
 /// "all", "r:first,step,last", "l:one,another", or a number of bytes. Throws Error(usage) for other
 /// text, and Skip for messages of no bytes.
 std::vector<std::uint64_t> parse_sizes(const std::string& text);

@@ -114,10 +114,6 @@ std::string help_line(const Spelling& flag, std::string_view text) {
   return fmt::format("  {:<33}  {}\n", names, text);
 }
 
-std::string laid_out(std::string_view text) {
-  return help_for_reading(text);
-}
-
 void check_operands(std::string_view program, const std::vector<std::string>& rest,
                     std::size_t most) {
   if (rest.size() <= most) return;

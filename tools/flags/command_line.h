@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "../terminal.h"
 #include "flag.h"
 #include "rdmabench/base/error.h"
 
@@ -58,9 +59,6 @@ void check_operands(std::string_view program, const std::vector<std::string>& re
 /// Whether `given`, the value of a refused flag, is the flag's default `usual`, which is accepted.
 bool is_usual(const Given& given, std::string_view usual);
 
-/// A help text in lines of the terminal's width, or of 80 columns.
-std::string laid_out(std::string_view text);
-
 template <class Target>
 std::string help(const Personality<Target>& of, std::string_view program, ToolSet bit) {
   std::string text = fmt::format("{}\n\nUsage: {} [OPTIONS] {}\n\nOptions:\n",
@@ -72,7 +70,7 @@ std::string help(const Personality<Target>& of, std::string_view program, ToolSe
                                                  : fmt::format("{} [{}]", flag.text, flag.usual));
     }
   }
-  return laid_out(fmt::format("{}\n{}\n", text, of.footer));
+  return help_for_reading(fmt::format("{}\n{}\n", text, of.footer));
 }
 
 /// Reads `words`, those after the program's name; `bit` is the program's of Flag::tools. What has

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -14,11 +15,9 @@ namespace {
 
 /// "0x68", which perftest and nccl-tests accept; nothing where the text does not begin so.
 std::optional<std::uint64_t> hexadecimal(const Given& given) {
-  if (given.text.rfind("0x", 0) != 0 && given.text.rfind("0X", 0) != 0) return std::nullopt;
-  std::uint64_t value = 0;
-  const char* const end = given.text.data() + given.text.size();
-  const auto [tail, status] = std::from_chars(given.text.data() + 2, end, value, 16);
-  if (status != std::errc() || tail != end) {
+  if (!given.text.starts_with("0x") && !given.text.starts_with("0X")) return std::nullopt;
+  const auto value = parse_number<std::uint64_t>(std::string_view(given.text).substr(2), 16);
+  if (!value) {
     throw Error(Fault::usage, fmt::format("{} '{}' is not a number", given.name, given.text),
                 "Write a number such as 104 or 0x68.");
   }
@@ -61,15 +60,13 @@ std::uint64_t whole(const Given& given, std::uint64_t min, std::uint64_t max) {
 }
 
 double real(const Given& given) {
-  double value = 0;
-  const char* const end = given.text.data() + given.text.size();
-  const auto [tail, status] = std::from_chars(given.text.data(), end, value);
-  if (status != std::errc() || tail != end || !std::isfinite(value) || value < 0) {
+  const auto value = parse_number<double>(given.text);
+  if (!value || *value < 0) {
     throw Error(Fault::usage,
                 fmt::format("{} '{}' is not a number of 0 or more", given.name, given.text),
                 "Write a number such as 12.5.");
   }
-  return value;
+  return *value;
 }
 
 std::uint64_t bytes(const Given& given) {

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>

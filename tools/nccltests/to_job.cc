@@ -1,7 +1,5 @@
 #include "to_job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -60,16 +58,10 @@ report::NcclTestsRow* other_placement(std::vector<report::NcclTestsRow>& lines,
   return found == lines.rend() ? nullptr : &*found;
 }
 
-bool is_of_all_ranks(Operation operation) {
-  return operation == Operation::all_gather || operation == Operation::reduce_scatter ||
-         operation == Operation::all_to_all || operation == Operation::gather ||
-         operation == Operation::scatter;
-}
-
 std::uint64_t count_of(Operation operation, collective::DataType type, std::uint64_t size,
                        std::uint32_t ranks) {
   const std::uint64_t count = collective::count_for(operation, type, size, ranks);
-  if (!is_of_all_ranks(operation)) return count;
+  if (!collective::is_of_all_ranks(operation)) return count;
   const std::uint64_t unit = 16 / collective::bytes_of(type);
   return count < unit ? count : count / unit * unit;
 }

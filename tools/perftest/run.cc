@@ -1,8 +1,5 @@
 #include "tool.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <memory>
 #include <optional>
 

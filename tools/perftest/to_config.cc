@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 
 namespace rdmabench::tools::perftest {
@@ -44,18 +45,16 @@ memory::GpuMapping gpu_mapping(const Flags& flags) {
 }
 
 void set_rate(run::Config& config, const Flags& flags) {
-  constexpr double kGigabit = 1e9;
-  constexpr double kMebibyte = 8.0 * 1024 * 1024;
   const double limit = flags.rate_limit.value_or(0);
   switch (flags.rate_unit) {
     case RateUnit::messages:
       config.rate = limit;
       break;
     case RateUnit::gigabits:
-      config.bit_rate = limit * kGigabit;
+      config.bit_rate = limit * kBitsPerGigabit;
       break;
     case RateUnit::mebibytes:
-      config.bit_rate = limit * kMebibyte;
+      config.bit_rate = limit * kBitsPerMebibyte;
       break;
   }
 }

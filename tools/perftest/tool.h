@@ -1,7 +1,6 @@
 // perftest's eight tools by name.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -172,6 +171,9 @@ struct Layout {
 /// reduce_scatter's result in the input at rank * count, a gather's at the root likewise, and so a
 /// scatter's. A broadcast's result is there on the root too.
 Layout nccl_layout(const Call& call, Team team);
+
+/// Whether size_bytes() is that of the parts of all ranks together.
+bool is_of_all_ranks(Operation operation) noexcept;
 
 /// What nccl-tests calls the size: of an all_gather, gather, reduce_scatter, scatter or all_to_all
 /// the bytes of all ranks' parts, of all_to_all_v the most that a rank sends or receives, of the

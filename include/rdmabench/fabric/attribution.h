@@ -192,7 +192,6 @@ enum class Purpose : std::uint8_t {
   square,   ///< other pairs of a route's ends: they are clean if the route is to blame
   control,  ///< two known-good nodes, which keep the load of a screening round and its level
 };
-std::string_view name(Purpose purpose) noexcept;
 
 /// One ordered pair on one rail, to be measured like those of a screening round (all metrics and
 /// sizes, the rails of a pair together), with Measurement::confirming set.

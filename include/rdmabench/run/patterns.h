@@ -1,7 +1,6 @@
 // Traffic patterns of a user: run by run::run() and served by run::Server like the built-in ones.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -9,11 +9,8 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <vector>
 
 #include "collective/arithmetic.h"

@@ -306,7 +306,7 @@ std::string NcclBackend::failure() const {
       return fmt::format("{} gave {}", call,
                          result_text(*library_, failure_.result, communicator_->get()));
     case Failure::Of::communicator:
-      return fmt::format("during {} the communicator came to {}", call,
+      return fmt::format("during {} the communicator reported {}", call,
                          result_text(*library_, failure_.result, communicator_->get()));
     case Failure::Of::stream:
       return stream_->failure(call).what();

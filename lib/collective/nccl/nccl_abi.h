@@ -8,7 +8,6 @@
 #include <array>
 #include <climits>
 #include <cstddef>
-#include <cstdint>
 
 struct CUstream_st;
 

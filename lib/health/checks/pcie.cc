@@ -1,7 +1,6 @@
 // The path from the device to memory.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "check.h"
 

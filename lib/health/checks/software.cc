@@ -1,5 +1,4 @@
 // Installed software, mainly for comparison with peers.
-#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>

@@ -1,7 +1,6 @@
 // Parses texts of the kernel. Private to this room; every function accepts any bytes.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -31,18 +30,6 @@ inline std::vector<std::string> words_of(std::string_view text) {
   return {words.begin(), words.end()};
 }
 
-/// The value of the first line "KEY : value" or "KEY value", without blanks and colon; "" if none.
-inline std::string value_after(std::string_view text, std::string_view key) {
-  for (const std::string& line : lines_of(text)) {
-    if (!line.starts_with(key)) continue;
-    const std::string_view rest = std::string_view(line).substr(key.size());
-    if (!rest.empty() && rest.find_first_of(" \t:=") != 0) continue;  // a longer key
-    return std::string(
-        trimmed(rest.substr(std::min(rest.find_first_not_of(" \t:="), rest.size()))));
-  }
-  return "";
-}
-
 /// "0x10de" and "10de".
 inline std::optional<std::uint64_t> hex_number(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
@@ -55,14 +42,6 @@ inline std::optional<double> leading_number(std::string_view text) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || !(value >= 0 && value < 1e18)) return std::nullopt;
   return value;
-}
-
-/// The word in brackets of "always [madvise] never"; "" if none.
-inline std::string chosen_word(std::string_view text) {
-  const std::size_t begin = text.find('[');
-  const std::size_t end = text.find(']');
-  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return "";
-  return std::string(text.substr(begin + 1, end - begin - 1));
 }
 
 }  // namespace rdmabench::health

@@ -1,7 +1,5 @@
 #include "rdmabench/transport/verbs/endpoint.h"
 
-#include <fmt/format.h>
-
 #include "rdmabench/base/error.h"
 #include "transport/verbs/backend.h"
 

@@ -12,7 +12,6 @@
 //   FAKE_CUDA_DRIVER=12080           its version; older ones have no dma-buf (before 11070), no
 //                                    PCIe mapping (before 12080), no context flags (before 12010)
 //   FAKE_CUDA_INIT=R                 cuInit gives this CUresult
-//   FAKE_CUDA_MEMORY=BYTES           of a device, default 1 GiB
 //   FAKE_CUDA_NAME=TEXT              of every device, default "Fake GPU"
 //   FAKE_CUDA_COMPUTE_MODE=N         default 0; 3: one process at a time, which it does not enforce
 //   FAKE_CUDA_ALIGN=BYTES            of cuMemAlloc's addresses, default 65536
@@ -25,7 +24,6 @@
 //   FAKE_CUDA_JIT=R                  cuModuleLoadData gives this CUresult
 //   FAKE_CUDA_FAIL=NAME:N:R[,...]    the Nth call (from 1) of the function NAME, as its symbol is
 //                                    called, gives R; N 0: every call
-//   FAKE_CUDA_SLOW_US=N              every piece of work takes that much longer
 //   FAKE_CUDA_STUCK=N                the Nth piece of work of every stream (from 1) never ends,
 //                                    until fake_cuda_unstick() or a reset
 #pragma once

@@ -5,16 +5,6 @@
 #include <utility>
 
 namespace fake_cuda {
-namespace {
-
-thread_local Stream* this_stream = nullptr;
-
-}  // namespace
-
-Stream* stream_of_this_thread() {
-  return this_stream;
-}
-
 std::shared_ptr<Stream> Stream::start() {
   auto stream = std::make_shared<Stream>();
   std::thread([stream] { stream->run(); }).detach();
@@ -22,7 +12,6 @@ std::shared_ptr<Stream> Stream::start() {
 }
 
 void Stream::run() {
-  this_stream = this;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return closed_ || !queue_.empty(); });
@@ -36,9 +25,6 @@ void Stream::run() {
     }
     const bool lost = result_ != abi::kSuccess;
     lock.unlock();
-    if (controls.slow_us != 0) {
-      std::this_thread::sleep_for(std::chrono::microseconds(controls.slow_us));
-    }
     const Result result = lost ? abi::kSuccess : work();
     work = nullptr;  // destroyed before the work counts as done
     lock.lock();

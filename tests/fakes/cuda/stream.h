@@ -81,7 +81,4 @@ class Streams {
   std::shared_ptr<Stream> null_;
 };
 
-/// The stream of the calling thread; null in other threads.
-Stream* stream_of_this_thread();
-
 }  // namespace fake_cuda

@@ -46,7 +46,6 @@ Controls read_controls() {
   }
   read.driver = static_cast<int>(number("FAKE_CUDA_DRIVER", 12080));
   read.init = static_cast<Result>(number("FAKE_CUDA_INIT", 0));
-  read.memory = number("FAKE_CUDA_MEMORY", 1U << 30);
   read.align = number("FAKE_CUDA_ALIGN", 65536);
   if (const std::string name = text("FAKE_CUDA_NAME"); !name.empty()) read.name = name;
   read.compute_mode = static_cast<int>(number("FAKE_CUDA_COMPUTE_MODE", 0));
@@ -59,7 +58,6 @@ Controls read_controls() {
   read.ordering = static_cast<int>(number("FAKE_CUDA_ORDERING", 200));
   read.flush = static_cast<int>(number("FAKE_CUDA_FLUSH", 1));
   read.jit = static_cast<Result>(number("FAKE_CUDA_JIT", 0));
-  read.slow_us = number("FAKE_CUDA_SLOW_US", 0);
   read.stuck = number("FAKE_CUDA_STUCK", 0);
   read.failures = read_failures();
   return read;

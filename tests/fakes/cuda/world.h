@@ -34,7 +34,6 @@ struct Controls {
   int ordering = 200;
   int flush = 1;
   Result jit = abi::kSuccess;
-  std::uint64_t slow_us = 0;
   std::uint64_t stuck = 0;  ///< 0: none
   struct Failure {
     std::string name;

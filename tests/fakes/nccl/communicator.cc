@@ -106,9 +106,6 @@ void Communicator::run(const std::vector<Operation>& operations) {
       return wait_for_stop();
     }
     if (asked.stall.holds(number)) return wait_for_stop();
-    if (asked.delay.holds(number)) {
-      std::this_thread::sleep_for(std::chrono::microseconds(asked.delay.what));
-    }
     if (!run_one(operation, number)) {
       if (!mesh.stop.load()) state = 6;  // ncclRemoteError; a real kernel would spin on
       return wait_for_stop();

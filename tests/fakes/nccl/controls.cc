@@ -33,7 +33,6 @@ Controls controls(int rank) {
   }
   out.corrupt = fault("FAKE_NCCL_CORRUPT", rank);
   out.stall = fault("FAKE_NCCL_STALL", rank);
-  out.delay = fault("FAKE_NCCL_DELAY", rank);
   out.async_error = fault("FAKE_NCCL_ASYNC_ERROR", rank);
   out.init = fault("FAKE_NCCL_INIT_HANG", rank);
   out.block = fault("FAKE_NCCL_BLOCK", rank);

@@ -19,7 +19,6 @@ struct Controls {
   int version = 22809;  ///< FAKE_NCCL_VERSION
   Fault corrupt;        ///< FAKE_NCCL_CORRUPT: flips a bit of byte WHAT of its result, or behind it
   Fault stall;          ///< the operation does not start
-  Fault delay;          ///< the operation starts WHAT microseconds late
   Fault async_error;    ///< ncclCommGetAsyncError returns WHAT
   Fault init;           ///< FAKE_NCCL_INIT_HANG=RANK: only ncclCommAbort ends it
   Fault block;          ///< FAKE_NCCL_BLOCK: the call itself never returns

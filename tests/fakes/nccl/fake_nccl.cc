@@ -279,14 +279,12 @@ void write_log(const Communicator& comm) {
   const auto say = [&](const std::string& text) {
     std::fprintf(file.get(), "host:%d:%d [0] NCCL INFO %s\n", ::getpid(), ::getpid(), text.c_str());
   };
-  const char* const net = std::getenv("FAKE_NCCL_NET");
   const char* const route = std::getenv("FAKE_NCCL_ROUTE");
-  say(fmt::format("Using network {}", net == nullptr ? "Socket" : net));
+  say("Using network Socket");
   for (int peer = 0; peer < comm.ranks; ++peer) {
     if (peer == comm.rank) continue;
     say(fmt::format("Channel 00/0 : {}[0] -> {}[0] [send] via {}", comm.rank, peer,
-                    route == nullptr ? fmt::format("NET/{}/0", net == nullptr ? "Socket" : net)
-                                     : std::string(route)));
+                    route == nullptr ? "NET/Socket/0" : route));
   }
 }
 

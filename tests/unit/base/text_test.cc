@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/number.h"
+
 namespace rdmabench {
 namespace {
 
@@ -26,6 +28,20 @@ TEST(Text, ALineEndBeginsNoLine) {
 TEST(Text, WordsHaveNoBlanks) {
   EXPECT_EQ(words_of("\t one  two\r\n"), (Parts{"one", "two"}));
   EXPECT_EQ(words_of(" "), Parts{});
+}
+
+TEST(Text, AValueStandsBehindItsKey) {
+  EXPECT_EQ(value_after("models: 3\nmodel name\t: EPYC 9 \nmodel name\t: b", "model name"),
+            "EPYC 9");
+  EXPECT_EQ(value_after("NAME=x\nPRETTY_NAME=\"Debian\"", "PRETTY_NAME"), "\"Debian\"");
+  EXPECT_EQ(value_after("model names: 3", "model name"), "");
+  EXPECT_EQ(chosen_word("always [madvise] never"), "madvise");
+  EXPECT_EQ(chosen_word("] ["), "");
+}
+
+TEST(Number, AListCountsWhereAllOfItIsOne) {
+  EXPECT_EQ(list_count("0-3,8"), 5);
+  for (const char* other : {"", "0-3,x", "3-0", "0-"}) EXPECT_EQ(list_count(other), 0) << other;
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ class Frames : public ::testing::Test {
   std::string taken() { return server->receive(TestMessage::hello, plenty(), "hello"); }
 
   const testing::Matcher<std::string> kNotThePeers =
-      AllOf(HasSubstr("in place of hello is not what the peer sent"), HasSubstr("its code"));
+      AllOf(HasSubstr("has a wrong authentication code"), HasSubstr("due was hello"));
 
   Listener listener{"127.0.0.1", 0, right()};
   RawClient client{listener};

@@ -37,7 +37,7 @@ TEST(Listener, TakesManyClientsInARow) {
   Listener listener("127.0.0.1", 0);
   constexpr int kClients = 50;
   std::vector<std::thread> clients;
-  for (int i = 0; i < kClients; ++i) {  // more at once than may wait to be known
+  for (int i = 0; i < kClients; ++i) {  // more at once than may be unauthenticated
     clients.emplace_back([&] {
       EXPECT_NO_THROW({
         Channel client = Channel::connect("127.0.0.1", listener.port(), plenty());

@@ -189,7 +189,7 @@ TEST(Rendezvous, RefusesARankOfAnotherSize) {
   EXPECT_THAT(complaint([&] {
                 make_rendezvous({1, 3, "127.0.0.1:" + std::to_string(job.port()), 20s});
               }),
-              HasSubstr("rank 1 was told of 3 ranks, rank 0 of 2"));
+              HasSubstr("rank 1 expects 3 ranks, rank 0 expects 2"));
 }
 
 TEST(Rendezvous, SaysThatItsPortIsTaken) {

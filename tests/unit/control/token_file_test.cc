@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "../folder.h"
 #include "peers.h"
 
 namespace rdmabench::control {
@@ -21,14 +22,7 @@ using ::testing::HasSubstr;
 
 class TokenFile : public ::testing::Test {
  protected:
-  TokenFile() : folder_(::testing::TempDir() + "token.XXXXXX") {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  ~TokenFile() override { std::filesystem::remove_all(folder_); }
-  TokenFile(const TokenFile&) = delete;
-  TokenFile& operator=(const TokenFile&) = delete;
-
-  std::string path(const std::string& name = "token") const { return folder_ + '/' + name; }
+  std::string path(const std::string& name = "token") const { return folder_.file(name); }
 
   std::string write(std::size_t bytes, mode_t mode = 0600) const {
     std::ofstream(path()) << std::string(bytes, 'x');
@@ -41,7 +35,7 @@ class TokenFile : public ::testing::Test {
   }
 
  private:
-  std::string folder_;
+  const Folder folder_;
 };
 
 TEST_F(TokenFile, IsReadToTheLastByte) {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "../complaint.h"
+#include "../folder.h"
 #include "fixture.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -21,18 +22,10 @@ using ::testing::HasSubstr;
 
 class ArchiveTest : public ::testing::Test {
  protected:
-  ArchiveTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "rdmabench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    folder_ = name;
-  }
-  ~ArchiveTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return own_.file(name); }
 
-  std::filesystem::path folder_;
+  const Folder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 std::string text_of(const FileStore& store) {

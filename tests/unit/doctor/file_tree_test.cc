@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../folder.h"
+
 namespace rdmabench::health {
 namespace {
 
@@ -79,18 +81,10 @@ TEST(MemoryStore, ListsEachNameOnce) {
 
 class FolderStoreTest : public ::testing::Test {
  protected:
-  FolderStoreTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "rdmabench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    folder_ = name;
-  }
-  ~FolderStoreTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   FileTree tree() const { return FileTree(std::make_shared<FolderStore>(folder_.string())); }
 
-  std::filesystem::path folder_;
+  const Folder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 TEST_F(FolderStoreTest, DoesNotFollowALinkOutOfTheTree) {

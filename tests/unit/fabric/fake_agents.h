@@ -59,7 +59,6 @@ class FakeAgents final : public Agents {
   /// Answers the goodbye by that.
   void tell(std::uint32_t rank, std::string bytes) { told_[rank] = std::move(bytes); }
   /// How long those who wait for a hung one take to notice.
-  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   std::vector<std::pair<std::uint32_t, MeasureOrder>> orders;
   std::vector<std::pair<std::uint32_t, std::string>> dropped;

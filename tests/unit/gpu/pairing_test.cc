@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "../folder.h"
+
 namespace rdmabench::gpu {
 namespace {
 
@@ -19,14 +21,9 @@ using testing::HasSubstr;
 class Machine {
  public:
   Machine() {
-    std::string name = (fs::temp_directory_path() / "rdmabench_pairing_XXXXXX").string();
-    root_ = mkdtemp(name.data());
     fs::create_directories(root_ / "sys/class/infiniband");
     fs::create_directories(root_ / "sys/bus/pci/devices");
   }
-  ~Machine() { fs::remove_all(root_); }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
 
   /// "pci0000:15/0000:15:01.0/0000:18:00.0": the way to a device, and its node.
   void add_device(const std::string& way, int node) {
@@ -67,7 +64,8 @@ class Machine {
     fs::create_directory_symlink(fs::relative(target, at.parent_path()), at);
   }
 
-  fs::path root_;
+  const Folder own_;
+  const fs::path root_ = own_.path();
 };
 
 /// Two sockets; on the first a switch with two NICs and a GPU, and a switch below a switch.

@@ -1,43 +1,18 @@
 // A directory of a test's own that stands for / with its sys and proc.
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "../folder.h"
+
 namespace rdmabench::health {
 
-class Tree {
+class Tree : public Folder {
  public:
-  Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "rdmabench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    root_ = name;
-  }
-  ~Tree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-
-  std::string root() const { return root_.string(); }
-
-  void write(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-
-  void link(const std::string& file, const std::string& target) const {
-    std::filesystem::create_directories((root_ / file).parent_path());
-    std::filesystem::create_symlink(target, root_ / file);
-  }
+  std::string root() const { return path(); }
 
   /// A file with that value for each line of `names`; some drivers have names with spaces.
   void write_lines(const std::string& folder, std::string_view names, std::uint64_t value) const {
@@ -55,9 +30,6 @@ class Tree {
     write(folder + "/node_desc", name + "\n");
     link(folder + "/device/driver", "../../../bus/pci/drivers/" + driver);
   }
-
- private:
-  std::filesystem::path root_;
 };
 
 }  // namespace rdmabench::health

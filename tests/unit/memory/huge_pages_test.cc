@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../complaint.h"
-#include "folder.h"
+#include "../folder.h"
 #include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 

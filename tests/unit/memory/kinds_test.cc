@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "../complaint.h"
-#include "folder.h"
+#include "../folder.h"
 #include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../complaint.h"
-#include "folder.h"
+#include "../folder.h"
 
 namespace rdmabench::memory {
 namespace {

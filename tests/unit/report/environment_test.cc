@@ -8,6 +8,8 @@
 #include <fstream>
 #include <optional>
 
+#include "../folder.h"
+
 namespace rdmabench::report {
 namespace {
 
@@ -17,20 +19,7 @@ using Value = decltype(Fact::value);
 /// A root directory of its own for each test.
 class Environment : public ::testing::Test {
  protected:
-  Environment() {
-    std::string name = (fs::temp_directory_path() / "rdmabench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
-    root_ = name;
-  }
-  ~Environment() override {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-
-  void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
+  void write(const std::string& file, const std::string& text) const { own_.write(file, text); }
 
   std::optional<Value> fact(const std::string& name) const {
     for (const Fact& fact : collect_environment(root_.string())) {
@@ -39,7 +28,8 @@ class Environment : public ::testing::Test {
     return std::nullopt;
   }
 
-  fs::path root_;
+  const Folder own_;
+  const fs::path root_ = own_.path();
 };
 
 TEST_F(Environment, ReadsTheFactsOfTheMachine) {

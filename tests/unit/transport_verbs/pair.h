@@ -5,16 +5,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "../complaint.h"
+#include "../folder.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/verbs/endpoint.h"
@@ -105,20 +102,9 @@ int poll_once(T& endpoint) {
 }
 
 /// What stands for /sys/class/infiniband/NAME of a Soft-RoCE device: `parent` is its own.
-class SoftRoceFolder {
+class SoftRoceFolder : public Folder {
  public:
-  SoftRoceFolder() {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp: " + path_);
-    std::ofstream(path_ + "/parent") << "eth0\n";
-  }
-  ~SoftRoceFolder() { std::filesystem::remove_all(path_); }
-  SoftRoceFolder(const SoftRoceFolder&) = delete;
-  SoftRoceFolder& operator=(const SoftRoceFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = testing::TempDir() + "soft-roce-XXXXXX";
+  SoftRoceFolder() { write("parent", "eth0\n"); }
 };
 
 /// Every test begins with a fresh device and ends with nothing left of ours.

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "../complaint.h"
+#include "../folder.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -19,31 +20,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// A folder in place of /sys/class/infiniband/NAME, gone at the end.
-class Sysfs {
+class Sysfs : public Folder {
  public:
-  Sysfs() : root_(fs::path(testing::TempDir()) / fs::path("sysfs-XXXXXX")) {
-    std::string pattern = root_;
-    root_ = mkdtemp(pattern.data());
-  }
-  ~Sysfs() { fs::remove_all(root_); }
-  Sysfs(const Sysfs&) = delete;
-  Sysfs& operator=(const Sysfs&) = delete;
-
   std::string device(const std::string& name) const {
-    fs::create_directories(root_ / name);
-    return root_ / name;
+    fs::create_directories(file(name));
+    return file(name);
   }
-  void write(const fs::path& file, const std::string& text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-  void link(const fs::path& from, const fs::path& to) const {
-    fs::create_directories((root_ / from).parent_path());
-    fs::create_symlink(to, root_ / from);
-  }
-
- private:
-  fs::path root_;
 };
 
 class Devices : public testing::Test {

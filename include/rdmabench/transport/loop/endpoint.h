@@ -6,7 +6,6 @@
 // about a network.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>

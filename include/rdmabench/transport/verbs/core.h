@@ -5,7 +5,6 @@
 #include <infiniband/verbs.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>

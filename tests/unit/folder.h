@@ -1,17 +1,17 @@
-// Folders that stand for a machine's files.
+// A folder of a test's own, which may stand for a machine's files.
 #pragma once
 
-#include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
-#include "rdmabench/base/error.h"
+namespace rdmabench {
 
-namespace rdmabench::memory {
-
-/// An empty folder of this test's own, gone with the object.
+/// Empty at first, gone with the object.
 class Folder {
  public:
   explicit Folder(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
@@ -33,9 +33,13 @@ class Folder {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name) << text;
   }
+  void link(const std::string& name, const std::string& target) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::filesystem::create_symlink(target, path_ / name);
+  }
 
  private:
   std::filesystem::path path_;
 };
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench
