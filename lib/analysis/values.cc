@@ -120,7 +120,7 @@ std::vector<std::string> sources_of(const LinkSamples& samples) {
 }
 
 void check_names(const std::string& a, const std::string& b) {
-  if (!a.empty() && a != b) return;
+  if (!a.empty() && !b.empty() && a != b) return;
   throw Error(Fault::usage, fmt::format("sides named '{}' and '{}'", a, b),
               "Give each side a name of its own by `a_name` and `b_name`.");
 }

@@ -47,8 +47,9 @@ bool for_each_range(std::string_view list, Visit visit) {
 /// How many numbers "0-3,8" has; 0 for a text that is not a list.
 inline std::uint64_t list_count(std::string_view list) {
   std::uint64_t count = 0;
-  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) { count += last - first + 1; });
-  return count;
+  const bool whole = for_each_range(
+      list, [&](std::uint64_t first, std::uint64_t last) { count += last - first + 1; });
+  return whole ? count : 0;
 }
 
 }  // namespace rdmabench

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
-#include <variant>
 
 #include "base/fields.h"
 #include "packing.h"
@@ -80,12 +78,9 @@ RankCommand parse_rank_command(std::string_view text) {
   order.samples = get_uint(json, "samples", 0, kMaxSamplesAtOnce);
   order.first_iteration = get_uint(json, "first_iteration", 0, kMost);
   order.rounds = get_uint<std::uint32_t>(json, "rounds", 0, 1000);
-  for (const nlohmann::json& one : get_list(json, "group_of", control::kMaxRanks)) {
-    if (!one.is_number_unsigned() || one.get<std::uint64_t>() >= control::kMaxRanks) {
-      throw Error(Fault::failed, "'group_of' has what is not a group's number");
-    }
-    order.group_of.push_back(one.get<std::uint32_t>());
-  }
+  const auto groups =
+      get_uint_list(json, "group_of", control::kMaxRanks, 0, control::kMaxRanks - 1);
+  order.group_of.assign(groups.begin(), groups.end());
   return order;
 }
 
@@ -171,14 +166,9 @@ std::string to_text(const RankReport& report) {
 }
 
 RankReport parse_rank_report(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "report of a rank");
+  const nlohmann::json json = parse_object(text, "report of a rank", 2 * kMaxValues);
   RankReport report;
   report.facts = run::facts_from(json, "facts", kMaxWord, kMaxWord, kMaxText);
-  for (report::Fact& fact : report.facts) {
-    fact.name = control::printable(fact.name);
-    if (auto* const words = std::get_if<std::string>(&fact.value))
-      *words = control::printable(*words);
-  }
   for (const nlohmann::json& one : get_list(json, "counters", kMaxCounters)) {
     if (!one.is_object()) throw Error(Fault::failed, "a counter is not an object");
     report::Counter counter{.device = get_word(one, "device", kMaxWord),

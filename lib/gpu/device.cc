@@ -80,8 +80,9 @@ bool is_number(std::string_view text) {
 
 bool matches(const DeviceInfo& device, const std::string& wanted) {
   if (is_number(wanted)) return wanted == std::to_string(device.ordinal);
-  if (wanted.starts_with("gpu-") && wanted.size() > 4)
-    return lower(device.uuid).starts_with(wanted);
+  // nvidia-smi writes MIG- before the UUID of a part of a GPU, and DeviceInfo GPU-.
+  if ((wanted.starts_with("gpu-") || wanted.starts_with("mig-")) && wanted.size() > 4)
+    return lower(device.uuid).substr(4).starts_with(wanted.substr(4));
   // nvidia-smi writes domains with eight digits; domain 0 may be omitted.
   return wanted == device.pci_address || "0000:" + wanted == device.pci_address ||
          wanted == "0000" + device.pci_address;

@@ -7,12 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include "base/file.h"
+#include "checks/inventory.h"
 #include "ethernet.h"
-#include "health/devices.h"
 #include "kernel_log.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
@@ -131,15 +130,9 @@ std::string hwloc_devices() {
 /// Of the network devices of RDMA ports.
 void collect_ethernet(MemoryStore& facts) {
   const EthernetKernel kernel = live_ethernet_kernel();
-  int error = 0;
-  for (const std::string& device : list_folder("/sys/class/infiniband", error)) {
-    const std::filesystem::path folder = rdma_folder("/", device);
-    for (const std::string& port : list_folder(folder / "ports", error)) {
-      const std::string name = interface_of(folder, port);
-      if (!name.empty()) {
-        facts.add_file("rdmabench/ethernet/" + name, ethernet_facts(kernel, name));
-      }
-    }
+  const FileTree tree(std::make_shared<FolderStore>("/"));
+  for (const std::string& name : Inventory(tree).roce_interfaces()) {
+    facts.add_file("rdmabench/ethernet/" + name, ethernet_facts(kernel, name));
   }
 }
 

@@ -248,8 +248,9 @@ class Limits {
   }
 
   Limit baseline(const Expectation& expectation, const Measured& row, const Measure& measure) {
-    auto& rows = baselines_[expectation.text];
-    if (rows.empty()) {
+    const auto [known, fresh] = baselines_.try_emplace(expectation.text);
+    auto& rows = known->second;
+    if (fresh) {
       for (const Document& document : read_documents(expectation.baseline)) {
         for_each_measured(document, [&](const Measured& old) {
           const double value = value_of(old, key_of(expectation.quantity));

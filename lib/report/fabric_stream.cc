@@ -17,7 +17,6 @@ bool is_list_of_objects(const nlohmann::ordered_json& json) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Refuse = FabricStream::Refuse;
 
 template <class Unsigned>
@@ -143,14 +142,15 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
   Document* document = current(documents);
   if (kind == "plan") {
     check_plan(record, refuse);
-    if (document != nullptr && document->body["plan"] == record["plan"] &&
+    const Json& plan = object_of(record, "plan");
+    if (document != nullptr && document->body["plan"] == plan &&
         document->body["nodes"].size() == record["nodes"].size()) {
       begin_attempt(*document);
       return;
     }
     earlier_.clear();
     Json body{{"schema", kFabricSchema},
-              {"plan", record.contains("plan") ? record["plan"] : Json::object()},
+              {"plan", plan},
               {"nodes", std::move(record["nodes"])},
               {"lost", Json::array()},
               {"verdict", nullptr}};

@@ -3,27 +3,38 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
+#include "base/nesting.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "digest.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "tool_text.h"
 
 namespace rdmabench::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
+constexpr std::uint64_t kMostRanks = 1U << 20U;
 constexpr const char* kRemedy = "Give what an nccl-tests program printed, or its -J file.";
+
+[[noreturn]] void refuse(const std::string& source, const std::string& why) {
+  throw Error(Fault::usage, fmt::format("'{}': {}", source, why), kRemedy);
+}
+
+void check_depth(std::string_view text, const std::string& source) {
+  const int deepest = ReadLimits{}.depth;
+  if (json_exceeds(text, deepest)) {
+    refuse(source, fmt::format("lists and objects nested deeper than {}", deepest));
+  }
+}
 
 /// A number, or a text that is one: "    -1", "nan" is none.
 std::optional<double> loose_number(const Json& object, std::string_view key) {
   const double value = number_of(object, key);
   if (std::isfinite(value)) return value;
-  std::string text = text_of(object, key);
-  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  return parse_number<double>(text);
+  return parse_number<double>(trimmed(text_of(object, key)));
 }
 
 std::uint64_t whole(const Json& object, std::string_view key) {
@@ -87,7 +98,6 @@ void read_config(const Json& config, NcclTestsTable& table) {
                            text_of(device, "device_hex"), text_of(device, "device_info")});
   }
   // One device a process is told, whatever number it has.
-  constexpr std::uint64_t kMostRanks = 1U << 20U;
   table.size = static_cast<std::uint32_t>(
       std::min(std::uint64_t{table.threads} * table.gpus * table.ranks.size(), kMostRanks));
 }
@@ -124,16 +134,14 @@ bool is_nccl_tests_json(std::string_view text) noexcept {
 }
 
 NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(Fault::usage, fmt::format("'{}': {}", source, why), kRemedy);
-  };
+  check_depth(text, source);
   Json body = Json::parse(text, nullptr, false);
   NcclTestsTable table;
   if (body.is_discarded()) {
     body = Json::parse(closed(text), nullptr, false);
     table.error = "the file was not written to its end: the run was aborted";
   }
-  if (body.is_discarded()) refuse("no JSON");
+  if (body.is_discarded()) refuse(source, "no JSON");
   table.library = any_text_of(body, "nccl_version");
   if (const Json& args = list_of(body, "args"); !args.empty() && args[0].is_string()) {
     const std::string path = args[0].get<std::string>();
@@ -141,14 +149,14 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   }
   read_config(object_of(body, "config"), table);
   for (const Json& result : list_of(body, "results")) {
-    if (!result.is_object()) refuse("a result is not an object");
+    if (!result.is_object()) refuse(source, "a result is not an object");
     table.rows.push_back(row(result));
     if (!table.rows.back().out_of_place && !table.rows.back().in_place) {
       table.rows.pop_back();
       table.notes.emplace_back("A result without a time was left out.");
     }
   }
-  if (table.rows.empty()) refuse("it has no results");
+  if (table.rows.empty()) refuse(source, "it has no results");
   if (const Json& bounds = object_of(body, "out_of_bounds"); bounds.contains("count")) {
     table.out_of_bounds = whole(bounds, "count");
   }
@@ -164,14 +172,14 @@ bool is_rccl_json(std::string_view text) noexcept {
 
 std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& source) {
   std::vector<Json> items;
-  if (Json whole = Json::parse(text, nullptr, false); whole.is_array()) {
+  check_depth(text, source);
+  if (const Json whole = Json::parse(text, nullptr, false); whole.is_array()) {
     items.assign(whole.begin(), whole.end());
   } else {
-    std::istringstream lines{std::string(text)};
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string_view line : lines_of(text)) {
       // Of a list that was cut off each line is an item, too.
-      line.resize(line.find_last_not_of(" ,\r]") + 1);
-      line.erase(0, std::min(line.find_first_not_of(" ["), line.size()));
+      line = line.substr(0, line.find_last_not_of(" ,\r]") + 1);
+      line.remove_prefix(std::min(line.find_first_not_of(" ["), line.size()));
       if (!line.empty()) items.push_back(Json::parse(line, nullptr, false));
     }
   }
@@ -194,7 +202,6 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
     if (program == "send_recv") program = "sendrecv";
     if (tables.empty() || tables.back().program != program + "_perf") {
       tables.push_back({.tool = "RCCL's tests", .backend = "rccl", .program = program + "_perf"});
-      constexpr std::uint64_t kMostRanks = 1U << 20U;
       tables.back().size = static_cast<std::uint32_t>(std::min(whole(item, "ranks"), kMostRanks));
     }
     const auto time = loose_number(item, "time");
@@ -211,9 +218,7 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
     tables.back().rows.push_back(std::move(row));
   }
   std::erase_if(tables, [](const NcclTestsTable& table) { return table.rows.empty(); });
-  if (tables.empty()) {
-    throw Error(Fault::usage, fmt::format("'{}': it has no results", source), kRemedy);
-  }
+  if (tables.empty()) refuse(source, "it has no results");
   return tables;
 }
 

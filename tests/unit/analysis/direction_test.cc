@@ -92,6 +92,7 @@ TEST(Direction, SidesAreCalledByTheirNames) {
   EXPECT_EQ(json["failed"], true);
   EXPECT_EQ(json["summary"], summary(comparison));
   EXPECT_THROW(compare(sides.a, sides.b, {.a_name = "x", .b_name = "x"}), Error);
+  EXPECT_THROW(compare(sides.a, sides.b, {.a_name = "x", .b_name = ""}), Error);
 }
 
 TEST(Direction, NoiseIsSaidWithItsRemedyInPlaceOfACount) {

@@ -91,6 +91,9 @@ TEST(ReadLaunches, RefusesWhatIsNoResult) {
   EXPECT_THAT(refusal(""), HasSubstr("x.json: it is empty"));
   EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));
   EXPECT_THAT(refusal("{"), HasSubstr("no JSON"));
+  // A copy of such a value, or its text, takes a call for each level.
+  EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "x": )" + std::string(300'000, '[')),
+              HasSubstr("nested deeper than 32"));
   EXPECT_THAT(refusal("[1]"), HasSubstr("no JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("'schema' is missing"));
   EXPECT_THAT(refusal(R"({"schema": "rdmabench-fabric/1"})"), HasSubstr("rdmabench-fabric/1"));

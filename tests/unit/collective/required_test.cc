@@ -100,6 +100,17 @@ TEST(RankReport, FactsKeepTheirTypesAndLoseWhatATerminalObeys) {
   EXPECT_EQ(std::get<std::string>(facts[2].value), "c?[2J");
 }
 
+TEST(RankReport, HasRoomForANodeOfManyVirtualFunctions) {
+  RankReport sent;
+  sent.counters.resize(4096, {.device = "mlx5_100:1",
+                              .name = "sent_bytes",
+                              .kind = "traffic",
+                              .source = "counters/port_xmit_data",
+                              .change = 1,
+                              .at_least = false});
+  EXPECT_EQ(parse_rank_report(to_text(sent)).counters.size(), sent.counters.size());
+}
+
 TEST(Required, NetworkIsTheLibrarysWord) {
   auto run = run_with(0, 0);
   run.library = {{"network", std::string("Socket")}};

@@ -145,6 +145,7 @@ TEST(FabtestsOptions, WhatFabtestsRefusesIsAnError) {
                                              {"-o", "read"},
                                              {"--timeout", "0"},
                                              {"--pin-core", "1-"},
+                                             {"--pin-core", "4-2"},
                                              {"-c", "hope"}}) {
     EXPECT_EQ(skipped(Program::rdm_pingpong, words), -2) << words[0];
   }

@@ -58,7 +58,7 @@ TEST_F(DeviceTest, EveryFailureNamesItsCall) {
 
 TEST_F(DeviceTest, IsFoundByNumberAddressAndUuid) {
   for (const char* text : {"1", "0000:43:00.0", "43:00.0", "00000000:43:00.0", "GPU-f1a1a2a3",
-                           "gpu-F1A1A2A3-a4a5-a6a7-a8a9-aaabacadaeaf"}) {
+                           "MIG-f1a1a2a3", "gpu-F1A1A2A3-a4a5-a6a7-a8a9-aaabacadaeaf"}) {
     EXPECT_EQ(find_device(text).ordinal, 1) << text;
   }
   pretend("FAKE_CUDA_PCI", "0000:1B:00.0,0001:AB:00.0");

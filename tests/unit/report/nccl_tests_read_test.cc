@@ -187,6 +187,9 @@ TEST(NcclTestsRead, ARowThatMakesNoSenseNamesItsLine) {
               HasSubstr("a row without a time"));
   const std::string timeless = R"({"name":"x","time":null,"algBw":0,"busBw":0,"inPlace":0})";
   EXPECT_THAT(refusal([&] { parse_documents(timeless, "f.json"); }), HasSubstr("has no results"));
+  const std::string deep = R"({"nccl_version": )" + std::string(300'000, '[');
+  EXPECT_THAT(refusal([&] { parse_nccl_tests_json(deep, "f.json"); }), HasSubstr("nested deeper"));
+  EXPECT_THAT(refusal([&] { parse_rccl_json(deep, "f.json"); }), HasSubstr("nested deeper"));
   EXPECT_THAT(refusal([&] { parse_nccl_tests_text("", "f.txt"); }), HasSubstr("no row"));
 }
 
