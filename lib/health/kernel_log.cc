@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 namespace rdmabench::health {
 namespace {
@@ -104,7 +104,18 @@ constexpr std::array kXids{
               action::kReboot},
     KnownLine{gpu, "120", Status::fail, "its system processor failed", kResetGpu, action::kReboot},
     KnownLine{gpu, "140", Status::fail, "its memory lost data", kResetGpu, action::kReboot},
+    KnownLine{gpu, "154", Status::fail, "the driver asks for a reset of the GPU", kResetGpu,
+              action::kReboot},
 };
+// Its line: "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)".
+constexpr std::string_view kToNone = " to 0x0";
+constexpr std::string_view kToReboot = " to 0x2";
+constexpr KnownLine kRebootNode{gpu,
+                                "154",
+                                Status::fail,
+                                "the driver asks for a reboot of the node",
+                                "Drain the node and reboot it.",
+                                action::kReboot};
 
 bool holds(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
@@ -133,6 +144,8 @@ std::optional<LogSource> source_of(std::string_view line) {
 
 std::optional<KnownLine> known_line(std::string_view line) {
   if (const std::string_view number = xid_of(line); !number.empty()) {
+    if (number == kRebootNode.text && holds(line, kToNone)) return std::nullopt;
+    if (number == kRebootNode.text && holds(line, kToReboot)) return kRebootNode;
     for (const KnownLine& known : kXids) {
       if (known.text == number) return known;
     }
