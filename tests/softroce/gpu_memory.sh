@@ -31,13 +31,16 @@ stop_server
 timeout 60 "$rdmabench" reg --memory cuda:0 --memory cuda:0,vmm --size 64K,1M --iterations 50
 timeout 60 "$rdmabench" reg --memory cuda:0 --size 64K --iterations 50 --format json \
   --output "$scratch/reg.json"
-python3 - "$scratch" <<'CHECK'
+python3 - "$scratch" "$here/../../docs/schema/rdmabench-1.schema.json" <<'CHECK'
 import json
 import pathlib
 import sys
 
+import jsonschema
+
 folder = pathlib.Path(sys.argv[1])
 registration = json.loads((folder / "reg.json").read_text(encoding="utf-8"))
+jsonschema.validate(registration, json.loads(pathlib.Path(sys.argv[2]).read_text(encoding="utf-8")))
 assert [one["route"] for one in registration["results"]] == ["staged"], registration["results"]
 reasons = {(one["route"], one["mapping"]): one["reason"] for one in registration["refused"]}
 for mapping in ("default", "pcie"):
