@@ -174,9 +174,9 @@ int parse_and_run(int given, char** given_words) {
       "fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests. A symbolic link of "
       "such a name to this program does the same.\n"
       "\n"
-      "Exit codes: 0 done; 1 the measurement or a check failed, or a limit or condition was not met; 2 "
-      "wrong usage; 3 not available here; 128 and the signal's number after SIGINT, SIGTERM or SIGHUP: what was finished by then is "
-      "written.");
+      "Exit codes: 0 done; 1 the measurement or a check failed, or a limit or condition was not met; "
+      "2 wrong usage; 3 not available here; 128 and the signal's number after SIGINT, SIGTERM or "
+      "SIGHUP: what was finished by then is written.");
   Command command;
   add_devices(app, command);
   add_serve(app, command);

@@ -97,7 +97,8 @@ void add_bw(CLI::App& app, Command& command) {
   CLI::App* bw = app.add_subcommand("bw", "Measure bandwidth and message rate to a server");
   bw->footer(
       "Up to --depth messages are outstanding. The clock stops when the server has confirmed that\n"
-      "all data arrived; for read, when the last data is here. Results count payload, of -b in both directions.\n"
+      "all data arrived; for read, when the last data is here. Results count payload;\n"
+      "with -b that of both directions.\n"
       "\n"
       "Examples:\n"
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"

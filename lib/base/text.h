@@ -1,4 +1,4 @@
-// Parts of a text. A view is into it, so it must outlive the view.
+// Parts of a text. The text must outlive the views of it.
 #pragma once
 
 #include <algorithm>
