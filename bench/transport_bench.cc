@@ -75,14 +75,14 @@ void run_loop(benchmark::State& state, LoopKey key, const EpochPlan& plan,
     state.PauseTiming();
     key.side = Side::target;
     const auto target = find_loop<Endpoint>(key);
-    target.stage(ends.b, key, plan);
+    target.prepare(ends.b, key, plan);
     std::thread serving([&] {
       Watch watch(std::chrono::seconds(10), nullptr);
       target.loop(ends.b, plan, watch, {});
     });
     key.side = Side::initiator;
     const auto initiator = find_loop<Endpoint>(key);
-    initiator.stage(ends.a, key, plan);
+    initiator.prepare(ends.a, key, plan);
     Watch watch(std::chrono::seconds(10), nullptr);
     state.ResumeTiming();
     const EpochResult result = initiator.loop(ends.a, plan, watch, intervals);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "option_group.h"
-#include "rank_options.h"
+#include "options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 

@@ -255,7 +255,7 @@ void add_settings(const OptionGroup& group, CompareOptions& options) {
   group.percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
   group.percent("--power", settings.power,
                 "chance of a verdict that launches are planned for [90%]");
-  group.plain("--seed", settings.seed, "N", "of the bootstrap; it is in the result [1]");
+  group.plain("--seed", settings.seed, "N", "seed of the bootstrap; it is in the result [1]");
   group.percent("--cv", options.variation, "with --plan: how launches vary, sigma/mean");
   group.percent("--true-difference", options.assumed,
                 "with --plan: by how much B is assumed to differ [0%]");

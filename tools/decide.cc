@@ -228,9 +228,10 @@ void add_decide(CLI::App& app, Command& command) {
   group.plain("--b-name", options->b_name, "NAME", "what B is called [its path]");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
-  group.quantity("--steps", options->steps, "of the run: what it takes and costs");
+  group.quantity("--steps", options->steps,
+                 "number of steps of the run: gives its duration and cost");
   group.quantity("--tokens-total", options->tokens_total,
-                 "of the run, in place of its steps: divided by the tokens of a step");
+                 "tokens of the run, in place of its steps: divided by the tokens of a step");
   group.choice("--format", options->format, "FORMAT", {"text", "markdown", "json", "html"},
                "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
                "else text]");

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <system_error>
 
@@ -38,29 +41,20 @@ int fail(const std::exception& error) {
 }
 
 CloseLimit::CloseLimit(std::chrono::nanoseconds limit, int code)
-    : watcher_([this, limit, code] { watch(limit, code); }) {}
-
-CloseLimit::~CloseLimit() {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  changed_.notify_one();
-  watcher_.join();
-}
-
-void CloseLimit::watch(std::chrono::nanoseconds limit, int code) {
-  std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, limit, [this] { return closed_; })) return;
-  std::fputs(
-      fmt::format("rdmabench: the results are written, but the endpoints are not closed "
-                  "after {:g} s: their driver waits for packets that it cannot send, for example "
-                  "while a link is down. The process ends now.\n",
-                  std::chrono::duration<double>(limit).count())
-          .c_str(),
-      stderr);
-  _exit(code);  // exit(3) would run destructors, which may not return either
-}
+    : watcher_([limit, code](const std::stop_token& closed) {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any().wait_for(lock, closed, limit, [] { return false; });
+        if (closed.stop_requested()) return;
+        std::fputs(
+            fmt::format("rdmabench: the results are written, but the endpoints are not closed "
+                        "after {:g} s: their driver waits for packets that it cannot send, for "
+                        "example while a link is down. The process ends now.\n",
+                        std::chrono::duration<double>(limit).count())
+                .c_str(),
+            stderr);
+        _exit(code);  // exit(3) would run destructors, which may not return either
+      }) {}
 
 run::RunHooks interruptible(const run::OnProgress& on_progress) {
   return {.on_progress =

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -22,17 +20,9 @@ int fail(const std::exception& error);
 class CloseLimit {
  public:
   CloseLimit(std::chrono::nanoseconds limit, int code);
-  ~CloseLimit();
-  CloseLimit(const CloseLimit&) = delete;
-  CloseLimit& operator=(const CloseLimit&) = delete;
 
  private:
-  void watch(std::chrono::nanoseconds limit, int code);
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool closed_ = false;
-  std::thread watcher_;
+  std::jthread watcher_;
 };
 
 /// Writes and flushes a report, and returns the exit code for it.

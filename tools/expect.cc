@@ -30,6 +30,7 @@ void add_profile(const std::string& path, Expectations& to) {
       throw Error(Fault::usage, fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
     }
     to.push_back(report::parse_expectation(one.get<std::string>()));
+    to.back().of_profile = true;
   }
 }
 

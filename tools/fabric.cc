@@ -16,7 +16,6 @@
 #include "options.h"
 #include "output.h"
 #include "parse.h"
-#include "rank_options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/rendezvous.h"

@@ -139,18 +139,21 @@ void add_job(CLI::App& sub, JobOptions& options) {
   group.parsed(
       "--model", [&options](const std::string& text) { use_model(options, text); }, "NAME",
       "bert-large, gpt-3-175b, llama-3-8b, llama-3-70b or llama-3-405b: --params and --layers");
-  varied("--params", "parameters", options.parameters, "of the model: 7B, or 1B,7B, or 1B:64B");
-  varied("--nodes", "nodes", options.nodes, "8, or 2:1024 for every doubling [2:128]")
+  varied("--params", "parameters", options.parameters,
+         "parameters of the model: 7B, or 1B,7B, or 1B:64B");
+  varied("--nodes", "nodes", options.nodes,
+         "number of nodes: 8, or 2:1024 for every doubling [2:128]")
       ->each([&options](const std::string&) { options.nodes_given = true; });
-  varied("--tokens", "tokens_per_gpu", options.tokens, "each GPU takes in a step [4096]");
+  varied("--tokens", "tokens_per_gpu", options.tokens,
+         "tokens that each GPU processes in a step [4096]");
   JobFlags job(group, options);
   job.quantity("--element-bytes", "bytes_per_element", &Job::bytes_per_element,
-               "of a gradient or parameter on the wire, in bytes [2]");
+               "bytes of a gradient or parameter on the wire [2]");
   job.quantity("--gpu-flops", "flops_per_gpu", &Job::flops_per_gpu,
                "peak FLOP/s of one GPU [989T: H100 SXM, dense bf16]");
   job.percent("--mfu", "mfu", &Job::mfu, "share of the peak that the model reaches [40%]");
   job.quantity("--flops-per-token", "flops_per_token", &Job::flops_per_token,
-               "for each parameter; 8 with recomputation [6]");
+               "FLOP of each token and parameter; 8 with recomputation [6]");
   job.quantity("--gpus", "gpus_per_node", &Job::gpus_per_node, "GPUs per node [8]");
   job.quantity("--rails", "rails", &Job::rails,
                "links of a node that work at once, each as fast as the measured one [1]");
@@ -161,11 +164,13 @@ void add_job(CLI::App& sub, JobOptions& options) {
              std::vector{Algorithm::ring, Algorithm::tree}, "ring or tree [ring]");
   job.bytes("--bucket", "bucket_bytes", &Job::bucket_bytes,
             "most bytes of one all-reduce, with data [25M]");
-  job.quantity("--layers", "layers", &Job::layers, "each is gathered by itself, with sharded [32]");
+  job.quantity("--layers", "layers", &Job::layers,
+               "number of layers; with sharded each is gathered separately [32]");
   job.percent("--overlap", "overlap", &Job::overlap,
               "share of the communication that may run beside computation [0%]");
-  job.quantity("--node-bytes-per-s", "bytes_per_s_in_node", &Job::bytes_per_s_in_node,
-               "between GPUs of a node, in bytes, added to the network's time [0: no time]");
+  job.quantity(
+      "--node-bytes-per-s", "bytes_per_s_in_node", &Job::bytes_per_s_in_node,
+      "bandwidth between GPUs of a node, bytes/s; its time is added to the network's [0: no time]");
   job.choice("--stragglers", "stragglers", &Job::stragglers,
              std::vector{Stragglers::none, Stragglers::collective, Stragglers::step},
              "wait for the slowest link: none, collective (once each) or step (upper bound) "

@@ -78,10 +78,10 @@ std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) 
 void add_lat(CLI::App& app, Command& command) {
   CLI::App* lat = app.add_subcommand("lat", "Measure latency between this machine and a server");
   lat->footer(
-      "send, write and write-imm are a closed-loop ping-pong: a result is half a round trip of "
-      "software,\n"
-      "device and wire. It is not the latency under load. read and atomics are the time from the post to\n"
-      "the arrival of the data, flush that from the post of a write to the completion of its flush.\n"
+      "Sends, writes and atomic-write are a closed-loop ping-pong: a result is half a round trip of\n"
+      "software, device and wire. It is not the latency under load. read, fetch-add and compare-swap\n"
+      "are the time from the post to the arrival of the data, flush that from the post of a write to\n"
+      "the completion of its flush.\n"
       "All samples count; '-' is a percentile with too few samples.\n"
       "\n"
       "Examples:\n"
@@ -117,7 +117,7 @@ void add_load(CLI::App& app, Command& command) {
       "The\n"
       "server answers send, send-imm and write-imm (a whole round trip); the others end with their\n"
       "completion. Without --rate it measures the capacity, then loads from 10 to 110 % of it, one\n"
-      "second each, and reports the knee, above which latency takes off. A knee that a disturbance\n"
+      "second each, and reports the knee, above which latency rises steeply. A knee that a disturbance\n"
       "may have caused is called not reliable; --launches 6 measures the curve so often and gives the\n"
       "knee with its interval.\n"
       "\n"

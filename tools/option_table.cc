@@ -68,7 +68,7 @@ using transport::PathOptions;
 
 constexpr Flag row(Spelling spelling, std::string_view text, std::string_view usual, Flag::Set set,
                    ToolSet tools = kAll) {
-  return {spelling, tools, Take::mapped, text, "", set, Release::both, usual};
+  return {spelling, tools, Take::mapped, text, "", set, usual};
 }
 constexpr Flag on(Spelling spelling, std::string_view text, Flag::Set set, ToolSet tools = kAll) {
   return row(spelling, text, "", set, tools);

@@ -58,7 +58,7 @@ void split_port(Options& options) {
 
 void add_measuring(CLI::App& app, Options& options, Test test) {
   app.formatter(std::make_shared<Help>(true));
-  app.set_help_all_flag("--help-all", "all options");
+  app.set_help_all_flag("--help-all", "print all options and exit");
   app.add_option("HOST", options.host, "the server's name or address (not with --backend loop)");
   for (const FlagGroup<Options>& group : measuring::groups()) {
     add_group(app, options, group, measuring::set_of(test));
@@ -147,6 +147,17 @@ void add_authentication(const OptionGroup& group, control::Authentication& to) {
         set_insecure(to, {"--insecure", ""});
       },
       "let anyone connect, or answer; on both sides");
+}
+
+void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
+                      std::uint32_t most) {
+  group.whole("--rank", to.rank, 0, most - 1, "rank of this process; 0 leads [from the launcher]");
+  group.whole("--ranks", to.size, least, most,
+              least == 1 ? "number of ranks; 1 is this process alone [from the launcher]"
+                         : "number of ranks [from the launcher]");
+  group.plain("--rendezvous", to.address, "ADDRESS",
+              "address of rank 0, HOST:PORT [from the launcher]");
+  add_authentication(group, to.authentication);
 }
 
 void add_port(const OptionGroup& group, std::uint16_t& port) {

@@ -8,6 +8,7 @@
 
 #include "expect.h"
 #include "option_group.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::tools {
@@ -54,6 +55,11 @@ void add_cpus(const OptionGroup& group, std::vector<int>& cpus);
 
 /// --token-file, --auth and --insecure.
 void add_authentication(const OptionGroup& group, control::Authentication& to);
+
+/// --rank, --ranks, --rendezvous and add_authentication(), of every command whose ranks a launcher
+/// starts. `least` and `most`: how many ranks it takes.
+void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
+                      std::uint32_t most);
 
 /// --port.
 void add_port(const OptionGroup& group, std::uint16_t& port);

@@ -4,25 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
+#include <string_view>
 
-#include "base/letters.h"
+#include "base/text.h"
+#include "quantity.h"
 #include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
-namespace {
-
-/// The factor of k, M, G and T; 0 for any other text.
-double multiple(std::string_view unit) {
-  if (unit.empty()) return 1;
-  if (unit == "k" || unit == "K") return 1e3;
-  if (unit == "M") return 1e6;
-  if (unit == "G") return 1e9;
-  if (unit == "T") return 1e12;
-  return 0;
-}
-
-}  // namespace
 
 transport::OperationCode parse_operation(const std::string& text) {
   const auto& names = transport::kOperationNames;
@@ -45,19 +33,17 @@ transport::Service parse_service(const std::string& text) {
 }
 
 void set_rate(run::Config& config, const std::string& text) {
-  std::string_view unit = text;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  unit.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (unit.ends_with("/s")) unit.remove_suffix(2);
-  const bool bits = unit.ends_with('b');
-  if (bits) unit.remove_suffix(1);
-  const double times = multiple(unit);
-  if (error != std::errc() || times == 0 || !(number > 0) || number * times > 1e15) {
-    throw Error(Fault::usage, fmt::format("--rate {}", text),
+  std::string_view amount = text;
+  if (amount.ends_with("/s")) amount.remove_suffix(2);
+  const bool bits = amount.ends_with('b');
+  if (bits) amount.remove_suffix(1);
+  const bool bytes = amount.ends_with('B');  // and not a billion
+  const double rate = bytes ? 0 : quantity_of(amount).value_or(0);
+  if (!(rate > 0) || rate > 1e15) {
+    throw Error(Fault::usage, fmt::format("invalid --rate '{}'", text),
                 "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
   }
-  (bits ? config.bit_rate : config.rate) = number * times;
+  (bits ? config.bit_rate : config.rate) = rate;
 }
 
 void settle_backend(run::Config& config) {

@@ -79,10 +79,10 @@ Examples:
   rdmabench project ib/ --against roce/ --params 1B:64B --nodes 32 --overlap 80% --margin 2%
   rdmabench project a.json --params 7B --stragglers none --extrapolate --format json
 
-Where the data cannot carry it, all that is missing is said at once, with the commands that measure
+Where the data are not enough, all that is missing is said at once, with the commands that measure
 it.
 
-Exit codes: 0 projected; 2 wrong usage, or data that cannot carry it. docs/project.md has the
+Exit codes: 0 projected; 2 wrong usage, or data that are not enough. docs/project.md has the
 formulas.)";
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <optional>
-#include <string_view>
 
 #include "base/text.h"
 #include "rdmabench/base/error.h"
@@ -66,15 +64,16 @@ double parse_percent(const std::string& text) {
   return *value / 100;
 }
 
+std::optional<double> quantity_of(std::string_view text) {
+  const auto value = take_number(text);
+  const auto factor = power(text);
+  return value && factor ? std::optional(*value * *factor) : std::nullopt;
+}
+
 double parse_quantity(const std::string& text) {
-  std::string_view rest = text;
-  const auto value = take_number(rest);
-  const auto factor = power(rest);
-  if (!value || !factor) {
-    throw Error(Fault::usage, fmt::format("invalid number '{}'", text),
-                "Write 4096, 4k, 8B or 989T: powers of 1000.");
-  }
-  return *value * *factor;
+  if (const auto value = quantity_of(text)) return *value;
+  throw Error(Fault::usage, fmt::format("invalid number '{}'", text),
+              "Write 4096, 4k, 8B or 989T: powers of 1000.");
 }
 
 std::vector<double> parse_quantities(const std::string& text) {

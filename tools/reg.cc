@@ -47,7 +47,7 @@ void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
   }
   run::GpuWays ways = bench.measure_ways(memory, options.registration, size, options.stop);
   std::move(ways.costs.begin(), ways.costs.end(), std::back_inserter(outcome.results));
-  std::move(ways.refused.begin(), ways.refused.end(), std::back_inserter(outcome.refused_ways));
+  std::move(ways.refused.begin(), ways.refused.end(), std::back_inserter(outcome.refused_routes));
 }
 
 run::RegistrationReport measure(const RegOptions& options) {
@@ -132,7 +132,11 @@ void add_options(CLI::App& app, RegOptions& options) {
       },
       "N", "calls of each kind per size [1000, or fewer in 1 s]");
   add_cpus(group, options.cpus);
-  add_output(group, options.common);
+  group.choice("--format", options.common.format, "FORMAT", {"table", "json", "csv"},
+               "table, json or csv [table]");
+  group.plain("--output", options.common.output, "FILE",
+              "write the results to FILE [standard output]");
+  add_wide(group, options.common.wide);
   add_expect(OptionGroup(app, "Limits"), options.common.expect);
 }
 

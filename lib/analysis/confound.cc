@@ -7,37 +7,14 @@
 #include <map>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace rdmabench::analysis {
 namespace {
 
 using Values = std::map<std::string, std::set<std::string>>;
 
 constexpr const char* kNone = "(none)";
-
-/// Excluded by the last part of the name.
-constexpr std::array<std::string_view, 23> kIncidental{"hostname",
-                                                       "collected_utc",
-                                                       "sizes",
-                                                       "operation",
-                                                       "timeout_s",
-                                                       "source_ip",
-                                                       "port",
-                                                       "gid",
-                                                       "lid",
-                                                       "path",
-                                                       "qpn",
-                                                       "psn",
-                                                       "rkey",
-                                                       "vaddr",
-                                                       "remote_gid",
-                                                       "remote_lid",
-                                                       "remote_qpn",
-                                                       "remote_psn",
-                                                       "remote_rkey",
-                                                       "remote_vaddr",
-                                                       "address",
-                                                       "retries",
-                                                       "registration_note"};
 
 /// Requests whose outcome is in `resolved`.
 constexpr std::array<std::string_view, 4> kAsked{"config.backend", "config.device",
@@ -122,6 +99,11 @@ bool Factors::declare(const std::string& fact) const {
 }
 
 bool is_incidental(const std::string& fact) {
+  // By the last part of the name.
+  static const auto kIncidental = words_of(
+      "hostname collected_utc sizes operation timeout_s source_ip port gid lid path qpn psn "
+      "rkey vaddr remote_gid remote_lid remote_qpn remote_psn remote_rkey remote_vaddr "
+      "address retries registration_note");
   const std::string_view last = last_part(fact);
   if (std::find(kAsked.begin(), kAsked.end(), fact) != kAsked.end()) return true;
   return std::find(kIncidental.begin(), kIncidental.end(), last) != kIncidental.end();

@@ -93,7 +93,7 @@ struct Flip {
   bool upwards = false;      ///< it changes at `at` and above; else at `at` and below
   double from = 0;           ///< the range that was searched
   double to = 0;
-  bool cut_short = false;  ///< the measurements do not carry the rest of the range
+  bool cut_short = false;  ///< the measurements are not enough for the rest of the range
   double distance = 0;     ///< of `at`, as a share of the range; 1 without one
 };
 
@@ -120,8 +120,8 @@ struct Decision {
 /// With prices A is worth it where the whole interval of a step's cost on A is below that on B;
 /// without, where the whole interval of B's step is longer by more than the margin. The judged
 /// number of nodes is the largest. Throws Error(usage): for options that exclude each other, and
-/// for data that do not carry every number of nodes, with all reasons and the commands that measure
-/// what is missing.
+/// for data that are not enough for every number of nodes, with all reasons and the commands that
+/// measure what is missing.
 Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
                 const DecisionOptions& options);
 

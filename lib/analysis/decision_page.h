@@ -75,9 +75,6 @@ std::string to_markdown(const Page& page);
 std::string to_html(const Page& page);
 std::string to_json(const Page& page, const Decision& decision);
 
-/// An inline SVG.
-std::string to_svg(const PageChart& chart);
-
 /// Columns on a terminal: Korean, Chinese and Japanese characters take two, combining marks none.
 std::size_t display_width(std::string_view text) noexcept;
 

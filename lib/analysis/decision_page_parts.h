@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "decision_page.h"
-#include "decision_values.h"
+#include "decision_texts.h"
 
 namespace rdmabench::analysis {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "decision_page.h"
+#include "report/digest.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -208,16 +209,7 @@ struct TextWriter {
   std::string operator()(const PageSmall& small) const { return paragraph(joined(small)); }
 };
 
-/// Every character that could begin markup is escaped, and a line break would end a row.
-std::string escaped_for_markdown(std::string_view text) {
-  constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~&!";
-  std::string out;
-  for (const char c : text) {
-    if (kMarkup.find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
+using report::escaped_for_markdown;
 
 std::string markdown_row(const std::vector<Phrase>& cells) {
   std::string text = "|";

@@ -1,9 +1,10 @@
-// Every sentence of a decision's page, in each language.
+// Every sentence of a decision's page, in each language, and how its numbers are shown.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,5 +38,38 @@ struct Phrase {
 /// Throws std::logic_error for a key that is not in the table, and fmt::format_error for a text
 /// that takes another value.
 Phrase phrase(std::string_view key, Language language, std::vector<Value> values = {});
+
+/// Makes the values of one language.
+class Shown {
+ public:
+  explicit Shown(Language language) : language_(language) {}
+
+  Phrase say(std::string_view key, std::vector<Value> values = {}) const {
+    return phrase(key, language_, std::move(values));
+  }
+
+  static Value text(std::string name, const std::string& text);
+  static Value number(std::string name, double value);  ///< "1,234" or three digits
+  static Value count(std::string name, std::size_t value) {
+    return number(std::move(name), static_cast<double>(value));
+  }
+  static Value money(std::string name, double value);               ///< "1,234" or "1.40"
+  static Value percent(std::string name, double share);             ///< of 0.096: "9.6"
+  static Value change(std::string name, double share);              ///< with its sign: "-9.6"
+  Value time(std::string name, double seconds, double like) const;  ///< in the unit of `like`
+  Value time(std::string name, double seconds) const {              ///< "1.21 s"
+    return time(std::move(name), seconds, seconds);
+  }
+  /// Without its unit, which is that of `like`: for a range behind a time.
+  static Value time_like(std::string name, double seconds, double like);
+  /// As the value of an assumption: "60 %", "4", "32M".
+  Value assumption(std::string name, std::string_view assumption, double value) const;
+
+ private:
+  Language language_;
+};
+
+/// Three digits that count, and commas between thousands.
+std::string digits(double value);
 
 }  // namespace rdmabench::analysis

@@ -1,4 +1,4 @@
-#include "decision_values.h"
+#include "decision_texts.h"
 
 #include <fmt/format.h>
 

@@ -30,7 +30,7 @@ constexpr const char* kRemedy =
 class Reader {
  public:
   Reader(const ResultJson& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) refuse(where_, "no JSON object");
+    if (!json.is_object()) refuse(where_, "not a JSON object");
   }
 
   const ResultJson& at(const char* key) const {
@@ -51,7 +51,7 @@ class Reader {
   std::uint64_t count(const char* key) const {
     const ResultJson& value = at(key);
     if (!value.is_number_unsigned()) {
-      refuse(where_, fmt::format("'{}' is {}, no whole number", key, value.dump()));
+      refuse(where_, fmt::format("'{}' is {}, which is not a whole number", key, value.dump()));
     }
     return value.get<std::uint64_t>();
   }
@@ -62,7 +62,7 @@ class Reader {
     const ResultJson& value = at(key);
     if (value.is_null()) return std::nullopt;
     if (!value.is_number()) {
-      refuse(where_, fmt::format("'{}' is {}, no number", key, value.dump()));
+      refuse(where_, fmt::format("'{}' is {}, which is not a number", key, value.dump()));
     }
     return value.get<double>();
   }
@@ -271,7 +271,7 @@ Metric parse_metric(std::string_view text) {
   for (const Metric metric : kMetrics) {
     if (text == name(metric)) return metric;
   }
-  throw Error(Fault::usage, fmt::format("no metric '{}'", text),
+  throw Error(Fault::usage, fmt::format("unknown metric '{}'", text),
               "There are p50, p99, p99.9, bandwidth and mean.");
 }
 
@@ -294,7 +294,7 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
   try {
     json = ResultJson::parse(text);
   } catch (const ResultJson::exception& error) {
-    refuse(source, fmt::format("no JSON: {}", error.what()));
+    refuse(source, fmt::format("not JSON: {}", error.what()));
   }
   if (!json.is_object() || !json.contains("documents")) return {read_launch(json, source)};
   std::vector<Launch> launches;

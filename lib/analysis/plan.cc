@@ -30,7 +30,7 @@ std::optional<std::uint32_t> need(double deviation, double difference, const Set
 void check(double difference, const Settings& settings) {
   settings.check();
   if (difference >= 0 && difference < 10) return;
-  throw Error(Fault::usage, fmt::format("a true difference of {:g}", difference),
+  throw Error(Fault::usage, fmt::format("invalid `true_difference` {:g}", difference),
               "It lies between 0 and 1000 %.");
 }
 
@@ -52,7 +52,7 @@ std::string count_text(const std::optional<std::uint32_t>& launches) {
 LaunchPlan plan_for(double variation, double difference, const Settings& settings) {
   check(difference, settings);
   if (!(variation > 0 && variation < 10)) {
-    throw Error(Fault::usage, fmt::format("a variation of {:g}", variation),
+    throw Error(Fault::usage, fmt::format("invalid `variation` {:g}", variation),
                 "It lies between 0 and 1000 %, as in `variation` 2%.");
   }
   LaunchPlan plan;

@@ -171,27 +171,6 @@ TimeSource choose(const LinkSamples& a, const std::optional<LinkSamples>& b) {
   return latency ? TimeSource::latency : TimeSource::bandwidth;
 }
 
-class AssumptionList {
- public:
-  explicit AssumptionList(const ProjectionOptions& options) : options_(options) {}
-  void add(const std::string& name, std::string value, std::string unit = {}) {
-    const auto found = options_.origins.find(name);
-    list_.push_back({name, std::move(value), std::move(unit),
-                     found == options_.origins.end() ? "default" : found->second});
-  }
-  void add(const std::string& name, double value, std::string unit = {}) {
-    add(name, fmt::format("{:.10g}", value), std::move(unit));
-  }
-  void add_fixed(std::string name, std::string value, std::string origin) {
-    list_.push_back({std::move(name), std::move(value), {}, std::move(origin)});
-  }
-  std::vector<Assumption> take() { return std::move(list_); }
-
- private:
-  const ProjectionOptions& options_;
-  std::vector<Assumption> list_;
-};
-
 std::string range(const std::vector<double>& values) {
   return values.size() == 1 ? fmt::format("{:.10g}", values[0])
                             : fmt::format("{:.10g}", fmt::join(values, ", "));
@@ -200,36 +179,44 @@ std::string range(const std::vector<double>& values) {
 void list_assumptions(Projection& projection) {
   const ProjectionOptions& options = projection.options;
   const Job& job = options.job;
-  AssumptionList list(options);
+  const auto add = [&](const std::string& name, std::string value, std::string unit = {},
+                       std::string origin = "default") {
+    if (const auto found = options.origins.find(name); found != options.origins.end()) {
+      origin = found->second;
+    }
+    projection.assumptions.push_back({name, std::move(value), std::move(unit), std::move(origin)});
+  };
+  const auto add_number = [&](const std::string& name, double value, std::string unit = {}) {
+    add(name, fmt::format("{:.10g}", value), std::move(unit));
+  };
   const auto varied = [&](Axis axis, const char* name, double value, const char* unit) {
-    list.add(name, options.axis == axis ? range(options.values) : range({value}), unit);
+    add(name, options.axis == axis ? range(options.values) : range({value}), unit);
   };
   varied(Axis::parameters, "parameters", job.parameters, "");
   varied(Axis::nodes, "nodes", job.nodes, "");
   varied(Axis::tokens, "tokens_per_gpu", job.tokens_per_gpu, "per step");
-  list.add("bytes_per_element", job.bytes_per_element, "bytes");
-  list.add("flops_per_gpu", job.flops_per_gpu, "FLOP/s, peak");
-  list.add("mfu", job.mfu, "of the peak");
-  list.add("flops_per_token", job.flops_per_token, "FLOP per token and parameter");
-  list.add("gpus_per_node", job.gpus_per_node);
-  list.add("rails", job.rails, "links per node, each as measured");
-  list.add("parallel", std::string(name(job.parallel)));
-  list.add("algorithm", std::string(name(job.algorithm)));
+  add_number("bytes_per_element", job.bytes_per_element, "bytes");
+  add_number("flops_per_gpu", job.flops_per_gpu, "FLOP/s, peak");
+  add_number("mfu", job.mfu, "of the peak");
+  add_number("flops_per_token", job.flops_per_token, "FLOP per token and parameter");
+  add_number("gpus_per_node", job.gpus_per_node);
+  add_number("rails", job.rails, "links per node, each as measured");
+  add("parallel", std::string(name(job.parallel)));
+  add("algorithm", std::string(name(job.algorithm)));
   if (job.parallel == Parallel::data) {
-    list.add("bucket_bytes", job.bucket_bytes, "bytes");
+    add_number("bucket_bytes", job.bucket_bytes, "bytes");
   } else {
-    list.add("layers", job.layers);
+    add_number("layers", job.layers);
   }
-  list.add("overlap", job.overlap, "of communication beside computation");
-  list.add("bytes_per_s_in_node", job.bytes_per_s_in_node,
-           job.bytes_per_s_in_node > 0 ? "bytes/s" : "(transfers in a node take no time)");
-  list.add("stragglers", std::string(name(job.stragglers)));
-  list.add("curve", std::string(name(projection.source)));
-  list.add_fixed("operation", projection.a.operation, "measured");
-  list.add_fixed("congestion", "none: links do not disturb one another", "model");
-  list.add_fixed("computation of a reduction", "takes no time", "model");
-  list.add_fixed("optimizer, input, checkpoints", "take no time", "model");
-  projection.assumptions = list.take();
+  add_number("overlap", job.overlap, "of communication beside computation");
+  add_number("bytes_per_s_in_node", job.bytes_per_s_in_node,
+             job.bytes_per_s_in_node > 0 ? "bytes/s" : "(transfers in a node take no time)");
+  add("stragglers", std::string(name(job.stragglers)));
+  add("curve", std::string(name(projection.source)));
+  add("operation", projection.a.operation, "", "measured");
+  add("congestion", "none: links do not disturb one another", "", "model");
+  add("computation of a reduction", "takes no time", "", "model");
+  add("optimizer, input, checkpoints", "take no time", "", "model");
 }
 
 /// Notes tails that were not measured at the size of the messages.

@@ -29,9 +29,9 @@ std::string bytes_text(double bytes) {
 }
 
 const Curve& curve_of(const LinkSamples& samples, TimeSource source) {
-  return source == TimeSource::latency || samples.bandwidth.empty()
-             ? *samples.latency[0].latency_ns
-             : *samples.bandwidth[0].bits_per_s;
+  const bool latency = source == TimeSource::latency || samples.bandwidth.empty();
+  return latency && !samples.latency.empty() ? *samples.latency[0].latency_ns
+                                             : *samples.bandwidth[0].bits_per_s;
 }
 
 /// In words, one item for each kind.

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <random>
 
 #include "analysis/power.h"
-#include "bootstrap.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
@@ -30,37 +30,70 @@ double in_errors(double distance, double standard_error) {
   return distance == 0 ? 0 : distance / standard_error;
 }
 
-/// The distribution of (estimate - true value) / standard error.
-class Pivot {
- public:
-  virtual ~Pivot() = default;
-  virtual double below(double t) const = 0;
-  virtual double above(double t) const = 0;
-  virtual double quantile(double p) const = 0;
+struct Moments {
+  double mean = 0;
+  double error = 0;  ///< squared standard error of the mean
 };
 
-class StudentPivot final : public Pivot {
+Moments moments(std::span<const double> values) {
+  const double deviation = measure::stddev(values);
+  return {measure::mean(values), deviation * deviation / static_cast<double>(values.size())};
+}
+
+/// std::uniform_int_distribution may differ between standard libraries; a recorded seed must give
+/// the same draws everywhere. The modulo bias is below 2^-50 here.
+void draw(std::span<const double> from, std::vector<double>& to, std::mt19937_64& random) {
+  to.resize(from.size());
+  for (double& value : to) value = from[random() % from.size()];
+}
+
+/// The bootstrapped values of (difference of the resample - difference) / its standard error,
+/// sorted. Each resample draws whole units with replacement. Needs two units and some noise on each
+/// side.
+std::vector<double> bootstrap_pivots(std::span<const double> a, std::span<const double> b,
+                                     std::uint32_t resamples, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const double difference = moments(b).mean - moments(a).mean;
+  std::vector<double> pivots;
+  pivots.reserve(resamples);
+  std::vector<double> drawn;
+  while (pivots.size() < resamples) {
+    draw(a, drawn, random);
+    const Moments of_a = moments(drawn);
+    draw(b, drawn, random);
+    const Moments of_b = moments(drawn);
+    const double error = std::sqrt(of_a.error + of_b.error);
+    if (error == 0) continue;  // a single unit was drawn each time: undefined
+    pivots.push_back((of_b.mean - of_a.mean - difference) / error);
+  }
+  std::sort(pivots.begin(), pivots.end());
+  return pivots;
+}
+
+// The distribution of (estimate - true value) / standard error.
+
+class StudentPivot {
  public:
   explicit StudentPivot(double degrees) : degrees_(degrees) {}
-  double below(double t) const override { return measure::t_below(t, degrees_); }
-  double above(double t) const override { return measure::t_below(-t, degrees_); }
-  double quantile(double p) const override { return measure::t_quantile(p, degrees_); }
+  double below(double t) const { return measure::t_below(t, degrees_); }
+  double above(double t) const { return measure::t_below(-t, degrees_); }
+  double quantile(double p) const { return measure::t_quantile(p, degrees_); }
 
  private:
   double degrees_;
 };
 
-class BootstrapPivot final : public Pivot {
+class BootstrapPivot {
  public:
   BootstrapPivot(std::span<const double> a, std::span<const double> b, const Settings& settings)
       : sorted_(bootstrap_pivots(a, b, settings.resamples, settings.seed)) {}
-  double below(double t) const override {
+  double below(double t) const {
     return share(std::upper_bound(sorted_.begin(), sorted_.end(), t) - sorted_.begin());
   }
-  double above(double t) const override {
+  double above(double t) const {
     return share(sorted_.end() - std::lower_bound(sorted_.begin(), sorted_.end(), t));
   }
-  double quantile(double p) const override {
+  double quantile(double p) const {
     const double at = p * static_cast<double>(sorted_.size() + 1) - 1;
     const auto index = static_cast<std::ptrdiff_t>(std::llround(at));
     return sorted_[std::clamp<std::ptrdiff_t>(index, 0, std::ssize(sorted_) - 1)];
@@ -74,8 +107,7 @@ class BootstrapPivot final : public Pivot {
   std::vector<double> sorted_;
 };
 
-void fill_in(Judgement& judgement, Estimate estimate, const Pivot& pivot,
-             const Settings& settings) {
+void fill_in(Judgement& judgement, Estimate estimate, const auto& pivot, const Settings& settings) {
   const double margin = std::log1p(settings.margin);
   const double d = estimate.difference;
   const double se = estimate.standard_error;

@@ -44,7 +44,7 @@ AllowedNetworks parse_allowed(std::span<const std::string> allow,
       continue;
     }
     throw Error(
-        Fault::usage, fmt::format("`allow` of '{}'", text),
+        Fault::usage, fmt::format("invalid `allow` '{}'", text),
         "Give a network (10.0.0.0/8), a prefix of GIDs (fe80::/64), LIDs (lid:1-100) or any.");
   }
   allowed.providers.assign(providers.begin(), providers.end());

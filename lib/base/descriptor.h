@@ -1,6 +1,7 @@
-// Owns a file descriptor.
+// File descriptors: an owner of one, and how many a process may have.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <utility>
@@ -28,5 +29,14 @@ class Descriptor {
  private:
   int number_ = -1;
 };
+
+/// Raises RLIMIT_NOFILE to its hard limit, if it can: each connection takes some, and the limit
+/// that a shell starts with is for programs that use select(2). Thread rule: any.
+inline void raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
 
 }  // namespace rdmabench

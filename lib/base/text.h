@@ -66,4 +66,22 @@ inline std::string chosen_word(std::string_view text) {
   return std::string(text.substr(begin + 1, end - begin - 1));
 }
 
+// ASCII letters, whatever the locale.
+
+inline std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+inline std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
 }  // namespace rdmabench

@@ -8,7 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "base/letters.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 

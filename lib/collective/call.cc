@@ -1,9 +1,41 @@
 #include "rdmabench/collective/call.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "rdmabench/base/error.h"
+#include "rdmabench/collective/engines.h"
 
 namespace rdmabench::collective {
 namespace {
+
+constexpr std::array<std::string_view, kOperations> kOperationNames = {
+    "all-reduce", "all-gather",   "reduce-scatter", "broadcast", "reduce",
+    "all-to-all", "all-to-all-v", "gather",         "scatter",   "send-receive"};
+constexpr std::array<std::string_view, kDataTypes> kTypeNames = {
+    "int8", "uint8",   "int32",   "uint32",   "int64",  "uint64",
+    "half", "float32", "float64", "bfloat16", "f8e4m3", "f8e5m2"};
+constexpr std::array<std::string_view, kReductions> kReductionNames = {"sum", "prod", "min",
+                                                                       "max", "avg",  "mulsum"};
+
+template <class E, std::size_t N>
+E parse(std::string_view kind, std::string_view text,
+        const std::array<std::string_view, N>& names) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == text) return static_cast<E>(i);
+  }
+  const std::string near = nearest(lower(text), {names.begin(), names.end()});
+  throw Error(
+      Fault::usage, fmt::format("{} '{}'", kind, text),
+      fmt::format("{}Take one of {}.", near.empty() ? "" : fmt::format("Did you mean {}? ", near),
+                  fmt::join(names, ", ")));
+}
 
 /// The counts of all_to_all_v repeat every four ranks; the sums of rows and columns differ.
 constexpr std::uint32_t kCountPeriod = 4;
@@ -76,17 +108,57 @@ Layout sizes(const Call& call, Team team) {
 
 }  // namespace
 
-bool is_of_all_ranks(Operation operation) noexcept {
-  switch (operation) {
-    case Operation::all_gather:
-    case Operation::reduce_scatter:
-    case Operation::all_to_all:
-    case Operation::gather:
-    case Operation::scatter:
-      return true;
-    default:
-      return false;
+std::string_view name(Operation operation) noexcept {
+  return kOperationNames[static_cast<std::size_t>(operation)];
+}
+std::string_view name(DataType type) noexcept {
+  return kTypeNames[static_cast<std::size_t>(type)];
+}
+std::string_view name(Reduction reduction) noexcept {
+  return kReductionNames[static_cast<std::size_t>(reduction)];
+}
+
+Operation parse_operation(std::string_view text) {
+  // MPI's and NCCL's names: allreduce, all_reduce, AllReduce.
+  const auto plain = [](std::string_view word) {
+    std::string letters = lower(word);
+    std::erase_if(letters, [](char c) { return c == '-' || c == '_'; });
+    return letters;
+  };
+  for (const std::string_view known : kOperationNames) {
+    if (plain(known) == plain(text)) text = known;
   }
+  return parse<Operation>("operation", text, kOperationNames);
+}
+
+DataType parse_type(std::string_view text) {
+  if (text == "float") return DataType::float32;
+  if (text == "double") return DataType::float64;
+  return parse<DataType>("type", text, kTypeNames);
+}
+
+Reduction parse_reduction(std::string_view text) {
+  return parse<Reduction>("reduction", text, kReductionNames);
+}
+
+std::string_view name(Registration registration) noexcept {
+  constexpr std::array<std::string_view, 3> kWords{"none", "local", "symmetric"};
+  return kWords[static_cast<std::size_t>(registration)];
+}
+
+Registration parse_registration(std::string_view text) {
+  for (const Registration one :
+       {Registration::none, Registration::local, Registration::symmetric}) {
+    if (name(one) == text) return one;
+  }
+  throw Error(Fault::usage, fmt::format("invalid `registration` '{}'", text),
+              "It may be none, local or symmetric.");
+}
+
+bool is_of_all_ranks(Operation operation) noexcept {
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter ||
+         operation == Operation::all_to_all || operation == Operation::gather ||
+         operation == Operation::scatter;
 }
 
 std::uint64_t count_between(const Call& call, std::uint32_t from, std::uint32_t to) noexcept {
@@ -106,23 +178,11 @@ Layout nccl_layout(const Call& call, Team team) {
   if (!call.in_place) return layout;
   layout.in_place = true;
   const std::uint64_t own = call.count * bytes_of(call.type) * team.rank;
-  const bool at_root = team.rank == call.root;
-  switch (call.operation) {
-    case Operation::all_gather:
-      layout.send_offset = own;
-      break;
-    case Operation::gather:
-      if (at_root) layout.send_offset = own;
-      break;
-    case Operation::reduce_scatter:
-      layout.receive_offset = own;
-      break;
-    case Operation::scatter:
-      if (at_root) layout.receive_offset = own;
-      break;
-    default:
-      break;
-  }
+  const auto is = [&](Operation all, Operation rooted) {
+    return call.operation == all || (call.operation == rooted && team.rank == call.root);
+  };
+  if (is(Operation::all_gather, Operation::gather)) layout.send_offset = own;
+  if (is(Operation::reduce_scatter, Operation::scatter)) layout.receive_offset = own;
   return layout;
 }
 
@@ -154,22 +214,9 @@ std::uint64_t count_for(Operation operation, DataType type, std::uint64_t bytes,
 
 double bus_factor(Operation operation, std::uint32_t ranks) noexcept {
   const double n = ranks;
-  switch (operation) {
-    case Operation::all_reduce:
-      return 2 * (n - 1) / n;
-    case Operation::all_gather:
-    case Operation::reduce_scatter:
-    case Operation::all_to_all:
-    case Operation::all_to_all_v:
-    case Operation::gather:
-    case Operation::scatter:
-      return (n - 1) / n;
-    case Operation::broadcast:
-    case Operation::reduce:
-    case Operation::send_receive:
-      return 1;
-  }
-  return 1;
+  if (operation == Operation::all_reduce) return 2 * (n - 1) / n;
+  const bool parts = is_of_all_ranks(operation) || operation == Operation::all_to_all_v;
+  return parts ? (n - 1) / n : 1;
 }
 
 }  // namespace rdmabench::collective

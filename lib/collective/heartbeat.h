@@ -34,7 +34,7 @@ Blame who_hangs(const std::vector<RankStatus>& statuses, std::chrono::nanosecond
 class Heartbeat {
  public:
   /// `channels`: on rank 0 those to ranks 1, 2, ... in order, elsewhere the one to rank 0.
-  /// `location` must outlive it.
+  /// `state` must outlive it.
   Heartbeat(std::vector<RankIdentity> identities, std::vector<control::Channel> channels,
             bool leads, const LiveRankState& state, HeartbeatOptions options);
   ~Heartbeat();

@@ -1,6 +1,7 @@
 #include "collective/inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -19,24 +20,10 @@ std::uint64_t mix(std::uint64_t x) noexcept {
 
 /// All integers up to it, of either sign, are exact in the type.
 std::uint64_t exact_integers(DataType type) noexcept {
-  switch (type) {
-    case DataType::int8:
-      return 127;
-    case DataType::uint8:
-      return 255;
-    case DataType::half:
-      return 2048;
-    case DataType::bfloat16:
-      return 256;
-    case DataType::f8e4m3:
-      return 16;
-    case DataType::f8e5m2:
-      return 8;
-    case DataType::float32:
-      return 1U << 24U;
-    default:
-      return 1U << 30U;
-  }
+  constexpr std::uint32_t kMost = 1U << 30U;
+  constexpr std::array<std::uint32_t, kDataTypes> kIntegers{
+      127, 255, kMost, kMost, kMost, kMost, 2048, 1U << 24U, kMost, 256, 16, 8};
+  return kIntegers[static_cast<std::size_t>(type)];
 }
 
 /// Which ranks contribute what to one element.

@@ -202,17 +202,11 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   }
   state.at(order.first_iteration + operations);
   state.enter(Phase::checking);
-  if (row_.check) epoch.checked = check_results(operations, order.first_iteration);
+  for (std::uint64_t i = 0; row_.check && i < operations; ++i) {
+    check_slot(static_cast<std::uint32_t>(i), order.first_iteration + i, epoch.checked);
+  }
   state.enter(Phase::idle);
   return epoch;
-}
-
-Checked Member::check_results(std::uint64_t operations, std::uint64_t first_iteration) {
-  Checked checked;
-  for (std::uint64_t i = 0; i < operations; ++i) {
-    check_slot(static_cast<std::uint32_t>(i), first_iteration + i, checked);
-  }
-  return checked;
 }
 
 void Member::write_guard(std::uint32_t slot, Deadline deadline) {

@@ -37,7 +37,6 @@ class Member {
   void prepare(const RankCommand& order);
   Epoch run(const RankCommand& order, const Starts& starts);
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
-  Checked check_results(std::uint64_t operations, std::uint64_t first_iteration);
   void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
   void write_guard(std::uint32_t slot, Deadline deadline);
   std::optional<Wrong> read_result(std::uint32_t slot, Checker& checker);

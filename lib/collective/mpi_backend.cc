@@ -64,29 +64,29 @@ std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>
 
 /// The module stays loaded: MPI's libraries cannot be unloaded.
 void MpiBackend::load() {
-  std::string excuses;
+  std::string reasons;
   for (const std::string& path : candidates(options_)) {
     if (path.find('/') != std::string::npos && !std::filesystem::exists(path)) {
-      excuses += fmt::format("\n  {}: no such file", path);
+      reasons += fmt::format("\n  {}: no such file", path);
       continue;
     }
     // Open MPI's plugins look up its symbols in the global scope.
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) {
-      excuses += fmt::format("\n  {}", dlerror());
+      reasons += fmt::format("\n  {}", dlerror());
       continue;
     }
     const auto entry = reinterpret_cast<MpiModuleEntry>(dlsym(library, kMpiModuleSymbol));
     const MpiModule* const module = entry == nullptr ? nullptr : entry();
     if (module == nullptr || module->version != kMpiModuleVersion) {
-      excuses += fmt::format("\n  {}: no module of this version", path);
+      reasons += fmt::format("\n  {}: no module of this version", path);
       continue;
     }
     module_ = module;
     path_ = path;
     return;
   }
-  throw Error(Fault::unavailable, fmt::format("no module for MPI. Looked for:{}", excuses),
+  throw Error(Fault::unavailable, fmt::format("no module for MPI. Looked for:{}", reasons),
               "Build where libopenmpi-dev or libmpich-dev is there, or name a module by "
               "RDMABENCH_MPI_MODULE.");
 }

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMpiModuleVersion = 2;
 inline constexpr std::size_t kErrorBytes = 512;
 inline constexpr const char* kMpiModuleSymbol = "rdmabench_mpi_module";
 
-/// One operation for MPI. Enumerators of operation.h as numbers.
+/// One operation for MPI. Enumerators of call.h as numbers.
 struct MpiCall {
   std::uint32_t operation;
   std::uint32_t type;

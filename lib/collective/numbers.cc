@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -158,6 +159,16 @@ Numbers judge(const std::vector<std::vector<Stamps>>& samples, const std::vector
     numbers.ranks[rank].came_last = all.lags[rank].size();
   }
   return numbers;
+}
+
+bool MedianWatch::is_known(std::vector<double> samples, double precision) {
+  next_look_ *= 2;
+  if (samples.size() < kFewest) return false;
+  std::sort(samples.begin(), samples.end());
+  const measure::RankInterval ranks = measure::percentile_interval(samples.size(), 50, kLevel);
+  low_ = samples[ranks.low];
+  high_ = samples[ranks.high];
+  return (high_ - low_) / 2 <= precision * samples[(samples.size() - 1) / 2];
 }
 
 }  // namespace rdmabench::collective

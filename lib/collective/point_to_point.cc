@@ -250,7 +250,10 @@ PointToPoint measure_point_to_point(RankGroup& group, const PointToPointOptions&
   PointToPoint wire{measure_pairs(group, options), options.shape, {}};
   if (!options.as_nccl) return wire;
   run::add_clear_to_send();
-  if (group.leads()) wire.steps = steps_of(run, ranks, options.shape);
+  if (group.leads()) {
+    wire.steps = steps_of(run, ranks, options.shape);
+    wire.no_steps = wire.steps.empty();
+  }
   if (!wire.steps.empty() && options.memory != "host") {
     wire.steps.insert(wire.steps.begin(), {"from host memory to host memory", options.shape, {}});
   }

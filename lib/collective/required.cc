@@ -30,15 +30,9 @@ std::map<std::string, double> ranks_of_nodes(const Run& run, const Row& row) {
 /// with a root send nothing from some nodes; of a ring only the last rank of a node sends out of
 /// it.
 double least_sent(Operation operation, double nodes) {
-  switch (operation) {
-    case Operation::all_reduce:
-      return 2 * (nodes - 1) / nodes;
-    case Operation::all_gather:
-    case Operation::reduce_scatter:
-      return (nodes - 1) / nodes;
-    default:
-      return 0;
-  }
+  const double share = (nodes - 1) / nodes;
+  if (operation == Operation::all_reduce) return 2 * share;
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter ? share : 0;
 }
 
 /// Of one operation, by this node with `here` ranks.

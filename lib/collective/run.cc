@@ -19,22 +19,24 @@ void refuse(const std::string& what, const std::string& remedy) {
 void check(const CollectivePlan& plan, std::uint32_t ranks) {
   if (plan.calls.empty()) refuse("nothing to measure", "Name an operation and a size.");
   if (plan.batch == 0 || plan.batch > kMaxBatch) {
-    refuse(fmt::format("a batch of {}", plan.batch), fmt::format("Take 1 to {}.", kMaxBatch));
+    refuse(fmt::format("invalid `batch` {}", plan.batch), fmt::format("Take 1 to {}.", kMaxBatch));
   }
   if (plan.iterations > kMaxSamples) {
-    refuse(fmt::format("{} iterations", plan.iterations),
+    refuse(fmt::format("invalid `iterations` {}", plan.iterations),
            fmt::format("Every sample is kept: take {} at most.", kMaxSamples));
   }
   if (plan.precision <= 0 || plan.precision >= 1) {
-    refuse(fmt::format("a precision of {}", plan.precision), "Take more than 0 and less than 1.");
+    refuse(fmt::format("invalid `precision` {}", plan.precision),
+           "Take more than 0 and less than 1.");
   }
   if (plan.budget.count() <= 0 || plan.timeout < std::chrono::milliseconds(100)) {
-    refuse("a time that is too short", "Give a row some time, and a wait 100 ms or more.");
+    refuse("`budget` or `timeout` is too short",
+           "Take a `budget` over 0 and a `timeout` of 100 ms or more.");
   }
   for (const Call& call : plan.calls) {
-    if (call.count == 0) refuse("a call of no elements", "Take 1 or more.");
+    if (call.count == 0) refuse("invalid `count` 0", "Take 1 element or more.");
     if (has_root(call.operation) && call.root >= ranks) {
-      refuse(fmt::format("rank {} as root of {}", call.root, name(call.operation)),
+      refuse(fmt::format("invalid `root` {} of {}", call.root, name(call.operation)),
              fmt::format("There are the ranks 0 to {}.", ranks - 1));
     }
   }

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 
-#include "collective/clock_hold.h"
 #include "collective/division.h"
-#include "collective/median_watch.h"
 #include "commands.h"
 #include "member.h"
 #include "rdmabench/base/error.h"
@@ -190,7 +188,7 @@ void Lead::check(const Epoch& epoch, const Row& row, std::uint32_t rank,
       found.wrong_operations > found.operations || found.first.has_value() != any ||
       found.wrong_elements / std::max<std::uint64_t>(1, found.wrong_operations) >
           (any ? most : 0)) {
-    throw Error(Fault::failed, "a count of wrong results that cannot be");
+    throw Error(Fault::failed, "counts of wrong results that contradict each other");
   }
 }
 

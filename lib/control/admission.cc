@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/descriptors.h"
+#include "base/descriptor.h"
 #include "base/fields.h"
 #include "frame.h"
 #include "handshake.h"

@@ -2,19 +2,27 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
+#include "base/event.h"
 #include "rdmabench/base/error.h"
 #include "strangers.h"
 #include "tcp.h"
 #include "wait.h"
-#include "waits.h"
 
 namespace rdmabench::control {
 namespace {
@@ -67,6 +75,59 @@ void open_any(tcp::acceptor& acceptor, std::uint16_t port) {
 }
 
 }  // namespace
+
+/// What a listener waits for, behind one file descriptor: the acceptor, a clock and the strangers.
+/// Source: epoll(7), timerfd_create(2), eventfd(2).
+class Waits {
+ public:
+  // Keys from 1 on are the strangers'.
+  static constexpr std::uint64_t kAcceptor = 0;
+  static constexpr std::uint64_t kClock = ~std::uint64_t{0};
+  static constexpr std::uint64_t kDecoded = kClock - 1;  // a credential of a stranger
+
+  /// Throws Error(failed) when this process has no room for three more file descriptors.
+  Waits() {
+    if (epoll_.get() < 0 || clock_.get() < 0 || stop_.get() < 0) {
+      throw Error(Fault::failed, "epoll_create1(), timerfd_create() or eventfd()",
+                  "Raise 'ulimit -n' if it is too low.", errno);
+    }
+    add(clock_.get(), kClock);
+  }
+
+  int handle() const noexcept { return epoll_.get(); }
+  const Event& stopped() const noexcept { return stop_; }
+
+  /// Throws Error(failed) when there is no memory for it.
+  void add(int handle, std::uint64_t key) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = key;
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, handle, &event) != 0) {
+      throw Error(Fault::failed, "epoll_ctl()", "", errno);
+    }
+  }
+  void remove(int handle) noexcept { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handle, nullptr); }
+
+  /// The clock wakes the waits then; nothing: not any more.
+  void wake_in(std::optional<std::chrono::nanoseconds> wait) noexcept {
+    constexpr std::chrono::nanoseconds kAtOnce{1};  // 0 would stop the clock
+    const auto in = wait ? std::max(*wait, kAtOnce) : std::chrono::nanoseconds(0);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(in);
+    const itimerspec when{{0, 0}, {seconds.count(), (in - seconds).count()}};
+    timerfd_settime(clock_.get(), 0, &when, nullptr);
+  }
+
+  /// How many events are there now.
+  std::size_t ready(std::span<epoll_event> events) const noexcept {
+    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
+ private:
+  Descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
+  Descriptor clock_{timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
+  Event stop_;  // set for good once stop() was called
+};
 
 struct Listener::Impl {
   explicit Impl(const Authentication& wanted) : authentication(wanted.loaded()) {}

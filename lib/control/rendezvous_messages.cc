@@ -22,7 +22,7 @@ std::chrono::milliseconds get_wait(const Json& json) {
 std::string get_key(const Json& json) {
   std::string key = get_string(json, "key", kMaxKey);
   if (!is_key(key)) {
-    throw Error(Fault::failed, fmt::format("a key '{}' in a message", printable(key)),
+    throw Error(Fault::failed, fmt::format("invalid key '{}' in a message", printable(key)),
                 "Install the same rdmabench everywhere.");
   }
   return key;
@@ -70,7 +70,7 @@ Call parse_call(std::string_view text) {
   const std::string call = get_string(json, "call", kMaxKey);
   if (call == "put") {
     std::string value = get_string(json, "value", kMaxValue);
-    if (!is_value(value)) throw Error(Fault::failed, "a value with a NUL in a message");
+    if (!is_value(value)) throw Error(Fault::failed, "invalid value in a message: it has a NUL");
     return PutCall{get_key(json), std::move(value)};
   }
   if (call == "get") {
@@ -78,7 +78,7 @@ Call parse_call(std::string_view text) {
                    get_wait(json)};
   }
   if (call == "barrier") return BarrierCall{get_wait(json)};
-  throw Error(Fault::failed, fmt::format("a call '{}' in a message", printable(call)),
+  throw Error(Fault::failed, fmt::format("unknown call '{}' in a message", printable(call)),
               "Install the same rdmabench everywhere.");
 }
 

@@ -18,7 +18,6 @@
 #include "health/run_watch.h"
 #include "json_fields.h"
 #include "messages.h"
-#include "order_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
@@ -36,32 +35,209 @@ class Agent {
  public:
   Agent(const AgentOptions& options, control::Channel channel, FabricPlan plan)
       : options_(options), channel_(std::move(channel)), plan_(std::move(plan)) {}
-  ~Agent() {
-    if (worker_.joinable()) worker_.join();
-  }
-  Agent(const Agent&) = delete;
-  Agent& operator=(const Agent&) = delete;
 
   /// Returns when the coordinator says goodbye. What ends it otherwise is told to the coordinator.
-  std::string serve_until_goodbye();
+  std::string serve_until_goodbye() {
+    try {
+      open();
+    } catch (const std::exception& error) {
+      channel_.abort(error.what());  // the coordinator names this node as lost, and says why
+      return error.what();
+    }
+    try {
+      follow_orders();
+    } catch (const std::exception& error) {
+      channel_.abort(error.what());
+      throw;
+    }
+    return dropped_because_;
+  }
 
  private:
-  void open();
-  void follow_orders();
-  bool handle(const control::Message& message);
-  void begin(MeasureOrder order);
-  void work(const MeasureOrder& order);
-  void send_finished();
-  void say_goodbye();
-  std::vector<DeviceBytes> carried();
-  void check(const MeasureOrder& order) const;
+  /// Opens what is needed, so that the first round finds it open, and says so.
+  void open() {
+    Ready ready;
+    for (std::uint32_t rail = 0; rail < rails_of(plan_); ++rail) {
+      for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
+        const run::Config config = config_of(plan_, options_.base, metric, rail);
+        if (!config.sizes.empty()) run::check_this_side(config);
+      }
+      const std::string device = rail < plan_.rails.size() ? plan_.rails[rail] : "";
+      run::ServerConfig config;
+      config.port = 0;
+      config.max_clients = config.max_address_clients = 2 * kMaxFan;
+      config.device = device;
+      config.authentication = options_.base.authentication;
+      config.gid_index = options_.base.gid_index;
+      config.allow = config.allow_providers = {"any"};  // each node of the job, by whatever rail
+      config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
+      config.max_timeout = std::max(config.max_timeout, config.timeout);
+      config.max_memory = config.max_address_memory = std::uint64_t{64} << 30;
+      servers_.push_back(std::make_unique<run::ServerThread>(config));
+      ready.rails.push_back(device.empty() ? "auto" : device);
+      ready.ports.push_back(servers_.back()->port());
+    }
+    ready.environment = report::collect_environment();
+    if (!options_.base.requirements.empty()) {
+      std::vector<std::string> devices = health::rdma_devices(options_.root);
+      for (std::string& one : health::network_devices(options_.root)) {
+        devices.push_back(std::move(one));
+      }
+      watch_.emplace(std::move(devices),
+                     health::WatchOptions{.root = options_.root, .noise = nanoseconds(0)});
+      watch_->begin();
+    }
+    channel_.send(FabricMessage::ready, to_text(ready), Deadline::after(kSendLimit));
+  }
+
+  void follow_orders() {
+    readiness_.watch(channel_, 0);
+    Deadline patience = Deadline::after(options_.patience);
+    for (;;) {
+      readiness_.wait(patience);
+      while (const std::optional<control::Message> message = channel_.receive_ready("next order")) {
+        patience = Deadline::after(options_.patience);
+        if (!handle(*message)) return;
+      }
+      send_finished();
+      if (patience.passed()) {
+        throw Error(Fault::failed,
+                    fmt::format("the coordinator {} has been silent for {} s", channel_.peer(),
+                                options_.patience / std::chrono::seconds(1)));
+      }
+    }
+  }
+
+  bool handle(const control::Message& message) {
+    switch (message.type.as<FabricMessage>()) {
+      case FabricMessage::ready:
+        channel_.send(FabricMessage::ready, {}, Deadline::after(kSendLimit));
+        return true;
+      case FabricMessage::order:
+        begin(parse_measure_order(message.payload));
+        return true;
+      case FabricMessage::bye:
+        if (watch_) say_goodbye();
+        return false;
+      case FabricMessage::abort:
+        dropped_because_ = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
+                                       control::printable(message.payload));
+        return false;
+      default:
+        throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",
+                                               name_of(message.type.as<FabricMessage>())));
+    }
+  }
+
+  void begin(MeasureOrder order) {
+    check(order);
+    if (std::exchange(busy_, true)) {
+      throw Error(Fault::failed,
+                  fmt::format("order {} came before the last one was done", order.number));
+    }
+    if (worker_.joinable()) worker_.join();
+    worker_ = std::jthread([this, order = std::move(order)] {
+      try {
+        work(order);
+      } catch (const std::exception& error) {  // out of memory, say: the node leaves, and says why
+        const std::lock_guard lock(mutex_);
+        failure_ = error.what();
+        readiness_.wake();
+      }
+    });
+  }
+
+  void work(const MeasureOrder& order) {
+    constexpr std::size_t kCellsAtOnce = 256;  // of one message
+    Measured measured = run_measure_order(order, plan_, options_.base);
+    std::vector<Measurement>& cells = measured.cells;
+    for (const auto& [device, moved] : measured.moved) {
+      moved_[device].bytes += moved.bytes;
+      moved_[device].measurements += moved.measurements;
+    }
+    std::size_t sent = 0;
+    do {
+      Results results{.number = order.number, .last = false, .cells = {}};
+      for (; sent < cells.size() && results.cells.size() < kCellsAtOnce; ++sent) {
+        results.cells.push_back(std::move(cells[sent]));
+      }
+      results.last = sent == cells.size();
+      const std::lock_guard lock(mutex_);
+      finished_.push_back(std::move(results));
+    } while (sent < cells.size());
+    readiness_.wake();
+  }
+
+  void send_finished() {
+    std::vector<Results> finished;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.empty()) throw Error(Fault::failed, failure_);
+      finished.swap(finished_);
+    }
+    for (const Results& results : finished) {
+      if (results.last) busy_ = false;  // before it is told, for the next order may follow at once
+      channel_.send(FabricMessage::results, to_text(results), Deadline::after(kSendLimit));
+    }
+  }
+
+  void say_goodbye() {
+    if (worker_.joinable()) worker_.join();
+    channel_.send(FabricMessage::bye, bytes_text(carried()), Deadline::after(kSendLimit));
+  }
+
+  /// The devices that measurements named, then those that counted most.
+  std::vector<DeviceBytes> carried() {
+    report::CountedBytes counted;
+    report::add_counted(counted, watch_->end().bytes, flow_of(plan_));
+    std::map<std::string, DeviceBytes> devices;
+    for (const auto& [name, moved] : moved_) {
+      DeviceBytes& one = devices[health::counted_as(name, options_.root)];
+      one.planned += moved.bytes;
+      one.measurements += moved.measurements;
+    }
+    for (const auto& [name, bytes] : counted) {
+      if (bytes == 0 && !devices.contains(name)) continue;
+      DeviceBytes& one = devices[name];
+      one.at_least = std::isinf(bytes);
+      one.counted = one.at_least ? 0 : bytes;
+    }
+    std::vector<DeviceBytes> list;
+    for (auto& [name, one] : devices) {
+      one.device = name.substr(0, kMaxWord);
+      list.push_back(std::move(one));
+    }
+    std::stable_sort(list.begin(), list.end(), [](const DeviceBytes& a, const DeviceBytes& b) {
+      return a.measurements != b.measurements ? a.measurements > b.measurements
+                                              : a.counted.value_or(0) > b.counted.value_or(0);
+    });
+    if (list.size() > kMaxDevices) list.resize(kMaxDevices);
+    return list;
+  }
+
+  void check(const MeasureOrder& order) const {
+    if (order.targets.empty() || order.rails.empty()) {
+      throw Error(Fault::failed, "the coordinator's order has no targets or rails");
+    }
+    for (const std::uint32_t rail : order.rails) {
+      if (rail >= rails_of(plan_)) {
+        throw Error(Fault::failed, fmt::format("the order names rail {}, but there are {}", rail,
+                                               rails_of(plan_)));
+      }
+    }
+    for (const Target& target : order.targets) {
+      if (target.rank >= options_.size || target.rank == options_.rank ||
+          target.ports.size() != rails_of(plan_)) {
+        throw Error(Fault::failed, fmt::format("the order names the invalid node {}", target.rank));
+      }
+    }
+  }
 
   const AgentOptions& options_;
   control::Channel channel_;
   FabricPlan plan_;
   std::vector<std::unique_ptr<run::ServerThread>> servers_;  // by rail
   control::Readiness readiness_;
-  std::thread worker_;
   std::mutex mutex_;
   std::map<std::string, Moved> moved_;     // of all orders; by the worker
   std::optional<health::RunWatch> watch_;  // with requirements
@@ -69,202 +245,8 @@ class Agent {
   std::string failure_;            // of the worker
   std::string dropped_because_;    // why the coordinator did so
   bool busy_ = false;              // of that thread alone: an order has not been answered yet
+  std::jthread worker_;            // last: it uses the others
 };
-
-std::string Agent::serve_until_goodbye() {
-  try {
-    open();
-  } catch (const std::exception& error) {
-    channel_.abort(error.what());  // the coordinator names this node as lost, and says why
-    return error.what();
-  }
-  try {
-    follow_orders();
-  } catch (const std::exception& error) {
-    channel_.abort(error.what());
-    throw;
-  }
-  return dropped_because_;
-}
-
-/// Opens what is needed, so that the first round finds it open, and says so.
-void Agent::open() {
-  Ready ready;
-  for (std::uint32_t rail = 0; rail < rails_of(plan_); ++rail) {
-    for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
-      const run::Config config = config_of(plan_, options_.base, metric, rail);
-      if (!config.sizes.empty()) run::check_this_side(config);
-    }
-    const std::string device = rail < plan_.rails.size() ? plan_.rails[rail] : "";
-    run::ServerConfig config;
-    config.port = 0;
-    config.max_clients = config.max_address_clients = 2 * kMaxFan;
-    config.device = device;
-    config.authentication = options_.base.authentication;
-    config.gid_index = options_.base.gid_index;
-    config.allow = config.allow_providers = {"any"};  // each node of the job, by whatever rail
-    config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
-    config.max_timeout = std::max(config.max_timeout, config.timeout);
-    config.max_memory = config.max_address_memory = std::uint64_t{64} << 30;
-    servers_.push_back(std::make_unique<run::ServerThread>(config));
-    ready.rails.push_back(device.empty() ? "auto" : device);
-    ready.ports.push_back(servers_.back()->port());
-  }
-  ready.environment = report::collect_environment();
-  if (!options_.base.requirements.empty()) {
-    std::vector<std::string> devices = health::rdma_devices(options_.root);
-    for (std::string& one : health::network_devices(options_.root)) {
-      devices.push_back(std::move(one));
-    }
-    watch_.emplace(std::move(devices),
-                   health::WatchOptions{.root = options_.root, .noise = nanoseconds(0)});
-    watch_->begin();
-  }
-  channel_.send(FabricMessage::ready, to_text(ready), Deadline::after(kSendLimit));
-}
-
-void Agent::follow_orders() {
-  readiness_.watch(channel_, 0);
-  Deadline patience = Deadline::after(options_.patience);
-  for (;;) {
-    readiness_.wait(patience);
-    while (const std::optional<control::Message> message = channel_.receive_ready("next order")) {
-      patience = Deadline::after(options_.patience);
-      if (!handle(*message)) return;
-    }
-    send_finished();
-    if (patience.passed()) {
-      throw Error(Fault::failed,
-                  fmt::format("the coordinator {} has been silent for {} s", channel_.peer(),
-                              options_.patience / std::chrono::seconds(1)));
-    }
-  }
-}
-
-bool Agent::handle(const control::Message& message) {
-  switch (message.type.as<FabricMessage>()) {
-    case FabricMessage::ready:
-      channel_.send(FabricMessage::ready, {}, Deadline::after(kSendLimit));
-      return true;
-    case FabricMessage::order:
-      begin(parse_measure_order(message.payload));
-      return true;
-    case FabricMessage::bye:
-      if (watch_) say_goodbye();
-      return false;
-    case FabricMessage::abort:
-      dropped_because_ = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
-                                     control::printable(message.payload));
-      return false;
-    default:
-      throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",
-                                             name_of(message.type.as<FabricMessage>())));
-  }
-}
-
-void Agent::check(const MeasureOrder& order) const {
-  if (order.targets.empty() || order.rails.empty()) {
-    throw Error(Fault::failed, "the coordinator's order has no targets or rails");
-  }
-  for (const std::uint32_t rail : order.rails) {
-    if (rail >= rails_of(plan_)) {
-      throw Error(Fault::failed,
-                  fmt::format("the order names rail {}, but there are {}", rail, rails_of(plan_)));
-    }
-  }
-  for (const Target& target : order.targets) {
-    if (target.rank >= options_.size || target.rank == options_.rank ||
-        target.ports.size() != rails_of(plan_)) {
-      throw Error(Fault::failed, fmt::format("the order names the invalid node {}", target.rank));
-    }
-  }
-}
-
-void Agent::begin(MeasureOrder order) {
-  check(order);
-  if (std::exchange(busy_, true)) {
-    throw Error(Fault::failed,
-                fmt::format("order {} came before the last one was done", order.number));
-  }
-  if (worker_.joinable()) worker_.join();
-  worker_ = std::thread([this, order = std::move(order)] {
-    try {
-      work(order);
-    } catch (const std::exception& error) {  // out of memory, say: the node leaves, and says why
-      const std::lock_guard lock(mutex_);
-      failure_ = error.what();
-      readiness_.wake();
-    }
-  });
-}
-
-void Agent::work(const MeasureOrder& order) {
-  constexpr std::size_t kCellsAtOnce = 256;  // of one message
-  Measured measured = run_measure_order(order, plan_, options_.base);
-  std::vector<Measurement>& cells = measured.cells;
-  for (const auto& [device, moved] : measured.moved) {
-    moved_[device].bytes += moved.bytes;
-    moved_[device].measurements += moved.measurements;
-  }
-  std::size_t sent = 0;
-  do {
-    Results results{.number = order.number, .last = false, .cells = {}};
-    for (; sent < cells.size() && results.cells.size() < kCellsAtOnce; ++sent) {
-      results.cells.push_back(std::move(cells[sent]));
-    }
-    results.last = sent == cells.size();
-    const std::lock_guard lock(mutex_);
-    finished_.push_back(std::move(results));
-  } while (sent < cells.size());
-  readiness_.wake();
-}
-
-void Agent::send_finished() {
-  std::vector<Results> finished;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!failure_.empty()) throw Error(Fault::failed, failure_);
-    finished.swap(finished_);
-  }
-  for (const Results& results : finished) {
-    if (results.last) busy_ = false;  // before it is told, for the next order may follow at once
-    channel_.send(FabricMessage::results, to_text(results), Deadline::after(kSendLimit));
-  }
-}
-
-void Agent::say_goodbye() {
-  if (worker_.joinable()) worker_.join();
-  channel_.send(FabricMessage::bye, bytes_text(carried()), Deadline::after(kSendLimit));
-}
-
-/// The devices that measurements named, then those that counted most.
-std::vector<DeviceBytes> Agent::carried() {
-  report::CountedBytes counted;
-  report::add_counted(counted, watch_->end().bytes, flow_of(plan_));
-  std::map<std::string, DeviceBytes> devices;
-  for (const auto& [name, moved] : moved_) {
-    DeviceBytes& one = devices[health::counted_as(name, options_.root)];
-    one.planned += moved.bytes;
-    one.measurements += moved.measurements;
-  }
-  for (const auto& [name, bytes] : counted) {
-    if (bytes == 0 && !devices.contains(name)) continue;
-    DeviceBytes& one = devices[name];
-    one.at_least = std::isinf(bytes);
-    one.counted = one.at_least ? 0 : bytes;
-  }
-  std::vector<DeviceBytes> list;
-  for (auto& [name, one] : devices) {
-    one.device = name.substr(0, kMaxWord);
-    list.push_back(std::move(one));
-  }
-  std::stable_sort(list.begin(), list.end(), [](const DeviceBytes& a, const DeviceBytes& b) {
-    return a.measurements != b.measurements ? a.measurements > b.measurements
-                                            : a.counted.value_or(0) > b.counted.value_or(0);
-  });
-  if (list.size() > kMaxDevices) list.resize(kMaxDevices);
-  return list;
-}
 
 }  // namespace
 

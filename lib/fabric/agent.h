@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "messages.h"
 #include "rdmabench/control/bootstrap.h"
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/run/config.h"
@@ -32,5 +35,21 @@ struct AgentOptions {
 /// coordinator at any address, it is gone or was silent for `patience`.
 std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
                       std::chrono::nanoseconds timeout);
+
+/// Payload, and of how many measurements.
+struct Moved {
+  double bytes = 0;
+  std::uint32_t measurements = 0;
+};
+
+struct Measured {
+  std::vector<Measurement> cells{};
+  std::map<std::string, Moved> moved{};  ///< by the device that the endpoints named
+};
+
+/// A cell for each target, rail, metric and size of a checked order; failed cells have an error.
+/// Latency is measured first on all rails together, then bandwidth. Returns within step_limit().
+Measured run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
+                           const run::Config& base);
 
 }  // namespace rdmabench::fabric

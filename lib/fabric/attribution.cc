@@ -9,11 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "attribution_failures.h"
 #include "attribution_judge.h"
-#include "attribution_links.h"
 #include "attribution_words.h"
-#include "rdmabench/base/error.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -26,27 +23,14 @@ constexpr std::array<std::string_view, 8> kParts{"node",  "sender", "receiver", 
 constexpr std::array<std::string_view, 7> kVerdicts{
     "good", "suspect", "slow", "failing", "lost", "ambiguous", "not-enough-evidence"};
 
-void check(const AttributionOptions& options) {
-  const auto share = [](double value) { return value > 0 && value < 1; };
-  const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
-  if (share(options.min_effect) && share(options.route_effect) && share(options.half) &&
-      share(options.max_route_share) && positive(options.score) && positive(options.lead_score) &&
-      positive(options.confirm_score) && options.min_partners >= 2) {
-    return;
-  }
-  throw Error(Fault::usage, "options of attribution out of range",
-              "Effects and shares lie between 0 and 1, scores above 0, min_partners at 2 or more");
-}
-
 /// Everything about one metric and size, put into an Attribution.
 class SliceJudge {
  public:
-  SliceJudge(const Matrix& matrix, const Slice& slice, const AttributionOptions& options,
-             Attribution& out)
-      : matrix_(matrix), slice_(slice), options_(options), out_(out), words_(matrix, slice, fit_) {}
+  SliceJudge(const Matrix& matrix, const Slice& slice, Attribution& out)
+      : matrix_(matrix), slice_(slice), out_(out), words_(matrix, slice, fit_) {}
 
   void run() {
-    groups_ = two_groups(slice_, options_);
+    groups_ = two_groups(slice_);
     fit_and_clear();
     summarize_rails();
     if (std::isfinite(fit_.sigma)) {
@@ -65,10 +49,10 @@ class SliceJudge {
   void fit_and_clear() {
     std::vector<Pin> pins;
     for (int i = 0; i < kRefits; ++i) {
-      fit_ = fit(slice_, pins, options_);
-      ends_ = suspect_ends(slice_, fit_, groups_, options_);
+      fit_ = fit(slice_, pins);
+      ends_ = suspect_ends(slice_, fit_, groups_);
       std::size_t too_many = 0;
-      test_ends(slice_, fit_, suspect_routes(slice_, fit_, options_, too_many), options_, ends_);
+      test_ends(slice_, fit_, suspect_routes(slice_, fit_, too_many), ends_);
       const auto cleared = std::stable_partition(ends_.begin(), ends_.end(), [](const auto& end) {
         return end.state != State::withdrawn;
       });
@@ -82,9 +66,9 @@ class SliceJudge {
   }
 
   void keep(Finding finding, State state) {
-    auto& list = state == State::withdrawn                              ? out_.withdrawn
-                 : finding.confirmed || finding.score >= options_.score ? out_.findings
-                                                                        : out_.leads;
+    auto& list = state == State::withdrawn                      ? out_.withdrawn
+                 : finding.confirmed || finding.score >= kScore ? out_.findings
+                                                                : out_.leads;
     list.push_back(std::move(finding));
   }
 
@@ -101,17 +85,17 @@ class SliceJudge {
   }
 
   void report_rails() {
-    auto rails = suspect_rails(slice_, fit_, options_);
-    test_rails(slice_, fit_, options_, rails);
+    auto rails = suspect_rails(slice_, fit_);
+    test_rails(slice_, fit_, rails);
     for (const RailSuspect& rail : rails) keep(words_.rail(rail), rail.state);
   }
 
   void report_routes() {
     std::size_t too_many = 0;
-    auto routes = suspect_routes(slice_, fit_, options_, too_many);
+    auto routes = suspect_routes(slice_, fit_, too_many);
     if (too_many > 0) out_.doubts.push_back(words_.too_many_routes(too_many));
     if (routes.empty()) return;
-    test_routes(slice_, fit_, options_, routes);
+    test_routes(slice_, fit_, routes);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> measured;
     for (const Cell& cell : slice_.screening) {
       measured[{cell.sender, cell.receiver}].insert(cell.rail);
@@ -195,7 +179,7 @@ class SliceJudge {
       }
       return;
     }
-    for (const Failing& part : failing_parts(slice_, options_)) {
+    for (const Failing& part : failing_parts(slice_)) {
       if (part.part != Part::route) failing_.insert(part.a);
       out_.findings.push_back(words_.failing(part));
     }
@@ -211,7 +195,7 @@ class SliceJudge {
       out_.doubts.push_back(fmt::format(
           "{}: {} measurements are too few to distinguish effects of nodes from chance; measure "
           "more rounds, with at least {} partners of each node.",
-          words_.subject(), slice_.screening.size(), options_.min_partners));
+          words_.subject(), slice_.screening.size(), kMinPartners));
     }
   }
 
@@ -242,7 +226,7 @@ class SliceJudge {
     for (const LostNode& node : matrix_.lost) lost.insert(node.rank);
     std::map<std::uint32_t, State> accused;
     for (const EndSuspect& end : ends_) {
-      if (end.state == State::open && end.score < options_.score) continue;
+      if (end.state == State::open && end.score < kScore) continue;
       State& state = accused.try_emplace(end.node, end.state).first->second;
       if (end.state == State::confirmed) state = end.state;
     }
@@ -254,7 +238,7 @@ class SliceJudge {
       if (receives.cells > 0) node.receiver_ratio = ratio_of(slice_.metric, receives.value);
       node.partners = std::min(sends.partners, receives.partners);
       const auto state = accused.find(rank);
-      const bool enough = node.partners >= options_.min_partners && std::isfinite(fit_.sigma);
+      const bool enough = node.partners >= kMinPartners && std::isfinite(fit_.sigma);
       node.verdict = lost.count(rank) != 0       ? Verdict::lost
                      : failing_.count(rank) != 0 ? Verdict::failing
                      : state != accused.end()
@@ -269,13 +253,12 @@ class SliceJudge {
       out_.doubts.push_back(fmt::format(
           "{}: {} of {} nodes have fewer than {} partners in a direction, or nothing to compare "
           "them with, and are not judged.",
-          words_.subject(), thin_, slice_.nodes, options_.min_partners));
+          words_.subject(), thin_, slice_.nodes, kMinPartners));
     }
   }
 
   const Matrix& matrix_;
   const Slice& slice_;
-  const AttributionOptions& options_;
   Attribution& out_;
   Fit fit_;
   Words words_;
@@ -320,9 +303,7 @@ std::string_view name(Verdict verdict) noexcept {
   return kVerdicts[static_cast<std::size_t>(verdict)];
 }
 
-Attribution attribute(const Matrix& matrix, const AttributionOptions& options,
-                      const Topology* topology) {
-  check(options);
+Attribution attribute(const Matrix& matrix, const Topology* topology) {
   Attribution out;
   std::size_t left_out = 0;
   std::uint32_t rails = 0;
@@ -333,8 +314,8 @@ Attribution attribute(const Matrix& matrix, const AttributionOptions& options,
     out.crossed = crossed_links(matrix, *paths, out);
   }
   for (Slice& slice : all) {
-    if (paths) judge_links(slice, *paths, options, out);
-    SliceJudge(matrix, slice, options, out).run();
+    if (paths) judge_links(slice, *paths, out);
+    SliceJudge(matrix, slice, out).run();
     rails = slice.rails;
   }
   sort_worst_first(out.findings);

@@ -47,9 +47,8 @@ bool alike(std::vector<double> effects, double standard_error) {
 
 class EndJudge {
  public:
-  EndJudge(const Slice& slice, const Fit& fit, const std::vector<TwoGroups>& groups,
-           const AttributionOptions& options)
-      : slice_(slice), fit_(fit), options_(options) {
+  EndJudge(const Slice& slice, const Fit& fit, const std::vector<TwoGroups>& groups)
+      : slice_(slice), fit_(fit) {
     for (const TwoGroups& group : groups) ambiguous_.insert({group.direction, group.rail});
   }
 
@@ -77,7 +76,7 @@ class EndJudge {
       end.cells += effect.cells;
       partners = std::max(partners, effect.partners);
     }
-    if (partners < options_.min_partners) return end;
+    if (partners < kMinPartners) return end;
     end.effect = sum / end.cells;
     const double scale = only ? fit_.port_scale : fit_.node_scale;
     end.score = score_of(end.effect, scale / std::sqrt(end.cells));
@@ -127,17 +126,17 @@ class EndJudge {
             std::initializer_list<Direction> directions, bool whole) const {
     for (const Direction direction : directions) {
       if (whole) {
-        keep(ends, measure(direction, node, std::nullopt), options_.lead_score);
+        keep(ends, measure(direction, node, std::nullopt), kLeadScore);
         continue;
       }
       for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
-        keep(ends, measure(direction, node, rail), options_.lead_score);
+        keep(ends, measure(direction, node, rail), kLeadScore);
       }
     }
   }
 
   void keep(std::vector<EndSuspect>& ends, const EndSuspect& end, double score) const {
-    if (end.effect > least(options_.min_effect) || end.score < score) return;
+    if (end.effect > least(kMinEffect) || end.score < score) return;
     ends.push_back(end);
   }
 
@@ -159,7 +158,6 @@ class EndJudge {
 
   const Slice& slice_;
   const Fit& fit_;
-  const AttributionOptions& options_;
   std::set<std::pair<Direction, std::uint32_t>> ambiguous_;
   std::vector<EndSuspect> found_;
 };
@@ -255,7 +253,7 @@ class EndTest {
 /// too. Withdrawn: the test shows less than half of the effect of the screening, or nearly none.
 /// Confirmed: the effect stands out both in the test alone and in all measurements. Else open: it
 /// needs more.
-State judged(const EndSuspect& end, const EndSuspect* same, const AttributionOptions& options) {
+State judged(const EndSuspect& end, const EndSuspect* same) {
   Test test = end.test;
   double score = end.score;
   const double root = std::sqrt(2.0);
@@ -265,10 +263,9 @@ State judged(const EndSuspect& end, const EndSuspect* same, const AttributionOpt
     test.score = std::max(test.score, (test.score + same->test.score) / root);
     score = std::max(score, (score + same->score) / root);
   }
-  const double least_effect = least(options.min_effect);
+  const double least_effect = least(kMinEffect);
   if (end.test.effect > least_effect || test.effect > test.screened / 2) return State::withdrawn;
-  const bool sure =
-      test.score >= options.confirm_score && score >= options.score && end.effect <= least_effect;
+  const bool sure = test.score >= kConfirmScore && score >= kScore && end.effect <= least_effect;
   return sure ? State::confirmed : State::open;
 }
 
@@ -285,13 +282,12 @@ double score_of(double effect, double standard_error) {
 }
 
 std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
-                                     const std::vector<TwoGroups>& groups,
-                                     const AttributionOptions& options) {
-  return EndJudge(slice, fit, groups, options).run();
+                                     const std::vector<TwoGroups>& groups) {
+  return EndJudge(slice, fit, groups).run();
 }
 
 void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
-               const AttributionOptions& options, std::vector<EndSuspect>& suspects) {
+               std::vector<EndSuspect>& suspects) {
   if (slice.confirming.empty() || suspects.empty()) return;
   const EndTest test(slice, fit, suspects, routes);
   for (EndSuspect& end : suspects) test.decide(end);
@@ -304,7 +300,7 @@ void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspec
         same = &one;
       }
     }
-    end.state = judged(end, same, options);
+    end.state = judged(end, same);
   }
 }
 

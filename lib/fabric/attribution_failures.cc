@@ -1,4 +1,4 @@
-#include "attribution_failures.h"
+#include "attribution_judge.h"
 
 #include <algorithm>
 #include <map>
@@ -62,11 +62,11 @@ class Counts {
 
   /// The end with the most failures, then with the largest share of failures. At a tie a node comes
   /// before a direction, and all rails before one.
-  std::optional<std::pair<Scope, Count>> worst(std::uint32_t min_partners) const {
+  std::optional<std::pair<Scope, Count>> worst() const {
     const std::pair<const Scope, Count>* most = nullptr;
     for (const auto& entry : counts_) {
       const Count& count = entry.second;
-      if (count.partners.size() < min_partners || count.share() < kMost) continue;
+      if (count.partners.size() < kMinPartners || count.share() < kMost) continue;
       if (most != nullptr && std::tuple(count.failed, count.share()) <=
                                  std::tuple(most->second.failed, most->second.share())) {
         continue;
@@ -124,12 +124,12 @@ void add_routes(const Slice& slice, const std::vector<FailedCell>& left,
 
 }  // namespace
 
-std::vector<Failing> failing_parts(const Slice& slice, const AttributionOptions& options) {
+std::vector<Failing> failing_parts(const Slice& slice) {
   std::vector<Failing> found;
   std::vector<FailedCell> left = slice.failed;
   if (left.empty()) return found;
   Counts counts(slice);
-  while (const auto worst = counts.worst(options.min_partners)) {
+  while (const auto worst = counts.worst()) {
     const auto& scope = worst->first;
     const auto& count = worst->second;
     const auto innocent = [&scope](const FailedCell& cell) {

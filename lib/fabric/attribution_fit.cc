@@ -55,9 +55,8 @@ double better_middle(std::vector<double>& values) {
 
 class Polish {
  public:
-  Polish(const Slice& slice, const std::vector<Pin>& pins, const AttributionOptions& options)
+  Polish(const Slice& slice, const std::vector<Pin>& pins)
       : slice_(slice),
-        options_(options),
         groups_{group(slice, Direction::sending), group(slice, Direction::receiving)} {
     const std::size_t ports = std::size_t{slice.rails} * slice.nodes;
     fit_.typical.assign(slice.rails, 0);
@@ -172,7 +171,7 @@ class Polish {
       scratch_.clear();
       for (std::uint32_t node = 0; node < slice_.nodes; ++node) {
         const Effect& effect = effects(direction)[slice_.port(rail, node)];
-        if (effect.partners >= options_.min_partners) scratch_.push_back(effect.value);
+        if (effect.partners >= kMinPartners) scratch_.push_back(effect.value);
       }
       if (scratch_.empty()) continue;
       const double shift = middle(scratch_);
@@ -226,12 +225,12 @@ class Polish {
     std::vector<double> nodes;
     for (const Direction direction : kDirections) {
       for (const Effect& effect : fit_.effects(direction)) {
-        if (effect.partners < options_.min_partners || effect.pinned) continue;
+        if (effect.partners < kMinPartners || effect.pinned) continue;
         ports.push_back(effect.value * std::sqrt(effect.cells));
       }
       for (std::uint32_t node = 0; node < slice_.nodes; ++node) {
         const Pooled all = pooled(slice_, fit_, direction, node);
-        if (all.partners < options_.min_partners || all.pinned) continue;
+        if (all.partners < kMinPartners || all.pinned) continue;
         nodes.push_back(all.value * std::sqrt(all.cells));
       }
     }
@@ -240,7 +239,6 @@ class Polish {
   }
 
   const Slice& slice_;
-  const AttributionOptions& options_;
   Groups groups_[2];
   Fit fit_;
   std::vector<double> scratch_;
@@ -287,8 +285,8 @@ Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint
   return all;
 }
 
-Fit fit(const Slice& slice, const std::vector<Pin>& pins, const AttributionOptions& options) {
-  return Polish(slice, pins, options).run();
+Fit fit(const Slice& slice, const std::vector<Pin>& pins) {
+  return Polish(slice, pins).run();
 }
 
 }  // namespace rdmabench::fabric

@@ -47,6 +47,9 @@ struct Slice {
 /// the measurements of patterns that the model does not describe.
 std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out);
 
+/// Whether a cell shares an end with other flows, and so does not show what its pair can do.
+bool is_left_out(const Measurement& cell);
+
 /// One direction of a node on one rail: how its cells differ from typical.
 struct Effect {
   double value = 0;
@@ -86,7 +89,7 @@ struct Fit {
 };
 
 /// `sigma` is infinite where there are too few cells to tell noise from effects.
-Fit fit(const Slice& slice, const std::vector<Pin>& pins, const AttributionOptions& options);
+Fit fit(const Slice& slice, const std::vector<Pin>& pins);
 
 /// The pooled effect of one direction of a node, over the rails on which it was measured.
 struct Pooled {
@@ -108,5 +111,15 @@ double scale_about_zero(std::vector<double> values);
 
 inline constexpr double kNormalMad = 1.4826;  ///< standard deviation over median absolute deviation
 inline constexpr double kFloor = 1e-3;        ///< scores use at least this scale, 0.1 %
+
+// What is judged.
+inline constexpr double kMinEffect = 0.03;   ///< of nodes and rails: smaller deviations are typical
+inline constexpr double kRouteEffect = 0.1;  ///< of a route, which is often judged by a single cell
+inline constexpr double kScore = 5;          ///< standard deviations beyond which it is a finding
+inline constexpr double kLeadScore = 3;      ///< and beyond which it is measured again
+inline constexpr double kConfirmScore = 3;   ///< that the confirming measurements reach alone
+inline constexpr std::uint32_t kMinPartners = 3;  ///< distinct, in a direction; fewer judge nothing
+inline constexpr double kHalf = 0.4;  ///< share of nodes from which two groups are ambiguous
+inline constexpr double kMaxRouteShare = 0.15;  ///< of cells; more slow ones are not bad routes
 
 }  // namespace rdmabench::fabric

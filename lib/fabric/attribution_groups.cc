@@ -58,8 +58,7 @@ struct PortReach {
 };
 
 void look(const Slice& slice, Direction direction, std::uint32_t rail,
-          const AttributionOptions& options, std::vector<PortReach>& ports,
-          std::vector<TwoGroups>& found) {
+          std::vector<PortReach>& ports, std::vector<TwoGroups>& found) {
   if (ports.size() < kFewestPorts) return;
   std::sort(ports.begin(), ports.end(),
             [](const PortReach& a, const PortReach& b) { return a.value < b.value; });
@@ -71,7 +70,7 @@ void look(const Slice& slice, Direction direction, std::uint32_t rail,
   const double smaller = static_cast<double>(std::min(parts.low, ports.size() - parts.low)) /
                          static_cast<double>(ports.size());
   const double apart = ports.size() < kFew ? kApartOfFew : kApart;
-  if (smaller < options.half || parts.distance < -2 * least(options.min_effect) ||
+  if (smaller < kHalf || parts.distance < -2 * least(kMinEffect) ||
       parts.distance < apart * std::max(parts.within, kFloor)) {
     return;
   }
@@ -85,7 +84,7 @@ void look(const Slice& slice, Direction direction, std::uint32_t rail,
 
 }  // namespace
 
-std::vector<TwoGroups> two_groups(const Slice& slice, const AttributionOptions& options) {
+std::vector<TwoGroups> two_groups(const Slice& slice) {
   std::vector<TwoGroups> found;
   std::vector<std::vector<double>> cells(std::size_t{slice.rails} * slice.nodes);
   for (const Direction direction : kDirections) {
@@ -98,9 +97,9 @@ std::vector<TwoGroups> two_groups(const Slice& slice, const AttributionOptions& 
       std::vector<PortReach> ports;
       for (std::uint32_t node = 0; node < slice.nodes; ++node) {
         auto& list = cells[slice.port(rail, node)];
-        if (list.size() >= options.min_partners) ports.push_back({reach(list), node});
+        if (list.size() >= kMinPartners) ports.push_back({reach(list), node});
       }
-      look(slice, direction, rail, options, ports, found);
+      look(slice, direction, rail, ports, found);
     }
   }
   return found;

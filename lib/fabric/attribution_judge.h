@@ -1,11 +1,14 @@
-// Judging a fit: which parts are suspect, and what the confirming measurements show.
+// Judging a slice: which links, ends, rails and routes are suspect, what the confirming
+// measurements show, and which parts fail.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attribution_fit.h"
+#include "paths.h"
 
 namespace rdmabench::fabric {
 
@@ -63,34 +66,53 @@ struct TwoGroups {
   std::uint32_t others = 0;
 };
 
-std::vector<TwoGroups> two_groups(const Slice& slice, const AttributionOptions& options);
+std::vector<TwoGroups> two_groups(const Slice& slice);
 
 /// Which directions of nodes stand out. Those that `groups` says are ambiguous are not judged.
 std::vector<EndSuspect> suspect_ends(const Slice& slice, const Fit& fit,
-                                     const std::vector<TwoGroups>& groups,
-                                     const AttributionOptions& options);
+                                     const std::vector<TwoGroups>& groups);
 
 /// Decides the suspects that have confirming cells with two partners or more. Cells over suspect
 /// `routes` do not count.
 void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspect>& routes,
-               const AttributionOptions& options, std::vector<EndSuspect>& suspects);
+               std::vector<EndSuspect>& suspects);
 
-std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
-                                       const AttributionOptions& options);
-void test_rails(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-                std::vector<RailSuspect>& suspects);
+std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit);
+void test_rails(const Slice& slice, const Fit& fit, std::vector<RailSuspect>& suspects);
 
 /// Where slow cells are too common to be bad routes, there are no suspects and `too_many` is their
 /// number.
-std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
-                                         const AttributionOptions& options, std::size_t& too_many);
-void test_routes(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-                 std::vector<RouteSuspect>& suspects);
+std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit, std::size_t& too_many);
+void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& suspects);
 
 /// -log of the smallest effect that counts: 0.03 -> log(0.97), a negative number.
 double least(double effect);
 
 /// Robust standard deviations of a low effect, between 0 and 1e6.
 double score_of(double effect, double standard_error);
+
+/// A part that measurements which failed are blamed on.
+struct Failing {
+  Part part = Part::node;
+  std::uint32_t a = 0;
+  std::optional<std::uint32_t> b;
+  std::optional<std::uint32_t> rail;
+  std::uint32_t failed = 0;
+  std::uint32_t tried = 0;
+  std::uint32_t partners = 0;  ///< distinct partners of failed measurements
+  std::string error;           ///< the first error
+};
+
+/// Blames the node, direction or node's rail most of whose measurements failed, removes these
+/// measurements and repeats; the remaining failures are blamed on routes.
+std::vector<Failing> failing_parts(const Slice& slice);
+
+/// Finds the links, cables and switches by which the slow cells of a slice are explained, adds them
+/// to `out`, and takes their effect out of the cells, so that the ends of those cells are judged by
+/// what is left. Takes out too what pairs differ by the number of switches between them.
+void judge_links(Slice& slice, const Paths& paths, Attribution& out);
+
+/// How often each direction of a link between switches was crossed by the measured pairs.
+Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out);
 
 }  // namespace rdmabench::fabric

@@ -1,4 +1,4 @@
-#include "attribution_links.h"
+#include "attribution_judge.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "attribution_judge.h"
 #include "attribution_words.h"
 #include "rdmabench/base/units.h"
 
@@ -53,8 +52,8 @@ struct Crosser {
 
 class LinkJudge {
  public:
-  LinkJudge(Slice& slice, const Paths& paths, const AttributionOptions& options, Attribution& out)
-      : slice_(slice), paths_(paths), options_(options), out_(out) {}
+  LinkJudge(Slice& slice, const Paths& paths, Attribution& out)
+      : slice_(slice), paths_(paths), out_(out) {}
 
   void run(std::uint32_t rail) {
     rail_ = rail;
@@ -65,7 +64,7 @@ class LinkJudge {
     std::vector<double> all;
     for (const Crosser& one : screening_) all.push_back(one.y);
     sigma_ = std::max(kFloor, (quantile(all, kTop) - quantile(all, kUpper)) / kSpan);
-    limit_ = -std::max(-least(kLinkEffect), options_.lead_score * sigma_);
+    limit_ = -std::max(-least(kLinkEffect), kLeadScore * sigma_);
     explained_.assign(screening_.size(), false);
     for (int i = 0; i < kMostElements; ++i) {
       if (!blame_one()) break;
@@ -123,7 +122,7 @@ class LinkJudge {
     if (slice_.metric == Metric::latency || values.size() < 2) return;
     for (const auto& [switches, list] : values) {
       const double gap = healthy[switches] - healthy[near];
-      if (gap > least(options_.route_effect) || values[near].size() < kLeastPairs) continue;
+      if (gap > least(kRouteEffect) || values[near].size() < kLeastPairs) continue;
       out_.doubts.push_back(fmt::format(
           "{}: pairs with {} switches between them reach {:.2f} of what pairs with {} reach: the "
           "links of that level are shared by too many or slow.",
@@ -206,8 +205,7 @@ class LinkJudge {
     }
     const std::size_t repeated = again.size();
     const double later = middle(again);
-    const bool withdrawn =
-        repeated > 1 && (later > least(options_.min_effect) || later > effect / 2);
+    const bool withdrawn = repeated > 1 && (later > least(kMinEffect) || later > effect / 2);
 
     finding.metric = slice_.metric;
     finding.size_bytes = slice_.size_bytes;
@@ -268,7 +266,6 @@ class LinkJudge {
 
   Slice& slice_;
   const Paths& paths_;
-  const AttributionOptions& options_;
   Attribution& out_;
   std::uint32_t rail_ = 0;
   std::vector<Crosser> screening_;
@@ -280,9 +277,8 @@ class LinkJudge {
 
 }  // namespace
 
-void judge_links(Slice& slice, const Paths& paths, const AttributionOptions& options,
-                 Attribution& out) {
-  LinkJudge judge(slice, paths, options, out);
+void judge_links(Slice& slice, const Paths& paths, Attribution& out) {
+  LinkJudge judge(slice, paths, out);
   for (std::uint32_t rail = 0; rail < slice.rails; ++rail) judge.run(rail);
 }
 
@@ -294,7 +290,7 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
     pairs[{link, true}];
   }
   for (const Measurement& cell : matrix.measurements) {
-    if (cell.confirming) continue;
+    if (cell.confirming || is_left_out(cell)) continue;
     for (const Crossing& one : paths.between(cell.sender, cell.receiver, cell.rail)) {
       const auto found = pairs.find({one.link, one.forward});
       if (found != pairs.end()) found->second.insert({cell.sender, cell.receiver});

@@ -18,25 +18,23 @@ constexpr std::uint32_t kFewestLegs = 2;
 
 using RouteKey = std::array<std::uint32_t, 3>;  // sender, receiver, rail
 
-std::uint32_t nodes_on(const Slice& slice, const Fit& fit, std::uint32_t rail,
-                       const AttributionOptions& options) {
+std::uint32_t nodes_on(const Slice& slice, const Fit& fit, std::uint32_t rail) {
   std::uint32_t count = 0;
   for (std::uint32_t node = 0; node < slice.nodes; ++node) {
     const std::size_t port = slice.port(rail, node);
     const std::uint32_t partners =
         std::max(fit.sending[port].partners, fit.receiving[port].partners);
-    if (partners >= options.min_partners) ++count;
+    if (partners >= kMinPartners) ++count;
   }
   return count;
 }
 
 }  // namespace
 
-std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
-                                       const AttributionOptions& options) {
+std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit) {
   std::vector<std::uint32_t> rails;
   for (std::uint32_t rail = 0; rail < slice.rails; ++rail) {
-    if (nodes_on(slice, fit, rail, options) >= kFewestRailNodes) rails.push_back(rail);
+    if (nodes_on(slice, fit, rail) >= kFewestRailNodes) rails.push_back(rail);
   }
   std::vector<RailSuspect> found;
   if (rails.size() < 2) return found;
@@ -50,14 +48,13 @@ std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit,
     const double cells = std::min(fit.cells[rail], fit.cells[reference]);
     const double error = 2 * kSpreadOfMiddle * fit.port_scale / std::sqrt(cells);
     const double score = score_of(effect, error);
-    if (effect > least(options.min_effect) || score < options.lead_score) continue;
+    if (effect > least(kMinEffect) || score < kLeadScore) continue;
     found.push_back({rail, reference, effect, score, State::open, {}});
   }
   return found;
 }
 
-void test_rails(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-                std::vector<RailSuspect>& suspects) {
+void test_rails(const Slice& slice, const Fit& fit, std::vector<RailSuspect>& suspects) {
   if (suspects.empty()) return;
   // The same pair in the same round on both rails, so that the effect of the pair cancels.
   std::map<std::pair<std::uint32_t, RouteKey>, double> cells;  // by round, pair and rail
@@ -79,15 +76,14 @@ void test_rails(const Slice& slice, const Fit& fit, const AttributionOptions& op
     test.effect = middle(differences);
     test.score =
         score_of(test.effect, kSpreadOfMiddle * std::sqrt(2.0) * fit.sigma / std::sqrt(test.cells));
-    const bool borne_out =
-        test.effect <= least(options.min_effect) && test.effect <= suspect.effect / 2 &&
-        test.score >= options.confirm_score && suspect.score >= options.lead_score;
+    const bool borne_out = test.effect <= least(kMinEffect) && test.effect <= suspect.effect / 2 &&
+                           test.score >= kConfirmScore && suspect.score >= kLeadScore;
     suspect.state = borne_out ? State::confirmed : State::withdrawn;
   }
 }
 
 std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
-                                         const AttributionOptions& options, std::size_t& too_many) {
+                                         std::size_t& too_many) {
   too_many = 0;
   std::size_t judged = 0;
   std::vector<RouteSuspect> found;
@@ -95,15 +91,15 @@ std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
     const Cell& cell = slice.screening[i];
     const Effect& sends = fit.sending[slice.port(cell.rail, cell.sender)];
     const Effect& receives = fit.receiving[slice.port(cell.rail, cell.receiver)];
-    if (std::min(sends.partners, receives.partners) < options.min_partners) continue;
+    if (std::min(sends.partners, receives.partners) < kMinPartners) continue;
     ++judged;
     RouteSuspect route{cell.sender, cell.receiver, cell.rail};
     route.effect = fit.residuals[i];
     route.score = score_of(route.effect, fit.sigma);
-    if (route.effect > least(options.route_effect) || route.score < options.score) continue;
+    if (route.effect > least(kRouteEffect) || route.score < kScore) continue;
     found.push_back(route);
   }
-  const double most = std::max(kFewRoutes, options.max_route_share * static_cast<double>(judged));
+  const double most = std::max(kFewRoutes, kMaxRouteShare * static_cast<double>(judged));
   if (static_cast<double>(found.size()) > most) {
     too_many = found.size();
     found.clear();
@@ -111,8 +107,7 @@ std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
   return found;
 }
 
-void test_routes(const Slice& slice, const Fit& fit, const AttributionOptions& options,
-                 std::vector<RouteSuspect>& suspects) {
+void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& suspects) {
   std::map<RouteKey, const RouteSuspect*> accused;
   for (const RouteSuspect& route : suspects) {
     accused[{route.sender, route.receiver, route.rail}] = &route;
@@ -148,8 +143,8 @@ void test_routes(const Slice& slice, const Fit& fit, const AttributionOptions& o
       ++route.legs;
       route.to = middle(receives->second);
     }
-    const bool slow_again = test.effect <= least(options.route_effect) &&
-                            test.effect <= route.effect / 2 && test.score >= options.confirm_score;
+    const bool slow_again = test.effect <= least(kRouteEffect) && test.effect <= route.effect / 2 &&
+                            test.score >= kConfirmScore;
     const bool clean_ends = std::min(route.from, route.to) > route.effect / 2;
     if (!slow_again || !clean_ends) {
       route.state = State::withdrawn;

@@ -14,11 +14,6 @@
 namespace rdmabench::fabric {
 namespace {
 
-/// In these patterns flows share an end, so a cell does not show what its pair can do.
-bool shares_ends(const std::string& pattern) {
-  return pattern == "one-to-many" || pattern == "many-to-one";
-}
-
 [[noreturn]] void refuse(std::size_t index, const std::string& what) {
   throw Error(Fault::usage, fmt::format("measurement {} of the matrix: {}", index, what),
               "The file is damaged or was not written by rdmabench fabric");
@@ -64,6 +59,10 @@ void merge_repeated(std::vector<Cell>& cells) {
 
 }  // namespace
 
+bool is_left_out(const Measurement& cell) {
+  return !cell.confirming && (cell.pattern == "one-to-many" || cell.pattern == "many-to-one");
+}
+
 std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out) {
   std::set<std::uint32_t> gone;
   for (const LostNode& node : matrix.lost) gone.insert(node.rank);
@@ -73,7 +72,7 @@ std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out) {
   for (std::size_t i = 0; i < matrix.measurements.size(); ++i) {
     check(matrix, i);
     const Measurement& cell = matrix.measurements[i];
-    if (!cell.confirming && shares_ends(cell.pattern)) {
+    if (is_left_out(cell)) {
       ++left_out;
       continue;
     }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "attribution_failures.h"
 #include "attribution_judge.h"
 
 namespace rdmabench::fabric {

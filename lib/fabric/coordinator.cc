@@ -328,8 +328,13 @@ void Coordinator::take_results(std::uint32_t rank, std::string_view text) {
 void Coordinator::close(Work& work, const std::string& error) {
   for (std::size_t i = 0; i < work.cells.size(); ++i) {
     if (work.filled[i]) continue;
-    work.cells[i].value = work.cells[i].p99_ns = 0;
-    work.cells[i].error = error;
+    const Measurement& cell = work.cells[i];
+    work.cells[i] = {.sender = cell.sender,
+                     .receiver = cell.receiver,
+                     .rail = cell.rail,
+                     .metric = cell.metric,
+                     .size_bytes = cell.size_bytes,
+                     .error = error};
   }
   if (!work.done) --open_;
   work.done = true;

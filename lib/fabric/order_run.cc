@@ -1,4 +1,4 @@
-#include "order_run.h"
+#include "agent.h"
 
 #include <algorithm>
 #include <barrier>
@@ -19,6 +19,14 @@ namespace {
 
 constexpr double kP99 = 99;
 
+/// "verbs, provider mlx5, device mlx5_0:1"
+std::string over(const report::Resolved& taken) {
+  std::string text = taken.backend;
+  if (!taken.provider.empty()) text += ", provider " + taken.provider;
+  if (!taken.device.empty()) text += ", device " + taken.device;
+  return control::printable(text, kMaxText - 4);
+}
+
 /// One target on one rail, in a thread of its own.
 class Task {
  public:
@@ -26,15 +34,82 @@ class Task {
        const run::Config& base)
       : order_(order), target_(target), rail_(rail), plan_(plan), base_(base) {}
 
-  void measure(Metric metric);
+  void measure(Metric metric) {
+    if (sizes(metric).empty()) return;
+    if (!silent_.empty()) return fail(metric, silent_);
+    const Deadline patience = Deadline::after(std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(plan_.timeout_s / 2)));
+    std::string error;
+    try {
+      run::Config config = config_of(plan_, base_, metric, rail_);
+      config.clients = order_.senders;
+      const report::Report report = run::run(config, target_.address, target_.ports[rail_]);
+      add(metric, report);
+      if (!report.error) return;
+      error = *report.error;
+    } catch (const std::exception& failure) {
+      error = failure.what();
+    }
+    if (patience.passed()) silent_ = error;
+    fail(metric, error);
+  }
+
   /// The cells of `metric` that there are not yet.
-  void fail(Metric metric, const std::string& error);
+  void fail(Metric metric, const std::string& error) {
+    for (const std::uint64_t size : sizes(metric)) {
+      bool there = false;
+      for (const Measurement& one : measured_.cells) {
+        there = there || (one.metric == metric && one.size_bytes == size);
+      }
+      if (there) continue;
+      measured_.cells.push_back(cell(metric, size));
+      measured_.cells.back().error = control::printable(error, kMaxText - 4);
+    }
+  }
 
   Measured& measured() { return measured_; }
 
  private:
-  void add(Metric metric, const report::Report& report);
-  Measurement& add_cell(Metric metric, const report::Report& report, const auto& row);
+  void add(Metric metric, const report::Report& report) {
+    line_ = report::line_rate(report.resolved);
+    if (!std::isfinite(line_.bits_per_s)) line_.bits_per_s = 0;
+    line_.origin = control::printable(line_.origin, kMaxText - 4);
+    if (metric == Metric::latency) {
+      for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
+        if (!row.complete) continue;
+        Measurement& one = add_cell(metric, report, row);
+        one.value = row.latency.p50_ns;
+        one.low = row.latency.median_low_ns;
+        one.high = row.latency.median_high_ns;
+        if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
+      }
+    } else {
+      for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
+        if (!row.complete) continue;
+        Measurement& one = add_cell(metric, report, row);
+        one.value = row.bits_per_s;
+        one.low = row.bits_per_s_low;
+        one.high = row.bits_per_s_high;
+        if (row.lost && *row.lost > 0) {
+          one.notes.push_back(std::to_string(*row.lost) + " messages were lost");
+        }
+      }
+    }
+  }
+
+  Measurement& add_cell(Metric metric, const report::Report& report, const auto& row) {
+    Measurement& one = measured_.cells.emplace_back(cell(metric, row.size_bytes));
+    one.over = over(report.resolved);
+    one.line_bits_per_s = line_.bits_per_s;
+    one.line_origin = line_.origin;
+    one.notes = row.notes;
+    Moved& moved = measured_.moved[report.resolved.device];
+    moved.bytes +=
+        static_cast<double>(row.iterations + row.warmup_iterations) * double(row.size_bytes);
+    ++moved.measurements;
+    return one;
+  }
+
   Measurement cell(Metric metric, std::uint64_t size) const {
     return {.receiver = target_.rank, .rail = rail_, .metric = metric, .size_bytes = size};
   }
@@ -51,86 +126,6 @@ class Task {
   report::LineRate line_;
   std::string silent_;  // the error of a peer that kept us waiting: once is enough
 };
-
-/// "verbs, provider mlx5, device mlx5_0:1"
-std::string over(const report::Resolved& taken) {
-  std::string text = taken.backend;
-  if (!taken.provider.empty()) text += ", provider " + taken.provider;
-  if (!taken.device.empty()) text += ", device " + taken.device;
-  return control::printable(text, kMaxText - 4);
-}
-
-Measurement& Task::add_cell(Metric metric, const report::Report& report, const auto& row) {
-  Measurement& one = measured_.cells.emplace_back(cell(metric, row.size_bytes));
-  one.over = over(report.resolved);
-  one.line_bits_per_s = line_.bits_per_s;
-  one.line_origin = line_.origin;
-  one.notes = row.notes;
-  Moved& moved = measured_.moved[report.resolved.device];
-  moved.bytes +=
-      static_cast<double>(row.iterations + row.warmup_iterations) * double(row.size_bytes);
-  ++moved.measurements;
-  return one;
-}
-
-void Task::add(Metric metric, const report::Report& report) {
-  line_ = report::line_rate(report.resolved);
-  if (!std::isfinite(line_.bits_per_s)) line_.bits_per_s = 0;
-  line_.origin = control::printable(line_.origin, kMaxText - 4);
-  if (metric == Metric::latency) {
-    for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
-      if (!row.complete) continue;
-      Measurement& one = add_cell(metric, report, row);
-      one.value = row.latency.p50_ns;
-      one.low = row.latency.median_low_ns;
-      one.high = row.latency.median_high_ns;
-      if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
-    }
-  } else {
-    for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
-      if (!row.complete) continue;
-      Measurement& one = add_cell(metric, report, row);
-      one.value = row.bits_per_s;
-      one.low = row.bits_per_s_low;
-      one.high = row.bits_per_s_high;
-      if (row.lost && *row.lost > 0) {
-        one.notes.push_back(std::to_string(*row.lost) + " messages were lost");
-      }
-    }
-  }
-}
-
-void Task::measure(Metric metric) {
-  if (sizes(metric).empty()) return;
-  if (!silent_.empty()) return fail(metric, silent_);
-  const Deadline patience = Deadline::after(std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(plan_.timeout_s / 2)));
-  std::string error;
-  try {
-    run::Config config = config_of(plan_, base_, metric, rail_);
-    config.clients = order_.senders;
-    const report::Report report = run::run(config, target_.address, target_.ports[rail_]);
-    add(metric, report);
-    if (!report.error) return;
-    error = *report.error;
-  } catch (const std::exception& failure) {
-    error = failure.what();
-  }
-  if (patience.passed()) silent_ = error;
-  fail(metric, error);
-}
-
-void Task::fail(Metric metric, const std::string& error) {
-  for (const std::uint64_t size : sizes(metric)) {
-    bool there = false;
-    for (const Measurement& one : measured_.cells) {
-      there = there || (one.metric == metric && one.size_bytes == size);
-    }
-    if (there) continue;
-    measured_.cells.push_back(cell(metric, size));
-    measured_.cells.back().error = control::printable(error, kMaxText - 4);
-  }
-}
 
 /// Within what the coordinator takes.
 void clip(Measurement& cell) {

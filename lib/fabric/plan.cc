@@ -85,15 +85,15 @@ void check(const FabricPlan& plan) {
   check_sizes("`latency_sizes`", plan.latency_sizes);
   check_names(plan);
   if (!(plan.timeout_s >= kMinTimeout && plan.timeout_s <= kMaxTimeout)) {
-    throw Error(Fault::usage, fmt::format("`timeout_s` of {} s", plan.timeout_s),
+    throw Error(Fault::usage, fmt::format("invalid `timeout_s` {}", plan.timeout_s),
                 "It may be 100ms to 10m.");
   }
   if (plan.iterations == 0 && !(plan.duration_s > 0 && plan.duration_s <= kMaxDuration)) {
-    throw Error(Fault::usage, fmt::format("`duration_s` of {} s", plan.duration_s),
+    throw Error(Fault::usage, fmt::format("invalid `duration_s` {}", plan.duration_s),
                 fmt::format("It may be up to {} s for each size.", kMaxDuration));
   }
   if (plan.iterations > run::kMaxEpoch) {
-    throw Error(Fault::usage, fmt::format("`iterations` {}", plan.iterations),
+    throw Error(Fault::usage, fmt::format("invalid `iterations` {}", plan.iterations),
                 fmt::format("It may be 1 to {}.", run::kMaxEpoch));
   }
   static_cast<void>(config_of(plan, {}, Metric::latency, 0));

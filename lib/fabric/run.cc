@@ -20,24 +20,6 @@ AgentOptions agent_options(const FabricOptions& options, const control::Place& p
   return {.rank = place.rank, .size = place.size, .host = place.host, .base = options.base};
 }
 
-/// Rank 0's own agent, in a thread of its own. The coordinator learns why it failed, and names it.
-class OwnAgent {
- public:
-  OwnAgent(const FabricOptions& options, const control::Bootstrap& found)
-      : thread_([&options, &found] {
-          try {
-            run_agent(agent_options(options, found.place), found.address, options.wait);
-          } catch (const std::exception&) {
-          }
-        }) {}
-  ~OwnAgent() { thread_.join(); }
-  OwnAgent(const OwnAgent&) = delete;
-  OwnAgent& operator=(const OwnAgent&) = delete;
-
- private:
-  std::thread thread_;
-};
-
 }  // namespace
 
 RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
@@ -57,7 +39,13 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
     outcome.left_early = run_agent(agent_options(options, place), found.address, options.wait);
     return outcome;
   }
-  const OwnAgent own(options, found);
+  // Rank 0's own agent. The coordinator learns why it failed, and names it.
+  const std::jthread own([&options, &found] {
+    try {
+      run_agent(agent_options(options, found.place), found.address, options.wait);
+    } catch (const std::exception&) {
+    }
+  });
   // An error closes the listener, so that the agent's thread ends: it is joined after that.
   control::Listener listener = std::move(*found.listener);
   outcome.result = lead(options, std::move(*prepared), found.address.token, listener, on_progress);

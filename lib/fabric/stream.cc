@@ -8,9 +8,10 @@
 
 #include "base/fields.h"
 #include "base/file.h"
-#include "fabric/verdict_text.h"
+#include "fabric/table.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
+#include "report/row.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -19,6 +20,60 @@ constexpr const char* kSchema = "rdmabench-fabric/1";
 
 std::string line(const Json& json) {
   return dump(json) + "\n";
+}
+
+Json to_list(const std::vector<Finding>& findings) {
+  return report::list_of_each(findings, [](const Finding& finding) {
+    return Json{{"part", name(finding.part)},
+                {"a", finding.a},
+                {"b", report::or_null(finding.b)},
+                {"rail", report::or_null(finding.rail)},
+                {"element", finding.element},
+                {"metric", name(finding.metric)},
+                {"size_bytes", finding.size_bytes},
+                {"ratio", finding.ratio},
+                {"score", finding.score},
+                {"confirmed", finding.confirmed},
+                {"action", action_of(finding)},
+                {"evidence", finding.evidence},
+                {"text", finding.text}};
+  });
+}
+
+Json to_object(const Attribution& attribution) {
+  const Json typical = report::list_of_each(attribution.typical, [](const Typical& item) {
+    return Json{{"metric", name(item.metric)}, {"size_bytes", item.size_bytes},
+                {"value", item.value},         {"noise", item.noise},
+                {"cells", item.cells},         {"failed", item.failed}};
+  });
+  const Json rails = report::list_of_each(attribution.rails, [](const RailSummary& item) {
+    return Json{{"metric", name(item.metric)},
+                {"size_bytes", item.size_bytes},
+                {"rail", item.rail},
+                {"ratio", item.ratio}};
+  });
+  const Json nodes = report::list_of_each(attribution.nodes, [](const NodeSummary& item) {
+    return Json{{"metric", name(item.metric)},
+                {"size_bytes", item.size_bytes},
+                {"rank", item.rank},
+                {"sender_ratio", item.sender_ratio},
+                {"receiver_ratio", item.receiver_ratio},
+                {"partners", item.partners},
+                {"verdict", name(item.verdict)}};
+  });
+  Json json{{"findings", to_list(attribution.findings)},
+            {"leads", to_list(attribution.leads)},
+            {"withdrawn", to_list(attribution.withdrawn)},
+            {"typical", typical},
+            {"rails", rails},
+            {"nodes", nodes},
+            {"doubts", attribution.doubts}};
+  if (attribution.crossed) {
+    json["links"] = {{"directions", attribution.crossed->directions},
+                     {"crossed", attribution.crossed->crossed},
+                     {"fewest_pairs", attribution.crossed->fewest_pairs}};
+  }
+  return json;
 }
 
 LostNode lost_from(const nlohmann::json& object) {
@@ -30,13 +85,68 @@ LostNode lost_from(const nlohmann::json& object) {
 /// Assembles the records of a run.
 class Reader {
  public:
-  void take(const nlohmann::json& object);
-  Matrix finish();
+  void take(const nlohmann::json& object) {
+    const std::string kind = get_string(object, "record", kMaxWord);
+    if (kind == "plan") return take_plan(object);
+    if (!has_plan_) throw Error(Fault::failed, "a record before the plan");
+    if (kind == "measurement") return take_measurement(object);
+    if (kind == "lost") {
+      matrix_.lost.push_back(lost_from(object));
+      check_rank(matrix_.lost.back().rank);
+    }
+  }
+
+  Matrix finish() {
+    if (!has_plan_)
+      throw Error(Fault::usage, "it has no plan", "Is it a file of 'rdmabench fabric'?");
+    return std::move(matrix_);
+  }
 
  private:
-  void take_plan(const nlohmann::json& object);
-  void take_measurement(const nlohmann::json& object);
-  void check_rank(std::uint32_t rank) const;
+  void take_plan(const nlohmann::json& object) {
+    if (get_string(object, "schema", kMaxWord) != kSchema) {
+      throw Error(Fault::failed, "it is of another kind, or of another version",
+                  fmt::format(R"(Its first record has "schema": "{}".)", kSchema));
+    }
+    FabricPlan plan = plan_from(get_object(object, "plan"));
+    std::vector<Node> nodes;
+    for (const nlohmann::json& item : get_list(object, "nodes", kMaxNodes)) {
+      nodes.push_back(node_from(item));
+      if (nodes.back().rank + 1 != nodes.size()) {
+        throw Error(Fault::failed, "the nodes are not in the order of their ranks");
+      }
+    }
+    if (has_plan_) {
+      check_resumable(matrix_, plan, nodes.size());
+      check_hosts(matrix_, nodes);
+    }
+    has_plan_ = true;
+    matrix_.plan = std::move(plan);
+    matrix_.nodes = std::move(nodes);
+    matrix_.lost.clear();
+  }
+
+  void take_measurement(const nlohmann::json& object) {
+    Measurement one = cell_from(object);
+    one.round = get_uint<std::uint32_t>(object, "round");
+    one.pattern = get_string(object, "pattern", kMaxWord);
+    one.sender = get_uint<std::uint32_t>(object, "sender", 0, kMaxNodes - 1);
+    one.confirming = get_bool(object, "confirming");
+    check_rank(one.sender);
+    check_rank(one.receiver);
+    const auto [place, is_new] = index_.emplace(key_of(one), matrix_.measurements.size());
+    if (is_new) {
+      matrix_.measurements.push_back(std::move(one));
+    } else {
+      matrix_.measurements[place->second] = std::move(one);
+    }
+  }
+
+  void check_rank(std::uint32_t rank) const {
+    if (rank >= matrix_.nodes.size()) {
+      throw Error(Fault::failed, fmt::format("rank {} of {}", rank, matrix_.nodes.size()));
+    }
+  }
 
   /// Identifies a measurement: two with the same key are repetitions.
   using Key = std::string;
@@ -49,68 +159,6 @@ class Reader {
   bool has_plan_ = false;
   std::unordered_map<Key, std::size_t> index_;
 };
-
-void Reader::take(const nlohmann::json& object) {
-  const std::string kind = get_string(object, "record", kMaxWord);
-  if (kind == "plan") return take_plan(object);
-  if (!has_plan_) throw Error(Fault::failed, "a record before the plan");
-  if (kind == "measurement") return take_measurement(object);
-  if (kind == "lost") {
-    matrix_.lost.push_back(lost_from(object));
-    check_rank(matrix_.lost.back().rank);
-  }
-}
-
-void Reader::take_plan(const nlohmann::json& object) {
-  if (get_string(object, "schema", kMaxWord) != kSchema) {
-    throw Error(Fault::failed, "it is of another kind, or of another version",
-                fmt::format(R"(Its first record has "schema": "{}".)", kSchema));
-  }
-  FabricPlan plan = plan_from(get_object(object, "plan"));
-  std::vector<Node> nodes;
-  for (const nlohmann::json& item : get_list(object, "nodes", kMaxNodes)) {
-    nodes.push_back(node_from(item));
-    if (nodes.back().rank + 1 != nodes.size()) {
-      throw Error(Fault::failed, "the nodes are not in the order of their ranks");
-    }
-  }
-  if (has_plan_) {
-    check_resumable(matrix_, plan, nodes.size());
-    check_hosts(matrix_, nodes);
-  }
-  has_plan_ = true;
-  matrix_.plan = std::move(plan);
-  matrix_.nodes = std::move(nodes);
-  matrix_.lost.clear();
-}
-
-void Reader::check_rank(std::uint32_t rank) const {
-  if (rank >= matrix_.nodes.size()) {
-    throw Error(Fault::failed, fmt::format("rank {} of {}", rank, matrix_.nodes.size()));
-  }
-}
-
-void Reader::take_measurement(const nlohmann::json& object) {
-  Measurement one = cell_from(object);
-  one.round = get_uint<std::uint32_t>(object, "round");
-  one.pattern = get_string(object, "pattern", kMaxWord);
-  one.sender = get_uint<std::uint32_t>(object, "sender", 0, kMaxNodes - 1);
-  one.confirming = get_bool(object, "confirming");
-  check_rank(one.sender);
-  check_rank(one.receiver);
-  const auto [place, is_new] = index_.emplace(key_of(one), matrix_.measurements.size());
-  if (is_new) {
-    matrix_.measurements.push_back(std::move(one));
-  } else {
-    matrix_.measurements[place->second] = std::move(one);
-  }
-}
-
-Matrix Reader::finish() {
-  if (!has_plan_)
-    throw Error(Fault::usage, "it has no plan", "Is it a file of 'rdmabench fabric'?");
-  return std::move(matrix_);
-}
 
 /// Like parse_object(), whose remedy speaks of a peer's messages.
 nlohmann::json object_of(std::string_view line) {
@@ -155,8 +203,12 @@ std::string record(const NodeBytes& bytes) {
 
 std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
   Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
-  json.update(Json::parse(to_json(verdict)));
+  json.update(to_object(verdict));
   return line(json);
+}
+
+std::string to_json(const Attribution& attribution) {
+  return dump(to_object(attribution));
 }
 
 std::string to_json_lines(const Matrix& matrix) {

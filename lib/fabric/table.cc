@@ -7,7 +7,6 @@
 #include <set>
 
 #include "fabric/plan.h"
-#include "fabric/verdict_text.h"
 #include "json_fields.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"

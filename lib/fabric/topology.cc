@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/letters.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
@@ -31,7 +30,7 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-/// An extended regular expression of regex(7) that the beginning of a line is held against.
+/// An extended regular expression of regex(7) for the beginning of a line.
 class LinePattern {
  public:
   using Parts = std::array<std::string, 9>;  ///< the line, then what each pair of parentheses took
@@ -147,7 +146,6 @@ class TopologyReader {
       std::size_t line;
     };
     std::vector<Cable> cables;
-    std::map<std::string, std::string> switch_names;
     std::string from;
     LinePattern::Parts part;
     for (at_ = 0; at_ < lines_.size(); ++at_) {
@@ -333,6 +331,7 @@ class TopologyReader {
       for (const nlohmann::json& item : list) {
         for (const auto& [interface, facts] : item.items()) {
           const auto& chassis = facts.at("chassis");
+          if (chassis.empty()) refuse("an interface without a chassis");
           const std::string neighbour = chassis.begin().key();
           const nlohmann::json& port = facts.at("port").at("id").at("value");
           const std::string name = fmt::format("{} {}", host, interface);
@@ -341,7 +340,7 @@ class TopologyReader {
         }
       }
     } catch (const nlohmann::json::exception& error) {
-      refuse(fmt::format("no JSON of lldpctl: {}", error.what()));
+      refuse(fmt::format("not JSON of lldpctl: {}", error.what()));
     }
   }
 

@@ -1,4 +1,4 @@
-#include "fabric/verdict_text.h"
+#include "fabric/table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "attribution_fit.h"
 #include "attribution_words.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
@@ -119,15 +120,14 @@ std::string withdrawn_text(const Attribution& verdict) {
   if (verdict.withdrawn.empty()) return "";
   std::vector<std::string> names;
   for (const Finding& finding : verdict.withdrawn) names.push_back(who(finding));
-  return fmt::format("  {} not borne out when measured again: {}\n",
+  return fmt::format("  {} not confirmed when measured again: {}\n",
                      plural(verdict.withdrawn.size(), "suspicion was", "suspicions were"),
                      listed(std::move(names)));
 }
 
 /// The part of typical below which a single pair is a finding, whatever its ends do.
 double limit_of(const Typical& slice) {
-  const AttributionOptions options;
-  return std::min(1 - options.route_effect, std::exp(-options.score * slice.noise));
+  return std::min(1 - kRouteEffect, std::exp(-kScore * slice.noise));
 }
 
 bool concerns(const Finding& finding, const Measurement& worst) {

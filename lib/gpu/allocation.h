@@ -41,18 +41,12 @@ class Allocation {
   Mode mode() const noexcept { return mode_; }
   const Context& context() const noexcept { return context_; }
 
-  /// Bytes of this allocation from data() on: size() rounded up to granularity().
-  std::uint64_t mapped_bytes() const noexcept { return mapped_; }
-  std::uint64_t granularity() const noexcept { return granularity_; }
-
   /// Whether the driver reports the memory as capable of GPUDirect RDMA; nothing if unknown.
   std::optional<bool> gpudirect() const noexcept { return gpudirect_; }
 
-  /// Whether synchronous copies and sets of this memory are complete when they return. The driver
-  /// does not guarantee it by default, so that a NIC could read old bytes. The text says how it was
-  /// set, or why not. Source: CUDA Driver API, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-  /// CU_CTX_SYNC_MEMOPS.
-  bool sync_memops() const noexcept { return sync_memops_; }
+  /// How it was set that synchronous copies and sets of this memory are complete when they return,
+  /// or why not. The driver does not guarantee it by default, so that a NIC could read old bytes.
+  /// Source: CUDA Driver API, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CU_CTX_SYNC_MEMOPS.
   const std::string& sync_memops_text() const noexcept { return sync_memops_text_; }
 
  private:
@@ -66,10 +60,8 @@ class Allocation {
   Mode mode_ = Mode::plain;
   DevicePointer base_ = 0;  ///< as returned by the driver; 0 for memory of the caller
   DevicePointer data_ = 0;
-  std::uint64_t mapped_ = 0;
-  std::uint64_t granularity_ = 0;
+  std::uint64_t mapped_ = 0;  ///< bytes that were asked for, size_ rounded up
   std::optional<bool> gpudirect_;
-  bool sync_memops_ = false;
   std::string sync_memops_text_;
 };
 

@@ -34,9 +34,9 @@ class Context {
   CUctx_st* get() const noexcept;
 
   struct State;  ///< private to this room
+  State& state() const noexcept { return *state_; }
 
  private:
-  friend struct ContextAccess;
   std::shared_ptr<State> state_;
 };
 

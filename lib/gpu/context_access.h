@@ -34,14 +34,10 @@ struct Context::State {
   bool idle_now() const noexcept;
 };
 
-struct ContextAccess {
-  static Context::State& state(const Context& context) noexcept { return *context.state_; }
-};
-
 /// Calls `destroy` with the context current, for objects that the driver destroys after their use.
 template <class Destroy>
 void destroy_in(const Context& context, Destroy destroy) noexcept {
-  const Driver& driver = ContextAccess::state(context).driver;
+  const Driver& driver = context.state().driver;
   if (driver.ctx_push_current(context.get()) != cuda::kSuccess) return;
   destroy(driver);
   CUctx_st* popped = nullptr;
@@ -52,7 +48,7 @@ void destroy_in(const Context& context, Destroy destroy) noexcept {
 template <class Free>
 void free_in(const Context& context, Free free) noexcept {
   destroy_in(context, [&](const Driver& driver) {
-    if (ContextAccess::state(context).wait_idle()) free(driver);
+    if (context.state().wait_idle()) free(driver);
   });
 }
 

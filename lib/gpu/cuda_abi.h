@@ -10,7 +10,6 @@ struct CUctx_st;
 struct CUfunc_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
-struct CUgraphNode_st;
 struct CUmod_st;
 struct CUstream_st;
 
@@ -60,11 +59,9 @@ enum Attribute : int {
   kUsesHostPageTables = 100,  ///< a coherent link to the CPU (NVLink-C2C): GH200, GB200
   kVmmSupported = 102,
   kVmmRdmaSupported = 110,
-  kGpuDirectRdmaSupported = 116,
   kFlushWritesOptions = 117,
   kWritesOrdering = 118,
   kDmaBufSupported = 124,
-  kHostAllocDmaBufSupported = 146,
 };
 
 /// CUcomputemode.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/letters.h"
+#include "base/text.h"
 #include "gpu/cuda_error.h"
 #include "gpu/driver.h"
 #include "rdmabench/base/error.h"
@@ -53,10 +53,8 @@ void read_attributes(const Driver& table, cuda::Device device, DeviceInfo& info)
   info.major = attribute(table, cuda::kComputeCapabilityMajor, device);
   info.minor = attribute(table, cuda::kComputeCapabilityMinor, device);
   info.multiprocessors = attribute(table, cuda::kMultiprocessorCount, device);
-  info.gpudirect_rdma = attribute(table, cuda::kGpuDirectRdmaSupported, device) != 0;
   info.dma_buf = attribute(table, cuda::kDmaBufSupported, device) != 0 &&
                  table.mem_get_handle_for_address_range != nullptr;
-  info.host_dma_buf = attribute(table, cuda::kHostAllocDmaBufSupported, device) != 0;
   info.vmm = attribute(table, cuda::kVmmSupported, device) != 0 && table.mem_create != nullptr;
   info.vmm_rdma = info.vmm && attribute(table, cuda::kVmmRdmaSupported, device) != 0;
   info.coherent = attribute(table, cuda::kUsesHostPageTables, device) != 0;

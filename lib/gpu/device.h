@@ -20,14 +20,12 @@ struct DeviceInfo {
   int major = 0;                   ///< compute capability
   int minor = 0;
   int multiprocessors = 0;
-  bool gpudirect_rdma = false;  ///< nvidia_p2p_get_pages works, as nvidia_peermem needs
-  bool dma_buf = false;         ///< memory can be exported as a dma-buf
-  bool host_dma_buf = false;    ///< page-locked host memory can be exported too
-  bool vmm = false;             ///< cuMemCreate, cuMemMap
-  bool vmm_rdma = false;        ///< ... of memory that a NIC can reach
-  bool coherent = false;        ///< a coherent link to the CPU (NVLink-C2C) besides PCIe
-  int writes_ordering = 0;      ///< which readers need no flush: 0 none, 100 the owner, 200 all
-  int flush_options = 0;        ///< bit 0: cuFlushGPUDirectRDMAWrites works
+  bool dma_buf = false;     ///< memory can be exported as a dma-buf
+  bool vmm = false;         ///< cuMemCreate, cuMemMap
+  bool vmm_rdma = false;    ///< ... of memory that a NIC can reach
+  bool coherent = false;    ///< a coherent link to the CPU (NVLink-C2C) besides PCIe
+  int writes_ordering = 0;  ///< which readers need no flush: 0 none, 100 the owner, 200 all
+  int flush_options = 0;    ///< bit 0: cuFlushGPUDirectRDMAWrites works
 };
 
 /// In the order of their ordinals. Throws as driver(), and Error(unavailable) if there is none.

@@ -14,7 +14,7 @@ namespace {
 class Capture {
  public:
   Capture(const Driver& driver, const Stream& stream)
-      : driver_(driver), stream_(stream), state_(ContextAccess::state(stream.context())) {
+      : driver_(driver), stream_(stream), state_(stream.context().state()) {
     check(driver_, driver_.stream_begin_capture(stream_.get(), cuda::kCaptureThreadLocal),
           "cuStreamBeginCapture()");
     const std::lock_guard lock(state_.mutex);

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/letters.h"
 #include "base/number.h"
+#include "base/text.h"
 
 namespace rdmabench::gpu {
 namespace {

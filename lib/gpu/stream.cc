@@ -13,14 +13,14 @@ Stream::Stream(const Context& context) : context_(context) {
   const CurrentContext current(context_);
   check(context_.driver(), context_.driver().stream_create(&stream_, cuda::kStreamNonBlocking),
         fmt::format("cuStreamCreate(cuda:{})", context_.device().ordinal));
-  Context::State& state = ContextAccess::state(context_);
+  Context::State& state = context_.state();
   const std::lock_guard lock(state.mutex);
   state.streams.push_back(stream_);
 }
 
 Stream::~Stream() {
   free_in(context_, [this](const Driver& driver) {
-    Context::State& state = ContextAccess::state(context_);
+    Context::State& state = context_.state();
     const std::lock_guard lock(state.mutex);
     std::erase(state.streams, stream_);
     driver.stream_destroy(stream_);
@@ -38,13 +38,6 @@ Error Stream::failure(std::string_view what) const {
                     fmt::format("{} on cuda:{}", what, context_.device().ordinal));
 }
 
-bool Stream::done() {
-  const CurrentContext current(context_);
-  const Progress progress = poll();
-  if (progress == Progress::failed) throw failure("the work of a CUDA stream");
-  return progress == Progress::done;
-}
-
 // The driver's own wait has no limit. Polls without a pause at first, because most work is short.
 void Stream::synchronize(const Deadline& deadline, std::string_view what) {
   constexpr int kEagerPolls = 2000;
@@ -57,7 +50,7 @@ void Stream::synchronize(const Deadline& deadline, std::string_view what) {
     if (deadline.passed()) break;
     if (polls > kEagerPolls) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  ContextAccess::state(context_).give_up();
+  context_.state().give_up();
   const std::chrono::duration<double> waited = Deadline::Clock::now() - begin;
   throw Error(Fault::failed,
               fmt::format("{} on cuda:{} was not done within {:.3g} s", what,

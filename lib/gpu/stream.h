@@ -34,8 +34,6 @@ class Stream {
   /// An Error(failed) for the last poll() that returned `failed`.
   Error failure(std::string_view what) const;
 
-  /// Whether all work is done. Throws Error(failed) if it failed.
-  bool done();
   /// Waits until all work is done. Throws Error(failed), with `what` as the name of the work, if it
   /// failed or was not done before the deadline.
   void synchronize(const Deadline& deadline, std::string_view what = "the work of a CUDA stream");

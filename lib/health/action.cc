@@ -12,8 +12,9 @@ struct Row {
   std::string_view action;
 };
 
-/// Of all others the setting is to be changed, but for the lines of the kernel's log, which say.
-constexpr std::array<Row, 29> kActions{{
+/// Nearest to the first step of the remedy. Of all others a setting is to be changed; a line of the
+/// kernel's log has its own.
+constexpr std::array kActions = std::to_array<Row>({
     {"port.phys_state", action::kReplaceCable},
     {"port.rate", action::kReplaceCable},
     {"port.lanes", action::kReplaceCable},
@@ -23,27 +24,55 @@ constexpr std::array<Row, 29> kActions{{
     {"counter.link_error_recovery", action::kReplaceCable},
     {"counter.link_downed", action::kReplaceCable},
     {"counter.receive_errors", action::kReplaceCable},
-    {"counter.remote_physical", action::kReplaceCable},
     {"counter.link_integrity", action::kReplaceCable},
-    {"counter.damaged", action::kReplaceCable},
     {"counter.crc", action::kReplaceCable},
     {"counter.fec", action::kReplaceCable},
     {"device.count", action::kReseat},
     {"pcie.width", action::kReseat},
     {"pcie.speed", action::kReseat},
     {"pcie.path", action::kReseat},
-    {"pcie.bridges", action::kReseat},
+    {"pcie.status", action::kReseat},
     {"pcie.correctable", action::kReseat},
-    {"gpu.count", action::kReseat},
+    {"pcie.nonfatal", action::kReseat},
+    {"pcie.fatal", action::kReseat},
     {"gpu.width", action::kReseat},
-    {"gpu.speed", action::kReseat},
-    {"pcie.nonfatal", action::kReboot},
-    {"pcie.fatal", action::kReboot},
+    {"pcie.bridges", action::kReboot},
     {"pcie.alive", action::kReboot},
+    {"gpu.count", action::kReboot},
     {"os.tainted", action::kReboot},
+    {"device.abi", action::kUpdateSoftware},
+    {"device.umad_abi", action::kUpdateSoftware},
+    {"device.firmware", action::kUpdateSoftware},
+    {"gpu.gdrcopy", action::kUpdateSoftware},
+    {"gpu.stream_mem_ops", action::kUpdateSoftware},
+    {"numa.hwloc", action::kUpdateSoftware},
+    {"cpu.microcode", action::kUpdateSoftware},
+    {"software.libraries", action::kUpdateSoftware},
+    {"software.one_release", action::kUpdateSoftware},
+    {"software.kernel", action::kUpdateSoftware},
+    {"software.os", action::kUpdateSoftware},
+    {"software.driver", action::kUpdateSoftware},
+    {"software.gpu_driver", action::kUpdateSoftware},
+    {"software.bios", action::kUpdateSoftware},
+    {"counter.remote_physical", action::kInvestigate},
+    {"counter.buffer_overrun", action::kInvestigate},
+    {"counter.constraint", action::kInvestigate},
+    {"counter.transmit_discards", action::kInvestigate},
+    {"counter.transmit_wait", action::kInvestigate},
+    {"counter.retransmissions", action::kInvestigate},
+    {"counter.receiver_not_ready", action::kInvestigate},
+    {"counter.damaged", action::kInvestigate},
+    {"counter.given_up", action::kInvestigate},
+    {"gpu.speed", action::kInvestigate},
+    {"numa.memory", action::kInvestigate},
+    {"cpu.clock_source", action::kInvestigate},
+    {"cpu.model", action::kInvestigate},
+    {"os.load", action::kInvestigate},
+    {"software.product", action::kInvestigate},
+    {"software.virtual", action::kInvestigate},
+    {"cpu.tsc", action::kAskVendor},
     {"cpu.throttled", action::kAskVendor},
-    {"device.guid", action::kAskVendor},
-}};
+});
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace rdmabench::health {
 namespace {
 
 /// The kernel options that checks read; others are private and left out.
-constexpr std::array<std::string_view, 6> kOptions{
-    "iommu=", "iommu.", "intel_iommu=", "amd_iommu=", "pcie_aspm=", "pci="};
+constexpr std::array<std::string_view, 4> kOptions{"iommu=", "iommu.",
+                                                   "intel_iommu=", "amd_iommu="};
 
 std::string without_other_options(std::string_view line) {
   std::string kept;

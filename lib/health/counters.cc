@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <string_view>
@@ -147,21 +148,13 @@ struct Range {
 
 Range range_of(const Reading& reading) {
   constexpr std::uint64_t kOnes = ~std::uint64_t{0};
-  switch (reading.row == nullptr ? CounterEnd::wraps64 : reading.row->end) {
-    case CounterEnd::wraps64:
-      return {kOnes, false};
-    case CounterEnd::wraps32:
-      return {kOnes >> 32, false};
-    case CounterEnd::sticks32:
-      return {kOnes >> 32, true};
-    case CounterEnd::sticks16:
-      return {kOnes >> 48, true};
-    case CounterEnd::sticks8:
-      return {kOnes >> 56, true};
-    case CounterEnd::sticks4:
-      return {kOnes >> 60, true};
-  }
-  return {kOnes, false};
+  constexpr std::array<Range, 6> kRanges{{{kOnes, false},  // by CounterEnd
+                                          {kOnes >> 32, false},
+                                          {kOnes >> 32, true},
+                                          {kOnes >> 48, true},
+                                          {kOnes >> 56, true},
+                                          {kOnes >> 60, true}}};
+  return kRanges[reading.row == nullptr ? 0 : static_cast<std::size_t>(reading.row->end)];
 }
 
 CounterClass class_of(const Reading& reading) {

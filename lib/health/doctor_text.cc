@@ -21,6 +21,7 @@ std::string block(const Finding& finding) {
   add("expected", finding.expected.empty()
                       ? ""
                       : fmt::format("{} ({})", finding.expected, name(finding.source)));
+  add("action", std::string(action_of(finding)));
   add("remedy", finding.remedy);
   std::string files;
   constexpr std::size_t kMostFiles = 4;

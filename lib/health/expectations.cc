@@ -48,7 +48,7 @@ constexpr std::array kKeys = std::to_array<ExpectationKey>({
      is_fec},
     {"module", "kind, vendor and part of the ports' modules", false},
     {"rx_ring", "receive ring of the ports' network devices", true},
-    {"firmware", "firmware of the devices; several parted by commas", false},
+    {"firmware", "firmware of the devices; several separated by commas", false},
     {"driver", "version of the devices' kernel module", false},
     {"kernel", "release of the kernel", false},
     {"os", "name of the operating system's release", false},

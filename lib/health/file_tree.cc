@@ -1,8 +1,16 @@
 #include "rdmabench/health/file_tree.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <set>
 #include <utility>
+
+#include "base/file.h"
 
 namespace rdmabench::health {
 namespace {
@@ -85,6 +93,118 @@ std::string FileTree::link_name(std::string_view path) const {
   if (folder.empty()) return "";
   const Entry entry = store_->look(join(folder == "." ? "" : folder, name));
   return entry.kind == EntryKind::link ? folder_and_name(entry.target).second : "";
+}
+
+void MemoryStore::add_file(const std::string& path, std::string bytes) {
+  bytes.resize(std::min(bytes.size(), kMostFileBytes));
+  items_[path] = {EntryKind::file, std::move(bytes), 0};
+}
+
+void MemoryStore::add_unreadable(const std::string& path, int error) {
+  items_[path] = {EntryKind::file, "", error};
+}
+
+void MemoryStore::add_link(const std::string& path, std::string target) {
+  items_[path] = {EntryKind::link, std::move(target), 0};
+}
+
+void MemoryStore::add_folder(const std::string& path) {
+  items_.try_emplace(path, Item{EntryKind::folder, "", 0});
+}
+
+void MemoryStore::remove(const std::string& path) {
+  items_.erase(path);
+  const std::string inside = path + '/';
+  for (auto at = items_.lower_bound(inside); at != items_.end() && at->first.starts_with(inside);) {
+    at = items_.erase(at);
+  }
+}
+
+Entry MemoryStore::look(const std::string& path) const {
+  if (const auto found = items_.find(path); found != items_.end()) {
+    const Item& item = found->second;
+    return {item.kind, item.kind == EntryKind::link ? item.text : ""};
+  }
+  const std::string inside = path + '/';
+  const auto next = items_.lower_bound(inside);
+  const bool holds_any = next != items_.end() && next->first.starts_with(inside);
+  return {holds_any ? EntryKind::folder : EntryKind::none, ""};
+}
+
+FileBytes MemoryStore::read(const std::string& path) const {
+  const auto found = items_.find(path);
+  if (found == items_.end()) {
+    return {"", look(path).kind == EntryKind::folder ? EISDIR : ENOENT};
+  }
+  const Item& item = found->second;
+  if (item.kind != EntryKind::file) return {"", EISDIR};
+  return {item.text, item.error};
+}
+
+std::vector<std::string> MemoryStore::list(const std::string& path) const {
+  std::set<std::string> names;  // the map's order is "a", "a-b", "a/c"
+  const std::string inside = path.empty() ? "" : path + '/';
+  auto at = items_.lower_bound(inside);
+  while (at != items_.end() && at->first.starts_with(inside)) {
+    const std::string_view rest = std::string_view(at->first).substr(inside.size());
+    const std::string name(rest.substr(0, rest.find('/')));
+    // Skips the content of a folder: '0' is the character after '/'.
+    at = name.size() == rest.size() ? std::next(at) : items_.lower_bound(inside + name + '0');
+    names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+FolderStore::FolderStore(std::string root) : root_(std::move(root)) {
+  if (!root_.ends_with('/')) root_ += '/';
+}
+
+Entry FolderStore::look(const std::string& path) const {
+  const std::string full = root_ + path;
+  struct stat status {};
+  if (lstat(full.c_str(), &status) != 0) return {};
+  if (S_ISDIR(status.st_mode)) return {EntryKind::folder, ""};
+  if (!S_ISLNK(status.st_mode)) return {EntryKind::file, ""};
+  std::string target(4096, '\0');
+  const ssize_t size = readlink(full.c_str(), target.data(), target.size());
+  if (size < 0) return {};
+  target.resize(static_cast<std::size_t>(size));
+  return {EntryKind::link, std::move(target)};
+}
+
+FileBytes FolderStore::read(const std::string& path) const {
+  const std::string full = root_ + path;
+  // A tree from elsewhere may contain a pipe or a device: do not wait for them or read them.
+  const int descriptor = open(full.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return {"", errno};
+  FileBytes file;
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) file.error = errno;
+  if (file.error == 0 && !S_ISREG(status.st_mode)) {
+    file.error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+  }
+  // In an unpacked archive the mode of an empty file tells why it is empty; root could still read
+  // it.
+  const unsigned mode = status.st_mode & 0777U;
+  if (file.error == 0 && status.st_size == 0 && mode == 0) file.error = EACCES;
+  if (file.error == 0 && status.st_size == 0 && mode == 0200) file.error = EIO;
+  if (file.error == 0) file.bytes.resize(kMostFileBytes);
+  std::size_t size = 0;
+  while (size < file.bytes.size()) {
+    const ssize_t got = ::read(descriptor, file.bytes.data() + size, file.bytes.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) file.error = errno;
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  file.bytes.resize(size);
+  close(descriptor);
+  return file;
+}
+
+std::vector<std::string> FolderStore::list(const std::string& path) const {
+  int ignored = 0;
+  return list_folder(root_ + path, ignored);
 }
 
 }  // namespace rdmabench::health

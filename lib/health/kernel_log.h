@@ -17,7 +17,7 @@ enum class LogSource : std::uint8_t { mlx5, bnxt, efa, intel, gpu, nvswitch, pci
 
 struct KnownLine {
   LogSource source;
-  std::string_view text;  ///< is in the line; of a GPU the Xid's number
+  std::string_view text;  ///< is in the line; "" where a number of NVIDIA's is
   Status status;
   std::string_view meaning;
   std::string_view remedy;

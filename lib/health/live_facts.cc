@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "checks/inventory.h"
 #include "ethernet.h"
 #include "kernel_log.h"
@@ -25,31 +26,6 @@
 
 namespace rdmabench::health {
 namespace {
-
-constexpr std::array<std::string_view, 24> kEnvironment{"NCCL_IB_DISABLE",
-                                                        "NCCL_IB_HCA",
-                                                        "NCCL_IB_GID_INDEX",
-                                                        "NCCL_IB_TC",
-                                                        "NCCL_IB_SL",
-                                                        "NCCL_IB_TIMEOUT",
-                                                        "NCCL_IB_RETRY_CNT",
-                                                        "NCCL_SOCKET_IFNAME",
-                                                        "NCCL_NET",
-                                                        "NCCL_NET_GDR_LEVEL",
-                                                        "NCCL_NET_GDR_READ",
-                                                        "NCCL_P2P_DISABLE",
-                                                        "NCCL_SHM_DISABLE",
-                                                        "NCCL_DEBUG",
-                                                        "UCX_TLS",
-                                                        "UCX_NET_DEVICES",
-                                                        "UCX_IB_GID_INDEX",
-                                                        "FI_PROVIDER",
-                                                        "FI_EFA_USE_DEVICE_RDMA",
-                                                        "FI_EFA_FORK_SAFE",
-                                                        "RDMAV_FORK_SAFE",
-                                                        "IBV_FORK_SAFE",
-                                                        "RDMAV_HUGEPAGES_SAFE",
-                                                        "MLX5_SINGLE_THREADED"};
 
 constexpr std::size_t kMostValue = 1024;
 
@@ -77,7 +53,7 @@ std::string file_systems() {
 
 std::string listed_environment() {
   std::string text;
-  for (const std::string_view name : kEnvironment) {
+  for (const std::string_view name : environment_names()) {
     const char* const value = std::getenv(std::string(name).c_str());
     if (value == nullptr) continue;
     std::string line(value);
@@ -159,7 +135,13 @@ class LiveStore : public FileStore {
 }  // namespace
 
 std::span<const std::string_view> environment_names() {
-  return kEnvironment;
+  static const auto kNames = rdmabench::words_of(
+      "NCCL_IB_DISABLE NCCL_IB_HCA NCCL_IB_GID_INDEX NCCL_IB_TC NCCL_IB_SL NCCL_IB_TIMEOUT "
+      "NCCL_IB_RETRY_CNT NCCL_SOCKET_IFNAME NCCL_NET NCCL_NET_GDR_LEVEL NCCL_NET_GDR_READ "
+      "NCCL_P2P_DISABLE NCCL_SHM_DISABLE NCCL_DEBUG UCX_TLS UCX_NET_DEVICES "
+      "UCX_IB_GID_INDEX FI_PROVIDER FI_EFA_USE_DEVICE_RDMA FI_EFA_FORK_SAFE RDMAV_FORK_SAFE "
+      "IBV_FORK_SAFE RDMAV_HUGEPAGES_SAFE MLX5_SINGLE_THREADED");
+  return kNames;
 }
 
 void collect_live_facts(MemoryStore& facts) {

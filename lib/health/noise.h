@@ -1,6 +1,7 @@
 // The noise floor: how long this machine interrupts a spinning thread.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -50,6 +51,13 @@ Noise spin(std::uint64_t spin_ns, std::uint64_t threshold_ns) noexcept {
 /// of four readings where a reading takes longer than 250 ns. Sees interrupts, other threads,
 /// system management mode and a hypervisor, as hwlatdetect(8) and sysjitter do, but only those of
 /// these 20 ms. Run it on the thread and CPU that will measure, never during an epoch.
-Noise measure_noise(std::chrono::nanoseconds length = kNoiseSpin) noexcept;
+inline Noise measure_noise(std::chrono::nanoseconds length = kNoiseSpin) noexcept {
+  constexpr double kGap = 1000;
+  constexpr double kReadings = 4;
+  const double reading_ns = measure::stamp_overhead_ns(measure::ClockSource::raw);
+  const auto threshold = static_cast<std::uint64_t>(std::max(kGap, kReadings * reading_ns));
+  return spin<measure::RawClock>(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(length.count(), 0)), threshold);
+}
 
 }  // namespace rdmabench::health

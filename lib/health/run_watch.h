@@ -32,7 +32,7 @@ struct RunConditions {
   std::vector<std::string> notes;  ///< what could not be read; full sentences
 };
 
-/// For the control channel and report::Report::conditions. Includes counter_facts().
+/// For the control channel and report::Report::conditions, counters included.
 report::Facts to_facts(const RunConditions& conditions);
 
 /// Without the counters, for a report that lists them separately.

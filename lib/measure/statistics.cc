@@ -50,7 +50,7 @@ Moments moments_of(std::span<const std::uint64_t> samples) noexcept {
 
 void check(double confidence) {
   if (confidence > 0 && confidence < 1) return;
-  throw Error(Fault::usage, fmt::format("a confidence of {}", confidence),
+  throw Error(Fault::usage, fmt::format("invalid confidence {}", confidence),
               "It lies between 0 and 1, such as 0.95.");
 }
 

@@ -1,8 +1,13 @@
 #include "memory/mapping.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <utility>
+
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::memory {
 
@@ -25,5 +30,15 @@ Mapping::Mapping(Mapping&& other) noexcept
       base_(std::exchange(other.base_, nullptr)),
       length_(std::exchange(other.length_, 0)),
       page_bytes_(other.page_bytes_) {}
+
+Mapping map_host(std::uint64_t bytes) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  Mapping mapping(bytes, page, MAP_PRIVATE | MAP_ANONYMOUS);
+  if (!mapping) {
+    throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes),
+                "Lower `sizes` or `depth`, or free memory.", errno);
+  }
+  return mapping;
+}
 
 }  // namespace rdmabench::memory

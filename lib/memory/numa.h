@@ -21,9 +21,8 @@ std::vector<int> numa_nodes(const std::string& root = "/");
 int node_near(std::string_view device, const std::string& root = "/");
 
 /// Sets the policy of untouched pages to prefer `node`. It is MPOL_PREFERRED, because with a
-/// binding the kernel kills the process when the node is full. Throws Error(unavailable) in a build
-/// without hwloc, Error(usage) for an unknown node, Error(failed) if the kernel refuses. Source:
-/// hwloc_set_area_membind(3), mbind(2).
+/// binding the kernel kills the process when the node is full. Throws Error(usage) for an unknown
+/// node, Error(failed) if the kernel refuses. Source: mbind(2).
 void prefer_node(std::span<std::byte> pages, int node);
 
 /// The nodes of the pages, in ascending order. A first partial page counts as a whole one. Empty if

@@ -101,10 +101,6 @@ void watch_handlers() {
   }
 }
 
-Pipe::~Pipe() {
-  if (fd_ >= 0) close(fd_);
-}
-
 bool Pipe::send(FrameKind kind, std::string_view text) {
   if (text.size() > kMostBytes) return false;
   char mark = static_cast<char>(kind);
@@ -114,19 +110,19 @@ bool Pipe::send(FrameKind kind, std::string_view text) {
   message.msg_iovlen = 2;
   // A reader that does not read must not block the writer forever.
   for (int tries = 0; tries < 1000; ++tries) {
-    if (sendmsg(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
+    if (sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return true;
     if (errno != EAGAIN && errno != EINTR) return false;
-    pollfd ready{fd_, POLLOUT, 0};
+    pollfd ready{fd_.get(), POLLOUT, 0};
     poll(&ready, 1, 1);
   }
   return false;
 }
 
 std::optional<Frame> Pipe::receive(std::chrono::milliseconds wait, bool& closed) {
-  pollfd ready{fd_, POLLIN, 0};
+  pollfd ready{fd_.get(), POLLIN, 0};
   if (poll(&ready, 1, static_cast<int>(wait.count())) <= 0) return std::nullopt;
   std::string text(kMostBytes + 1, '\0');
-  const ssize_t got = recv(fd_, text.data(), text.size(), MSG_DONTWAIT);
+  const ssize_t got = recv(fd_.get(), text.data(), text.size(), MSG_DONTWAIT);
   if (got <= 0) {
     closed = got == 0 || (errno != EAGAIN && errno != EINTR);
     return std::nullopt;
@@ -141,19 +137,18 @@ Child::Child(const Work& work) : steps_(shared_steps()) {
     munmap(steps_, sizeof(Steps));
     throw Error(Fault::failed, "socketpair()", "", errno);
   }
-  log_ = memfd_create("rdmabench-log", MFD_CLOEXEC);
-  pid_ = log_ < 0 ? -1 : fork();
+  log_ = Descriptor(memfd_create("rdmabench-log", MFD_CLOEXEC));
+  pid_ = log_.get() < 0 ? -1 : fork();
   if (pid_ == 0) {
     close(pair[0]);
-    run_child(work, pair[1], log_, *steps_);
+    run_child(work, pair[1], log_.get(), *steps_);
   }
   const int code = errno;
   close(pair[1]);
   pipe_.emplace(pair[0]);
   if (pid_ < 0) {
     munmap(steps_, sizeof(Steps));
-    if (log_ < 0) throw Error(Fault::failed, "memfd_create()", "", code);
-    close(log_);
+    if (log_.get() < 0) throw Error(Fault::failed, "memfd_create()", "", code);
     throw Error(Fault::failed, "fork()", "Check the limit on processes (ulimit -u).", code);
   }
 }
@@ -164,7 +159,6 @@ Child::~Child() {
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  close(log_);
   munmap(steps_, sizeof(Steps));
 }
 
@@ -185,11 +179,12 @@ bool Child::ended() const {
 
 std::string Child::log() const {
   struct stat file {};
-  if (fstat(log_, &file) != 0) return "";
+  if (fstat(log_.get(), &file) != 0) return "";
   std::string text(std::min(static_cast<std::size_t>(file.st_size), kMostLogBytes), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
-    const ssize_t part = pread(log_, text.data() + got, text.size() - got, static_cast<off_t>(got));
+    const ssize_t part =
+        pread(log_.get(), text.data() + got, text.size() - got, static_cast<off_t>(got));
     if (part <= 0) break;
     got += static_cast<std::size_t>(part);
   }
@@ -203,7 +198,7 @@ std::string Child::delay() const {
                      sigabbrev_np(steps_->signal));
 }
 
-std::string Child::autopsy() {
+std::string Child::exit_text() {
   int status = 0;
   const Deadline deadline = Deadline::after(std::chrono::seconds(5));
   while (waitpid(pid_, &status, WNOHANG) == 0) {
@@ -239,7 +234,7 @@ std::string result_text_of(Child& child, const Deadline& deadline) {
     if (frame && frame->kind == FrameKind::result) return std::move(frame->text);
     if (over && !frame) break;
   }
-  throw Error(Fault::failed, fmt::format("the plugin {}{}", child.autopsy(), child.at()));
+  throw Error(Fault::failed, fmt::format("the plugin {}{}", child.exit_text(), child.at()));
 }
 
 }  // namespace rdmabench::netplugin

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "rdmabench/base/deadline.h"
 
 namespace rdmabench::netplugin {
@@ -31,18 +32,14 @@ inline constexpr std::size_t kMaxFrame = 16384;  // of a message; a result may b
 class Pipe {
  public:
   explicit Pipe(int fd) : fd_(fd) {}
-  ~Pipe();
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
 
-  int handle() const { return fd_; }
   /// False if the other end is closed or does not read.
   bool send(FrameKind kind, std::string_view text);
   /// Nothing if no frame comes within `wait`, or if the other end is closed; then `closed` is set.
   std::optional<Frame> receive(std::chrono::milliseconds wait, bool& closed);
 
  private:
-  int fd_;
+  Descriptor fd_;
 };
 
 /// The current step of each end. The child writes it to shared memory; the parent can read it after
@@ -79,7 +76,7 @@ class Child {
   std::string at() const;
   /// Waits for the end of a child that closed its pipe. "crashed (SIGSEGV)", "called exit(1)",
   /// "crashed (SIGSEGV), and its own signal handler ended the process (exit code 1)".
-  std::string autopsy();
+  std::string exit_text();
   /// What a child does that gives no result: "hangs", or that its signal handler does not return.
   std::string delay() const;
   /// Whether a handler of the plugin took over a crash.
@@ -91,7 +88,7 @@ class Child {
 
  private:
   pid_t pid_ = -1;
-  int log_ = -1;
+  Descriptor log_;
   Steps* steps_ = nullptr;
   std::optional<Pipe> pipe_;
 };

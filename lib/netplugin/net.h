@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "netplugin/abi.h"
-#include "netplugin/net.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/netplugin/check.h"
 

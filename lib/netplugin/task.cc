@@ -126,16 +126,11 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
         channel.send(CheckMessage::word, frame->text, peer_deadline);
       } else if (frame && frame->kind == FrameKind::result) {
         settle(parse_task_result(frame->text));
-      } else if (closed || (over && !frame)) {
+      } else if (const bool ended = closed || (over && !frame); ended || deadline.passed()) {
+        const std::string what = ended ? child.exit_text() : child.delay();
         settle({.status = Status::fail,
                 .crashed = true,
-                .reason = fmt::format("the plugin {}{}", child.autopsy(), child.at()),
-                .side = {},
-                .values = {}});
-      } else if (deadline.passed()) {
-        settle({.status = Status::fail,
-                .crashed = true,
-                .reason = fmt::format("the plugin {}{}", child.delay(), child.at()),
+                .reason = fmt::format("the plugin {}{}", what, child.at()),
                 .side = {},
                 .values = {}});
       }

@@ -1,4 +1,4 @@
-#include "compared.h"
+#include "digest.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "digest.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/report/writers.h"
@@ -35,6 +38,41 @@ std::string quoted(const Json& value) {
   }
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   return '"' + replaced(text, {{'"', "\"\""}}) + '"';
+}
+
+using VisitRow = std::function<void(const Json&)>;
+
+Json row_of(const Document& document, std::string_view kind) {
+  return {{"source", document.source}, {"schema", document.schema}, {"kind", kind}};
+}
+
+void visit_judgements(const Document& document, const VisitRow& visit) {
+  for (const Judgement& one : judgements(document)) {
+    if (one.measured) continue;
+    Json row = row_of(document, "judgement");
+    row["group"] = one.group;
+    row["subject"] = one.subject;
+    row["id"] = one.id;
+    row["status"] = name(one.outcome);
+    row["text"] = one.text;
+    row["remedy"] = one.remedy;
+    visit(row);
+  }
+}
+
+void visit_rows(std::span<const Document> documents, const VisitRow& visit) {
+  for (const Document& document : documents) {
+    for_each_measured(document, [&](const Measured& measured) {
+      Json row = row_of(document, measured.kind);
+      for (const auto& [key, text] : measured.labels) {
+        if (key != "kind") row[std::string(key)] = text;
+      }
+      for (const auto& [key, value] : measured.values) row[std::string(key)] = finite(value);
+      if (!measured.error.empty()) row["error"] = measured.error;
+      visit(row);
+    });
+    visit_judgements(document, visit);
+  }
 }
 
 }  // namespace
@@ -73,6 +111,18 @@ std::string to_csv(const Report& report) {
     return csv.text();
   };
   return std::visit(write, report.results);
+}
+
+std::string to_csv(std::span<const Document> documents) {
+  std::vector<std::string> columns = keys_of(row_of({}, ""));
+  visit_rows(documents, [&](const Json& row) {
+    for (const auto& [key, value] : row.items()) {
+      if (std::find(columns.begin(), columns.end(), key) == columns.end()) columns.push_back(key);
+    }
+  });
+  Csv csv(std::move(columns));
+  visit_rows(documents, [&](const Json& row) { csv.add(row); });
+  return csv.text();
 }
 
 }  // namespace rdmabench::report

@@ -7,10 +7,12 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
 #include "rdmabench/base/units.h"
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::report {
 namespace {
@@ -196,6 +198,12 @@ const Json* node_of(const Document& fabric, std::uint64_t rank) {
   return nullptr;
 }
 
+struct Values {
+  std::vector<double> as_sender;
+  std::vector<double> as_receiver;
+};
+using Series = std::tuple<bool, std::uint64_t, std::uint32_t>;  // latency, size, rail
+
 }  // namespace
 
 std::string_view name(Status status) noexcept {
@@ -352,6 +360,33 @@ std::string time_text(double ns) {
 std::string size_text(double bytes) {
   const bool whole = std::isfinite(bytes) && bytes >= 0 && bytes < 0x1p63;
   return whole ? format_size(static_cast<std::uint64_t>(bytes)) : "-";
+}
+
+std::vector<NodeMedian> node_medians(const Document& fabric) {
+  std::map<Series, std::map<std::uint32_t, Values>> nodes;
+  std::map<Series, std::vector<double>> all;
+  for (const PairMeasurement& pair : fabric.pairs) {
+    if (!pair.error.empty() || pair.confirming) continue;
+    const Series series{pair.latency, pair.size_bytes, pair.rail};
+    nodes[series][pair.sender].as_sender.push_back(pair.value);
+    nodes[series][pair.receiver].as_receiver.push_back(pair.value);
+    all[series].push_back(pair.value);
+  }
+  std::vector<NodeMedian> medians;
+  for (auto& [series, by_rank] : nodes) {
+    const double typical = measure::median(all[series]);
+    for (auto& [rank, values] : by_rank) {
+      medians.push_back({rank, std::get<2>(series), std::get<0>(series), std::get<1>(series),
+                         measure::median(values.as_sender), measure::median(values.as_receiver),
+                         typical});
+    }
+  }
+  return medians;
+}
+
+double relative(bool latency, double value, double typical) {
+  if (value <= 0 || typical <= 0) return 0;
+  return latency ? typical / value : value / typical;
 }
 
 }  // namespace rdmabench::report

@@ -60,7 +60,7 @@ void for_each_measured(const Document& document, const std::function<void(const 
 // Readers of bodies that trust nothing: another type than the one asked for reads as nothing.
 
 std::string text_of(const nlohmann::ordered_json& object, std::string_view key);
-/// Any value as text: "" for null, 12 as "12", a list as its items parted by "; ".
+/// Any value as text: "" for null, 12 as "12", a list as its items separated by "; ".
 std::string any_text(const nlohmann::ordered_json& value);
 std::string any_text_of(const nlohmann::ordered_json& object, std::string_view key);
 /// NaN where there is none.
@@ -99,9 +99,47 @@ std::string direction_of(const nlohmann::ordered_json& family, const nlohmann::o
 std::string replaced(std::string_view text,
                      std::initializer_list<std::pair<char, std::string_view>> words);
 
+/// Every character that could begin markup is escaped; a line break would end a row of a table. A
+/// zero-width space after an @ keeps a host's name from calling a person.
+std::string escaped_for_markdown(std::string_view text);
+
 /// "394.2 Gb/s", "1.91 us", "8", "64K".
 std::string rate_text(double bits_per_s);
 std::string time_text(double ns);
 std::string size_text(double bytes);
+
+// What comparisons, projections and decisions judge.
+
+/// A verdict of all, and one of each quantity; by what the comparison was asked to fail on.
+std::vector<Judgement> judge_comparison(const Document& document);
+
+/// Of each row, none of which fails: a difference is what was asked for.
+std::vector<Judgement> judge_projection(const Document& document);
+
+/// The answer, and what each section of the page says. No answer fails.
+std::vector<Judgement> judge_decision(const Document& document);
+
+/// The text of a phrase of a decision's page, and of each phrase in a list.
+std::string said(const nlohmann::ordered_json& object, std::string_view key);
+std::vector<std::string> all_said(const nlohmann::ordered_json& object, std::string_view key);
+
+// A fabric's pairs by node: what each gives as sender and as receiver.
+
+/// The medians over a node's partners, of one metric and size on one rail.
+struct NodeMedian {
+  std::uint32_t rank = 0;
+  std::uint32_t rail = 0;
+  bool latency = false;
+  std::uint64_t size_bytes = 0;
+  double as_sender = 0;  ///< bits per second or nanoseconds; 0 = it never was one
+  double as_receiver = 0;
+  double typical = 0;  ///< median of all the measurements of that metric, size and rail
+};
+
+/// Confirming tests left out: they choose their pairs. Ordered by metric, size, rail and rank.
+std::vector<NodeMedian> node_medians(const Document& fabric);
+
+/// 1 = as the typical one, 0.5 = half as good: of latency the smaller is the better.
+double relative(bool latency, double value, double typical);
 
 }  // namespace rdmabench::report

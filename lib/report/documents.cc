@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "digest.h"
 #include "fabric_stream.h"
-#include "mean_tables.h"
+#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "rdmabench/report/perftest.h"

@@ -26,7 +26,7 @@ std::optional<std::uint64_t> list_length(std::string_view list) {
   return length == 0 ? std::nullopt : std::optional(length);
 }
 
-/// The governor of all CPUs; more than one are parted by commas.
+/// The governor of all CPUs; more than one are separated by commas.
 std::string governors(const fs::path& root) {
   std::set<std::string> names;
   std::error_code error;

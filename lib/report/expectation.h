@@ -25,6 +25,7 @@ struct Expectation {
   std::string baseline;          ///< the path of a document, where `of` says so
   std::uint64_t least_size = 0;  ///< bytes: messages of these sizes
   std::uint64_t most_size = std::numeric_limits<std::uint64_t>::max();
+  bool of_profile = false;  ///< where others of the profile apply, it may have no row
 };
 
 /// "bw>=360Gb/s", "p99<=5us", "bw>=90%line", "p50<=110%old.json", "busbw>=40GB/s@64M" (of this
@@ -36,9 +37,10 @@ Expectation parse_expectation(std::string_view text);
 /// rest, and as many others. A row's interval
 /// decides: it PASSes where all of the interval keeps the limit, FAILs where none of it does, and
 /// is OPEN otherwise; where a row has no interval, its value decides. An expectation of which there
-/// is no row FAILs. "line" is the payload that the devices' link can carry, from what the document
-/// says of both ends; where it says too little the judgement is OPEN with the reason. Throws
-/// Error(usage) for a baseline that cannot be read.
+/// is no row FAILs; one of a profile is then OPEN where another one of the profile has a row.
+/// "line" is the payload that the devices' link can carry, from what the document says of both
+/// ends; where it says too little the judgement is OPEN with the reason. Throws Error(usage) for a
+/// baseline that cannot be read.
 void judge_expectations(Document& document, std::span<const Expectation> expectations);
 
 inline constexpr std::size_t kMostJudged = 64;

@@ -3,14 +3,23 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "digest.h"
-#include "page_template.h"
 #include "rdmabench/features.h"
+
+// web/report.html, as it lies in this program: page_template.cc.
+extern "C" {
+extern const char rdmabench_page_begin[];
+extern const char rdmabench_page_end[];
+}
 
 namespace rdmabench::report {
 namespace {
+
+/// Stands once in the page, where the data go.
+constexpr std::string_view kDataMark = "@RDMABENCH_DATA@";
 
 /// Errors of single cells that are told in words; a dead switch gives a million alike.
 constexpr std::size_t kErrors = 2000;
@@ -65,6 +74,7 @@ Json to_errors(const std::vector<PairMeasurement>& pairs) {
                     {"receiver", pair.receiver},
                     {"rail", pair.rail},
                     {"round", pair.round},
+                    {"confirming", pair.confirming},
                     {"error", list.size() < kErrors ? pair.error : "as others"}});
   }
   return list;
@@ -85,7 +95,7 @@ Json to_object(const Document& document) {
 }  // namespace
 
 std::string to_html(std::span<const Document> documents, std::string_view generated) {
-  const std::string_view page = page_template();
+  const std::string_view page(rdmabench_page_begin, rdmabench_page_end);
   const std::size_t at = page.find(kDataMark);
   Json data{{"generated", generated}, {"version", RDMABENCH_VERSION}, {"documents", Json::array()}};
   for (const Document& document : documents) data["documents"].push_back(to_object(document));

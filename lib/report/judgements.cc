@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "compared.h"
 #include "digest.h"
 
 namespace rdmabench::report {

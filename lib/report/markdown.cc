@@ -7,30 +7,13 @@
 #include <cmath>
 #include <map>
 
-#include "compared.h"
 #include "digest.h"
-#include "fabric_nodes.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-/// Every character that could begin markup is escaped; a line break would end a row of a table. A
-/// zero-width space after an @ keeps a host's name from calling a person.
-std::string escaped(std::string_view text) {
-  constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~&!";
-  std::string line(text);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  std::string out;
-  for (const char c : printable(line)) {
-    if (kMarkup.find(c) != std::string_view::npos) out += '\\';
-    out += c;
-    if (c == '@') out += "\xe2\x80\x8b";
-  }
-  return out;
-}
 
 /// A table, whose cells it escapes.
 class Table {
@@ -52,7 +35,7 @@ class Table {
  private:
   static std::string line(const Cells& cells) {
     std::string text = "|";
-    for (const std::string& cell : cells) text += fmt::format(" {} |", escaped(cell));
+    for (const std::string& cell : cells) text += fmt::format(" {} |", escaped_for_markdown(cell));
     return text + "\n";
   }
 
@@ -141,10 +124,10 @@ std::string run_table(const Document& document) {
   const Json& resolved = object_of(document.body, "resolved");
   std::string over;
   for (const char* key : {"backend", "provider", "device"}) {
-    const std::string word = escaped(text_of(resolved, key));
+    const std::string word = escaped_for_markdown(text_of(resolved, key));
     if (!word.empty()) over += (over.empty() ? " over " : ", ") + word;
   }
-  return escaped(test) + over + "\n\n" + table.text();
+  return escaped_for_markdown(test) + over + "\n\n" + table.text();
 }
 
 /// Details, folded by those who can.
@@ -156,7 +139,7 @@ std::string folded(const std::string& heading, const std::string& text) {
 std::string notes_text(const Json& body) {
   std::string text;
   for (const Json& one : list_of(body, "notes")) {
-    text += fmt::format("- {}\n", escaped(any_text(one)));
+    text += fmt::format("- {}\n", escaped_for_markdown(any_text(one)));
   }
   return text.empty() ? "" : text + "\n";
 }
@@ -193,17 +176,18 @@ std::string comparison_table(const Document& document) {
   const std::string verdict = text_of(body, "verdict");
   const std::string stands = text_of(body, "as_they_stand");
   if (text_of(body, "summary").empty() && !verdict.empty()) {
-    text += fmt::format("Verdict: **{}**", escaped(verdict));
+    text += fmt::format("Verdict: **{}**", escaped_for_markdown(verdict));
     if (!stands.empty() && stands != verdict) {
-      text += fmt::format(", as they stand {}", escaped(stands));
+      text += fmt::format(", as they stand {}", escaped_for_markdown(stands));
     }
     text += "\n\n";
   }
   const Json& plan = object_of(body, "plan");
   if (!plan.empty()) {
     const std::string launches = any_text_of(plan, "launches_per_side");
-    text += fmt::format("Plan: **{}** launches of each side\n\n",
-                        launches.empty() ? "more than are planned for" : escaped(launches));
+    text += fmt::format(
+        "Plan: **{}** launches of each side\n\n",
+        launches.empty() ? "more than are planned for" : escaped_for_markdown(launches));
   }
   Table differ({"fact", side_name(body, "a"), side_name(body, "b"), "declared"});
   for (const Json& one : list_of(body, "confounds")) {
@@ -274,15 +258,16 @@ std::string projection_table(const Document& document) {
 
 std::string decision_text(const Json& body) {
   const Json& page = object_of(body, "page");
-  std::string text = fmt::format("{}\n\n**{}**\n\n{}\n\n", escaped(said(page, "question")),
-                                 escaped(said(page, "answer")), escaped(said(page, "subject")));
+  std::string text = fmt::format(
+      "{}\n\n**{}**\n\n{}\n\n", escaped_for_markdown(said(page, "question")),
+      escaped_for_markdown(said(page, "answer")), escaped_for_markdown(said(page, "subject")));
   for (const Json& section : list_of(page, "sections")) {
     if (const std::string title = said(section, "title"); !title.empty()) {
-      text += fmt::format("### {}\n\n", escaped(title));
+      text += fmt::format("### {}\n\n", escaped_for_markdown(title));
     }
     for (const Json& block : list_of(section, "blocks")) {
       if (const std::string sentence = said(block, "sentence"); !sentence.empty()) {
-        text += escaped(sentence) + "\n\n";
+        text += escaped_for_markdown(sentence) + "\n\n";
       }
       const Json& page_table = object_of(block, "table");
       Table table(all_said(page_table, "heads"));
@@ -294,11 +279,12 @@ std::string decision_text(const Json& body) {
       text += table.text();
       const Json& command = object_of(block, "command");
       if (!command.empty()) {
-        text += fmt::format("{}\n\n    {}\n\n", escaped(said(command, "why")),
+        text += fmt::format("{}\n\n    {}\n\n", escaped_for_markdown(said(command, "why")),
                             printable(text_of(command, "line")));
       }
       const std::vector<std::string> small = all_said(block, "small");
-      if (!small.empty()) text += escaped(fmt::format("{}", fmt::join(small, "; "))) + "\n\n";
+      if (!small.empty())
+        text += escaped_for_markdown(fmt::format("{}", fmt::join(small, "; "))) + "\n\n";
     }
   }
   return text;
@@ -354,11 +340,11 @@ std::string to_markdown(std::span<const Document> documents) {
   std::string text = "# rdmabench report\n\n";
   for (const Document& document : documents) {
     const std::vector<Judgement> list = judgements(document);
-    text += fmt::format("## {} ({})\n\n", escaped(document.source), document.schema);
-    for (const std::string& note : document.notes) text += escaped(note) + "\n\n";
+    text += fmt::format("## {} ({})\n\n", escaped_for_markdown(document.source), document.schema);
+    for (const std::string& note : document.notes) text += escaped_for_markdown(note) + "\n\n";
     std::string first = text_of(document.body, "summary");
     if (first.empty()) first = text_of(object_of(document.body, "verdict"), "summary");
-    if (!first.empty()) text += fmt::format("**{}**\n\n", escaped(first));
+    if (!first.empty()) text += fmt::format("**{}**\n\n", escaped_for_markdown(first));
     text += summary(list) + findings(list);
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);
@@ -368,6 +354,19 @@ std::string to_markdown(std::span<const Document> documents) {
     if (document.schema == kCollSchema) text += coll_table(document);
   }
   return text;
+}
+
+std::string escaped_for_markdown(std::string_view text) {
+  constexpr std::string_view kMarkup = "\\`*_{}[]<>#|~&!";
+  std::string line(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::string out;
+  for (const char c : printable(line)) {
+    if (kMarkup.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+    if (c == '@') out += "\xe2\x80\x8b";
+  }
+  return out;
 }
 
 }  // namespace rdmabench::report

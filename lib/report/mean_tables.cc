@@ -1,4 +1,4 @@
-#include "mean_tables.h"
+#include "imported_run.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/nccl_tests.h"
@@ -89,6 +88,10 @@ class MeanReader {
       end_table();
       table_.title = rest_after(line, "# OSU ");
       table_.title.resize(std::min(table_.title.find(" Test"), table_.title.size()));
+      // A build for GPUs has it behind its first word, wherever its buffers are: "MPI-CUDA".
+      const std::size_t word = std::min(table_.title.find(' '), table_.title.size());
+      const std::size_t dash = std::min(table_.title.find('-'), word);
+      table_.title.erase(dash, word - dash);
     } else if (line.starts_with("# Datatype:")) {
       table_.type = rest_after(line, ":");
       if (table_.type.ends_with('.')) table_.type.pop_back();

@@ -149,7 +149,7 @@ std::string program_in(const std::string& text) {
   return found;
 }
 
-/// What the columns of the largest row allow.
+/// What the columns of the largest row allow. There is one.
 std::vector<std::string_view> allowed(const NcclTestsTable& table) {
   const NcclTestsRow& row = *std::max_element(
       table.rows.begin(), table.rows.end(),
@@ -181,6 +181,7 @@ std::vector<std::string_view> allowed(const NcclTestsTable& table) {
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
   if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
   if (std::string named = program_in(base_name(source)); !named.empty()) return named;
+  if (table.rows.empty()) return "";
   const std::vector<std::string_view> found = allowed(table);
   if (found.size() == 1) return std::string(found[0]);
   throw Error(Fault::usage,
@@ -192,8 +193,9 @@ std::string nccl_tests_program(const NcclTestsTable& table, const std::string& s
 Json nccl_tests_document(const NcclTestsTable& table, const std::string& source) {
   const std::string program =
       table.operation.empty() ? nccl_tests_program(table, source) : table.program;
-  const std::string operation =
-      table.operation.empty() ? std::string(operation_of(program, source)) : table.operation;
+  const std::string operation = table.operation.empty() && !table.rows.empty()
+                                    ? std::string(operation_of(program, source))
+                                    : table.operation;
   Json results = Json::array();
   Json notes = table.notes;
   std::uint64_t empty = 0;

@@ -141,7 +141,7 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
     body = Json::parse(closed(text), nullptr, false);
     table.error = "the file was not written to its end: the run was aborted";
   }
-  if (body.is_discarded()) refuse(source, "no JSON");
+  if (body.is_discarded()) refuse(source, "not JSON");
   table.library = any_text_of(body, "nccl_version");
   if (const Json& args = list_of(body, "args"); !args.empty() && args[0].is_string()) {
     const std::string path = args[0].get<std::string>();

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
 #include "rdmabench/report/nccl_tests.h"
 #include "tool_text.h"
 
@@ -30,6 +32,25 @@ std::uint64_t after(std::string_view line, std::string_view mark) {
   return value;
 }
 
+/// What a rank prints that gives up.
+constexpr std::array<std::string_view, 4> kFailures{"Test NCCL failure", "Test CUDA failure",
+                                                    "Test HIP failure", "Test timeout"};
+
+/// "node1: Test NCCL failure common.cu:303 'unhandled system error'" of a line with such words at
+/// `at`. Behind the beginning of a row, to which it is glued, its host is left out.
+std::string failure_in(std::string_view line, std::size_t at, bool in_row) {
+  constexpr std::size_t kColon = 2;  // ": " ends the host
+  std::size_t begin = at;
+  if (!in_row && at > kColon) begin = line.find_last_of(" >:", at - kColon - 1) + 1;
+  return rest_after(line.substr(begin), "");
+}
+
+/// What begins and ends a run. Until 2019 it had no "#".
+bool is_bare_comment(std::string_view line) {
+  return line.starts_with("nThread ") || line.starts_with("Out of bounds values") ||
+         line.starts_with("Avg bus bandwidth");
+}
+
 /// Reads one text, line by line.
 class Reader {
  public:
@@ -40,27 +61,44 @@ class Reader {
     const std::string_view line = without_tag(raw);
     const std::size_t begin = line.find_first_not_of(' ');
     if (begin == std::string_view::npos) return;
-    if (line[begin] == '#') {
+    const bool in_row = in_table_ && line[begin] >= '0' && line[begin] <= '9';
+    for (const std::string_view failure : kFailures) {
+      const std::size_t at = raw.find(failure);
+      if (begun_ && at != std::string_view::npos) return stop(failure_in(raw, at, in_row));
+    }
+    if (line[begin] == '#' || is_bare_comment(line.substr(begin))) {
       comment(line.substr(begin));
-    } else if (in_table_ && line[begin] >= '0' && line[begin] <= '9') {
+    } else if (in_row) {
       row(line);
     }
   }
 
   std::vector<NcclTestsTable> finish() && {
     end_run();
-    if (tables_.empty()) refuse_line(source_, 1, "no row of nccl-tests is in it");
+    if (tables_.empty()) refuse_line(source_, 1, "no table of nccl-tests is in it");
     return std::move(tables_);
   }
 
  private:
+  /// The first reason is kept.
+  void stop(std::string why) {
+    if (table_.error.empty()) table_.error = std::move(why);
+    in_table_ = false;
+  }
+
   void end_run() {
-    if (!table_.rows.empty()) {
+    if (begun_) {
+      const bool ended = table_.out_of_bounds || table_.average_bus_gb_per_s;
+      if (table_.rows.empty()) {
+        stop("its table has no row: the run failed before its first result");
+      } else if (!ended) {
+        stop("its table stops without its last lines: the run was aborted");
+      }
       if (table_.size == 0) table_.size = highest_rank_ + (any_rank_ ? 1 : 0);
       tables_.push_back(std::move(table_));
     }
     table_ = {};
-    in_table_ = any_rank_ = false;
+    begun_ = in_table_ = any_rank_ = false;
     highest_rank_ = 0;
   }
 
@@ -74,7 +112,7 @@ class Reader {
       return;
     }
     if (has(line, "Collective test starting:")) {
-      if (!table_.rows.empty()) end_run();
+      if (begun_) end_run();
       table_.program = rest_after(line, "starting:");
       return;
     }
@@ -88,7 +126,8 @@ class Reader {
   }
 
   void config(std::string_view line) {
-    if (!table_.rows.empty()) end_run();
+    if (begun_) end_run();
+    begun_ = true;
     table_.threads = static_cast<std::uint32_t>(after(line, "nThread "));
     table_.gpus = static_cast<std::uint32_t>(after(line, "nGpus "));
     table_.min_bytes = after(line, "minBytes ");
@@ -125,9 +164,10 @@ class Reader {
   }
 
   void heading(std::string_view line) {
-    in_table_ = true;
+    begun_ = in_table_ = true;
     counts_wrong_ = has(line, "#wrong");
     with_spread_ = has(line, "i_min");
+    us_ = has(line, " res") ? kNsPerMs / kNsPerUs : 1;
     if (!counts_wrong_ && (has(line, "error") || has(line, " res"))) {
       table_.notes.emplace_back(
           "Its column of errors is the largest difference, not a number of elements: it was left "
@@ -139,7 +179,7 @@ class Reader {
     const auto time = parse_number<double>(words[at]);
     const auto algorithm = parse_number<double>(words[at + 1]);
     if (!time || !algorithm) return std::nullopt;
-    NcclTestsCell out{.time_us = *time, .algorithm_gb_per_s = *algorithm};
+    NcclTestsCell out{.time_us = *time * us_, .algorithm_gb_per_s = *algorithm};
     out.bus_gb_per_s = parse_number<double>(words[at + 2]);
     if (counts_wrong_) out.wrong = parse_number<double>(words[at + 3]);
     if (with_spread_) {
@@ -159,9 +199,7 @@ class Reader {
     const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
     const auto size = parse_number<std::uint64_t>(words[0]);
     if (!table_.rows.empty() && words.size() != width_) {  // it was killed while it wrote
-      table_.error = "its table ends within a row";
-      in_table_ = false;
-      return;
+      return stop("its table ends within a row");
     }
     if (left < 3 || left > 5 || !size) {
       refuse_line(source_, line_,
@@ -193,9 +231,11 @@ class Reader {
   std::size_t line_ = 0;
   NcclTestsTable table_;
   std::vector<NcclTestsTable> tables_;
+  bool begun_ = false;  ///< what a run has done, or its table's heading, was there
   bool in_table_ = false;
   bool counts_wrong_ = false;
   bool with_spread_ = false;
+  double us_ = 1;  ///< of the unit of its times: until 2019, with a column "res", milliseconds
   std::size_t width_ = 0;  ///< words of the table's rows
   bool any_rank_ = false;
   std::uint32_t highest_rank_ = 0;

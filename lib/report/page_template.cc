@@ -1,5 +1,5 @@
-#include "page_template.h"
-
+// web/report.html, as it lies in this program.
+//
 // The assembler includes the file at once, where a compiler would read 600 KB as an array of
 // numbers for seconds. C++ has no #embed yet.
 __asm__(
@@ -14,17 +14,3 @@ __asm__(
     "rdmabench_page_end:\n"
     ".byte 0\n"
     ".previous\n");
-
-extern "C" {
-extern const char rdmabench_page_begin[];
-extern const char rdmabench_page_end[];
-}
-
-namespace rdmabench::report {
-
-std::string_view page_template() noexcept {
-  return {rdmabench_page_begin,
-          static_cast<std::size_t>(rdmabench_page_end - rdmabench_page_begin)};
-}
-
-}  // namespace rdmabench::report

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "digest.h"
 #include "perftest_info.h"
 #include "rdmabench/base/units.h"
+#include "row.h"
 
 namespace rdmabench::report {
 namespace {
@@ -49,17 +49,12 @@ std::string preamble(const PerftestInfo& info) {
   return text + rule();
 }
 
-/// The numbers of a list parted by commas; what is not a number is 0.
+/// The numbers of a list separated by commas; what is not a number is 0.
 std::vector<std::uint64_t> numbers(std::string_view text) {
   std::vector<std::uint64_t> out;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string_view item = text.substr(begin, end - begin);
-    const bool hex = item.rfind("0x", 0) == 0;
-    if (hex) item.remove_prefix(2);
-    std::uint64_t value = 0;
-    std::from_chars(item.data(), item.data() + item.size(), value, hex ? 16 : 10);
-    out.push_back(value);
+    out.push_back(leading_number(text.substr(begin, end - begin)).value_or(0));
     begin = end + 1;
   }
   return out;
@@ -160,20 +155,78 @@ std::string rows(const std::vector<LatencyResult>& results, const LatencyUnit& u
   return text;
 }
 
-/// perftest's "transactions per second" are whole round trips.
+/// Whole round trips, as perftest counts them.
+double transactions_per_s(const LatencyResult& result) {
+  const double mean_ns = result.latency.mean_ns;
+  const double round_ns = result.kind == "half_round_trip" ? 2 * mean_ns : mean_ns;
+  return round_ns > 0 ? kNsPerSecond / round_ns : 0;
+}
+
 std::string short_rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit,
                        const PerftestStyle& style) {
   std::string text = fmt::format(" #bytes        #iterations       t_avg[{}]    tps average{}",
                                  unit.name(), cpu_heading(style));
   for (const LatencyResult& result : results) {
-    const double mean_ns = result.latency.mean_ns;
-    const double round_ns = result.kind == "half_round_trip" ? 2 * mean_ns : mean_ns;
-    text +=
-        fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}{}", result.size_bytes,
-                    result.iterations, unit.of(mean_ns), round_ns > 0 ? kNsPerSecond / round_ns : 0,
-                    cpu_value(result.size_bytes, style));
+    text += fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}{}", result.size_bytes,
+                        result.iterations, unit.of(result.latency.mean_ns),
+                        transactions_per_s(result), cpu_value(result.size_bytes, style));
   }
   return text;
+}
+
+struct Bandwidth {
+  double peak;     ///< in the unit of the style; 0 where it is not wanted
+  double average;  ///< likewise
+  double rate;     ///< millions of messages per second
+};
+
+Bandwidth numbers_of(const BandwidthResult& result, const PerftestStyle& style) {
+  const double average = perftest_bandwidth(result, style);
+  const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
+  return {style.peak ? result.peak_bits_per_s * scale : 0, average,
+          result.messages_per_s / kMillion};
+}
+
+Json test_info(const PerftestInfo& info) {
+  std::string test = fmt::format("{}_Test", fmt::join(info.test, "_"));
+  for (char& c : test) {
+    if (c == ' ') c = '_';
+  }
+  Json json{{"test", test}};
+  if (info.completion_vector) {
+    json["Test with events"] = fmt::format("Using_{}_comp{}", info.device, *info.completion_vector);
+  }
+  for (const PerftestField& field : info.fields) json[std::string(field.key)] = field.value;
+  return json;
+}
+
+Json json_row(const BandwidthResult& result, const PerftestStyle& style) {
+  const Bandwidth numbers = numbers_of(result, style);
+  return {{"MsgSize", result.size_bytes},
+          {"n_iterations", result.iterations},
+          {"BW_peak", numbers.peak},
+          {"BW_average", numbers.average},
+          {"BW_unit", style.gigabits ? "Gb/s" : "MiB/s"},
+          {"MsgRate", numbers.rate}};
+}
+
+Json json_row(const LatencyResult& result, const LatencyUnit& unit, bool is_short) {
+  const measure::LatencySummary& ns = result.latency;
+  Json json{{"MsgSize", result.size_bytes}, {"n_iterations", result.iterations}};
+  if (is_short) {
+    json["t_avg"] = unit.of(ns.mean_ns);
+    json["tps_average"] = transactions_per_s(result);
+  } else {
+    json["t_min"] = unit.of(ns.min_ns);
+    json["t_max"] = unit.of(ns.max_ns);
+    json["t_typical"] = unit.of(ns.p50_ns);
+    json["t_avg"] = unit.of(ns.mean_ns);
+    json["t_stdev"] = unit.of(ns.stddev_ns);
+    json["percentile_99"] = unit.of(ns.p99_ns);
+    json["percentile_99.9"] = unit.of(ns.p999_ns);
+  }
+  json["t_unit"] = unit.name();
+  return json;
 }
 
 }  // namespace
@@ -189,10 +242,7 @@ std::string perftest_heading(const PerftestStyle& style) {
 }
 
 std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style) {
-  const double average = perftest_bandwidth(result, style);
-  const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
-  const double peak = style.peak ? result.peak_bits_per_s * scale : 0;
-  const double rate = result.messages_per_s / kMillion;
+  const auto [peak, average, rate] = numbers_of(result, style);
   const std::string cpu = cpu_value(result.size_bytes, style);
   if (style.gigabits && average < 0.1) {  // two decimals would leave no digit of it
     return fmt::format(" {:<7}    {}           {:<7.6f}            {:<7.6f}            {:<7.6f}{}",
@@ -234,6 +284,21 @@ std::string to_perftest_number(const Report& report, PerftestNumber number,
                                         : result.messages_per_s / kMillion);
   }
   return text;
+}
+
+std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
+  Json rows = Json::array();
+  if (const auto* results = std::get_if<std::vector<BandwidthResult>>(&report.results)) {
+    for (const BandwidthResult& result : *results) rows.push_back(json_row(result, style));
+  }
+  const LatencyUnit unit(report, style);
+  const bool is_short = is_perftest_short(report);
+  for (const LatencyResult& result : latency_results(report)) {
+    rows.push_back(json_row(result, unit, is_short));
+  }
+  const Json document{{"test_info", test_info(perftest_info(report))},
+                      {"results", rows.size() == 1 ? rows[0] : rows}};
+  return document_text(document);
 }
 
 }  // namespace rdmabench::report

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/letters.h"
+#include "base/text.h"
 #include "facts.h"
 #include "rdmabench/report/text_table.h"
 
@@ -42,6 +42,15 @@ const BandwidthResult* first_bandwidth(const Report& report) {
 
 }  // namespace
 
+std::optional<std::uint64_t> leading_number(std::string_view text) {
+  const bool hex = text.starts_with("0x");
+  if (hex) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const auto status =
+      std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10).ec;
+  return status == std::errc() ? std::optional(value) : std::nullopt;
+}
+
 std::optional<std::string> FactReader::text(std::string_view name) const {
   const Fact* fact = find(report_.resolved.details, name);
   if (fact == nullptr) fact = find(report_.config, name);
@@ -54,13 +63,7 @@ std::string FactReader::text(std::string_view name, std::string_view absent) con
 }
 
 std::uint64_t FactReader::number(std::string_view name, std::uint64_t absent) const {
-  const std::string value = text(name, "");
-  const bool hex = value.rfind("0x", 0) == 0;
-  std::uint64_t out = 0;
-  const char* const begin = value.data() + (hex ? 2 : 0);
-  const auto [tail, status] =
-      std::from_chars(begin, value.data() + value.size(), out, hex ? 16 : 10);
-  return status == std::errc() ? out : absent;
+  return leading_number(text(name, "")).value_or(absent);
 }
 
 bool FactReader::flag(std::string_view name) const {

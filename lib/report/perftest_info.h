@@ -12,6 +12,9 @@
 
 namespace rdmabench::report {
 
+/// The whole number, decimal or 0x..., that the text begins with.
+std::optional<std::uint64_t> leading_number(std::string_view text);
+
 /// The values that a run's facts are looked up by. A detail comes before a config of that name.
 class FactReader {
  public:

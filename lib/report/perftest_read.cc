@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
-#include "base/letters.h"
 #include "base/nesting.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "digest.h"
 #include "imported_run.h"
 #include "rdmabench/base/error.h"
@@ -27,37 +28,40 @@ constexpr double kMebi = 1024.0 * 1024.0;
               "Give what a program of perftest printed, or its JSON.");
 }
 
-/// What a table has, by perftest's own headings. A name that begins another one comes after it.
+/// What a table and a result in JSON have, by perftest's own words. A heading that begins another
+/// one comes after it.
 struct Column {
   std::string_view heading;
-  std::string_view key;  ///< ""; it is not taken
+  std::string_view json;
+  std::string_view key;  ///< ours; "": it is not taken
+  double factor;         ///< from perftest's unit to ours; 0: by the unit of the run's rates
 };
-constexpr std::array kColumns{Column{"#bytes", "size"},
-                              Column{"#iterations", "iterations"},
-                              Column{"#sl", ""},
-                              Column{"BW peak[", "peak"},
-                              Column{"BW average[", "average"},
-                              Column{"MsgRate[", "rate"},
-                              Column{"BW Port1[", ""},
-                              Column{"MsgRate Port1[", ""},
-                              Column{"BW Port2[", ""},
-                              Column{"MsgRate Port2[", ""},
-                              Column{"t_min[", "t_min"},
-                              Column{"t_max[", "t_max"},
-                              Column{"t_typical[", "t_typical"},
-                              Column{"t_avg[", "t_avg"},
-                              Column{"t_stdev[", "t_stdev"},
-                              Column{"99% percentile[", "p99"},
-                              Column{"99.9% percentile[", "p999"},
-                              Column{"tps average", ""},
-                              Column{"CPU_Util[", ""}};
+constexpr std::array kColumns{Column{"#bytes", "MsgSize", "size_bytes", 1},
+                              Column{"#iterations", "n_iterations", "iterations", 1},
+                              Column{"#sl", "", "", 0},
+                              Column{"BW peak[", "BW_peak", "peak_bits_per_s", 0},
+                              Column{"BW average[", "BW_average", "bits_per_s", 0},
+                              Column{"MsgRate[", "MsgRate", "messages_per_s", 1e6},
+                              Column{"BW Port1[", "", "", 0},
+                              Column{"MsgRate Port1[", "", "", 0},
+                              Column{"BW Port2[", "", "", 0},
+                              Column{"MsgRate Port2[", "", "", 0},
+                              Column{"t_min[", "t_min", "min_ns", kNsPerUs},
+                              Column{"t_max[", "t_max", "max_ns", kNsPerUs},
+                              Column{"t_typical[", "t_typical", "p50_ns", kNsPerUs},
+                              Column{"t_avg[", "t_avg", "mean_ns", kNsPerUs},
+                              Column{"t_stdev[", "t_stdev", "stddev_ns", kNsPerUs},
+                              Column{"99% percentile[", "percentile_99", "p99_ns", kNsPerUs},
+                              Column{"99.9% percentile[", "percentile_99.9", "p999_ns", kNsPerUs},
+                              Column{"tps average", "", "", 0},
+                              Column{"CPU_Util[", "", "", 0}};
 
 /// One run of one program.
 struct Run {
   std::string title;                                ///< "RDMA_Write Bidirectional BW"
   std::map<std::string, std::string> facts;         ///< "Connection type": "RC"
   std::string unit;                                 ///< of its rates: "MB/sec", "MiB/sec", "Gb/sec"
-  std::vector<std::map<std::string, double>> rows;  ///< by the columns' keys
+  std::vector<std::map<std::string, double>> rows;  ///< by our keys, in perftest's units
   std::string error;
   bool any_heading = false;
   bool of_server = false;
@@ -94,27 +98,16 @@ double rate_factor(const Run& run) {
   return run.unit.starts_with("Gb") ? kBitsPerGigabit : kMebi * kBitsPerByte;
 }
 
-/// A row in our units: perftest's rates are in that of the run, its times in microseconds.
-std::map<std::string, double> row_of(const Run& run, const std::map<std::string, double>& row) {
-  std::map<std::string, double> out;
-  const auto take = [&](const char* from, const char* to, double factor) {
-    if (const auto found = row.find(from); found != row.end()) out[to] = found->second * factor;
-  };
-  take("size", "size_bytes", 1);
-  take("iterations", "iterations", 1);
-  for (const auto& [from, to] :
-       {std::pair{"t_min", "min_ns"}, std::pair{"t_typical", "p50_ns"}, std::pair{"p99", "p99_ns"},
-        std::pair{"p999", "p999_ns"}, std::pair{"t_max", "max_ns"}, std::pair{"t_avg", "mean_ns"},
-        std::pair{"t_stdev", "stddev_ns"}}) {
-    take(from, to, kNsPerUs);
+/// A row in our units.
+std::map<std::string, double> row_of(const Run& run, std::map<std::string, double> row) {
+  for (const Column& column : kColumns) {
+    const auto found = row.find(std::string(column.key));
+    if (found == row.end()) continue;
+    found->second *= column.factor == 0 ? rate_factor(run) : column.factor;
+    if (column.factor == 0 && run.unit.empty()) row.erase(found);
   }
-  take("rate", "messages_per_s", 1e6);
-  if (run.unit.empty()) return out;
-  take("average", "bits_per_s", rate_factor(run));
-  if (const auto peak = row.find("peak"); peak != row.end() && peak->second > 0) {
-    take("peak", "peak_bits_per_s", rate_factor(run));  // 0.00 where it was not taken
-  }
-  return out;
+  if (row["peak_bits_per_s"] == 0) row.erase("peak_bits_per_s");  // 0.00 where it was not taken
+  return row;
 }
 
 Json document_of(const Run& run) {
@@ -271,7 +264,7 @@ class TableReader {
       }
       row[std::string(columns_[i])] = *value;
     }
-    if (!(row["size"] >= 1)) refuse_text(source_, line_, "a message of no bytes");
+    if (!(row["size_bytes"] >= 1)) refuse_text(source_, line_, "a message of no bytes");
     if (!skips_) run_.rows.push_back(std::move(row));
   }
 
@@ -327,17 +320,12 @@ Run run_of(const Json& info, const std::vector<Json>& results) {
   }
   for (const Json& result : results) {
     std::map<std::string, double> row;
-    for (const auto& [from, to] :
-         {std::pair{"MsgSize", "size"}, std::pair{"n_iterations", "iterations"},
-          std::pair{"BW_peak", "peak"}, std::pair{"BW_average", "average"},
-          std::pair{"MsgRate", "rate"}, std::pair{"t_min", "t_min"}, std::pair{"t_max", "t_max"},
-          std::pair{"t_typical", "t_typical"}, std::pair{"t_avg", "t_avg"},
-          std::pair{"t_stdev", "t_stdev"}, std::pair{"percentile_99", "p99"},
-          std::pair{"percentile_99.9", "p999"}}) {
-      const double value = number_of(result, from);
-      if (std::isfinite(value) && value >= 0 && value <= 1e18) row[to] = value;
+    for (const Column& column : kColumns) {
+      if (column.key.empty()) continue;
+      const double value = number_of(result, column.json);
+      if (std::isfinite(value) && value >= 0 && value <= 1e18) row[std::string(column.key)] = value;
     }
-    if (row["size"] < 1 || !row.contains("iterations")) continue;
+    if (row["size_bytes"] < 1 || !row.contains("iterations")) continue;
     if (!run.latency()) run.unit = unit_of(result);
     run.rows.push_back(std::move(row));
   }

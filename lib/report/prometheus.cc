@@ -8,7 +8,6 @@
 #include <set>
 
 #include "digest.h"
-#include "fabric_nodes.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
@@ -85,7 +84,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"offered_messages_per_s", "offered_messages_per_second", 1, "The rate that was asked for."},
     {"achieved_messages_per_s", "achieved_messages_per_second", 1, "The rate that came of it."},
     {"lost", "lost_messages", 1, "Messages that did not arrive."},
-    {"knee", "load_knee", 1, "1 at the highest load before latency takes off."},
+    {"knee", "load_knee", 1, "1 at the highest load before latency rises steeply."},
     {"stable", "stable", 1, "0 if the epochs still differed when the run ended."},
     {"register_p50_ns", "registration_seconds", kNs, "Median time to register memory."},
     {"deregister_p50_ns", "deregistration_seconds", kNs, "Median time to deregister memory."},

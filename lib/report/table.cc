@@ -135,16 +135,17 @@ std::string knee_text(std::span<const LoadResult> curve) {
   if (knee == curve.end()) {
     if (curve.size() < 2) return "";  // one load is not a curve
     if (!curve.front().taken_off) {
-      return "knee: none, latency does not take off up to the highest load\n";
+      return "knee: none, latency does not rise steeply up to the highest load\n";
     }
-    if (fine == curve.rend()) return "knee: none, latency takes off already at the lowest load\n";
+    if (fine == curve.rend())
+      return "knee: none, latency rises steeply already at the lowest load\n";
     return fmt::format(
-        "knee: not reliable: taken off at the lowest load, but at {:.0f} % normal again, so "
+        "knee: not reliable: it rises steeply at the lowest load, but at {:.0f} % normal again, so "
         "something else on the machine may have caused it. Measure longer, or several launches.\n",
         fine->load * 100);
   }
   const std::string where =
-      fmt::format("latency takes off above {:.3g} Mmsg/s, {:.0f} % of capacity",
+      fmt::format("latency rises steeply above {:.3g} Mmsg/s, {:.0f} % of capacity",
                   knee->offered_messages_per_s / kMessagesPerMillion, knee->load * 100);
   if (knee->knee_reliable) return fmt::format("knee: {}\n", where);
   return fmt::format(
@@ -243,7 +244,7 @@ std::string spaced(std::string text) {
   return text;
 }
 
-/// "word value" of those that have a value, parted by commas.
+/// "word value" of those that have a value, separated by commas.
 std::string joined(std::initializer_list<std::pair<std::string_view, std::string_view>> parts) {
   std::vector<std::string> texts;
   for (const auto& [word, value] : parts) {

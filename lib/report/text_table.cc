@@ -124,13 +124,13 @@ std::string TextTable::text(std::size_t width) const {
 
 std::string printable(std::string_view text, std::string_view kept) {
   std::string out(text);
-  unsigned char before = 0;
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool c1 = before == 0xC2 && byte >= 0x80 && byte <= 0x9F;  // U+0080..U+009F in UTF-8
-    const bool control = (byte < 0x20 && kept.find(c) == std::string_view::npos) || byte == 0x7F;
-    if (control || c1) c = '?';
-    before = byte;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    const bool c1 = byte >= 0x80 && byte <= 0x9F && i > 0 && out[i - 1] == '\xC2';
+    const bool control =
+        (byte < 0x20 && kept.find(out[i]) == std::string_view::npos) || byte == 0x7F;
+    if (control || c1) out[i] = '?';
+    if (c1) out[i - 1] = '?';  // U+0080..U+009F are two bytes in UTF-8
   }
   return out;
 }

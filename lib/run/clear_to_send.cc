@@ -24,47 +24,47 @@ struct ClearToSend {
   static workload::EpochResult initiator(T& endpoint, const workload::EpochPlan& plan,
                                          workload::Watch& watch,
                                          std::span<measure::Ticks> intervals) noexcept {
-    Side<T> side(endpoint, plan, watch);
+    Half<T> half(endpoint, plan, watch);
     const std::uint64_t end = plan.iterations;
-    if (!side.inbox.post_token(side.on_receive())) return side.result;
+    if (!half.inbox.post_marker(half.on_receive())) return half.result;
     measure::Ticks before = measure::stamp_now();
     for (std::uint64_t i = 0; i < end; ++i) {
-      if (!side.wait([&] { return side.arrived_on(i) > i / side.queue_pairs; })) return side.result;
-      if (!side.post(i, plan.size)) return side.result;
+      if (!half.wait([&] { return half.arrived_on(i) > i / half.queue_pairs; })) return half.result;
+      if (!half.post(i, plan.size)) return half.result;
       if (i + 1 == end) break;
       const measure::Ticks now = measure::stamp_now();
       intervals[i] = now - before;
       before = now;
     }
     // The clear-to-send behind the last message says that all have arrived.
-    if (!side.wait([&] { return side.arrived > end; })) return side.result;
+    if (!half.wait([&] { return half.arrived > end; })) return half.result;
     intervals[end - 1] = measure::stamp_now() - before;
-    side.inbox.drain();
-    return side.result;
+    half.inbox.drain();
+    return half.result;
   }
 
   template <transport::Transport T, bool kValidate>
   static workload::EpochResult target(T& endpoint, const workload::EpochPlan& plan,
                                       workload::Watch& watch,
                                       std::span<measure::Ticks> /*intervals*/) noexcept {
-    Side<T> side(endpoint, plan, watch);
+    Half<T> half(endpoint, plan, watch);
     const std::uint64_t end = plan.iterations;
-    if (!side.wait([&] { return side.begun; })) return side.result;
+    if (!half.wait([&] { return half.begun; })) return half.result;
     for (std::uint64_t i = 0; i <= end; ++i) {
-      const bool clear = side.wait([&] {
-        return i == end ? side.arrived == end
-                        : i / side.queue_pairs < side.arrived_on(i) + plan.depth;
+      const bool clear = half.wait([&] {
+        return i == end ? half.arrived == end
+                        : i / half.queue_pairs < half.arrived_on(i) + plan.depth;
       });
-      if (!clear || !side.post(i, std::min(plan.size, kBytes))) return side.result;
+      if (!clear || !half.post(i, std::min(plan.size, kBytes))) return half.result;
     }
-    side.inbox.drain();
-    return side.result;
+    half.inbox.drain();
+    return half.result;
   }
 
  private:
   template <class T>
-  struct Side {
-    Side(T& given, const workload::EpochPlan& plan, workload::Watch& watch)
+  struct Half {
+    Half(T& given, const workload::EpochPlan& plan, workload::Watch& watch)
         : endpoint(given),
           inbox(given, plan, watch, result),
           queue_pairs(std::min(given.queue_pairs(), kMaxQueuePairs)) {}
@@ -107,7 +107,7 @@ struct ClearToSend {
     T& endpoint;
     workload::Inbox<T> inbox;
     std::uint32_t queue_pairs;
-    bool begun = false;  ///< the initiator's token is here: before it, the initiator may not run
+    bool begun = false;  ///< the initiator's marker is here: before it, the initiator may not run
                          ///< and would drop what comes
     std::uint64_t arrived = 0;
     std::array<std::uint64_t, kMaxQueuePairs> arrived_by_queue_pair{};

@@ -10,7 +10,6 @@
 #include "gpu_session.h"
 #include "health/run_watch.h"
 #include "health/suspect.h"
-#include "hook.h"
 #include "measurement.h"
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"

@@ -1,11 +1,11 @@
-#include "combination.h"
-
+// Which options go together.
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/features.h"
 #include "rdmabench/memory/request.h"
+#include "run/protocol.h"
 
 namespace rdmabench::run {
 namespace {
@@ -15,7 +15,7 @@ using transport::Service;
 using workload::Shape;
 
 [[noreturn]] void refuse(const std::string& what, const std::string& remedy) {
-  throw Error(Fault::usage, what, remedy);
+  throw Error(Fault::usage, "not possible: " + what, remedy);
 }
 
 bool is_built(Service service) {
@@ -90,7 +90,7 @@ void check_shape(const SessionSpec& spec) {
     }
   }
   if (spec.paced && spec.shape != Shape::stream && spec.shape != Shape::open_loop) {
-    refuse("a rate limit for this test", "Take 'bw' in one direction, or 'load'.");
+    refuse("a rate limit in this test", "Take 'bw' in one direction, or 'load'.");
   }
   if (spec.shape == Shape::open_loop && !transport::is_reliable(spec.service)) {
     refuse(fmt::format("load over {}", transport::name(spec.service)),
@@ -110,9 +110,9 @@ void check_shape(const SessionSpec& spec) {
 
 void check_queues(const SessionSpec& spec) {
   if (spec.signal_every > spec.depth) {
-    refuse(fmt::format("`signal_every` {}", spec.signal_every),
-           fmt::format("It may be `depth` ({}) at most, or the queue would fill up for good.",
-                       spec.depth));
+    refuse(
+        fmt::format("`signal_every` {}", spec.signal_every),
+        fmt::format("It may be `depth` ({}) at most, or the queue would stay full.", spec.depth));
   }
   if (spec.post_list > spec.depth) {
     refuse(fmt::format("`post_list` {}", spec.post_list),

@@ -88,7 +88,7 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
   for_each_row(report, [](std::uint64_t, bool validated, std::vector<std::string>& notes) {
     if (!validated) return;
     notes.emplace_back(
-        "validated at rest: all slots were written before each epoch, and after it every byte of "
+        "validated outside of the timed part: all slots were written before each epoch, and after it every byte of "
         "the message that came last to each was compared; earlier ones of an epoch were counted "
         "where the operation tells its target, and not compared.");
   });

@@ -1,10 +1,10 @@
 // Latency under load: the part of Measurement that walks from a light load to one beyond capacity.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
 #include <span>
 
-#include "hook.h"
-#include "knee.h"
 #include "measurement.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
@@ -20,11 +20,39 @@ constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load 
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
 
+// Latency has taken off where the median is twice the least, or where the rate is
+// no longer kept.
+constexpr double kTakenOff = 2.0;
+constexpr double kKept = 0.95;
+
 double achieved(std::uint64_t messages, double elapsed_ns) {
   return elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
 }
 
 }  // namespace
+
+void mark_knee(std::span<report::LoadResult> rows) {
+  if (rows.empty()) return;
+  // The least, because the first row may have been disturbed.
+  double light = HUGE_VAL;
+  for (const report::LoadResult& row : rows) {
+    light = std::min(light, row.latency.latency.p50_ns);
+  }
+  for (report::LoadResult& row : rows) {
+    row.taken_off = row.latency.latency.p50_ns > kTakenOff * light ||
+                    row.achieved_messages_per_s < kKept * row.offered_messages_per_s;
+  }
+  const auto is_off = [](const report::LoadResult& row) { return row.taken_off; };
+  const auto first_off = std::find_if(rows.begin(), rows.end(), is_off);
+  if (first_off == rows.end()) return;
+  if (first_off == rows.begin()) {
+    rows.front().knee_reliable = std::all_of(rows.begin(), rows.end(), is_off);
+    return;
+  }
+  report::LoadResult& knee = *std::prev(first_off);
+  knee.knee = true;
+  knee.knee_reliable = std::all_of(first_off, rows.end(), is_off);
+}
 
 double Measurement::capacity(std::uint64_t size) {
   std::uint64_t iterations = kFewestMessages;

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include "hook.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
@@ -259,7 +258,7 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
                          .iterations = iterations,
                          .rate = rate / static_cast<double>(session_.workers()),
                          .verify = verify};
-  session_.stage(Side::initiator, order);
+  session_.prepare(Side::initiator, order);
   session_.send(SessionMessage::epoch, to_text(order));
   session_.receive(SessionMessage::ready, "readiness");
   EpochOutcome outcome = session_.run(intervals_);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,6 +27,28 @@ struct RateInterval {
 /// The 95 % interval of a mean rate, by Student's t of the epochs' times for a message. The rate
 /// lies within, also where a stall made one epoch long; no end is faster than the fastest epoch.
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
+
+/// Sets `taken_off` of the rows of one size, from the lightest load to the heaviest, and `knee` and
+/// `knee_reliable` of the one before the first that has taken off. No row is a knee where the first
+/// has taken off already, or none has.
+void mark_knee(std::span<report::LoadResult> rows);
+
+/// What the caller's code threw. No std::exception, so that nothing takes it for a failure of the
+/// run.
+struct HookThrew {
+  std::exception_ptr exception;
+};
+
+/// Calls `hook` if there is one. Throws HookThrew with what it threw.
+template <class Argument>
+void call(const std::function<void(const Argument&)>& hook, const Argument& argument) {
+  if (!hook) return;
+  try {
+    hook(argument);
+  } catch (...) {
+    throw HookThrew{std::current_exception()};
+  }
+}
 
 /// The client's measuring. Its clock is anchored when it is made, and again at each result.
 class Measurement {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "combination.h"
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -61,10 +60,10 @@ void check_config(const Config& config) {
                                           config.counts.size(), config.sizes.size()));
   }
   if (config.sizes.empty())
-    throw Error(Fault::usage, "no message size", "Give at least one, such as `sizes` 8.");
+    throw Error(Fault::usage, "`sizes` is empty", "Give at least one, such as `sizes` 8.");
   for (const std::uint64_t size : config.sizes) {
     if (size == 0 || size > kMaxSize) {
-      throw Error(Fault::usage, fmt::format("a message of {} bytes", size),
+      throw Error(Fault::usage, fmt::format("invalid `sizes` {}", size),
                   fmt::format("Sizes go from 1 to {}.", format_size(kMaxSize)));
     }
     if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
@@ -75,22 +74,16 @@ void check_config(const Config& config) {
           fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
     }
   }
-  if (config.depth > kMaxDepth) {
-    throw Error(Fault::usage, fmt::format("`depth` {}", config.depth),
-                fmt::format("Depths go from 1 to {}.", kMaxDepth));
-  }
-  if (config.queue_pairs == 0 || config.queue_pairs > kMaxQueuePairs) {
-    throw Error(Fault::usage, fmt::format("`queue_pairs` {}", config.queue_pairs),
-                fmt::format("Queue pairs go from 1 to {}.", kMaxQueuePairs));
-  }
-  if (config.workers == 0 || config.workers > kMaxWorkers) {
-    throw Error(Fault::usage, fmt::format("`workers` {}", config.workers),
-                fmt::format("Threads go from 1 to {}.", kMaxWorkers));
-  }
-  if (config.clients == 0 || config.clients > kMaxClients) {
-    throw Error(Fault::usage, fmt::format("`clients` {}", config.clients),
-                fmt::format("An incast has 1 to {} clients.", kMaxClients));
-  }
+  const auto bound = [](std::string_view field, std::uint64_t value, std::uint64_t least,
+                        std::uint64_t most, std::string_view what) {
+    if (value >= least && value <= most) return;
+    throw Error(Fault::usage, fmt::format("invalid `{}` {}", field, value),
+                fmt::format("{} go from 1 to {}.", what, most));
+  };
+  bound("depth", config.depth, 0, kMaxDepth, "Depths");  // 0: not given
+  bound("queue_pairs", config.queue_pairs, 1, kMaxQueuePairs, "Queue pairs");
+  bound("workers", config.workers, 1, kMaxWorkers, "Threads");
+  bound("clients", config.clients, 1, kMaxClients, "Clients of an incast");
   if (config.workers < config.devices.size()) {
     throw Error(Fault::usage,
                 fmt::format("`workers` {} for {} devices", config.workers, config.devices.size()),
@@ -98,9 +91,10 @@ void check_config(const Config& config) {
   }
   if (config.timeout < std::chrono::milliseconds(100) ||
       config.timeout > std::chrono::minutes(10)) {
-    throw Error(Fault::usage,
-                fmt::format("`timeout` of {} ms", config.timeout / std::chrono::milliseconds(1)),
-                "It may be 100ms to 10m.");
+    throw Error(
+        Fault::usage,
+        fmt::format("invalid `timeout` of {} ms", config.timeout / std::chrono::milliseconds(1)),
+        "It may be 100ms to 10m.");
   }
 }
 
@@ -168,12 +162,12 @@ void check_this_side(const Config& config) {
 }
 
 ServerAnswer negotiate(Session& session, const Config& config,
-                       const std::vector<memory::FailedWay>& failed) {
+                       const std::vector<memory::FailedRoute>& failed) {
   session.agree(make_spec(config));
   std::vector<transport::EndpointRequest> rails = rail_requests(session.spec(), config);
   const std::vector<const Backend*> wanted = candidates(config.backend, rails.front());
   for (transport::EndpointRequest& rail : rails) {
-    rail.failed_ways = failed;
+    rail.failed_routes = failed;
     if (rail.local_ip.empty()) rail.local_ip = session.channel().local_ip();
     rail.peer_ip = session.channel().peer_ip();
   }

@@ -16,6 +16,6 @@ SessionSpec make_spec(const Config& config);
 /// when no back end reaches the peer, saying why each one does not. `failed` are ways of
 /// registering a GPU's memory that this side is not to take again.
 ServerAnswer negotiate(Session& session, const Config& config,
-                       const std::vector<memory::FailedWay>& failed = {});
+                       const std::vector<memory::FailedRoute>& failed = {});
 
 }  // namespace rdmabench::run

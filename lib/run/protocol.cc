@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fields.h"
-#include "combination.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "run/facts_fields.h"

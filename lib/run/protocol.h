@@ -9,7 +9,7 @@
 //   address  {addresses, environment} ->
 //                                    <-   ready   (connected)
 //   epoch    {size, messages, rate}  ->                               } as often
-//                                    <-   ready   (staged)            } as the
+//                                    <-   ready   (prepared)          } as the
 //   ... the data path ...                                             } client
 //                                    <-   result  (target's view)     } likes
 //   bye                              ->
@@ -137,6 +137,10 @@ Introduction parse_introduction(std::string_view text);
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec);
 EpochReport parse_epoch_report(std::string_view text);
 Farewell parse_farewell(std::string_view text);
+
+/// Throws Error(usage) that names two options which exclude each other, and what to change. Both
+/// sides check before anything is opened: the server does not trust its client.
+void check(const SessionSpec& spec);
 
 /// The endpoint that a side needs for each worker. Pure, so that both sides come to the same sizes.
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/network.h"
 #include "rdmabench/base/error.h"
@@ -66,9 +67,7 @@ bool is_nothing(const Usage& usage) {
 }  // namespace
 
 Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
-  Share share;
-  share.address_ = address;
-  share.used_ = wanted;
+  GiveBack back{address, wanted};
   const std::lock_guard lock(mutex_);
   Usage& own = of_address_[address];
   try {
@@ -89,8 +88,7 @@ Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
   }
   own = own + wanted;
   total_ = total_ + wanted;
-  share.quota_ = this;
-  return share;
+  return {this, std::move(back)};
 }
 
 void Quota::give_back(const std::string& address, const Usage& used) noexcept {
@@ -100,10 +98,6 @@ void Quota::give_back(const std::string& address, const Usage& used) noexcept {
   if (found == of_address_.end()) return;
   found->second = found->second - used;
   if (is_nothing(found->second)) of_address_.erase(found);
-}
-
-void Quota::Share::give_back() noexcept {
-  if (Quota* const quota = std::exchange(quota_, nullptr)) quota->give_back(address_, used_);
 }
 
 }  // namespace rdmabench::run

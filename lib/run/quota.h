@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 namespace rdmabench::run {
 
@@ -18,34 +18,15 @@ struct Usage {
 
 /// Thread rule: any thread. It must outlive its shares.
 class Quota {
+  struct GiveBack {
+    std::string address;
+    Usage used;
+    void operator()(Quota* quota) const noexcept { quota->give_back(address, used); }
+  };
+
  public:
   /// What one session has taken. Gives it back when it goes.
-  class Share {
-   public:
-    Share() = default;
-    ~Share() { give_back(); }
-    Share(Share&& other) noexcept
-        : quota_(std::exchange(other.quota_, nullptr)),
-          address_(std::move(other.address_)),
-          used_(other.used_) {}
-    Share& operator=(Share&& other) noexcept {
-      give_back();
-      quota_ = std::exchange(other.quota_, nullptr);
-      address_ = std::move(other.address_);
-      used_ = other.used_;
-      return *this;
-    }
-    Share(const Share&) = delete;
-    Share& operator=(const Share&) = delete;
-
-    void give_back() noexcept;
-
-   private:
-    friend class Quota;
-    Quota* quota_ = nullptr;
-    std::string address_;
-    Usage used_;
-  };
+  using Share = std::unique_ptr<Quota, GiveBack>;
 
   Quota(const Usage& all, const Usage& each) : all_(all), each_(each) {}
   Quota(const Quota&) = delete;

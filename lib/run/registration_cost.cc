@@ -70,15 +70,9 @@ void check(const RegistrationStop& stop) {
 RegistrationCost describe(const memory::Request& memory, const memory::Buffer& buffer) {
   return {.memory = memory::to_text(memory),
           .size_bytes = buffer.size(),
-          .route = verbs::Route::pinned,
-          .mapping = "",
-          .others = {},
-          .notes = {},
           .placement = buffer.placement(),
           .nodes = buffer.nodes(),
-          .page_bytes = buffer.page_bytes(),
-          .registering = {},
-          .deregistering = {}};
+          .page_bytes = buffer.page_bytes()};
 }
 
 }  // namespace
@@ -161,9 +155,8 @@ GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
   }
   if (!found.costs.empty()) return found;
   std::string reasons;
-  for (const RefusedWay& way : found.refused) {
-    reasons += fmt::format("\n  {}{}{}: {}", name(way.route),
-                           way.mapping.empty() ? "" : ", mapping ", way.mapping, way.reason);
+  for (const RefusedRoute& way : found.refused) {
+    reasons += fmt::format("\n  {}: {}", route_text(way.route, way.mapping), way.reason);
   }
   throw Error(Fault::unavailable, fmt::format("no way to register GPU memory works:{}", reasons));
 }

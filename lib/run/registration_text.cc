@@ -25,15 +25,11 @@ std::string percentile(const Summary& summary, double p, double ns) {
   return summary.supports(p) ? microseconds(ns) : "-";
 }
 
-std::string route_text(verbs::Route route, const std::string& mapping) {
-  return fmt::format("{}{}{}", name(route), mapping.empty() ? "" : ", mapping ", mapping);
-}
-
 /// Each way by which GPU memory does not register, once for each kind of memory and reason.
-std::string refusals_text(const std::vector<RefusedWay>& ways) {
+std::string refusals_text(const std::vector<RefusedRoute>& ways) {
   std::string text;
   std::vector<std::string> said;
-  for (const RefusedWay& way : ways) {
+  for (const RefusedRoute& way : ways) {
     const std::string line =
         fmt::format("{}: not {}: {}\n", way.memory, route_text(way.route, way.mapping), way.reason);
     if (std::find(said.begin(), said.end(), line) != said.end()) continue;
@@ -123,7 +119,7 @@ std::string to_table(const RegistrationReport& measured, std::size_t width) {
   }
   return fmt::format("Registration of memory on {}; the rate is at the median\n\n{}{}",
                      measured.device, table.text(width),
-                     explanations(measured.results) + refusals_text(measured.refused_ways));
+                     explanations(measured.results) + refusals_text(measured.refused_routes));
 }
 
 std::string to_json(const RegistrationReport& measured) {
@@ -140,7 +136,7 @@ std::string to_json(const RegistrationReport& measured) {
     object["notes"] = one.notes;
     results.push_back(std::move(object));
   }
-  const Json refused = list_of_each(measured.refused_ways, [](const RefusedWay& way) {
+  const Json refused = list_of_each(measured.refused_routes, [](const RefusedRoute& way) {
     return Json{{"memory", way.memory},
                 {"size_bytes", way.size_bytes},
                 {"route", name(way.route)},

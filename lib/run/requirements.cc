@@ -94,7 +94,7 @@ Requirement parse_one(std::string_view word) {
     return candidate.name == requirement.name && !requirement.value.empty();
   });
   if (named || (rule && equals == std::string_view::npos)) return requirement;
-  throw Error(Fault::usage, fmt::format("`requirements` {}", word),
+  throw Error(Fault::usage, fmt::format("invalid `requirements` {}", word),
               "There are rdma-write, rdma-read, no-shm, in-order-128, gpudirect, and backend=NAME, "
               "provider=NAME, device=NAME and fabric=NAME.");
 }

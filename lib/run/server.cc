@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <limits>
 #include <list>
 #include <mutex>
@@ -23,7 +24,6 @@
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
 #include "run/gate.h"
-#include "run/line_limit.h"
 #include "run/quota.h"
 #include "run/serving.h"
 #include "run/turns.h"
@@ -84,6 +84,34 @@ enum class About : std::uint8_t { completed, failed, refused };
 
 }  // namespace
 
+/// How many lines of a kind are told: a burst of kBurst, and then kEachSecond. Thread rule: one
+/// thread at a time.
+class LineLimit {
+ public:
+  static constexpr double kBurst = 32;
+  static constexpr double kEachSecond = 8;
+
+  /// Nothing where the line is to be dropped, else how many were since the last one that was not.
+  std::optional<std::uint64_t> pass(Clock::time_point now) {
+    left_ =
+        std::min(kBurst, left_ + kEachSecond * std::chrono::duration<double>(now - last_).count());
+    last_ = now;
+    if (left_ < 1) {
+      ++dropped_;
+      return std::nullopt;
+    }
+    left_ -= 1;
+    return take_dropped();
+  }
+
+  std::uint64_t take_dropped() { return std::exchange(dropped_, 0); }
+
+ private:
+  double left_ = kBurst;
+  Clock::time_point last_ = Clock::now();
+  std::uint64_t dropped_ = 0;
+};
+
 struct Server::Impl {
   /// One session and its thread.
   struct Client {
@@ -139,6 +167,7 @@ struct Server::Impl {
   void end_all();
   void end_long_sessions();
   void event(About about, const std::string& line);
+  void say(const std::string& line) noexcept;
   void tell_dropped();
 
   ServerConfig config;
@@ -155,6 +184,7 @@ struct Server::Impl {
   std::atomic<std::uint64_t> failed{0};
   std::mutex event_mutex;
   std::array<LineLimit, 3> limits;  ///< of each about
+  std::exception_ptr thrown;        ///< by on_event
 };
 
 Server::Server(const ServerConfig& config, OnEvent on_event)
@@ -197,6 +227,7 @@ void Server::Impl::run() {
   }
   end_all();
   tell_dropped();
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 void Server::Impl::admit(control::Channel channel) {
@@ -222,11 +253,11 @@ void Server::Impl::admit(control::Channel channel) {
 void Server::Impl::serve(Client& client) noexcept {
   try {
     serve_session(client);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
     // No memory for its line, say: the other sessions go on.
   }
   client.forget_socket();
-  client.place.give_back();
+  client.place.reset();
   const std::lock_guard lock(mutex);
   client.done = true;
   ended.notify_all();
@@ -254,7 +285,7 @@ void Server::Impl::serve_session(Client& client) {
     }
     client.forget_socket();
   }
-  client.place.give_back();
+  client.place.reset();
   log_line([&] { return fmt::format("session ended: {}: {}", peer, line); });
   event(about, fmt::format("{}: {}", peer, line));
   if (begun && ++served == config.sessions) listener.stop();
@@ -297,20 +328,29 @@ void Server::Impl::end_long_sessions() {
 
 void Server::Impl::event(About about, const std::string& line) {
   const std::lock_guard lock(event_mutex);
-  if (!on_event) return;
   if (about != About::completed) {
     const auto dropped = limits[static_cast<std::size_t>(about)].pass(Clock::now());
     if (!dropped) return;
-    if (*dropped > 0) on_event(fmt::format("{} lines like the next one were dropped", *dropped));
+    if (*dropped > 0) say(fmt::format("{} lines like the next one were dropped", *dropped));
   }
-  on_event(line);
+  say(line);
+}
+
+void Server::Impl::say(const std::string& line) noexcept {
+  if (!on_event || thrown) return;
+  try {
+    on_event(line);
+  } catch (...) {
+    thrown = std::current_exception();
+    listener.stop();
+  }
 }
 
 void Server::Impl::tell_dropped() {
   const std::lock_guard lock(event_mutex);
   std::uint64_t dropped = 0;
   for (LineLimit& limit : limits) dropped += limit.take_dropped();
-  if (on_event && dropped > 0) on_event(fmt::format("{} lines were dropped", dropped));
+  if (dropped > 0) say(fmt::format("{} lines were dropped", dropped));
 }
 
 }  // namespace rdmabench::run

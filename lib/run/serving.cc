@@ -80,7 +80,7 @@ void wait_for_others(const Session& session, const Host& host) {
 
 /// One epoch. Returns its messages.
 std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host& host) {
-  session.stage(workload::Side::target, order);
+  session.prepare(workload::Side::target, order);
   session.send(SessionMessage::ready);
   const EpochOutcome outcome = session.run({});
   if (session.spec().target_idle) session.receive(SessionMessage::result, "end of the operations");
@@ -130,8 +130,8 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host&
 
 /// The client's next request after a verified transfer failed. Throws Error(failed) with `why`
 /// where it sends none or was given kMostVerifications attempts.
-Request ask_again(Session& session, const std::string& why, std::vector<memory::FailedWay>& failed,
-                  int tried) {
+Request ask_again(Session& session, const std::string& why,
+                  std::vector<memory::FailedRoute>& failed, int tried) {
   if (tried == kMostVerifications) throw Error(Fault::failed, why);
   try {
     if (tried % kTriesOfAWay == 0) add_failed(session, why, failed);
@@ -201,14 +201,14 @@ void open_workers(Session& session, const Request& request,
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.
 ServedEpochs serve_request(Session& session, const Request& request, const Host& host,
-                           const std::vector<memory::FailedWay>& failed) {
+                           const std::vector<memory::FailedRoute>& failed) {
   check_timeout(request, host.config);
   session.agree(request.spec);
   session.set_cpus(host.config.cpus);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
   wanted.device = host.config.device;
   wanted.gid_index = host.config.gid_index;
-  wanted.failed_ways = failed;
+  wanted.failed_routes = failed;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
   wanted.allowed_peers =
@@ -235,7 +235,7 @@ ServedEpochs serve_request(Session& session, const Request& request, const Host&
 
 std::string converse(Session& session, const Host& host) {
   Request request = parse_request(session.receive(SessionMessage::request, "request"));
-  std::vector<memory::FailedWay> failed;
+  std::vector<memory::FailedRoute> failed;
   for (int tried = 1;; ++tried) {
     const ServedEpochs done = serve_request(session, request, host, failed);
     if (done.failed.empty()) {

@@ -92,8 +92,8 @@ MemoryPath Session::memory_path() const {
   for (const std::unique_ptr<Worker>& worker : workers_) {
     const memory::GpuMemory* const gpu = worker->gpu_memory();
     if (gpu == nullptr) continue;
-    if (!gpu->staged()) return MemoryPath::direct;
-    path = MemoryPath::staged;
+    if (gpu->staged()) return MemoryPath::staged;
+    path = MemoryPath::direct;
   }
   return path;
 }
@@ -103,7 +103,7 @@ std::vector<std::string> Session::direct_ways() const {
   for (const std::unique_ptr<Worker>& worker : workers_) {
     const memory::GpuMemory* const gpu = worker->gpu_memory();
     if (gpu == nullptr || gpu->staged()) continue;
-    for (const std::string& way : worker->describe().memory_ways) {
+    for (const std::string& way : worker->describe().memory_routes) {
       if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
     }
   }
@@ -119,7 +119,7 @@ report::Facts Session::memory_facts() const {
   return facts;
 }
 
-void Session::stage(Side side, const EpochOrder& order) {
+void Session::prepare(Side side, const EpochOrder& order) {
   const transport::EndpointRequest request = endpoint_request(spec_, true);
   key_ = {.shape = spec_.shape,
           .operation = spec_.operation,
@@ -139,7 +139,7 @@ void Session::stage(Side side, const EpochOrder& order) {
            .events = spec_.events};
   for (const std::unique_ptr<Worker>& worker : workers_) {
     if (spec_.pattern.empty()) {
-      worker->stage(key_, plan_);
+      worker->prepare(key_, plan_);
     } else {
       worker->stage_pattern(spec_.pattern, key_, plan_);
     }

@@ -61,7 +61,7 @@ class Session : private OwnedChannel, public Connection {
   /// no such way.
   std::vector<std::string> direct_ways() const;
 
-  /// `direct` where the memory of any worker is registered in place.
+  /// `staged` where the memory of any worker is, else `direct` where that of any is a GPU's.
   MemoryPath memory_path() const;
 
   /// How this side's GPU memory is registered, one fact for each; none where it has none: "memory",
@@ -69,9 +69,9 @@ class Session : private OwnedChannel, public Connection {
   report::Facts memory_facts() const;
 
   /// Readies every worker of this side for an epoch, before the two sides start it.
-  void stage(workload::Side side, const EpochOrder& order);
+  void prepare(workload::Side side, const EpochOrder& order);
 
-  /// Runs the epoch that was staged last, each worker in its own thread. The initiator gives room
+  /// Runs the epoch that was prepared last, each worker in its own thread. The initiator gives room
   /// for the intervals of all workers, one worker after the other. Throws EpochError for any
   /// outcome but ok; when the peer said why, in its words. Throws Error(failed) where a thread
   /// cannot be started; the workers did nothing then.
@@ -90,7 +90,7 @@ class Session : private OwnedChannel, public Connection {
   std::vector<int> cpus_;
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   std::vector<std::unique_ptr<Worker>> workers_;
-  workload::LoopKey key_;     ///< of the epoch that was staged last ...
+  workload::LoopKey key_;     ///< of the epoch that was prepared last ...
   workload::EpochPlan plan_;  ///< ... and its plan, as asked for
 };
 

@@ -17,7 +17,7 @@ Turns::Turn Turns::wait(const std::string& address, const Deadline& deadline,
   const auto own = waiting_.emplace(waiting_.end(), address);
   hand_out();
   if (own->changed.wait_for(lock, stop, deadline.left(), [&] { return own->may_go; })) {
-    return {*this, own};
+    return Turn(this, {own});
   }
   const auto before = std::distance(waiting_.begin(), own);
   waiting_.erase(own);

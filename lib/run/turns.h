@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -24,26 +25,14 @@ class Turns {
     std::condition_variable_any changed;
   };
   using Entries = std::list<Entry>;
+  struct End {
+    Entries::iterator own;
+    void operator()(Turns* turns) const noexcept { turns->end(own); }
+  };
 
  public:
   /// Permission to continue. Its destruction passes it to the next in line.
-  class Turn {
-   public:
-    ~Turn() {
-      if (turns_ != nullptr) turns_->end(own_);
-    }
-    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), own_(other.own_) {}
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    Turn& operator=(Turn&&) = delete;
-
-   private:
-    friend class Turns;
-    Turn(Turns& turns, Entries::iterator own) : turns_(&turns), own_(own) {}
-
-    Turns* turns_;
-    Entries::iterator own_;
-  };
+  using Turn = std::unique_ptr<Turns, End>;
 
   /// `all` at once, and `each` of one address. Neither is 0.
   Turns(std::size_t all, std::size_t each) : all_(all), each_(each) {}

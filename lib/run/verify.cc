@@ -46,7 +46,7 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 }
 
 void add_failed(const Session& session, std::string_view why,
-                std::vector<memory::FailedWay>& failed) {
+                std::vector<memory::FailedRoute>& failed) {
   for (std::string& way : session.direct_ways()) {
     failed.push_back({std::move(way), control::printable(why)});
   }
@@ -57,7 +57,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
   if (!session.spec().gpu) return "";
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the loop reads it
   const Deadline last = Deadline::after(kPatience * config.timeout);
-  std::vector<memory::FailedWay> failed;
+  std::vector<memory::FailedRoute> failed;
   for (int tried = 1;; ++tried) {
     std::string why;
     bool curable = false;
@@ -74,7 +74,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
     if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
-        (session.memory_path() != MemoryPath::direct && answer.memory != MemoryPath::direct)) {
+        (session.direct_ways().empty() && answer.memory != MemoryPath::direct)) {
       return Error(Fault::failed, what, remedy_for(session.spec())).what();
     }
     const bool again = tried % kTriesOfAWay != 0;

@@ -28,7 +28,7 @@ bool may_be_the_memory(const Session& session, const Error& error);
 
 /// The ways that the workers have taken now, with why none of them is to be taken again.
 void add_failed(const Session& session, std::string_view why,
-                std::vector<memory::FailedWay>& failed);
+                std::vector<memory::FailedRoute>& failed);
 
 /// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same
 /// ways and then without those of both sides that failed, for as long as there are others,

@@ -23,13 +23,13 @@ class Worker : public OpenEndpoint {
 
   /// Finds the loop of `key` and readies endpoint and memory for an epoch of `plan`, within
   /// bounded(). Throws Error(usage) where the transport lacks the operation.
-  virtual void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) = 0;
+  virtual void prepare(const workload::LoopKey& key, const workload::EpochPlan& plan) = 0;
 
   /// The same for the loop of a registered pattern, in place of that of `key`.
   virtual void stage_pattern(std::string_view pattern, const workload::LoopKey& key,
                              const workload::EpochPlan& plan) = 0;
 
-  /// Runs the epoch that was staged last.
+  /// Runs the epoch that was prepared last.
   virtual workload::EpochResult run(workload::Watch& watch,
                                     std::span<measure::Ticks> intervals) = 0;
 

@@ -34,17 +34,17 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
     return plan;
   }
 
-  void stage(const workload::LoopKey& key, const workload::EpochPlan& plan) override {
-    staged_ = entry(key);
+  void prepare(const workload::LoopKey& key, const workload::EpochPlan& plan) override {
+    prepared_ = entry(key);
     key_ = key;
     plan_ = bounded(plan);
-    staged_.stage(endpoint(), key_, plan_);
+    prepared_.prepare(endpoint(), key_, plan_);
   }
 
   void stage_pattern(std::string_view pattern, const workload::LoopKey& key,
                      const workload::EpochPlan& plan) override {
     const detail::AnyLoop loop = find_pattern(pattern, typeid(T), key.side, key.validate);
-    staged_ = {reinterpret_cast<workload::Loop<T>>(loop), nullptr, nullptr};
+    prepared_ = {reinterpret_cast<workload::Loop<T>>(loop), nullptr, nullptr};
     key_ = key;
     plan_ = bounded(plan);
     workload::check_drained(endpoint().posted() - endpoint().completed());
@@ -54,11 +54,11 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
   }
 
   workload::EpochResult run(workload::Watch& watch, std::span<measure::Ticks> intervals) override {
-    workload::EpochResult result = staged_.loop(endpoint(), plan_, watch, intervals);
-    if (result.outcome != workload::Outcome::ok || staged_.check == nullptr) return result;
+    workload::EpochResult result = prepared_.loop(endpoint(), plan_, watch, intervals);
+    if (result.outcome != workload::Outcome::ok || prepared_.check == nullptr) return result;
     if (key_.at_rest || workload::gpu_of(endpoint()) != nullptr) {
       try {
-        staged_.check(endpoint(), key_, plan_, result);
+        prepared_.check(endpoint(), key_, plan_, result);
       } catch (const std::exception& error) {  // a worker's thread must not throw
         result.outcome = workload::Outcome::memory_failed;
         memory_failure_ = error.what();
@@ -92,7 +92,7 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
     return found;
   }
 
-  workload::Entry<T> staged_;
+  workload::Entry<T> prepared_;
   workload::LoopKey key_;
   workload::EpochPlan plan_;
   std::string memory_failure_;

@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
+#include "verbs/path.h"
 #include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
@@ -27,25 +27,6 @@ struct [[gnu::packed]] Ticket {
 void must(SetupCall call, int result, const std::string& what) {
   if (result != 0) throw setup_error(call, what, errno);
 }
-
-struct SocketAddress {
-  SocketAddress(const Gid& gid, std::uint16_t port) {
-    if (is_ipv4(gid)) {
-      auto& to = reinterpret_cast<sockaddr_in&>(storage);
-      to.sin_family = AF_INET;
-      to.sin_port = htons(port);
-      std::memcpy(&to.sin_addr, gid.raw.data() + 12, 4);
-    } else {
-      auto& to = reinterpret_cast<sockaddr_in6&>(storage);
-      to.sin6_family = AF_INET6;
-      to.sin6_port = htons(port);
-      std::memcpy(&to.sin6_addr, gid.raw.data(), gid.raw.size());
-    }
-  }
-  sockaddr& any() { return reinterpret_cast<sockaddr&>(storage); }
-
-  sockaddr_storage storage{};
-};
 
 /// Why a connect request was rejected. Source: InfiniBand Architecture Specification, table
 /// "REJ reason codes"; on iWARP the status is an errno.

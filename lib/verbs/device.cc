@@ -4,18 +4,23 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
+#include "base/file.h"
 #include "base/number.h"
+#include "base/pci_link.h"
+#include "base/rdma_driver.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/scalable.h"
-#include "sysfs.h"
 #include "verbs/dynamic.h"
 #include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
 namespace {
+namespace fs = std::filesystem;
 
 DeviceList device_list() {
   DeviceList list(ibv_get_device_list(nullptr));
@@ -39,20 +44,9 @@ Context open(ibv_device& device) {
 }
 
 std::string_view state_name(ibv_port_state state) {
-  switch (state) {
-    case IBV_PORT_DOWN:
-      return "down";
-    case IBV_PORT_INIT:
-      return "init";
-    case IBV_PORT_ARMED:
-      return "armed";
-    case IBV_PORT_ACTIVE:
-      return "active";
-    case IBV_PORT_ACTIVE_DEFER:
-      return "active-defer";
-    default:
-      return "unknown";
-  }
+  constexpr std::array<std::string_view, IBV_PORT_ACTIVE_DEFER + 1> kWords{
+      "unknown", "down", "init", "armed", "active", "active-defer"};
+  return kWords[state < kWords.size() ? state : 0];
 }
 
 LinkLayer link_layer(const ibv_device& device, std::uint8_t layer) {
@@ -69,44 +63,41 @@ LinkLayer link_layer(const ibv_device& device, std::uint8_t layer) {
 
 /// Data rate as in sysfs. Source: ibv_query_port(3), active_width and active_speed.
 double link_gbps(std::uint8_t width, std::uint8_t speed) {
-  const auto lanes = [width] {
-    switch (width) {
-      case 1:
-        return 1;
-      case 2:
-        return 4;
-      case 4:
-        return 8;
-      case 8:
-        return 12;
-      case 16:
-        return 2;
-      default:
-        return 0;
-    }
-  }();
-  const auto lane_gbps = [speed] {
-    switch (speed) {
-      case 1:
-        return 2.5;
-      case 2:
-        return 5.0;
-      case 4:
-      case 8:
-        return 10.0;
-      case 16:
-        return 14.0;
-      case 32:
-        return 25.0;
-      case 64:
-        return 50.0;
-      case 128:
-        return 100.0;
-      default:
-        return 0.0;
-    }
-  }();
-  return lanes * lane_gbps;
+  constexpr std::array kLanes{1.0, 4.0, 8.0, 12.0, 2.0};
+  constexpr std::array kLaneGbps{2.5, 5.0, 10.0, 10.0, 14.0, 25.0, 50.0, 100.0};
+  const auto at = [](const auto& table, std::uint8_t bits) {
+    const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
+    return std::has_single_bit(bits) && bit < table.size() ? table[bit] : 0.0;
+  };
+  return at(kLanes, width) * at(kLaneGbps, speed);
+}
+
+/// The network device of an InfiniBand port ("ib0"); "" if there is none.
+/// Source: /sys/class/infiniband/DEVICE/device/net/*/dev_port.
+std::string network_device(const ibv_device& device, std::uint8_t port) {
+  const fs::path folder = fs::path(device.ibdev_path) / "device/net";
+  int error = 0;
+  for (const std::string& name : list_folder(folder, error)) {
+    const auto number = read_number(folder / name / "dev_port");
+    if (number && *number + 1 == port) return name;
+  }
+  return "";
+}
+
+/// What the narrowest PCIe link between the device and memory carries, Gb/s after its encoding; 0
+/// where none is told, as of virtual functions. Source: current_link_speed and current_link_width
+/// of the function and of each bridge above it.
+double pcie_gbps(const ibv_device& device) {
+  double least = 0;
+  std::error_code failure;
+  fs::path function = fs::canonical(fs::path(device.ibdev_path) / "device", failure);
+  for (; !failure && fs::exists(function / "current_link_speed", failure);
+       function = function.parent_path()) {
+    const PciLink link{parse_link_speed(first_line(function / "current_link_speed")),
+                       parse_link_width(first_line(function / "current_link_width"))};
+    if (link.known() && (least == 0 || link.gbps() < least)) least = link.gbps();
+  }
+  return least;
 }
 
 PortInfo read_port(ibv_context& context, std::uint8_t number) {
@@ -173,6 +164,10 @@ std::string_view name(LinkLayer layer) noexcept {
   constexpr std::array<std::string_view, 4> kWords{"unknown", "InfiniBand", "Ethernet",
                                                    "unspecified"};
   return kWords[static_cast<std::size_t>(layer)];
+}
+
+std::string driver_name(const ibv_device& device) {
+  return rdma_driver_of(device.ibdev_path);
 }
 
 std::vector<DeviceInfo> list_devices() {

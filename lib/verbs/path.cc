@@ -1,12 +1,10 @@
 #include "verbs/path.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <compare>
-#include <cstring>
 
 #include "base/descriptor.h"
 #include "base/network.h"
@@ -16,25 +14,6 @@ namespace rdmabench::verbs {
 namespace {
 
 constexpr std::size_t kListed = 8;  // candidates of each side listed in an error
-
-/// Writes `gid` and a port into `address`; returns the length of what it wrote.
-socklen_t to_socket_address(const Gid& gid, sockaddr_storage& address) {
-  constexpr std::uint16_t kPort = 4791;  // of RoCE v2; nothing is sent
-  if (is_ipv4(gid)) {
-    sockaddr_in in{};
-    in.sin_family = AF_INET;
-    in.sin_port = htons(kPort);
-    std::memcpy(&in.sin_addr, gid.raw.data() + 12, sizeof in.sin_addr);
-    std::memcpy(&address, &in, sizeof in);
-    return sizeof in;
-  }
-  sockaddr_in6 in6{};
-  in6.sin6_family = AF_INET6;
-  in6.sin6_port = htons(kPort);
-  std::memcpy(&in6.sin6_addr, gid.raw.data(), gid.raw.size());
-  std::memcpy(&address, &in6, sizeof in6);
-  return sizeof in6;
-}
 
 /// Whether two addresses are in one subnet, by the prefix lengths that are known.
 bool same_subnet(const GidEntry& a, const GidEntry& b) {
@@ -136,16 +115,13 @@ std::string to_text(const Candidate& candidate) {
 }
 
 std::optional<Gid> route_source(const Gid& destination) {
-  if (is_link_local(destination) && !is_ipv4(destination))
-    return std::nullopt;  // it would need a scope
-  sockaddr_storage address{};
-  socklen_t length = to_socket_address(destination, address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const Descriptor socket(::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0 || ::connect(socket.get(), generic, length) != 0) return std::nullopt;
-  length = sizeof address;
-  if (getsockname(socket.get(), generic, &length) != 0) return std::nullopt;
-  return from_socket_address(*generic);
+  if (is_link_local(destination) && !is_ipv4(destination)) return std::nullopt;  // needs a scope
+  SocketAddress address(destination, 4791);  // of RoCE v2; nothing is sent
+  socklen_t length = sizeof address.storage;
+  const Descriptor socket(::socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0 || ::connect(socket.get(), &address.any(), length) != 0) return std::nullopt;
+  if (getsockname(socket.get(), &address.any(), &length) != 0) return std::nullopt;
+  return from_socket_address(address.any());
 }
 
 Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,

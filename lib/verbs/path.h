@@ -1,7 +1,11 @@
 // Chooses device, port and GID on both sides of a connection.
 #pragma once
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,6 +15,26 @@
 #include "rdmabench/verbs/gid.h"
 
 namespace rdmabench::verbs {
+
+/// A GID's IP address and a port, as the calls of sockets and of librdmacm take them.
+struct SocketAddress {
+  SocketAddress(const Gid& gid, std::uint16_t port) {
+    if (is_ipv4(gid)) {
+      auto& to = reinterpret_cast<sockaddr_in&>(storage);
+      to.sin_family = AF_INET;
+      to.sin_port = htons(port);
+      std::memcpy(&to.sin_addr, gid.raw.data() + 12, 4);
+    } else {
+      auto& to = reinterpret_cast<sockaddr_in6&>(storage);
+      to.sin6_family = AF_INET6;
+      to.sin6_port = htons(port);
+      std::memcpy(&to.sin6_addr, gid.raw.data(), gid.raw.size());
+    }
+  }
+  sockaddr& any() { return reinterpret_cast<sockaddr&>(storage); }
+
+  sockaddr_storage storage{};
+};
 
 /// An address of one side: an entry of the GID table of an active port.
 struct Candidate {

@@ -1,14 +1,17 @@
 #include "rdmabench/verbs/registration.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
-#include "gpu_routes.h"
+#include "loaded/library.h"
 #include "rdmabench/base/error.h"
-#include "registration_error.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -32,20 +35,100 @@ int flags_of(Route route, const RegistrationRequest& request) {
 }
 
 std::string_view call_of(Route route) {
-  switch (route) {
-    case Route::on_demand:
-      return "ibv_reg_mr(on demand, ";
-    case Route::dma_buf:
-      return "ibv_reg_dmabuf_mr(";
-    case Route::data_direct:
-      return "mlx5dv_reg_dmabuf_mr(data direct, ";
-    case Route::peer_memory:
-      return "ibv_reg_mr(GPU address, ";
-    case Route::staged:
-    case Route::pinned:
-      break;
+  constexpr std::array<std::string_view, 6> kCalls{"ibv_reg_mr(on demand, ",
+                                                   "ibv_reg_dmabuf_mr(",
+                                                   "ibv_reg_mr(",
+                                                   "mlx5dv_reg_dmabuf_mr(data direct, ",
+                                                   "ibv_reg_mr(GPU address, ",
+                                                   "ibv_reg_mr("};
+  return kCalls[static_cast<std::size_t>(route)];
+}
+
+constexpr std::uint64_t kKibi = 1024;
+
+std::string locked_memory_remedy(std::uint64_t bytes) {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) {
+    return "The limit on locked memory is unlimited ('ulimit -l'): lower `sizes` or `depth`, "
+           "or free memory of the machine or of the device's address translation.";
   }
-  return "ibv_reg_mr(";
+  return fmt::format(
+      "Locked memory is limited to {} KiB and this region has {} KiB, besides memory that is locked "
+      "already: raise the limit with 'ulimit -l unlimited' (or memlock in /etc/security/limits.conf, "
+      "LimitMEMLOCK= in a systemd unit).",
+      limit.rlim_cur / kKibi, (bytes + kKibi - 1) / kKibi);
+}
+
+std::string invalid_remedy(ibv_context& context, std::uint64_t bytes, int access) {
+  ibv_device_attr device{};
+  if (ibv_query_device(&context, &device) == 0 && device.max_mr_size != 0 &&
+      bytes > device.max_mr_size) {
+    return fmt::format("The device registers at most {} bytes: lower `sizes` or `depth`.",
+                       device.max_mr_size);
+  }
+  std::string flags;
+  if ((access & IBV_ACCESS_REMOTE_ATOMIC) != 0) flags = "remote atomics";
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) {
+    flags += fmt::format("{}on-demand paging", flags.empty() ? "" : " or ");
+  }
+  return flags.empty() ? "" : fmt::format("The device may not support {}.", flags);
+}
+
+/// What to try after registering `bytes` gave `code`: the likely causes. Source: ibv_reg_mr(3),
+/// getrlimit(2), and the kernel's ib_umem_get() and pin_user_pages().
+std::string registration_remedy(int code, ibv_context& context, std::uint64_t bytes, int access) {
+  switch (code) {
+    case ENOMEM:
+    case EAGAIN:
+    case EPERM:
+      return locked_memory_remedy(bytes);
+    case EFAULT:
+      return "Its pages cannot be pinned. Memory of a device needs a dma-buf or a peer-memory module. From "
+             "Linux 6.5 on, a mapped file must be on tmpfs or hugetlbfs.";
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT:
+      return "The device's driver does not support it.";
+    case EINVAL:
+      return invalid_remedy(context, bytes, access);
+    case EBADF:
+      return "The descriptor is closed or is not a dma-buf.";
+    case ENOSPC:
+      return "The device's memory regions are exhausted; 'rdma resource show mr' lists their processes.";
+    default:
+      return "";
+  }
+}
+
+// Functions that many releases' headers lack: looked up in the loaded library.
+using RegisterDataDirect = ibv_mr* (*)(ibv_pd*, std::uint64_t offset, std::size_t length,
+                                       std::uint64_t iova, int descriptor, int access,
+                                       int mlx5_access);
+using FindDataDirect = int (*)(ibv_context*, char* path, std::size_t bytes);
+constexpr int kDataDirectAccess = 1;  // MLX5DV_REG_DMABUF_ACCESS_DATA_DIRECT
+constexpr const char* kRegister = "mlx5dv_reg_dmabuf_mr";
+constexpr const char* kFind = "mlx5dv_get_data_direct_sysfs_path";
+
+/// A program that links libmlx5 itself, or a fake, goes before.
+template <class Function>
+Function find(const char* name) {
+  void* const linked = dlsym(RTLD_DEFAULT, name);
+  return reinterpret_cast<Function>(linked != nullptr ? linked : loaded::mlx5.find(name));
+}
+
+/// Null with errno set when the library has no such call or the device refuses. The region begins
+/// at the page that the area begins in, as the call demands. Source: mlx5dv_reg_dmabuf_mr(3).
+ibv_mr* register_data_direct(ibv_pd& domain, const MemoryArea& area, int flags) {
+  const auto call = find<RegisterDataDirect>(kRegister);
+  if (call == nullptr) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(area.bytes.data());
+  const std::uint64_t before = address % page;
+  return call(&domain, area.dma_buf_offset - before, area.bytes.size() + before, address - before,
+              area.dma_buf, flags, kDataDirectAccess);
 }
 
 /// Null with errno set when the device refuses.
@@ -107,15 +190,8 @@ void add_notes(Registration& result, const RegistrationRequest& request, ibv_pd&
 }  // namespace
 
 int access_flags(Access access) noexcept {
-  switch (access) {
-    case Access::local:
-      return IBV_ACCESS_LOCAL_WRITE;
-    case Access::read_window:
-      return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
-    case Access::window:
-      return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  }
-  return 0;
+  return IBV_ACCESS_LOCAL_WRITE | (access != Access::local ? IBV_ACCESS_REMOTE_READ : 0) |
+         (access == Access::window ? IBV_ACCESS_REMOTE_WRITE : 0);
 }
 
 MemoryRegion register_memory(ibv_pd& domain, std::span<std::byte> bytes, Access access) {
@@ -126,6 +202,10 @@ std::string_view name(Route route) noexcept {
   constexpr std::array<std::string_view, 6> kWords{"on-demand",   "dma-buf",        "pinned",
                                                    "data-direct", "nvidia_peermem", "staged"};
   return kWords[static_cast<std::size_t>(route)];
+}
+
+std::string route_text(Route route, std::string_view mapping) {
+  return fmt::format("{}{}{}", name(route), mapping.empty() ? "" : ", mapping ", mapping);
 }
 
 Registration register_memory(ibv_pd& domain, const MemoryArea& area,
@@ -202,6 +282,49 @@ std::string on_demand_text(ibv_context& context) {
   add("UD", caps.per_transport_caps.ud_odp_caps);
   add("XRC", attributes.xrc_odp_caps);
   return text.empty() ? "no operation" : text;
+}
+
+std::string dma_buf_obstacle(ibv_pd& domain) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  errno = 0;
+  const MemoryRegion region(ibv_reg_dmabuf_mr(&domain, 0, page, 0, -1, IBV_ACCESS_LOCAL_WRITE));
+  const int code = errno;
+  if (region != nullptr || code == EBADF) return "";
+  const Error error(Fault::unavailable,
+                    fmt::format("ibv_reg_dmabuf_mr(no descriptor) on {}",
+                                ibv_get_device_name(domain.context->device)),
+                    code == EOPNOTSUPP || code == EPROTONOSUPPORT
+                        ? "The device's driver or the kernel (before 5.12) does not support it."
+                        : "A driver that supports dma-buf would return EBADF.",
+                    code);
+  return error.what();
+}
+
+std::string data_direct_obstacle(ibv_context& context) {
+  const auto search = find<FindDataDirect>(kFind);
+  if (search == nullptr || find<RegisterDataDirect>(kRegister) == nullptr) {
+    return fmt::format("libmlx5 has no {}(): it needs rdma-core 54 or newer",
+                       search == nullptr ? kFind : kRegister);
+  }
+  std::array<char, 256> path{};
+  const int code = search(&context, path.data(), path.size());
+  if (code == 0) return "";
+  const Error error(Fault::unavailable,
+                    fmt::format("{}({})", kFind, ibv_get_device_name(context.device)),
+                    "The device has no data-direct function.", code < 0 ? -code : code);
+  return error.what();
+}
+
+std::string peer_memory_obstacle(const std::string& root) {
+  constexpr std::array kFiles{"sys/module/nvidia_peermem/version",
+                              "sys/kernel/mm/memory_peers/nv_mem/version",
+                              "sys/kernel/mm/memory_peers/nv_mem_nc/version"};
+  for (const char* file : kFiles) {
+    std::error_code ignored;
+    if (std::filesystem::exists(std::filesystem::path(root) / file, ignored)) return "";
+  }
+  return "the module nvidia_peermem is not loaded: none of /sys/module/nvidia_peermem/version, "
+         "/sys/kernel/mm/memory_peers/{nv_mem,nv_mem_nc}/version exists";
 }
 
 }  // namespace rdmabench::verbs

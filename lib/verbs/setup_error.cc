@@ -24,8 +24,6 @@ constexpr std::array<std::string_view, kSetupCalls> kNames{"any call",
                                                            "ibv_query_gid",
                                                            "ibv_alloc_pd",
                                                            "ibv_open_xrcd",
-                                                           "ibv_reg_mr",
-                                                           "ibv_reg_dmabuf_mr",
                                                            "ibv_create_comp_channel",
                                                            "ibv_create_cq",
                                                            "ibv_create_srq",
@@ -34,10 +32,6 @@ constexpr std::array<std::string_view, kSetupCalls> kNames{"any call",
                                                            "ibv_modify_qp to RTR",
                                                            "ibv_modify_qp to RTS",
                                                            "ibv_create_ah",
-                                                           "ibv_attach_mcast",
-                                                           "ibv_post_send",
-                                                           "ibv_post_recv",
-                                                           "ibv_post_srq_recv",
                                                            "rdma_create_event_channel",
                                                            "rdma_create_id",
                                                            "rdma_bind_addr",
@@ -77,7 +71,6 @@ void add_device_facts(std::uint32_t facts, ibv_context& context, Facts& texts) {
       texts.push_back(fmt::format("the device's {} is {}", name, value));
   };
   add(kMaxPd, "max_pd", limits.max_pd);
-  add(kMaxMr, "max_mr", limits.max_mr);
   add(kMaxCq, "max_cq", limits.max_cq);
   add(kMaxCqe, "max_cqe", limits.max_cqe);
   add(kMaxQp, "max_qp", limits.max_qp);

@@ -23,8 +23,6 @@ enum class SetupCall : std::uint8_t {
   query_gid,
   alloc_pd,
   open_xrcd,
-  reg_mr,
-  reg_dmabuf_mr,
   create_comp_channel,
   create_cq,
   create_srq,
@@ -33,10 +31,6 @@ enum class SetupCall : std::uint8_t {
   modify_qp_rtr,
   modify_qp_rts,
   create_ah,
-  attach_mcast,
-  post_send,
-  post_recv,
-  post_srq_recv,
   create_event_channel,  ///< rdma_create_event_channel(3), and so on to the end
   create_id,
   bind_addr,
@@ -60,16 +54,15 @@ enum Bit : std::uint32_t {
   kDeviceFile = 1U << 2U,   ///< whether /dev/infiniband/uverbsN exists and is accessible
   kManagerFile = 1U << 3U,  ///< the same for /dev/infiniband/rdma_cm
   kMaxPd = 1U << 4U,        ///< from here on: fields of ibv_device_attr
-  kMaxMr = 1U << 5U,
-  kMaxCq = 1U << 6U,
-  kMaxCqe = 1U << 7U,
-  kMaxQp = 1U << 8U,
-  kMaxQpWr = 1U << 9U,
-  kMaxSge = 1U << 10U,
-  kMaxSrq = 1U << 11U,
-  kMaxSrqWr = 1U << 12U,
-  kMaxAh = 1U << 13U,
-  kMaxReads = 1U << 14U,  ///< max_qp_rd_atom and max_qp_init_rd_atom
+  kMaxCq = 1U << 5U,
+  kMaxCqe = 1U << 6U,
+  kMaxQp = 1U << 7U,
+  kMaxQpWr = 1U << 8U,
+  kMaxSge = 1U << 9U,
+  kMaxSrq = 1U << 10U,
+  kMaxSrqWr = 1U << 11U,
+  kMaxAh = 1U << 12U,
+  kMaxReads = 1U << 13U,  ///< max_qp_rd_atom and max_qp_init_rd_atom
 };
 }  // namespace setup_fact
 

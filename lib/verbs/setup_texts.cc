@@ -56,46 +56,12 @@ constexpr std::array kSetupTexts{
               "'rdmabench devices' lists the GIDs; choose another `gid_index`."},
     SetupText{query_gid, ENODATA, "the GID at this index is empty",
               "Give the port's network device an address, or choose another `gid_index`."},
-    // Domains and memory
+    // Domains
     SetupText{alloc_pd, ENOMEM, "all protection domains of the device are in use",
               "'rdma resource show' lists which processes use the device's objects.", kMaxPd},
     SetupText{open_xrcd, EOPNOTSUPP, "the device does not support XRC", "Set `service` to rc."},
     SetupText{open_xrcd, ENOSYS, "the device or its provider library does not support XRC",
               "Set `service` to rc."},
-    SetupText{reg_mr, ENOMEM,
-              "the limit on locked memory, the machine's memory or the device's memory regions are "
-              "exhausted",
-              kUnlock, kMemlock | kMaxMr},
-    SetupText{reg_mr, EAGAIN, "the kernel could not lock the pages", kUnlock, kMemlock},
-    SetupText{reg_mr, EPERM, "this user has no permission to lock memory", kUnlock, kMemlock},
-    SetupText{
-        reg_mr, EINVAL,
-        "a length of 0, a length above the device's max_mr_size, or access flags that the device "
-        "does not support (on-demand paging, relaxed ordering)",
-        "Lower `sizes`, or leave out the memory options."},
-    SetupText{
-        reg_mr, EFAULT,
-        "the memory cannot be pinned: not mapped, GPU memory without nvidia-peermem, or a "
-        "mapped file on a file system that does not support long-term pins",
-        "For GPU memory, use dma-buf or load nvidia-peermem; for a file, use tmpfs or hugetlbfs, "
-        "or host memory."},
-    SetupText{
-        reg_mr, EOPNOTSUPP,
-        "the device does not support a requested access flag (on-demand paging, huge or device "
-        "memory)",
-        "Leave out the memory options."},
-    SetupText{reg_dmabuf_mr, EOPNOTSUPP, "the device's driver does not support dma-buf",
-              "Use another device (mlx5, irdma and efa support it) or another registration route."},
-    SetupText{reg_dmabuf_mr, EPROTONOSUPPORT, "the provider library does not support dma-buf",
-              "Install a newer rdma-core, or use another registration route."},
-    SetupText{reg_dmabuf_mr, EBADF, "the descriptor is not a dma-buf", kOwnFault},
-    SetupText{
-        reg_dmabuf_mr, EINVAL,
-        "offset and length are outside the dma-buf, or the dma-buf does not allow the access flags",
-        kOwnFault},
-    SetupText{reg_dmabuf_mr, ENOMEM, "the device's memory or its memory regions are exhausted",
-              "Lower `sizes`. 'rdma resource show' lists which processes use the device's objects.",
-              kMaxMr},
     // Queues
     SetupText{create_comp_channel, EMFILE, "too many files are open", "Raise 'ulimit -n'.",
               kOpenFiles},
@@ -174,33 +140,6 @@ constexpr std::array kSetupTexts{
               kPing},
     SetupText{create_ah, ENETUNREACH,
               "there is no route from the chosen GID's network to the peer's", kPing},
-    SetupText{attach_mcast, EINVAL,
-              "the address is not a multicast address, or the queue pair is not UD",
-              "Use a multicast address and the `service` ud."},
-    // Posting
-    SetupText{
-        post_send, ENOMEM, "the send queue is full",
-        "Lower `depth`, or request a completion more often; if the error remains, report this text "
-        "as a bug of rdmabench.",
-        kMaxQpWr},
-    SetupText{
-        post_send, EINVAL,
-        "the transport does not support the operation, the request has more inline data or entries "
-        "than the queue pair was created for, or the queue pair is not connected",
-        kOwnFault},
-    SetupText{post_send, EFAULT, "the device cannot read the work request", kOwnFault},
-    SetupText{post_send, EOPNOTSUPP, "the device does not support the operation", kNotHere},
-    SetupText{post_recv, ENOMEM, "the receive queue is full",
-              "Lower `depth`; if the error remains, report this text as a bug of rdmabench.",
-              kMaxQpWr},
-    SetupText{
-        post_recv, EINVAL,
-        "the request has more entries than the queue pair was created for, or the queue pair is not "
-        "initialized",
-        kOwnFault},
-    SetupText{post_srq_recv, ENOMEM, "the shared receive queue is full",
-              "Lower `depth`; if the error remains, report this text as a bug of rdmabench.",
-              kMaxSrqWr},
     // The connection manager
     SetupText{create_event_channel, ENODEV, "the connection manager's file is missing",
               "Load the module rdma_ucm ('modprobe rdma_ucm'); in a container, pass "

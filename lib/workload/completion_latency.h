@@ -48,7 +48,7 @@ EpochResult completion_latency_initiator(T& endpoint, const EpochPlan& plan, Wat
       if (!check_fetched<Op>(message_in(region, 0, plan.size), i, 1, inbox, result)) return result;
     }
   }
-  static_cast<void>(inbox.send_token() && inbox.wait_token());
+  static_cast<void>(inbox.send_marker() && inbox.wait_marker());
   return result;
 }
 

@@ -13,7 +13,7 @@ namespace rdmabench::workload {
 /// One side of a duplex: pumps its own messages while it takes the peer's, so that neither ever
 /// waits for a receive that the other owes it.
 ///
-/// Tokens: the initiator's first says "go"; where the target is not told of each message, or may
+/// Markers: the initiator's first says "go"; where the target is not told of each message, or may
 /// miss some, the initiator's second says "all of mine have completed". The target's only one says
 /// that its own have completed and that it is satisfied with the initiator's.
 template <transport::Transport T, class Op, bool kValidate>
@@ -28,11 +28,11 @@ class Duplex {
         pace_(plan),
         pump_(endpoint, plan, inbox_, result, pace_) {}
 
-  bool go() noexcept { return inbox_.post_token(taker()) && good(); }
+  bool go() noexcept { return inbox_.post_marker(taker()) && good(); }
 
-  /// Any sign of life of the initiator is a "go": nothing keeps the token in front of messages.
+  /// Any sign of life of the initiator is a "go": nothing keeps the marker in front of messages.
   bool wait_go() noexcept {
-    while (tokens_ == 0 && result_.arrived == 0) {
+    while (markers_ == 0 && result_.arrived == 0) {
       if (!turn(Wait::message)) return false;
     }
     return true;
@@ -52,25 +52,25 @@ class Duplex {
   /// The initiator's end: the target is satisfied, and all that it sent is here.
   bool wait_confirmation() noexcept {
     if constexpr (T::kReliable) {
-      if (!Op::kNotifies && !inbox_.post_token(taker())) return false;
-      while (tokens_ == 0) {
+      if (!Op::kNotifies && !inbox_.post_marker(taker())) return false;
+      while (markers_ == 0) {
         if (!turn(Wait::confirmation)) return false;
       }
     } else {
-      if (!inbox_.resend_token_until([this]() noexcept { return tokens_ != 0; }, taker()))
+      if (!inbox_.resend_marker_until([this]() noexcept { return markers_ != 0; }, taker()))
         return false;
     }
     confirmed_ = true;
     return wait_arrivals();
   }
 
-  /// The target's: all that the initiator sent is here, and no token of it is left to come.
+  /// The target's: all that the initiator sent is here, and no marker of it is left to come.
   bool wait_peer() noexcept {
-    constexpr unsigned kTokens = Op::kNotifies ? 1 : 2;
+    constexpr unsigned kMarkers = Op::kNotifies ? 1 : 2;
     if constexpr (!T::kReliable) {
       if (Op::kNotifies) return wait_arrivals();
     }
-    while (tokens_ < kTokens) {
+    while (markers_ < kMarkers) {
       if (!turn(Op::kNotifies ? Wait::message : Wait::confirmation)) return false;
     }
     return wait_arrivals();
@@ -83,7 +83,7 @@ class Duplex {
     return check_quiet<Op, kValidate>(endpoint_, plan_, inbox_, result_);
   }
 
-  bool confirm() noexcept { return inbox_.post_token(taker()); }
+  bool confirm() noexcept { return inbox_.post_marker(taker()); }
 
   bool drain() noexcept {
     while (endpoint_.completed() != endpoint_.posted()) {
@@ -100,7 +100,7 @@ class Duplex {
   void take(const transport::Received& received) noexcept {
     inbox_.moved();
     if (received.bytes == 0) {
-      ++tokens_;
+      ++markers_;
       inbox_.give_back_together(received.slot);
     } else if constexpr (Op::kNotifies) {
       arrivals_.add(received);
@@ -128,9 +128,9 @@ class Duplex {
     return true;
   }
 
-  /// Whether the peer has said that nothing more comes. A "go" may be lost, and a last token too;
+  /// Whether the peer has said that nothing more comes. A "go" may be lost, and a last marker too;
   /// but the last one is sent again until it is answered, so two have come in the end.
-  bool told() const noexcept { return confirmed_ || tokens_ > 1; }
+  bool told() const noexcept { return confirmed_ || markers_ > 1; }
 
   T& endpoint_;
   const EpochPlan& plan_;
@@ -139,7 +139,7 @@ class Duplex {
   Arrivals<T, Op, kValidate> arrivals_;
   Unpaced pace_;
   Pump<T, Op, kValidate> pump_;
-  unsigned tokens_ = 0;
+  unsigned markers_ = 0;
   bool confirmed_ = false;
 };
 

@@ -67,10 +67,10 @@ class OpenLoop {
     return inbox_.drain();
   }
 
-  /// A target that does not echo waits for a token.
+  /// A target that does not echo waits for a marker.
   bool finish() noexcept {
     if constexpr (Op::kNotifies) return true;
-    return inbox_.send_token() && inbox_.wait_token();
+    return inbox_.send_marker() && inbox_.wait_marker();
   }
 
  private:

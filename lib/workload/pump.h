@@ -237,7 +237,7 @@ class Pump {
   std::uint64_t lap_end_ = 0;
 };
 
-/// Pumps all messages of a side that receives nothing but tokens meanwhile.
+/// Pumps all messages of a side that receives nothing but markers meanwhile.
 template <transport::Transport T, class Op, bool kValidate, class Pace>
 bool pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace) {
   Pump<T, Op, kValidate, Pace> pump(endpoint, plan, inbox, result, pace);

@@ -24,13 +24,13 @@ EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
   if (!pump<T, Op, kValidate>(endpoint, plan, inbox, result, pace)) return result;
   if constexpr (transport::is_timed_by_completion(Op::kCode)) {
     result.end = measure::stamp_now();
-    static_cast<void>(inbox.send_token() && inbox.wait_token());
+    static_cast<void>(inbox.send_marker() && inbox.wait_marker());
   } else if constexpr (!T::kReliable) {
-    if (inbox.resend_token()) result.end = measure::stamp_now();
+    if (inbox.resend_marker()) result.end = measure::stamp_now();
   } else {
     // A target that is notified counts for itself; another has to be told that nothing more comes.
-    if (!Op::kNotifies && !inbox.send_token()) return result;
-    if (inbox.wait_token()) result.end = measure::stamp_now();
+    if (!Op::kNotifies && !inbox.send_marker()) return result;
+    if (inbox.wait_marker()) result.end = measure::stamp_now();
   }
   return result;
 }
@@ -62,15 +62,15 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
     if (result.outcome != Outcome::ok) return result;
   }
   result.message = arrivals.count();
-  if (arrivals.check_all()) inbox.send_token();
+  if (arrivals.check_all()) inbox.send_marker();
   return result;
 }
 
-/// The target of operations that give it no completion. It polls until the initiator's token comes,
-/// checks its window, and confirms.
+/// The target of operations that give it no completion. It polls until the initiator's marker
+/// comes, checks its window, and confirms.
 ///
 /// Where the device serves the initiator without this side's processor and the initiator's clock
-/// has stopped when the token comes, the wait does not spin. A write's clock still runs, and waits
+/// has stopped when the marker comes, the wait does not spin. A write's clock still runs, and waits
 /// for our answer.
 template <transport::Transport T, class Op, bool kValidate>
 EpochResult quiet_target(T& endpoint, const EpochPlan& plan, Watch& watch,
@@ -78,8 +78,8 @@ EpochResult quiet_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   constexpr bool kNaps = transport::is_timed_by_completion(Op::kCode) && !T::kNeedsProgress;
-  if (!inbox.wait_token(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
-  if (check_quiet<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_token();
+  if (!inbox.wait_marker(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
+  if (check_quiet<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_marker();
   return result;
 }
 

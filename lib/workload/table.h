@@ -12,7 +12,7 @@
 #include "workload/key.h"
 #include "workload/open_loop.h"
 #include "workload/ping_pong.h"
-#include "workload/stage.h"
+#include "workload/prepare.h"
 #include "workload/stream.h"
 
 namespace rdmabench::workload {
@@ -23,7 +23,7 @@ using Loop = EpochResult (*)(T&, const EpochPlan&, Watch&, std::span<measure::Ti
 template <transport::Transport T>
 struct Entry {
   Loop<T> loop = nullptr;
-  void (*stage)(T&, const LoopKey&, const EpochPlan&) = nullptr;
+  void (*prepare)(T&, const LoopKey&, const EpochPlan&) = nullptr;
   /// After a loop that ended well, where the loops leave the bytes alone.
   void (*check)(T&, const LoopKey&, const EpochPlan&, EpochResult&) = nullptr;
 };
@@ -125,7 +125,7 @@ constexpr Entry<T> entry_for(const LoopKey& key) {
   if constexpr (kMeasures<T, Op>) {
     const bool compares = key.validate && !key.at_rest;
     const Loop<T> loop = compares ? loop_for<T, Op, true>(key) : loop_for<T, Op, false>(key);
-    if (loop != nullptr) return {loop, &stage<T, Op>, &check_at_rest<T, Op>};
+    if (loop != nullptr) return {loop, &prepare<T, Op>, &check_at_rest<T, Op>};
   }
   return {};
 }
@@ -140,9 +140,9 @@ constexpr Entry<T> find(const LoopKey& key, transport::OperationList<Ops...>) {
 
 }  // namespace detail
 
-/// The loop and its stage, or two null pointers where there is no such loop over this transport: it
-/// does not have the operation; an open loop could not tell answers apart (kHasOpenLoop); an idle
-/// target would prove nothing (kHasIdleTarget).
+/// The loop and its preparation, or two null pointers where there is no such loop over this
+/// transport: it does not have the operation; an open loop could not tell answers apart
+/// (kHasOpenLoop); an idle target would prove nothing (kHasIdleTarget).
 template <transport::Transport T>
 constexpr Entry<T> find_loop(const LoopKey& key) {
   return detail::find<T>(key, transport::Operations{});

@@ -124,8 +124,8 @@ class Server:
     """Answers clients until it is stopped: `with Server(port=0) as server: ... server.port`.
 
     The arguments are the keys of rdmabench_server_start(): address, port, max_clients, ... on_event is
-    called with a line about each client, by threads of the server, one at a time. Who can connect can make
-    this machine send data and allocate memory: listen inside the cluster only. Raises RdmabenchError.
+    called with a line about each client, by threads of the server, one at a time. Who has the token can make
+    this machine send data and allocate memory. Raises RdmabenchError.
     """
 
     def __init__(self, *, on_event: Optional[Callable[[str], object]] = None, **configuration: Any) -> None:

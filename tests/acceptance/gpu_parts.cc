@@ -136,9 +136,7 @@ json devices(const Asked& /*asked*/) {
                    {"memory_bytes", one.memory_bytes},
                    {"compute_capability", fmt::format("{}.{}", one.major, one.minor)},
                    {"multiprocessors", one.multiprocessors},
-                   {"gpudirect_rdma", one.gpudirect_rdma},
                    {"dma_buf", one.dma_buf},
-                   {"host_dma_buf", one.host_dma_buf},
                    {"vmm", one.vmm},
                    {"vmm_rdma", one.vmm_rdma},
                    {"coherent", one.coherent},
@@ -173,13 +171,11 @@ json allocate(const Asked& asked, gpu::Mode mode) {
   gpu::copy_from_device(stream, read, memory.data(), soon());
   require(read == sent, "what was read is not what was written");
   const auto capable = memory.gpudirect();
-  return {{"observed",
-           fmt::format("written and read back; granularity {}, SYNC_MEMOPS {}, GPUDirect RDMA {}",
-                       format_size(memory.granularity()), memory.sync_memops_text(),
-                       !capable   ? "unknown"
-                       : *capable ? "capable"
-                                  : "not capable")},
-          {"sync_memops", memory.sync_memops()}};
+  return {{"observed", fmt::format("written and read back; SYNC_MEMOPS {}, GPUDirect RDMA {}",
+                                   memory.sync_memops_text(),
+                                   !capable   ? "unknown"
+                                   : *capable ? "capable"
+                                              : "not capable")}};
 }
 
 json dma_buf(const Asked& asked) {

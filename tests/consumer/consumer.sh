@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the build tree into a prefix of its own, builds a project against it twice, builds and runs the examples, and
-# runs those of docs/c.md and docs/python.md.
+# runs those of docs/c.md and docs/python.md; before, the ELF headers of what was installed.
 # Usage: consumer.sh CMAKE BUILD_DIR PROJECT_DIR SOURCE_DIR WORK_DIR COMPILER PYTHON
 set -eu
 cmake=$1 build=$2 project=$3 source=$4 work=$5 compiler=$6 python=$7
@@ -8,6 +8,12 @@ rm -rf "$work"
 export CMAKE_GENERATOR=Ninja  # as scripts/packages installs
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
+
+# In a Debug build nothing is fortified.
+if [ -x "$work/prefix/bin/rdmabench" ] && ! grep -q '^CMAKE_BUILD_TYPE:.*=Debug$' "$build/CMakeCache.txt"; then
+  "$python" "$source/tests/integration/binary.py" "$work/prefix/bin/rdmabench" \
+    "$(find "$work/prefix" -name 'librdmabench*.so*' -type f | paste -sd ';')"
+fi
 
 # The first example in the language $1 of the document $2.
 example_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" "$source/docs/$2"; }

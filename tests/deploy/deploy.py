@@ -8,8 +8,10 @@ import copy
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import jsonpatch
@@ -221,8 +223,22 @@ class Serve(unittest.TestCase):
 
 
 class Unit(unittest.TestCase):
+    TEXT = (ROOT / "deploy/systemd/rdmabench.service").read_text()
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_systemd_rates_it_at_most_2(self) -> None:
+        known = subprocess.run(["systemd-analyze", "--help"], capture_output=True, text=True).stdout
+        if "--threshold" not in known or "--offline" not in known:
+            self.skipTest("this systemd-analyze rates no file")
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder, "rdmabench.service")
+            unit.write_text(self.TEXT.replace("@CMAKE_INSTALL_FULL_BINDIR@", "/usr/bin"))
+            done = subprocess.run(["systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=20", unit],
+                                  capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_the_server_keeps_below_the_unit_s_limits(self) -> None:
-        text = (ROOT / "deploy/systemd/rdmabench.service").read_text()
+        text = self.TEXT
         memory = int(re.search(r"--max-memory (\d+)G", text).group(1))
         self.assertLess(memory, int(re.search(r"^MemoryMax=(\d+)G$", text, re.MULTILINE).group(1)))
         threads = int(re.search(r"--max-threads (\d+)", text).group(1))

@@ -36,6 +36,9 @@ inside 'export DEBIAN_FRONTEND=noninteractive
   rm -f ./*dbgsym*
   apt-get install -y -qq --no-install-recommends ./*.deb >/dev/null
   rdmabench --version'
+python3 "$source/tests/integration/binary.py" "$root/usr/bin/rdmabench" \
+  "$(find "$root/usr/lib" -name 'librdmabench*.so*' -type f | paste -sd ';')"
+echo "passed: ELF headers of the installed files"
 inside 'rdmabench lat --backend loop -s 8 -n 1000; rdmabench doctor >/dev/null || true'
 echo "passed: the command, with its packages alone"
 inside 'apt-get install -y -qq --no-install-recommends libfabric1 man-db bash-completion python3 >/dev/null

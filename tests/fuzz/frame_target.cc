@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -56,6 +58,15 @@ class RawClient {
     static_cast<void>(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
   }
   void finish() const { shutdown(socket_, SHUT_WR); }
+
+  /// Whether the server has closed the connection.
+  bool is_left() const {
+    std::array<char, 256> said{};
+    ssize_t got = 0;
+    while ((got = recv(socket_, said.data(), said.size(), MSG_DONTWAIT)) > 0) {
+    }
+    return got == 0 || (errno != EAGAIN && errno != EINTR);
+  }
 
  private:
   int socket_;
@@ -126,9 +137,42 @@ Verdict judge_channel(std::string_view bytes) {
   return {"", !got.empty()};
 }
 
+/// One that takes MUNGE, though no munged answers it: a proof is read, and its credential refused.
+/// Nothing where libmunge is not installed.
+std::optional<Listener>& munge_listener() {
+  static std::optional<Listener> listener = []() -> std::optional<Listener> {
+    setenv("RDMABENCH_MUNGE_SOCKET", "/nonexistent", 1);
+    try {
+      return Listener("127.0.0.1", 0, control::Authentication::munge());
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }();
+  return listener;
+}
+
+/// A stranger whose credential is decoded in a thread of its own.
+Verdict judge_munge_stranger(std::string_view bytes) {
+  std::optional<Listener>& listener = munge_listener();
+  if (!listener) return {.known = false};
+  const RawClient client(listener->port());
+  client.write(greeting(control::Authentication::Way::munge));
+  client.write(bytes);
+  client.finish();
+  const Deadline late = Deadline::after(std::chrono::seconds(4));
+  while (!client.is_left()) {
+    if (listener->accept(Deadline::after(std::chrono::milliseconds(1)))) {
+      return {"a stranger was let in by MUNGE"};
+    }
+    if (late.passed()) return {"a stranger with MUNGE is neither refused nor let in"};
+  }
+  return {"", bytes.starts_with("RDMB")};
+}
+
 /// A stranger says anything: nothing of it may let it in, or be thrown at the server. A first byte
 /// of 'p' sends a right greeting before it.
 Verdict judge_stranger(std::string_view bytes) {
+  if (bytes.starts_with('m')) return judge_munge_stranger(bytes.substr(1));
   static const control::Authentication authentication = control::Authentication::of_this_process();
   static Listener listener("127.0.0.1", 0, authentication);
   {

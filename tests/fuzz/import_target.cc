@@ -168,7 +168,7 @@ Verdict judge_import(std::string_view bytes) {
     case 'n':
       return judge_topology(text);
     default:
-      return {};
+      return {.known = false};
   }
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/text.h"
 #include "seeds.h"
 
 namespace {
@@ -30,23 +31,10 @@ std::string quoted(const std::string& word) {
 
 void write_dictionary(const fs::path& path, const std::vector<rdmabench::fuzz::Seed>& seeds) {
   // Besides the seeds' own words: the edges of JSON's kinds, and a header.
-  std::set<std::string> words{"true",
-                              "false",
-                              "null",
-                              "[]",
-                              "{}",
-                              "-1",
-                              "0",
-                              "1e999",
-                              "0.5",
-                              "18446744073709551615",
-                              "18446744073709551616",
-                              "4294967296",
-                              "-9223372036854775808",
-                              "[[[[",
-                              "\"\\u0000\"",
-                              "\"\\ud800\"",
-                              "RDMB"};
+  const auto given = rdmabench::words_of(
+      "true false null [] {} -1 0 1e999 0.5 18446744073709551615 18446744073709551616 4294967296 "
+      R"(-9223372036854775808 [[[[ "\u0000" "\ud800" RDMB)");
+  std::set<std::string> words(given.begin(), given.end());
   for (const auto& seed : seeds) {
     const std::size_t brace = seed.bytes.find('{');
     if (brace == std::string::npos) continue;

@@ -15,6 +15,7 @@
 #include "good_text.h"
 #include "netplugin/messages.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/control/bootstrap.h"
 #include "rdmabench/features.h"
 #include "rdmabench/run/config.h"
 #include "run/protocol.h"
@@ -138,6 +139,10 @@ Verdict judge_call(std::string_view text) {
 }
 Verdict judge_answer(std::string_view text) {
   return judge(text, control::parse_answer, kWriteControl, nothing_more<control::Answer>);
+}
+Verdict judge_bootstrap(std::string_view text) {
+  return judge(text, control::parse_bootstrap_address, kWriteControl,
+               nothing_more<control::BootstrapAddress>);
 }
 
 #if RDMABENCH_HAVE_VERBS
@@ -362,7 +367,7 @@ constexpr std::array kDecoders {
       Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair}, Decoder{'V', judge_peer_servers},
       Decoder{'W', judge_wire_steps}, Decoder{'n', judge_plugin_hello},
       Decoder{'t', judge_plugin_task}, Decoder{'u', judge_plugin_result},
-      Decoder{'D', judge_plugin_properties},
+      Decoder{'D', judge_plugin_properties}, Decoder{'B', judge_bootstrap},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},
@@ -379,7 +384,7 @@ Verdict judge_payload(std::string_view bytes) {
   const auto found = std::find_if(kDecoders.begin(), kDecoders.end(), [&](const Decoder& decoder) {
     return decoder.tag == bytes.front();
   });
-  return found == kDecoders.end() ? Verdict{} : found->judge(bytes.substr(1));
+  return found == kDecoders.end() ? Verdict{.known = false} : found->judge(bytes.substr(1));
 }
 
 }  // namespace rdmabench::fuzz

@@ -29,7 +29,10 @@ TEST(FuzzCorpus, BreaksNoRule) {
     int files = 0;
     for (const auto& entry : fs::directory_iterator(fs::path(RDMABENCH_CORPUS) / target)) {
       ++files;
-      EXPECT_EQ(judge(target, content(entry.path())).broken, "") << entry.path();
+      const Verdict verdict = judge(target, content(entry.path()));
+      EXPECT_EQ(verdict.broken, "") << entry.path();
+      // A build may lack the back end that a file of another target is for.
+      EXPECT_TRUE(verdict.known || target != "import") << entry.path();
     }
     EXPECT_GT(files, 3) << target;
   }
@@ -40,6 +43,7 @@ TEST(FuzzSeeds, AreTaken) {
     if (seed.name == "seed-channel-cut-off") continue;
     const Verdict verdict = judge(seed.target, seed.bytes);
     EXPECT_EQ(verdict.broken, "") << seed.name;
+    if (!verdict.known) continue;  // of MUNGE, where libmunge is not installed
     EXPECT_TRUE(verdict.taken) << seed.name << ": " << seed.bytes;
   }
 }

@@ -9,6 +9,7 @@
 #include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "netplugin/messages.h"
+#include "rdmabench/control/bootstrap.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
@@ -40,6 +41,7 @@ void add_frames(std::vector<Seed>& list) {
   const std::string proof = frame(control::HandshakeMessage::proof, nonce + nonce + "MUNGE:AwQF:");
   list.push_back({"frame", "seed-stranger-greeting", "s " + greeting + proof});
   list.push_back({"frame", "seed-stranger-proof", "sp" + proof});
+  list.push_back({"frame", "seed-stranger-munge", "sm" + proof});
   list.push_back({"frame", "seed-channel-cut-off", "c\x40" + request.substr(0, 40)});
 }
 
@@ -55,6 +57,11 @@ void add_rendezvous(std::vector<Seed>& list) {
       {"payload", "seed-hello", "h" + to_text(RankHello{.rank = 1, .size = 8, .host = "n1"})});
   list.push_back({"payload", "seed-answer", "a" + to_text(Answer{"", "10.0.0.1:7"})});
   list.push_back({"payload", "seed-answer-error", "a" + to_text(Answer{"rank 1 left", ""})});
+  list.push_back(
+      {"payload", "seed-bootstrap",
+       "B" +
+           to_text(BootstrapAddress{
+               .token = "0a1b", .port = 7, .addresses = {"10.0.0.1", "fd00::1"}, .key = "2c3d"})});
 }
 
 void add_jobs(std::vector<Seed>& list) {

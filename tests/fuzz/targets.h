@@ -11,13 +11,15 @@
 namespace rdmabench::fuzz {
 
 struct Verdict {
-  std::string broken;  ///< the rule that the bytes broke; "" if none
-  bool taken = false;  ///< whether they were read, not refused
+  std::string broken{};  ///< the rule that the bytes broke; "" if none
+  bool taken = false;    ///< whether they were read, not refused
+  bool known = true;     ///< whether a target of this build has their tag
 };
 
 /// A first byte of 'c' sends the rest through a Channel, in pieces as long as the second byte says;
-/// 's' sends it to a listener as a stranger, after a right greeting where a 'p' follows; anything
-/// else is read as one frame and its fields.
+/// 's' sends it to a listener as a stranger, after a right greeting where a 'p' follows, and to one
+/// that takes MUNGE after that greeting where an 'm' does; anything else is read as one frame and
+/// its fields.
 Verdict judge_frame(std::string_view bytes);
 
 /// The first byte is the tag of a decoder (see payload_target.cc), the rest is what it reads.

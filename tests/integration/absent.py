@@ -14,6 +14,8 @@ import command
 
 LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1", "libmlx5.so.1", "libefa.so.1", "libfabric.so.1", "libhwloc.so.15", "libsqlite3.so.0",
              "libarchive.so.13", "libcrypto.so.3", "libmunge.so.2", "libpmix.so.2", "libcuda.so.1")
+MPI = ("libmpi.so.40", "libmpich.so.12")
+ALL = (*LIBRARIES, "libnccl.so.2", *MPI)  # `devices` lists no more than LIBRARIES
 
 
 class Absent(unittest.TestCase):
@@ -37,12 +39,13 @@ class Absent(unittest.TestCase):
             for name in missing:
                 open(f"{folder}/{name}", "wb").close()
             before = os.environ.get("LD_LIBRARY_PATH", "")
-            environment = {**os.environ, "LD_LIBRARY_PATH": f"{folder}:{before}" if before else folder}
+            alone = command.rank_of(0, 1, "127.0.0.1", command.free_port())  # for coll
+            environment = {**alone, "LD_LIBRARY_PATH": f"{folder}:{before}" if before else folder}
             return subprocess.run([command.TOOL, *words], capture_output=True, text=True, timeout=60, env=environment, check=False)
 
     def test_every_command_starts_without_each_library_and_without_all(self):
         self.assertGreater(len(self.commands), 10)
-        for missing in (*((name,) for name in LIBRARIES), LIBRARIES):
+        for missing in (*((name,) for name in ALL), ALL):
             for words in (("--version",), ("--help",), *((name, "--help") for name in self.commands),
                           ("lat", "--backend", "loop", "-n", "100", "-s", "8")):
                 done = self.run_without(missing, *words)
@@ -64,6 +67,7 @@ class Absent(unittest.TestCase):
         archive = f"{self.folder.name}/node.tar.gz"
         database = f"{self.folder.name}/baselines"
         for name, package, *words in (("libibverbs.so.1", "libibverbs1", "reg"),
+                                      ("libnccl.so.2", "libnccl2", "coll", "all-reduce", "--backend", "nccl"),
                                       ("libfabric.so.1", "libfabric1", "demo"),
                                       ("libsqlite3.so.0", "libsqlite3-0", "compare", "--baseline", database, "--name", "a", "--store", self.results),
                                       ("libcrypto.so.3", "libssl3", "lat", "127.0.0.1"),
@@ -74,6 +78,9 @@ class Absent(unittest.TestCase):
             self.assertIn(name, done.stderr)
             self.assertIn(package, done.stderr)
             self.assertFalse(os.path.exists(archive))
+        done = self.run_without(MPI, "coll", "all-reduce")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("no module for MPI", done.stderr)
 
     def test_the_program_itself_needs_little(self):
         needed = subprocess.run(["readelf", "-d", command.TOOL], capture_output=True, text=True, timeout=60, check=True).stdout

@@ -5,7 +5,6 @@ Usage: binary.py RDMABENCH LIBRARIES, which are separated by semicolons
 """
 
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -60,18 +59,6 @@ class Binary(unittest.TestCase):
                 self.assertIn("__stack_chk_fail", symbols)
         self.assertIn("PIE", readelf("--dynamic"))
         self.assertRegex(readelf("--dyn-syms"), r"__\w+_chk\b")
-
-    @unittest.skipUnless(platform.machine() == "x86_64", "x86-64's instruction")
-    def test_functions_begin_with_a_branch_target(self):
-        address = int(re.search(r": ([0-9a-f]+) .* main$", readelf("--symbols"), re.MULTILINE).group(1), 16)
-        with open(command.TOOL, "rb") as file:
-            for line in re.findall(r"^ +LOAD +(\S+) (\S+) \S+ (\S+)", readelf("--segments"), re.MULTILINE):
-                offset, begin, size = (int(word, 16) for word in line)
-                if begin <= address < begin + size:
-                    file.seek(offset + address - begin)
-                    self.assertEqual(file.read(4), b"\xf3\x0f\x1e\xfa")  # endbr64
-                    return
-        self.fail("main lies in no segment")
 
 
 if __name__ == "__main__":

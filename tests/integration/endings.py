@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-from command import Terminal, free_port
+from command import Terminal, free_port, rank_of
 
 RDMABENCH, OFI = sys.argv[1], sys.argv[2] == "1"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -118,11 +118,21 @@ class Signals(unittest.TestCase):
 
 
 class Outputs(unittest.TestCase):
-    COMMANDS = (("--help",), ("--version",), ("doctor", "--list"), ("netplugin", "--list"), ("completion", "bash"),
-                ("lat", "--backend", "loop", "-n", "10"), ("ib_send_lat", "--backend", "loop", "-n", "100"))
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        results = [os.path.join(folder.name, f"{name}.json") for name in "ab"]
+        lat = ("lat", "--backend", "loop", "-n", "10", "--format", "json")
+        for result in results:
+            subprocess.run([RDMABENCH, *lat, "--output", result], check=True, timeout=60)
+        cls.writers = (lat, ("report", results[0], "--format", "csv"), ("doctor", "--format", "json"),
+                       ("decide", "--plan", "--model", "bert-large", "--nodes", "8"))
+        cls.commands = (*cls.writers, ("compare", *results), ("devices",), ("--help",), ("--version",), ("doctor", "--list"),
+                        ("netplugin", "--list"), ("completion", "bash"), ("ib_send_lat", "--backend", "loop", "-n", "100"))
 
     def test_standard_output_that_is_full_or_closed_is_an_error(self):
-        for words in self.COMMANDS:
+        for words in self.commands:
             with open("/dev/full", "w", encoding="ascii") as full:
                 done = subprocess.run([RDMABENCH, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, f"{words}: {done.stderr}")
@@ -151,26 +161,43 @@ class Outputs(unittest.TestCase):
             self.assertIn(words[-1].rpartition("=")[2], done.stderr)
 
     def test_a_full_disk_keeps_the_old_file_and_prints_the_result(self):
+        for words in self.writers:
+            with self.subTest(words), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, "old.json")
+                path.write_text("old", encoding="utf-8")
+                done = subprocess.run([RDMABENCH, *words, "--output", path], capture_output=True, text=True, timeout=60,
+                                      restore_signals=False,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(str(path), done.stderr)
+                self.assertGreater(len(done.stdout), 100)
+                self.assertEqual(path.read_text(encoding="utf-8"), "old")
+                self.assertEqual(os.listdir(folder), ["old.json"])
+
+    def test_a_file_is_replaced_through_a_link_and_keeps_its_mode(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "lat.json")
             path.write_text("old", encoding="utf-8")
             path.chmod(0o640)
-            words = [RDMABENCH, "lat", "--backend", "loop", "-n", "10", "--format", "json", "--output", path]
-            done = subprocess.run(words, capture_output=True, text=True, timeout=60, restore_signals=False,
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn(str(path), done.stderr)
-            self.assertEqual(len(json.loads(done.stdout)["results"]), 1)
-            self.assertEqual(path.read_text(encoding="utf-8"), "old")
-            self.assertEqual(os.listdir(folder), ["lat.json"])
-            # With room it is replaced, through a link too, and keeps its mode.
             link = pathlib.Path(folder, "link.json")
             link.symlink_to(path)
-            words[-1] = link
-            subprocess.run(words, check=True, timeout=60)
+            subprocess.run([RDMABENCH, *self.writers[0], "--output", link], check=True, timeout=60)
             self.assertTrue(link.is_symlink())
             self.assertEqual(path.stat().st_mode & 0o777, 0o640)
             self.assertEqual(len(json.loads(path.read_text(encoding="utf-8"))["results"]), 1)
+
+    @unittest.skipUnless(OFI, "without libfabric")
+    def test_fabric_tells_that_its_output_is_full(self):
+        for printed, words, says in (("/dev/full", (), "standard output"),
+                                     (os.devnull, ("--output", "/dev/full"), "'/dev/full'")):
+            port = free_port()
+            command = [RDMABENCH, "fabric", "--provider", "tcp", "-n", "20", "-s", "4K", "--no-confirm"]
+            with subprocess.Popen(command, env=rank_of(1, 2, "127.0.0.1", port), stderr=subprocess.DEVNULL), \
+                    open(printed, "w", encoding="ascii") as to:
+                done = subprocess.run([*command, *words], env=rank_of(0, 2, "127.0.0.1", port), stdout=to,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(says, done.stderr)
 
     def test_a_link_of_another_user_is_not_followed_where_the_kernel_forbids_it(self):
         switch = pathlib.Path("/proc/sys/fs/protected_symlinks")

@@ -69,7 +69,7 @@ class GpuMemory(unittest.TestCase):
                             notes = " ".join(row["notes"])
                             self.assertIn("staged: at the client", notes)
                             self.assertIn("staged: at the server", notes)
-                            self.assertIn("validated at rest", notes)
+                            self.assertIn("validated outside of the timed part", notes)
 
     def test_each_side_may_have_its_own_kind(self):
         with server("--allow-provider", "tcp") as peer:

@@ -252,6 +252,16 @@ class Fails(unittest.TestCase):
         self.assertEqual(ranks.codes[0], 1, ranks.said())
         self.assertIn("ncclRemoteError", ranks.said())
 
+    def test_an_output_that_is_full_is_told(self):
+        for printed, words, says in (("/dev/full", (), "standard output"),
+                                     (os.devnull, ("--output", "/dev/full"), "'/dev/full'")):
+            environment = clean(RDMABENCH_SIZE="1", RDMABENCH_RANK="0", RDMABENCH_RENDEZVOUS=f"127.0.0.1:{free_port()}")
+            with open(printed, "w", encoding="ascii") as to:
+                done = subprocess.run([TOOL, "coll", "all-reduce", "--backend", "nccl", "--device", "lo", "-n", "2", *words],
+                                      env=environment, stdout=to, stderr=subprocess.PIPE, text=True, timeout=SECONDS)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(says, done.stderr)
+
     def test_no_library(self):
         with tempfile.TemporaryDirectory() as nothing:
             ranks = coll(1, "all-reduce", "--size", "1K", RDMABENCH_NCCL=f"{nothing}/libnccl.so.2")

@@ -188,7 +188,7 @@ class NetPlugin(unittest.TestCase):
 
     def test_a_silent_client_does_not_delay_the_end(self):
         with Listener("--insecure") as listener, command.let_in(listener.port) as silent:
-            time.sleep(0.2)  # until it is served
+            self.hello(silent)  # it is served
             begin = time.monotonic()
             listener.process.terminate()
             self.assertEqual(listener.process.wait(timeout=30), 0)

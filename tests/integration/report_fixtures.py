@@ -87,7 +87,7 @@ def doctor(name: str, faults: bool) -> dict:
                              "expected_source": "standard", "remedy": "", "evidence": ["sys/class/infiniband/mlx5_0/ports/1/state"], "privilege": "none"})
     if faults:
         findings[2].update(id="port.rate", title="The port runs at its full rate", status="FAIL", reason="", observed="200 Gb/s (2X NDR)",
-                           expected="400 Gb/s (4X NDR)", expected_source="peers", remedy="Reseat or replace the cable of mlx5_0:1.", evidence=["sys/class/infiniband/mlx5_0/ports/1/rate"])
+                           expected="400 Gb/s (4X NDR)", expected_source="peers", remedy="Reseat or replace the cable of mlx5_0:1.", action="replace cable", evidence=["sys/class/infiniband/mlx5_0/ports/1/rate"])
         findings[20].update(id="pcie.max_read_request", title="The largest PCIe read request", status="WARN", reason="", observed="512",
                             expected="4096", expected_source="derived", remedy="setpci -s 97:00.0 68.w=5936", evidence=["sys/bus/pci/devices/0000:97:00.0/config"])
         findings[30].update(id="limit.memlock", title="Memory that may be locked", status="ERROR", reason="The file could not be read.")

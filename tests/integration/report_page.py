@@ -209,7 +209,7 @@ class Page(unittest.TestCase):
         self.assertRegex(self.text(".found"), r"mlx5_1 [\d.]+ Gb/s 4\d %")
 
     def test_findings_come_with_remedies(self):
-        self.assertIn("Reseat or replace the cable of mlx5_0:1.", self.text(".finding.fail"))
+        self.assertIn("Action\nreplace cable\nRemedy\nReseat or replace the cable of mlx5_0:1.", self.text(".finding.fail"))
         self.assertIn("2 places", self.text("#summary"))
         self.assertIn("port.rate", self.text(".finding.fail code"))
         self.assertIn("CONFOUNDED by environment.client.kernel", self.text("#summary"))
@@ -368,6 +368,14 @@ class Page(unittest.TestCase):
         self.browser.execute_script("arguments[0].querySelector('details').open = true", line)
         self.wait("return document.querySelectorAll('ul.plain > li li').length === 9")
 
+    def test_a_limit_that_was_not_decided_is_no_pass(self):
+        one = report_fixtures.latency(1, "node0")
+        one["expectations"] = [{"expectation": "p99<=2us", "row": "8 B", "status": status, "text": "it was 1.98 \u00b5s"} for status in ("PASS", "OPEN")]
+        self.report("open", json.dumps(one))
+        self.assertEqual(self.text("#summary .counts"), "\u25cb 1 OPEN")
+        self.assertEqual([point.text for point in self.all("#summary .points li")], [f"\u25cb OPEN {self.path}/open-0.json: p99<=2us, 8 B: it was 1.98 \u00b5s"])
+        self.assertNotIn("Nothing in these documents", self.text("#summary"))
+
     def test_an_improvement_is_no_failure_and_sides_have_names(self):
         better = report_fixtures.compare()
         better.update(verdict="DIFFERENT", direction="better", failed=False, confounds=[], summary="roce is BETTER than ib: 1 of 1.")
@@ -421,7 +429,10 @@ class Page(unittest.TestCase):
         lines = [json.loads(line) for line in report_fixtures.fabric(8).splitlines()[:-1]]  # without its verdict
         again = next(one for one in lines if one.get("metric") == "bandwidth" and (one["sender"], one["receiver"]) == (0, 1))
         usual = again["value"]
-        lines.append({**again, "round": 99, "confirming": True, "value": usual * 0.4})
+        alone = next(one for one in lines if one.get("metric") == "bandwidth" and (one["sender"], one["receiver"]) == (0, 2))
+        lines.remove(alone)
+        lines += [{**one, "round": 99, "confirming": True, "value": usual * 0.4} for one in (again, alone)]
+        lines.append({**again, "round": 99, "confirming": True, "value": 0, "error": "no answer within 5 s"})
         self.report("confirmed", "".join(json.dumps(line) + "\n" for line in lines))
         labels = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
         self.assertEqual(len(labels), 2 * (1 + 8), labels)  # of each axis
@@ -431,6 +442,16 @@ class Page(unittest.TestCase):
         found = self.text(".found")
         self.assertIn(f"mlx5_0 {usual / 1e9:.4g} Gb/s", found)
         self.assertIn(f"{usual * 0.4 / 1e9:.4g} Gb/s", found)
+        Select(choice.find_element(By.TAG_NAME, "select")).select_by_value("2")
+        self.assertRegex(self.text(".found"), rf"bandwidth, 1 MiB mlx5_0 \u2013 \u2013 {usual * 0.4 / 1e9:.4g} Gb/s")
+        rail = next(one for one in self.all("label.choice") if one.text.startswith("Rail"))
+        Select(rail.find_element(By.TAG_NAME, "select")).select_by_visible_text("mlx5_0")
+        figure = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text)
+        self.assertIn("Of 55 cells, 0 are below 90 % of typical. Empty", figure.text)
+        self.browser.find_element(By.XPATH, "//summary[text()='Confirming rounds: bandwidth, 1 MiB']").click()
+        self.wait("return document.querySelectorAll('.chart[data-drawn]').length === 2")
+        figure = next(one for one in self.all("figure") if "Node pairs, confirming rounds: bandwidth" in one.text)
+        self.assertIn("Of 2 cells, 2 are below 90 % of typical, and 1 measurement failed (crosses)", figure.text)
         self.check_quiet()
 
     def test_nothing_is_cut_off_on_paper(self):

@@ -46,7 +46,7 @@ def table_of(headers: dict[str, str], levels: dict[str, str]) -> str:
     lines = []
     rooms = sorted({room_of(name) for name in headers})
     for room in rooms:
-        lines += ["", f"### {room or 'All rooms'}", "", "| header | | what it is for |", "|---|---|---|"]
+        lines += ["", f"### {room or 'All modules'}", "", "| header | | what it is for |", "|---|---|---|"]
         lines += [f"| `{name}` | {levels.get(name, 'advanced')} | {text} |"
                   for name, text in sorted(headers.items()) if room_of(name) == room]
     return "\n".join(lines) + "\n\n"

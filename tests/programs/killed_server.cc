@@ -53,16 +53,15 @@ int main() try {
   Clock::time_point killed;
   std::thread killer([&] {
     under_way.get_future().wait();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     kill(server, SIGKILL);
     killed = Clock::now();
     waitpid(server, nullptr, 0);
   });
   bool told = false;
-  const auto on_row = [&](const report::Report&) {
-    if (!std::exchange(told, true)) under_way.set_value();
+  const auto on_progress = [&](const run::Progress& progress) {
+    if (progress.size_index == 1 && !std::exchange(told, true)) under_way.set_value();
   };
-  const report::Report report = run::run(config, "127.0.0.1", port, {.on_row = on_row});
+  const report::Report report = run::run(config, "127.0.0.1", port, {.on_progress = on_progress});
   const auto returned = Clock::now();
   if (!told) under_way.set_value();
   killer.join();

@@ -115,13 +115,14 @@ eight_at_once() {
 
 # A client that is killed while it measures leaves nothing at the server, which goes on.
 killed_client() {
-  local victim
-  "$rdmabench" bw "$1" --port $port --backend verbs --op write --size 64 --duration 60s \
-    >/dev/null 2>&1 &
-  victim=$!
-  sleep 2
-  kill -9 "$victim" 2>/dev/null || fail "the client to be killed had ended"
-  wait "$victim" || true
+  PYTHONPATH=$here/../integration timeout 60 python3 -c '
+import sys
+from command import Terminal
+client = Terminal(*sys.argv[1:])
+client.wait_for("size 1 of 1")
+client.process.kill()
+client.end()' "$rdmabench" bw "$1" --port $port --backend verbs --op write --size 64 --duration 60s ||
+    fail "no client could be killed"
   assert_no_resources "a killed client"
   measure "$1" lat send 8 50
 }

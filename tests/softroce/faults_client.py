@@ -14,13 +14,16 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+from command import Terminal  # noqa: E402
 
 TOOL = f"{sys.argv[1]}/tools/rdmabench"
 PEER = os.environ["RDMABENCH_PEER_ADDRESS"]
 SIZES = {8: "8", 4096: "4K", 65536: "64K"}
-SECOND_SIZE_S = 5  # with 3 s a size this is within the second, if the start takes less than 2 s
 failures = []
 
 
@@ -49,24 +52,23 @@ class Run:
         command = [*prefix, TOOL, words[0], PEER, *words[1:], "--backend", "verbs", "--timeout",
                    timeout, "--format", "json", "--output", str(self._output)]
         self._begin = time.monotonic()
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                         text=True, **options)
+        self._terminal = Terminal(*command, **options)
+        self._process = self._terminal.process
 
     def hit(self) -> None:
-        """From here counts the time to the end."""
-        left = self._begin + SECOND_SIZE_S - time.monotonic()
-        time.sleep(max(0, left))
-        if self._process.poll() is not None:
-            self._wrong("it had ended before the fault")
+        """From here counts the time to the end. The second size is being measured."""
+        try:
+            self._terminal.wait_for("size 2 of 3")
+        except AssertionError as error:
+            self._wrong(f"before the fault {error}")
         self._begin = time.monotonic()
 
     def expect(self, status: int, *, error: str = "", peer: bool = True, sizes: int = 3) -> dict:
         """`sizes`: how many rows are there at least, all of them where the run succeeds."""
-        try:
-            errors = self._process.communicate(timeout=self._limit + 5)[1]
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            errors = self._process.communicate()[1]
+        watch = threading.Timer(self._limit + 5, self._process.kill)
+        watch.start()
+        errors = self._terminal.end()[2].rpartition("\x1b[K")[2]  # what follows the progress
+        watch.cancel()
         seconds = time.monotonic() - self._begin
         print(f"{self.name}: {self._process.returncode} after {seconds:.1f} s"
               f"{': ' if errors else ''}{errors.strip()}", flush=True)

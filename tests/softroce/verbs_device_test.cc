@@ -335,7 +335,7 @@ TEST_F(VerbsDevice, PostsLists) {
   EXPECT_EQ(mismatches_, 0);
 }
 
-TEST_F(GeneralDevice, EventsWakeWhatRests) {
+TEST_F(GeneralDevice, EventsWakeTheWaiter) {
   request_.events = true;
   open(64);
   for (int round = 0; round < 20; ++round) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "rdmabench/base/error.h"
@@ -23,6 +24,21 @@ std::string complaint(auto&& call, Fault fault) {
   const Error error = rdmabench::complaint(call);
   EXPECT_EQ(error.fault(), fault) << error.what();
   return error.what();
+}
+
+std::string usage_complaint(auto&& call) {
+  return complaint(call, Fault::usage);
+}
+
+/// What the Error says that a call throws; `none` where it throws nothing.
+std::string error_text(auto&& call, std::string none = "", std::optional<Fault> fault = {}) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), fault.value_or(error.fault())) << error.what();
+    return error.what();
+  }
+  return none;
 }
 
 }  // namespace rdmabench

@@ -8,7 +8,6 @@
 
 #include "../flags/command_line.h"
 #include "../flags/values.h"
-#include "base/letters.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"

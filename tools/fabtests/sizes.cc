@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostSizes = 10000;
 
 [[noreturn]] void refuse(const std::string& text) {
-  throw Error(Fault::usage, fmt::format("-S {}", text),
+  throw Error(Fault::usage, fmt::format("invalid -S '{}'", text),
               fmt::format("It may be all, r:first,step,last, l:one,another or 1 to {} bytes.",
                           run::kMaxSize));
 }

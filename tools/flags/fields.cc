@@ -1,88 +1,58 @@
 #include "fields.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rdmabench::tools {
 namespace {
 
-constexpr FieldFlag kNative[] = {{"a_name", "--a-name"},
-                                 {"algorithm", "--algorithm"},
-                                 {"allow", "--allow"},
-                                 {"auth", "--auth"},
-                                 {"b_name", "--b-name"},
-                                 {"backend", "--backend"},
-                                 {"bandwidth_sizes", "--size"},
-                                 {"clients", "--clients"},
+constexpr FieldFlag kNative[] = {{"bandwidth_sizes", "--size"},
                                  {"connection_manager", "--rdma-cm"},
                                  {"cpus", "--cpu"},
-                                 {"curve", "--curve"},
-                                 {"depth", "--depth"},
                                  {"devices", "--device"},
                                  {"duration_s", "--duration"},
-                                 {"events", "--events"},
-                                 {"extrapolate", "--extrapolate"},
-                                 {"fabric", "--fabric"},
-                                 {"factor", "--factor"},
-                                 {"gid_index", "--gid-index"},
-                                 {"gpu", "--gpu"},
-                                 {"gpu_mapping", "--gpu-mapping"},
                                  {"inline_limit", "--inline"},
-                                 {"insecure", "--insecure"},
-                                 {"iterations", "--iterations"},
-                                 {"job", "--job"},
                                  {"latency_sizes", "--latency-size"},
-                                 {"memory", "--memory"},
                                  {"misalignment", "--misalign"},
-                                 {"mpi", "--mpi"},
-                                 {"mtu", "--mtu"},
-                                 {"nodes", "--nodes"},
-                                 {"numa", "--numa"},
                                  {"on_demand", "--odp"},
                                  {"region_per_queue_pair", "--mr-per-qp"},
                                  {"operation", "--op"},
-                                 {"output", "--output"},
                                  {"outstanding_reads", "--outstanding"},
-                                 {"parallel", "--parallel"},
                                  {"parameters", "--params"},
-                                 {"pattern", "--pattern"},
-                                 {"peer_memory", "--peer-memory"},
-                                 {"peers", "--peers"},
-                                 {"port", "--port"},
-                                 {"post_list", "--post-list"},
-                                 {"price_a", "--price-a"},
-                                 {"price_b", "--price-b"},
-                                 {"provider", "--provider"},
                                  {"queue_pairs", "--qps"},
-                                 {"receives", "--receives"},
                                  {"registration", "--register"},
-                                 {"relaxed_ordering", "--relaxed-ordering"},
                                  {"requirements", "--require"},
-                                 {"resume", "--resume"},
                                  {"segments", "--sge"},
                                  {"service", "--transport"},
                                  {"shared_receives", "--srq"},
-                                 {"signal_every", "--signal-every"},
                                  {"sizes", "--size"},
-                                 {"skip_failed", "--skip-failed"},
-                                 {"steps", "--steps"},
-                                 {"store", "--store"},
-                                 {"stragglers", "--stragglers"},
-                                 {"stride", "--stride"},
-                                 {"target_idle", "--target-idle"},
-                                 {"timeout", "--timeout"},
                                  {"timeout_s", "--timeout"},
-                                 {"token_file", "--token-file"},
-                                 {"tokens_total", "--tokens-total"},
-                                 {"transport", "--transport"},
-                                 {"validate", "--validate"},
                                  {"variation", "--cv"},
-                                 {"workers", "--threads"},
-                                 {"working_set", "--working-set"}};
+                                 {"workers", "--threads"}};
 
-std::string_view flag_of(std::string_view field, std::span<const FieldFlag> flags) {
-  const auto found = std::find_if(flags.begin(), flags.end(),
-                                  [&](const FieldFlag& flag) { return flag.first == field; });
-  return found == flags.end() ? "" : found->second;
+/// Those whose flag is "--" and their name, with '-' for '_'.
+constexpr std::string_view kAlike[] = {
+    "a_name",    "algorithm",    "allow",       "auth",        "b_name",       "backend",
+    "clients",   "curve",        "depth",       "events",      "extrapolate",  "fabric",
+    "factor",    "gid_index",    "gpu",         "gpu_mapping", "insecure",     "iterations",
+    "job",       "memory",       "mpi",         "mtu",         "nodes",        "numa",
+    "output",    "parallel",     "pattern",     "peer_memory", "peers",        "port",
+    "post_list", "price_a",      "price_b",     "provider",    "receives",     "relaxed_ordering",
+    "resume",    "signal_every", "skip_failed", "steps",       "store",        "stragglers",
+    "stride",    "target_idle",  "timeout",     "token_file",  "tokens_total", "transport",
+    "validate",  "working_set"};
+
+/// "" if there is none.
+std::string flag_of(std::string_view field, std::span<const FieldFlag> own) {
+  for (const std::span<const FieldFlag> flags : {own, std::span<const FieldFlag>(kNative)}) {
+    const auto found = std::find_if(flags.begin(), flags.end(),
+                                    [&](const FieldFlag& flag) { return flag.first == field; });
+    if (found != flags.end()) return std::string(found->second);
+  }
+  if (std::find(std::begin(kAlike), std::end(kAlike), field) == std::end(kAlike)) return "";
+  std::string flag = "--" + std::string(field);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
 }
 
 }  // namespace
@@ -95,8 +65,7 @@ std::string with_flags(std::string_view text, std::span<const FieldFlag> own) {
         begin == std::string_view::npos ? std::string_view::npos : text.find('`', begin + 1);
     if (end == std::string_view::npos) return out.append(text);
     const std::string_view field = text.substr(begin + 1, end - begin - 1);
-    std::string_view flag = flag_of(field, own);
-    if (flag.empty()) flag = flag_of(field, kNative);
+    const std::string flag = flag_of(field, own);
     out.append(text.substr(0, begin))
         .append(flag.empty() ? text.substr(begin, end + 1 - begin) : flag);
     text.remove_prefix(end + 1);

@@ -34,17 +34,23 @@ using ToolSet = std::uint32_t;
 enum class Value : std::uint8_t { none, required, optional };
 
 /// "-s, --size=bytes": letter, long name and what the value is; each may be left out. An optional
-/// value is written "[=port]".
+/// value is written "[=port]". "+ " before it: the newest release alone has the flag; "- ": the old
+/// one alone.
 struct Spelling {
   char letter = '\0';          ///< '\0' where there is none
   std::string_view name = {};  ///< the long form, without its dashes
   std::string_view value = {};
   Value takes = Value::none;
+  Release release = Release::both;
 
   Spelling() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a row begins with the text.
   constexpr Spelling(const char* spelling) {
     std::string_view text = spelling;
+    if (text.starts_with("+ ") || text.starts_with("- ")) {
+      release = text[0] == '+' ? Release::new_only : Release::old_only;
+      text.remove_prefix(2);
+    }
     const std::size_t end = std::min(text.find_first_of("=["), text.size());
     if (end < text.size()) {
       takes = text[end] == '[' ? Value::optional : Value::required;
@@ -73,20 +79,8 @@ struct Flag : Spelling {
   std::string_view text = {};       ///< mapped: what it sets; else why, or what to use instead
   std::string_view exercised = {};  ///< by which test; a note for the documents
   Set set = nullptr;
-  Release release = Release::both;
   std::string_view usual =
       {};  ///< the default; a refused flag that has one accepts that value only
-
-  constexpr Flag only(Release which) const {
-    Flag copy = *this;
-    copy.release = which;
-    return copy;
-  }
-  constexpr Flag otherwise(std::string_view value_without) const {
-    Flag copy = *this;
-    copy.usual = value_without;
-    return copy;
-  }
 };
 
 template <class Target>

@@ -1,4 +1,4 @@
-#include "command_line.h"
+#include "flags.h"
 
 #include <fmt/format.h>
 

@@ -105,8 +105,8 @@ constexpr Flag kFlags[] = {
              }
              f.cycles = whole(g, 1, 10'000);
            }),
-    not_needed("-p, --parallel_init=0|1", "0", "ranks are processes and join at the same time",
-               "unit", check_switch),
+    {"-p, --parallel_init=0|1", kAll, Take::not_needed,
+     "ranks are processes and join at the same time", "unit", check_switch, "0"},
     mapped("-c, --check=count", "1",
            "0 is --no-check; any other value checks every operation, timed ones included", "fake",
            set_number<0, kMostIterations, &Flags::check>),
@@ -118,7 +118,8 @@ constexpr Flag kFlags[] = {
         "0: back to back, as many as fit into 1 GiB; 1, 2 and 3 are the same: each operation is a sample, "
         "and its rank waits for it before it starts the next; there is no barrier between them",
         "fake", set_number<0, 3, &Flags::blocking>),
-    ignored("-y, --stream_null=0|1", "0", "operations use a separate stream", "unit", check_switch),
+    {"-y, --stream_null=0|1", kAll, Take::ignored, "operations use a separate stream", "unit",
+     check_switch, "0"},
     mapped("-T, --timeout=seconds", "off",
            "--timeout, for every wait, joining and leaving included; default: 30 s", "fake",
            [](Flags& f, const Given& g) {

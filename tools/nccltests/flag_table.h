@@ -25,20 +25,11 @@ std::string to_markdown();
 inline constexpr ToolSet kAll = 1;
 constexpr Flag mapped(Spelling spelling, std::string_view usual, std::string_view text,
                       std::string_view exercised, Flag::Set set) {
-  return {spelling, kAll, Take::mapped, text, exercised, set, Release::both, usual};
-}
-/// `set` checks the value.
-constexpr Flag not_needed(Spelling spelling, std::string_view usual, std::string_view text,
-                          std::string_view exercised, Flag::Set set) {
-  return {spelling, kAll, Take::not_needed, text, exercised, set, Release::both, usual};
-}
-constexpr Flag ignored(Spelling spelling, std::string_view usual, std::string_view text,
-                       std::string_view exercised, Flag::Set set) {
-  return {spelling, kAll, Take::ignored, text, exercised, set, Release::both, usual};
+  return {spelling, kAll, Take::mapped, text, exercised, set, usual};
 }
 /// Only the default is accepted. `text` is a sentence that says what to use instead.
 constexpr Flag refused(Spelling spelling, std::string_view usual, std::string_view text) {
-  return {spelling, kAll, Take::refused, text, "unit", nullptr, Release::both, usual};
+  return {spelling, kAll, Take::refused, text, "unit", nullptr, usual};
 }
 
 }  // namespace rdmabench::tools::nccltests

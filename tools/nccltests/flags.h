@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "../flags/command_line.h"
 #include "rdmabench/collective/call.h"
 #include "rdmabench/collective/engines.h"
+#include "tool.h"
 
 namespace rdmabench::tools::nccltests {
 
@@ -43,6 +45,10 @@ struct Flags {
   std::string backend = "nccl";    ///< --backend: ours
   std::vector<std::string> notes;  ///< for standard error: flags that have no effect
 };
+
+/// Reads the words after the program's name as read_command_line() does. Throws Error(usage): for
+/// an unknown flag the text names the nearest right one, for a refused flag what to use instead.
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words);
 
 /// The sizes of -b, -e, -i and -f, repeated -N times. Throws Error(usage) for more than 10,000.
 std::vector<std::uint64_t> sizes(const Flags& flags);

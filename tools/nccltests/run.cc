@@ -6,7 +6,7 @@
 
 #include "../flags/authentication.h"
 #include "../output.h"
-#include "command_line.h"
+#include "flags.h"
 #include "local_ranks.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"

@@ -23,12 +23,9 @@ std::span<const FlagGroup> flag_groups();
 /// The rows as the tables of docs/perftest.md.
 std::string to_markdown();
 
-// The groups, one file each.
+// Groups with files of their own.
 std::span<const Flag> traffic_flags();
-std::span<const Flag> path_flags();
 std::span<const Flag> memory_flags();
-std::span<const Flag> report_flags();
-std::span<const Flag> special_flags();
 
 // Rows of the tables. `exercised` is "guest", "unit", or why it is not.
 constexpr Flag mapped(Spelling spelling, ToolSet tools, std::string_view text,

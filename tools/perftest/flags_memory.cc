@@ -53,21 +53,16 @@ constexpr Flag kMemoryFlags[] = {
            turn_off<&Flags::config, &Config::relaxed_ordering>),
     mapped("--mr_per_qp", kBw, "--mr-per-qp; each region covers all of the memory", "guest",
            turn_on<&Flags::config, &Config::region_per_queue_pair>),
-    refused("--use-null-mr", kWrite | kRead,
-            "Leave it out: messages here carry bytes, so that --data_validation can compare them.")
-        .only(Release::new_only),
-    refused("--payload_file_path=file", kAll,
-            "Use --data_validation: its bytes differ by position and by message.")
-        .only(Release::new_only),
-    mapped("--pin_cores=list", kAll,
-           "--cpu; the first processor of the list, because there is one thread", "guest", set_cpu)
-        .only(Release::new_only),
-    mapped("--numa_node=node", kAll, "--numa, for the memory; default: near the device", "guest",
-           [](Flags& f, const Given& g) { f.config.numa = std::to_string(whole(g, 0, 1023)); })
-        .only(Release::new_only),
-    mapped("--disable_numa", kAll, "--numa none", "guest",
-           [](Flags& f, const Given& /*g*/) { f.config.numa = "none"; })
-        .only(Release::new_only),
+    refused("+ --use-null-mr", kWrite | kRead,
+            "Leave it out: messages here carry bytes, so that --data_validation can compare them."),
+    refused("+ --payload_file_path=file", kAll,
+            "Use --data_validation: its bytes differ by position and by message."),
+    mapped("+ --pin_cores=list", kAll,
+           "--cpu; the first processor of the list, because there is one thread", "guest", set_cpu),
+    mapped("+ --numa_node=node", kAll, "--numa, for the memory; default: near the device", "guest",
+           [](Flags& f, const Given& g) { f.config.numa = std::to_string(whole(g, 0, 1023)); }),
+    mapped("+ --disable_numa", kAll, "--numa none", "guest",
+           [](Flags& f, const Given& /*g*/) { f.config.numa = "none"; }),
     mapped("--use_cuda=device", kAll,
            "--memory cuda:N; the server uses its GPU nearest to the NIC; ib_write_lat needs "
            "--write_with_imm too",
@@ -78,39 +73,33 @@ constexpr Flag kMemoryFlags[] = {
         "--write_with_imm too",
         kFakeGpu, [](Flags& f, const Given& g) { set_gpu(f, g, true); }),
     mapped(
-        "--use_cuda_dmabuf", kAll,
+        "+ --use_cuda_dmabuf", kAll,
         "--gpu-mapping default: a dma-buf on both sides, or an error; without this flag the first "
         "mapping that works",
-        kFakeGpu, turn_on<&Flags::gpu_dma_buf>)
-        .only(Release::new_only),
-    mapped("--use_cuda_pcie_mapping", kAll, "--gpu-mapping pcie, with --use_cuda_dmabuf", kFakeGpu,
-           turn_on<&Flags::gpu_pcie>)
-        .only(Release::new_only),
-    mapped("--use_data_direct", kAll, "--gpu-mapping data-direct, with --use_cuda_dmabuf", "unit",
-           turn_on<&Flags::gpu_data_direct>)
-        .only(Release::new_only),
-    refused("--cuda_mem_type=number", kAll,
-            "Leave it out: the memory is device memory, type 0; managed memory is not offered.")
-        .only(Release::new_only),
-    refused("--gpu_touch=mode", kAll,
-            "Leave it out: rdmabench runs no GPU kernel beside the transfers.")
-        .only(Release::new_only),
+        kFakeGpu, turn_on<&Flags::gpu_dma_buf>),
+    mapped("+ --use_cuda_pcie_mapping", kAll, "--gpu-mapping pcie, with --use_cuda_dmabuf",
+           kFakeGpu, turn_on<&Flags::gpu_pcie>),
+    mapped("+ --use_data_direct", kAll, "--gpu-mapping data-direct, with --use_cuda_dmabuf", "unit",
+           turn_on<&Flags::gpu_data_direct>),
+    refused("+ --cuda_mem_type=number", kAll,
+            "Leave it out: the memory is device memory, type 0; managed memory is not offered."),
+    refused("+ --gpu_touch=mode", kAll,
+            "Leave it out: rdmabench runs no GPU kernel beside the transfers."),
     refused("--use_rocm=device", kAll, kNoGpu),
-    refused("--use_rocm_dmabuf", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_musa=device", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_musa_bus_id=address", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_musa_dmabuf", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_musa_pcie_mapping", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_neuron=core", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_neuron_dmabuf", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_hl=device", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_mlu=device", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_mlu_dmabuf", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_opencl=device", kAll, kNoGpu).only(Release::new_only),
-    refused("--opencl_platform_id=platform", kAll, kNoGpu).only(Release::new_only),
-    refused("--use_ib_dm_dmabuf=device", kAll,
-            "Use --use_hugepages, --mmap or neither: memory of the NIC itself is not offered.")
-        .only(Release::new_only),
+    refused("+ --use_rocm_dmabuf", kAll, kNoGpu),
+    refused("+ --use_musa=device", kAll, kNoGpu),
+    refused("+ --use_musa_bus_id=address", kAll, kNoGpu),
+    refused("+ --use_musa_dmabuf", kAll, kNoGpu),
+    refused("+ --use_musa_pcie_mapping", kAll, kNoGpu),
+    refused("+ --use_neuron=core", kAll, kNoGpu),
+    refused("+ --use_neuron_dmabuf", kAll, kNoGpu),
+    refused("+ --use_hl=device", kAll, kNoGpu),
+    refused("+ --use_mlu=device", kAll, kNoGpu),
+    refused("+ --use_mlu_dmabuf", kAll, kNoGpu),
+    refused("+ --use_opencl=device", kAll, kNoGpu),
+    refused("+ --opencl_platform_id=platform", kAll, kNoGpu),
+    refused("+ --use_ib_dm_dmabuf=device", kAll,
+            "Use --use_hugepages, --mmap or neither: memory of the NIC itself is not offered."),
 };
 
 }  // namespace

@@ -86,21 +86,17 @@ constexpr Flag kTrafficFlags[] = {
     mapped("-I, --inline_size=bytes", kSend | kWrite,
            "--inline; lowered to what the device supports, and reported", "guest",
            set_number<0, (1U << 20), &Flags::config, &Config::inline_limit>),
-    refused("--inline_recv=bytes", kAll,
-            "Leave it out: verbs has no inline receive, and perftest has removed the flag.")
-        .only(Release::old_only),
+    refused("- --inline_recv=bytes", kAll,
+            "Leave it out: verbs has no inline receive, and perftest has removed the flag."),
     mapped("-o, --outs=count", kRead | kAtomic, "--outstanding", "guest",
            set_number<1, 255, &Flags::config, &Config::outstanding_reads>),
     mapped("-A, --atomic_type=type", kAtomic, "--op fetch-add or compare-swap, whose swaps succeed",
            "guest", set_atomic_type),
-    mapped("--write_with_imm", kWrite, "--op write-imm", "guest", turn_on<&Flags::immediate>)
-        .only(Release::new_only),
-    mapped("--send_with_imm", kSend, "--op send-imm", "guest", turn_on<&Flags::immediate>)
-        .only(Release::new_only),
+    mapped("+ --write_with_imm", kWrite, "--op write-imm", "guest", turn_on<&Flags::immediate>),
+    mapped("+ --send_with_imm", kSend, "--op send-imm", "guest", turn_on<&Flags::immediate>),
     refused(
-        "--unsolicited_write", kWrite,
-        "Leave it out: only EFA supports it, and rdmabench posts a receive for each write there.")
-        .only(Release::new_only),
+        "+ --unsolicited_write", kWrite,
+        "Leave it out: only EFA supports it, and rdmabench posts a receive for each write there."),
     mapped("--rate_limit=rate", kBw, "--rate; the schedule is absolute, so it does not drift",
            "guest", set_rate_limit),
     mapped("--rate_units=unit", kBw, "unit of the rate: g, M or p", "guest", set_rate_units),
@@ -112,29 +108,22 @@ constexpr Flag kTrafficFlags[] = {
     refused("--latency_gap=us", kLat,
             "Use 'rdmabench load HOST --rate N': its samples do not include the gap."),
     refused("-O, --dualport", kBw, "Name both ports: 'rdmabench bw HOST --device NAME:1,NAME:2'."),
-    mapped("--data_validation", kWriteBw | kReadBw,
+    mapped("+ --data_validation", kWriteBw | kReadBw,
            "--validate; the pattern depends on position and sequence number", "guest",
-           turn_on<&Flags::config, &Config::validate>)
-        .only(Release::new_only),
-    ignored("--data_validation_debug", kWriteBw | kReadBw,
-            "a message that does not match is always reported with its position", "unit")
-        .only(Release::new_only),
-    ignored("--cqe_poll=count", kAll, "the number of completions of one poll is fixed", "unit")
-        .only(Release::new_only),
-    not_needed("--disable_dynamic_polling", kAll,
-               "the number of completions of one poll does not change during a run", "unit")
-        .only(Release::new_only),
-    not_needed("--no_lock", kAll, "an endpoint belongs to one thread", "unit")
-        .only(Release::new_only),
-    not_needed("--no_enhanced_reorder", kAll, "receives are always taken in order", "unit")
-        .only(Release::new_only),
+           turn_on<&Flags::config, &Config::validate>),
+    ignored("+ --data_validation_debug", kWriteBw | kReadBw,
+            "a message that does not match is always reported with its position", "unit"),
+    ignored("+ --cqe_poll=count", kAll, "the number of completions of one poll is fixed", "unit"),
+    not_needed("+ --disable_dynamic_polling", kAll,
+               "the number of completions of one poll does not change during a run", "unit"),
+    not_needed("+ --no_lock", kAll, "an endpoint belongs to one thread", "unit"),
+    not_needed("+ --no_enhanced_reorder", kAll, "receives are always taken in order", "unit"),
     ignored("--use_old_post_send", kAll, "rdmabench chooses the call", "guest"),
     refused("-g, --mcg", kSend,
             "Use perftest's own ib_send_bw -g: multicast is not measured here."),
     refused("-M, --MGID=gid", kSend,
             "Use perftest's own ib_send_bw -M: multicast is not measured here."),
-    refused("--connectionless", kSendBw, "Use perftest's own: multicast is not measured here.")
-        .only(Release::new_only),
+    refused("+ --connectionless", kSendBw, "Use perftest's own: multicast is not measured here."),
 };
 
 }  // namespace

@@ -22,13 +22,11 @@ const kMostCells = 160;  // of a side; beyond it a cell stands for a block of pa
 const isLatency = (series) => series.metric === 'latency';
 const share = (series, value) => (isLatency(series) ? series.typical / value : value / series.typical);
 const valueText = (series, value) => (isLatency(series) ? time(value) : rate(value));
-/** The median of the confirming rounds beside those of the plan. */
-const confirmed = (series, pair) => (pair.confirming.length > 0 && pair.values.length > 0 ? valueText(series, median(pair.confirming)) : null);
 const seriesName = (series) => `${series.metric}, ${size(series.size_bytes)}`;
 
 /**
- * What the file holds, by pair; the median where a pair was measured more than once. Confirming rounds measure what
- * stands out again, beside others than before: they are kept apart.
+ * What the file holds, by pair; the median where a pair was measured more than once. `pairs` of a series are those of
+ * the screening rounds. Confirming rounds measure what stands out again, beside others than before: `again` has them.
  */
 class Fabric {
   constructor(document) {
@@ -41,7 +39,7 @@ class Fabric {
     this.nodes = new Map();
     this.shared = new Set();  // names of several nodes
     for (const node of list(this.body.nodes)) this.learn(node.rank, node);
-    this.series = list(document.series).map((one) => this.read(one)).filter((one) => one.pairs.size > 0);
+    this.series = list(document.series).map((one) => this.read(one)).filter((one) => one.pairs.size + one.again.pairs.size > 0);
     for (const one of [...this.errors, ...this.lost]) {
       for (const rank of [one.rank, one.sender, one.receiver]) if (isNumber(rank)) this.learn(rank, {});
     }
@@ -71,24 +69,25 @@ class Fabric {
   }
 
   read(one) {
-    const series = {...one, pairs: new Map(), usual: []};
+    const series = {...one, pairs: new Map(), confirming: false, again: {...one, pairs: new Map(), confirming: true}};
     const confirming = new Set(list(one.confirming));
+    const usual = [];
     list(one.value).forEach((value, i) => {
       const sender = one.sender[i];
       const receiver = one.receiver[i];
       this.learn(sender, {});
       this.learn(receiver, {});
       const key = `${sender} ${receiver}`;
-      const pair = series.pairs.get(key) ?? {sender, receiver, values: [], confirming: []};
-      (confirming.has(i) ? pair.confirming : pair.values).push(value);
-      series.pairs.set(key, pair);
-      if (!confirming.has(i)) series.usual.push(value);
+      const {pairs} = confirming.has(i) ? series.again : series;
+      if (!pairs.has(key)) pairs.set(key, {sender, receiver, values: []});
+      pairs.get(key).values.push(value);
+      if (!confirming.has(i)) usual.push(value);
     });
     const stated = list(this.verdict.typical).find((typical) => typical.metric === one.metric &&
         typical.size_bytes === one.size_bytes && (typical.rail === undefined || typical.rail === null || typical.rail === one.rail));
-    series.typical = isNumber(stated?.value) && stated.value > 0 ? stated.value : median(series.usual);
-    for (const pair of series.pairs.values()) {
-      pair.value = median(pair.values.length > 0 ? pair.values : pair.confirming);
+    series.typical = series.again.typical = isNumber(stated?.value) && stated.value > 0 ? stated.value : median(usual);
+    for (const pair of [...series.pairs.values(), ...series.again.pairs.values()]) {
+      pair.value = median(pair.values);
       pair.share = share(series, pair.value);
     }
     return series;
@@ -100,7 +99,8 @@ class Fabric {
   }
 
   failures(series) {
-    return this.errors.filter((one) => one.metric === series.metric && one.size_bytes === series.size_bytes && one.rail === series.rail);
+    return this.errors.filter((one) => one.metric === series.metric && one.size_bytes === series.size_bytes && one.rail === series.rail &&
+        (one.confirming === true) === series.confirming);
   }
 }
 
@@ -216,9 +216,9 @@ function lookUp(fabric) {
   const show = () => {
     out.replaceChildren();
     const key = `${sender.value()} ${receiver.value()}`;
-    const rows = fabric.series.filter((series) => series.pairs.has(key)).map((series) => {
-      const pair = series.pairs.get(key);
-      return [seriesName(series), fabric.railName(series.rail, pair.sender), valueText(series, pair.value), percent(pair.share, 0), confirmed(series, pair) ?? ''];
+    const rows = fabric.series.filter((series) => series.pairs.has(key) || series.again.pairs.has(key)).map((series) => {
+      const [pair, again] = [series.pairs.get(key), series.again.pairs.get(key)];
+      return [seriesName(series), fabric.railName(series.rail, (pair ?? again).sender), valueText(series, pair?.value), percent(pair?.share, 0), valueText(series, again?.value)];
     });
     const failed = fabric.errors.filter((one) => `${one.sender} ${one.receiver}` === key);
     for (const one of failed) {
@@ -250,7 +250,8 @@ function cellsOf(fabric, all, block) {
   });
 }
 
-function heatMap(fabric, name) {
+/** Of one metric and size; `every` are its series, one of each rail. */
+function heatMap(fabric, title, every) {
   const block = Math.ceil(fabric.ranks.length / kMostCells);
   const places = Math.ceil(fabric.ranks.length / block);
   const suspects = new Set(list(fabric.verdict.findings).flatMap((one) => (isNumber(one.b) || one.part === 'rail' || one.element ? [] : [one.a])));
@@ -261,7 +262,7 @@ function heatMap(fabric, name) {
     return {words: ranks.length === 1 ? fabric.host(ranks[0]) : `${fabric.host(bad ?? ranks[0])} \u2026`, bad: bad !== undefined};
   });
   const state = {rail: 'worst'};
-  const shown = () => fabric.rails(name).filter((series) => state.rail === 'worst' || String(series.rail) === state.rail);
+  const shown = () => every.filter((series) => state.rail === 'worst' || String(series.rail) === state.rail);
   const counts = (cells) => kBands.map((_, i) => cells.filter((cell) => cell.value[2] === i).length);
 
   const legend = h('ul', {class: 'legend'});
@@ -291,10 +292,10 @@ function heatMap(fabric, name) {
     };
     const font = places > 48 || narrow ? 9 : 11;
     // Those that stand out are named always, the others where there is room.
-    const every = Math.max(1, Math.ceil(places / (narrow ? 16 : 40)));
+    const step = Math.max(1, Math.ceil(places / (narrow ? 16 : 40)));
     const near = Math.ceil((places * 12) / (narrow ? 270 : 640)) - 1;  // labels that one of 12 pixels covers
     const beside = (index) => Array.from({length: 2 * near + 1}, (_, i) => labels[index - near + i]).some((one) => one?.bad);
-    const interval = (index) => labels[index]?.bad || (index % every === 0 && !beside(index));
+    const interval = (index) => labels[index]?.bad || (index % step === 0 && !beside(index));
     const axisLabel = {formatter: (i) => label(Number(i)), interval, hideOverlap: false, fontSize: font, rich: {bad: {color: colours.bad, fontWeight: 'bold', fontSize: font}}};
     const room = narrow ? 66 : 118;
     return {
@@ -307,9 +308,10 @@ function heatMap(fabric, name) {
             return tip(`${fabric.host(one.sender)} to ${fabric.host(one.receiver)}`, ['failed', text(one.error)]);
           }
           const {pair, series} = cells[dataIndex];
+          const again = series.again?.pairs.get(`${pair.sender} ${pair.receiver}`);
           return tip(`${fabric.host(pair.sender)} to ${fabric.host(pair.receiver)}`, [
             `${fabric.railName(series.rail, pair.sender)}: ${valueText(series, pair.value)}`, `${percent(pair.share, 0)} of typical`,
-            confirmed(series, pair) ? `in confirming rounds: ${confirmed(series, pair)}` : null, block > 1 ? 'the worst of its block' : null].filter(Boolean));
+            again ? `in confirming rounds: ${valueText(series, again.value)}` : null, block > 1 ? 'the worst of its block' : null].filter(Boolean));
         },
       },
       grid: {left: room, right: 8, top: room, bottom: 8},
@@ -331,18 +333,18 @@ function heatMap(fabric, name) {
     const low = number.slice(3).reduce((sum, one) => sum + one, 0);
     const failed = all.reduce((sum, series) => sum + fabric.failures(series).length, 0);
     const typical = all.map((series) => `${valueText(series, series.typical)} on ${fabric.railName(series.rail)}`).join(', ');
-    return `Typical: ${typical}. Of ${plural(cells.length, block > 1 ? 'block' : 'cell')}, ${low} ${low === 1 ? 'is' : 'are'} below 90 % of typical` +
+    return `${every[0].confirming ? 'What stood out was measured again, beside other pairs than before. ' : ''}Typical: ${typical}. Of ${plural(cells.length, block > 1 ? 'block' : 'cell')}, ${low} ${low === 1 ? 'is' : 'are'} below 90 % of typical` +
         `${failed > 0 ? `, and ${plural(failed, 'measurement')} failed (crosses)` : ''}. ` +
         `${all.some(isLatency) ? 'Of latency the share is typical over measured. ' : ''}` +
         `${suspects.size > 0 ? 'Nodes of a finding are marked with a triangle. ' : ''}` +
         `${block > 1 ? `A cell is the worst of ${block} by ${block} pairs. ` : ''}Empty cells were not measured.`;
   };
   const chart = figure({
-    title: `Node pairs: ${name}`, description: describe(), options, below: legend, square: true, canvas: places > 100,
-    tables: () => [worstPairs(fabric, fabric.rails(name), 50), nodeTable(fabric, fabric.rails(name)),
-      fabric.ranks.length <= 128 ? fold(`All ${plural(fabric.ranks.length ** 2, 'cell')}`, () => matrixTable(fabric, fabric.rails(name))) : null],
+    title, description: describe(), options, below: legend, square: true, canvas: places > 100,
+    tables: () => [worstPairs(fabric, every, 50), nodeTable(fabric, every),
+      fabric.ranks.length <= 128 ? fold(`All ${plural(fabric.ranks.length ** 2, 'cell')}`, () => matrixTable(fabric, every)) : null],
   });
-  const rails = fabric.rails(name).map((series) => series.rail);
+  const rails = every.map((series) => series.rail);
   if (rails.length < 2) return chart.node;
   const choice = select('Rail', [{value: 'worst', text: 'the worst of all'},
     ...rails.map((rail) => ({value: String(rail), text: fabric.railName(rail)}))], (value) => {
@@ -362,7 +364,12 @@ export function fabricSection(document) {
   const fabric = new Fabric(document);
   const names = [...new Set(fabric.series.map(seriesName))];
   const box = h('div');
-  const draw = (name) => box.replaceChildren(heatMap(fabric, name));
+  const draw = (name) => {
+    const rails = fabric.rails(name);
+    box.replaceChildren(heatMap(fabric, `Node pairs: ${name}`, rails));
+    const again = rails.map((series) => series.again).filter((series) => series.pairs.size > 0 || fabric.failures(series).length > 0);
+    if (again.length > 0) box.append(fold(`Confirming rounds: ${name}`, () => heatMap(fabric, `Node pairs, confirming rounds: ${name}`, again)));
+  };
   // Where nobody is accused they stand beside the badge.
   const doubts = list(fabric.verdict.findings).length > 0 ? list(fabric.verdict.doubts).map(text) : [];
   const withdrawn = list(fabric.verdict.withdrawn).map(object);

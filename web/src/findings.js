@@ -36,6 +36,7 @@ function trouble(group) {
     ['Where', names.length <= 8 ? h('ul', {class: 'plain'}, names.map((one) => h('li', {}, one))) : fold(plural(names.length, 'place'), () => h('ul', {class: 'plain'}, names.map((one) => h('li', {}, one))))],
     ['Why', text(finding.reason)], ['Observed', differs ? '' : text(finding.observed)],
     ['Expected', text(finding.expected) ? `${text(finding.expected)}${source ? ` (${source === 'derived' ? 'derived from the hardware' : `from ${source}`})` : ''}` : ''],
+    ['Action', text(finding.action)],
     ['Remedy', text(finding.remedy) ? h('strong', {}, text(finding.remedy)) : ''],
     ['Read from', list(finding.evidence).length > 0 ? list(finding.evidence).map((one) => h('code', {}, `${text(one)} `)) : text(finding.evidence)],
   ].filter(([, value]) => value !== '');

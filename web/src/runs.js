@@ -191,8 +191,8 @@ function loadChart(line, bytes) {
   };
   const doubt = rows.some((row) => row.knee_reliable === false);
   const fine = rows.filter((row) => row.taken_off === false).at(-1);
-  const words = (knee ? `The knee, the highest load before latency takes off, is at ${messages(knee.offered_messages_per_s)}, ${percent(knee.load, 0)} of capacity.`
-    : doubt ? 'Latency had taken off at the lowest load.' : 'No knee was found: latency did not take off, or it did at once.')
+  const words = (knee ? `The knee, the highest load before latency rises steeply, is at ${messages(knee.offered_messages_per_s)}, ${percent(knee.load, 0)} of capacity.`
+    : doubt ? 'Latency already rose steeply at the lowest load.' : 'No knee was found: latency did not rise steeply, or it did at once.')
     + (doubt ? ` This is not reliable: ${fine ? `at ${percent(fine.load, 0)} it was normal again` : 'at a higher load it was normal again'}.` : '');
   return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options,
     tables: () => rowTable([{...line, rows}], 'Latency under load', kLoadColumns)}).node;

@@ -1,4 +1,4 @@
-// Named baselines, kept in a file: what a nightly run is held against.
+// Named baselines, kept in a file: what a nightly run is compared with.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ class Factors {
 };
 
 /// Whether a fact says only where or when a launch ran, or names what is new every time, and so is
-/// never held against a comparison. The list is in docs/compare.md.
+/// never compared. The list is in docs/compare.md.
 bool is_incidental(const std::string& fact);
 
 /// The facts of launches of one test and operation, and of those rows alone, that have not the same

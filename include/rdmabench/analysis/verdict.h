@@ -52,7 +52,7 @@ enum class Obstacle : std::uint8_t {
 /// "noise", "margin"; empty for none.
 std::string_view name(Obstacle obstacle) noexcept;
 
-/// Beyond so many further launches of each side the remedy is another one than more launches.
+/// Where more than so many further launches of each side are needed, another remedy is named.
 inline constexpr std::uint32_t kManyLaunches = 50;
 
 /// Decided before the measurement; the defaults are those of docs/compare.md.

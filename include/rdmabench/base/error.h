@@ -1,4 +1,4 @@
-// base: errors, units, deadlines and ownership of handles, for all other rooms.
+// base: errors, units, deadlines and ownership of handles, for all other modules.
 //
 // Error is the only exception of the library. Set-up throws it; the measuring loops never do.
 #pragma once

@@ -4,6 +4,7 @@
 // moves the data is not known here.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,7 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr std::size_t kOperations = 10;
 
+/// NCCL's, with its numbers.
 enum class DataType : std::uint8_t {
   int8,
   uint8,
@@ -68,32 +70,15 @@ constexpr bool is_integer(DataType type) noexcept {
   return type <= DataType::uint64;
 }
 
-/// A floating-point type is.
+/// True for floating-point types.
 constexpr bool is_signed(DataType type) noexcept {
   return type != DataType::uint8 && type != DataType::uint32 && type != DataType::uint64;
 }
 
 /// 1, 2, 4 or 8.
 constexpr std::uint32_t bytes_of(DataType type) noexcept {
-  switch (type) {
-    case DataType::int8:
-    case DataType::uint8:
-    case DataType::f8e4m3:
-    case DataType::f8e5m2:
-      return 1;
-    case DataType::half:
-    case DataType::bfloat16:
-      return 2;
-    case DataType::int32:
-    case DataType::uint32:
-    case DataType::float32:
-      return 4;
-    case DataType::int64:
-    case DataType::uint64:
-    case DataType::float64:
-      return 8;
-  }
-  return 0;
+  constexpr std::array<std::uint8_t, kDataTypes> kBytes{1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return kBytes[static_cast<std::size_t>(type)];
 }
 
 /// all_reduce, reduce_scatter, reduce: the others ignore the reduction.

@@ -125,7 +125,7 @@ class RankGroup final : public Exchange {
   std::vector<RankIdentity> identities_;
   control::Authentication authentication_;
   std::vector<control::Channel> channels_;  // rank 0: of ranks 1, 2, ...; else: to rank 0
-  std::string verdict_;                     // rank 0's, where it ended the run
+  std::string verdict_;                     // rank 0's reason, where it ended the run
   std::unique_ptr<LiveRankState> state_;
   std::unique_ptr<Heartbeat> heartbeat_;
 };
@@ -134,7 +134,7 @@ class RankGroup final : public Exchange {
 RankIdentity this_rank(std::uint32_t rank);
 
 struct AssembledGroup {
-  /// Its last call is made. Null where no MPI needs it to live.
+  /// Kept only for MPI, which needs it to live; else null.
   std::unique_ptr<control::Rendezvous> rendezvous;
   std::unique_ptr<RankGroup> group;
   control::Place place{};

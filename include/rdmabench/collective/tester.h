@@ -28,7 +28,7 @@ using OnRow = std::function<void(const Run&)>;
 
 /// Rank 0: opens the library with the others, measures the plan's calls and fills `run`, calling
 /// `on_row` after each row. A failure on any rank ends the run: run.error names it and the rank
-/// that caused it, and the library is aborted. The other ranks wait for the verdict: write the
+/// that caused it, and the library is aborted. The other ranks wait for rank 0's reason: write the
 /// results, then dismiss().
 ///
 /// Throws Error(usage) for a plan that cannot be, before anything is opened, and, as long as no row
@@ -40,7 +40,7 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
 void dismiss(RankGroup& group, const Run& run) noexcept;
 
 /// The other ranks: carry out rank 0's commands until the run ends. Throws Error(failed) with rank
-/// 0's verdict if the run fails, here or elsewhere.
+/// 0's reason if the run fails, here or elsewhere.
 void follow(RankGroup& group, Engine& engine, const MemberOptions& options);
 
 inline constexpr std::uint32_t kMaxWireQueuePairs = 128;

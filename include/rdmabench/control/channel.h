@@ -1,6 +1,6 @@
 // control: how processes talk before, between and after measurements, over TCP.
 //
-// A channel is one TCP connection that carries messages. Every wait has a deadline. The room does
+// A channel is one TCP connection that carries messages. Every wait has a deadline. It does
 // not know what messages mean: each protocol lists its message types beside its messages.
 #pragma once
 
@@ -21,14 +21,14 @@
 
 namespace rdmabench::control {
 
-struct Connection;  // the socket; of this room alone
+struct Connection;  // the socket; internal
 
 /// Raise it whenever a field of any message, or their order, changes, in whatever protocol: two
 /// programs of different versions refuse each other. tests/unit/protocol holds it.
 inline constexpr std::uint16_t kProtocolVersion = 7;
 inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one message
 
-/// The protocols that use this room's messages. The number is the high byte of a message's code, so
+/// The protocols that use these messages. The number is the high byte of a message's code, so
 /// that no two protocols share a code. User programs number their messages from first_code(user).
 enum class Protocol : std::uint8_t {
   common = 0,  ///< abort alone
@@ -108,7 +108,7 @@ struct Message {
   std::string payload;  ///< 0..kMaxPayload bytes; whatever the peer chose to send
 };
 
-class Secret;  // of this room alone
+class Secret;  // internal
 
 /// How the two ends of a connection prove to one another who they are, before anything else is
 /// said; docs/security.md has the rules. By default it is the user's own token file, made at first
@@ -152,7 +152,7 @@ class Authentication {
   /// A secret of one job, from this one and a label that need not be secret.
   Authentication derived(std::string_view label) const;
 
-  /// The line that copies the token of `host` to this one; "" where it is not in a file.
+  /// The shell command that copies the token of `host` to this one; "" where it is not in a file.
   std::string copy_line(const std::string& host) const;
 
  private:

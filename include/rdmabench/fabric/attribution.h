@@ -49,17 +49,6 @@ enum class Verdict : std::uint8_t {
 std::string_view name(Part part) noexcept;
 std::string_view name(Verdict verdict) noexcept;
 
-struct AttributionOptions {
-  double min_effect = 0.03;        ///< of nodes and rails: smaller deviations are typical
-  double route_effect = 0.1;       ///< the same of a route, which is often judged by a single cell
-  double score = 5;                ///< robust standard deviations beyond which it is a finding
-  double lead_score = 3;           ///< and beyond which it is measured again
-  double confirm_score = 3;        ///< what the confirming measurements must reach by themselves
-  std::uint32_t min_partners = 3;  ///< distinct ones in a direction, fewer judge nothing
-  double half = 0.4;               ///< share of nodes from which two groups are ambiguous
-  double max_route_share = 0.15;   ///< of cells; more slow ones than this are not bad routes
-};
-
 /// One thing at fault, in one metric and size.
 struct Finding {
   Metric metric = Metric::bandwidth;
@@ -173,12 +162,11 @@ Topology read_topology(const std::vector<std::string>& paths);
 /// Judges every metric and size of the matrix. Screening measurements make the suspects, confirming
 /// ones decide. Patterns in which many flows share an end (one-to-many, many-to-one) are left out.
 /// Throws Error(usage) for a value that is not a positive number where there is no error, a rank
-/// or rail that the matrix has not, a node that measures itself, and options out of range.
+/// or rail that the matrix has not, and a node that measures itself.
 /// With a topology, links and switches are judged first, by the pairs that cross them, and the
 /// nodes by what is left; then also throws Error(usage) for a host that it lacks. Pure; time grows
 /// with the number of measurements. Thread rule: free.
-Attribution attribute(const Matrix& matrix, const AttributionOptions& options = {},
-                      const Topology* topology = nullptr);
+Attribution attribute(const Matrix& matrix, const Topology* topology = nullptr);
 
 /// The metrics and sizes of which the nodes were not judged: too few partners, a pattern in which
 /// flows share an end, or about half of the nodes against the other half. No finding in one of

@@ -1,8 +1,8 @@
 // fabric: measures every pair of many nodes, and finds which node, direction, rail or route is at
 // fault.
 //
-// run.h runs it on every node; this file has the plan and the results; attribution.h judges them;
-// text.h writes and reads them. Nothing here prints.
+// run.h runs it on every node, and writes and reads results as text; this file has the plan and the
+// results; attribution.h judges them. Nothing here prints.
 #pragma once
 
 #include <cstdint>

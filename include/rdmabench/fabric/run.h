@@ -118,7 +118,7 @@ Matrix matrix_from_json_lines(std::string_view text);
 /// The same from a file. Throws Error(usage) that names the file, too.
 Matrix read_stream(const std::string& path);
 
-/// The verdict first: who was lost, each finding with its evidence, what was not borne out and what
+/// The verdict first: who was lost, each finding with its evidence, what was not confirmed and what
 /// cannot be judged. Then what was measured, a line for each metric and size, the worst pairs and
 /// what failed; what is alike is folded. Bandwidth in Gb/s (10^9 bits), latency in microseconds.
 /// ASCII.

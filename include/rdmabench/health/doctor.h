@@ -69,8 +69,9 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 /// or FAIL stays. Throws Error(usage) for a document of another host.
 void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier);
 
-/// What is to be done, for those who only act: "change setting", "replace cable", "reseat",
-/// "reboot", "restart job" or "ask vendor" for WARN and FAIL, else "". The remedy says how.
+/// What is to be done, for those who only act: "change setting", "update software", "replace
+/// cable", "reseat", "reboot", "restart job", "investigate" or "ask vendor" for WARN and FAIL, else
+/// "". The remedy says how.
 std::string_view action_of(const Finding& finding) noexcept;
 
 /// One document of docs/schema/rdmabench-doctor-1.schema.json, ended by a newline.

@@ -1,8 +1,8 @@
 // measure: clocks, samples and statistics.
 //
-// A loop takes time stamps; this room stores and evaluates them. Intervals stay raw ticks until the
-// run is over. Two anchors, taken before and after the run, then give the length of a tick during
-// this run. There is no calibration beforehand.
+// A loop takes time stamps; this module stores and evaluates them. Intervals stay raw ticks until
+// the run is over. Two anchors, taken before and after the run, then give the length of a tick
+// during this run. There is no calibration beforehand.
 #pragma once
 
 #include <cstdint>

@@ -49,13 +49,13 @@ constexpr std::string_view name(GpuMapping mapping) {
   return kGpuMappingNames[static_cast<std::size_t>(mapping)];
 }
 
-/// A way to register GPU memory with a NIC that succeeded, but then transferred wrong bytes or
-/// none.
-struct FailedWay {
-  std::string way;  ///< one of transport::Description::memory_ways
+/// A route by which GPU memory was registered with a NIC that succeeded, but then transferred wrong
+/// bytes or none.
+struct FailedRoute {
+  std::string route;  ///< one of transport::Description::memory_routes
   std::string reason;
 
-  bool operator==(const FailedWay&) const = default;
+  bool operator==(const FailedRoute&) const = default;
 };
 
 /// A value. One request can be used for several buffers, see next().
@@ -67,8 +67,8 @@ struct Request {
   std::string gpu = {};               ///< of `cuda`: index, PCI address, "GPU-..." or "auto"
   bool vmm = false;                   ///< of `cuda`: cuMemCreate() instead of cuMemAlloc()
   GpuMapping gpu_mapping = GpuMapping::automatic;
-  std::vector<FailedWay> failed_ways = {};  ///< of `cuda`: not to be used again
-  std::uint64_t unaligned = 0;              ///< offset of the first byte in its page, bytes
+  std::vector<FailedRoute> failed_routes = {};  ///< of `cuda`: not to be used again
+  std::uint64_t unaligned = 0;                  ///< offset of the first byte in its page, bytes
   Numa numa = {};
   /// Memory of the caller, `host` or `cuda`: the buffer uses it in place, neither owns nor writes
   /// it. Null: the buffer allocates.

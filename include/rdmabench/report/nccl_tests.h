@@ -103,8 +103,9 @@ std::vector<nlohmann::ordered_json> nccl_tests_documents(std::string_view text,
 nlohmann::ordered_json nccl_tests_document(const NcclTestsTable& table, const std::string& source);
 
 /// Every run in a text, of any release since 2017; lines of others between them are passed over,
-/// and what mpirun or srun put before each line is cut off. Throws Error(usage) with `source` and
-/// the line where a row makes no sense, or where there is none.
+/// and what mpirun or srun put before each line is cut off. A run that did not end has an error: a
+/// rank's own words, or that rows or the last lines are missing. Throws Error(usage) with `source`
+/// and the line where a row makes no sense, or where no run is.
 std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text, const std::string& source);
 
 /// The file of -J (versions 1 to 3). Of a run that was aborted the results that it wrote, and an
@@ -116,8 +117,8 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
 std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& source);
 
 /// The program that a table is of: what it says, else what `source` begins with (a file
-/// all_gather_perf.txt), else what its columns allow. Throws Error(usage) where that may be
-/// several.
+/// all_gather_perf.txt), else what its columns allow; "" where it has no row. Throws Error(usage)
+/// where that may be several.
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source);
 
 }  // namespace rdmabench::report

@@ -36,7 +36,7 @@ struct PerftestStyle {
 /// psn, rkey, vaddr, remote_gid, remote_lid, remote_qpn, remote_psn, remote_rkey, remote_vaddr,
 /// post_api and relaxed_ordering; of Report::config queue_pairs, depth, receives, signal_every,
 /// post_list, shared_receives, events, completion_vector, rdma_cm, outstanding_reads and
-/// duration_s. qpn, psn, lid, rkey and vaddr are numbers, parted by commas where they differ
+/// duration_s. qpn, psn, lid, rkey and vaddr are numbers, separated by commas where they differ
 /// between queue pairs; hexadecimal begins with 0x. Without a qpn there are no lines of addresses.
 std::string to_perftest(const Report& report, const PerftestStyle& style = {});
 

@@ -19,7 +19,7 @@ std::string to_json(const Report& report);
 std::string to_json(std::span<const Report> reports);
 
 /// A line of names, the same as the JSON result's keys and last "suspect", then a line for each
-/// result; each ends in CR LF. A list becomes one field, its items parted by "; "; what has no
+/// result; each ends in CR LF. A list becomes one field, its items separated by "; "; what has no
 /// value is an empty field. The environment, the configuration, the counters and an error are in
 /// the JSON alone. Source: RFC 4180.
 std::string to_csv(const Report& report);

@@ -17,7 +17,7 @@ class FileStore;
 
 namespace rdmabench::run {
 
-class Worker;  // of this room alone
+class Worker;  // internal
 
 /// An open endpoint whose type is erased. Thread rule: one thread at a time.
 class OpenEndpoint {

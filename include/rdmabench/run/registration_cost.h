@@ -27,21 +27,21 @@ struct RegistrationCost {
   std::string memory;  ///< as on the command line: "huge:2M"
   std::uint64_t size_bytes = 0;
   verbs::Route route = verbs::Route::pinned;
-  std::string mapping;  ///< of a dma-buf of GPU memory: "default", "pcie"; else ""
-  std::vector<verbs::RegistrationAttempt> others;
-  std::vector<std::string> notes;
-  std::string placement;                  ///< see memory::Buffer::placement()
-  std::vector<memory::NodePages> nodes;   ///< NUMA nodes of the pages
-  std::uint64_t page_bytes = 0;           ///< of the pages in `nodes`
-  measure::LatencySummary registering;    ///< of the one registering call
-  measure::LatencySummary deregistering;  ///< of ibv_dereg_mr()
+  std::string mapping = {};  ///< of a dma-buf of GPU memory: "default", "pcie"; else ""
+  std::vector<verbs::RegistrationAttempt> others = {};
+  std::vector<std::string> notes = {};
+  std::string placement;                       ///< see memory::Buffer::placement()
+  std::vector<memory::NodePages> nodes;        ///< NUMA nodes of the pages
+  std::uint64_t page_bytes = 0;                ///< of the pages in `nodes`
+  measure::LatencySummary registering = {};    ///< of the one registering call
+  measure::LatencySummary deregistering = {};  ///< of ibv_dereg_mr()
 
   /// At the median; 0 if it took no time.
   double bytes_per_s() const noexcept;
 };
 
 /// A way of registering GPU memory that failed.
-struct RefusedWay {
+struct RefusedRoute {
   std::string memory;  ///< as on the command line: "cuda:0,vmm"
   std::uint64_t size_bytes = 0;
   verbs::Route route = verbs::Route::dma_buf;
@@ -52,16 +52,16 @@ struct RefusedWay {
 /// All ways to register GPU memory: their costs, or why they failed.
 struct GpuWays {
   std::vector<RegistrationCost> costs;
-  std::vector<RefusedWay> refused;
+  std::vector<RefusedRoute> refused;
 };
 
 /// What was measured on a device, and what could not be.
 struct RegistrationReport {
   std::string device;
   std::vector<RegistrationCost> results;
-  std::vector<RefusedWay> refused_ways;  ///< of GPU memory; other ways worked
-  std::vector<std::string> refusals;     ///< "huge:1G, 4K: why"
-  Fault fault = Fault::failed;           ///< of the first refusal
+  std::vector<RefusedRoute> refused_routes;  ///< of GPU memory; other ways worked
+  std::vector<std::string> refusals;         ///< "huge:1G, 4K: why"
+  Fault fault = Fault::failed;               ///< of the first refusal
 };
 
 /// For people: a row for each result, then why its route was taken, then the refused ways.

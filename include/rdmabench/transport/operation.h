@@ -25,7 +25,7 @@ enum class OperationCode : std::uint8_t {
   flush
 };
 
-/// What an operation does, unless its struct says otherwise: a plain write.
+/// Defaults, which describe a plain write.
 struct OneSided {
   static constexpr bool kTwoSided = false;    ///< the target supplies the buffer: a posted receive
   static constexpr bool kImmediate = false;   ///< carries 32 bits for the target's completion

@@ -119,7 +119,7 @@ struct EndpointRequest : EndpointOptions {
   std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
   std::uint64_t slot_stride = 0;    ///< bytes from one slot to the next; 0 = memory::slot_stride()
   std::string memory = "host";      ///< where messages lie, see memory/
-  std::vector<memory::FailedWay> failed_ways;  ///< to register it, not to be taken again
+  std::vector<memory::FailedRoute> failed_routes;  ///< to register it, not to be taken again
   std::string numa = "auto";         ///< "auto" = near the device, "none", or a node's number
   std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
   std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
@@ -147,8 +147,8 @@ struct Description {
   std::string transport;   ///< the service: "rc", "rdm"
   std::string completion;  ///< level of a local completion: "inject", "transmit", "delivery"
   std::vector<std::pair<std::string, std::string>> details;  ///< mtu, gid, inline, api, ...
-  /// By which ways a GPU's memory is registered, each once; the ways of memory::FailedWay.
-  std::vector<std::string> memory_ways = {};
+  /// The routes by which a GPU's memory is registered, each once.
+  std::vector<std::string> memory_routes = {};
 };
 
 /// One line of `rdmabench devices`.
@@ -211,7 +211,7 @@ struct Message {
 ///   describe(bytes)      facts for the report; Description::completion is that of a message of so many bytes
 ///   send_memory(), receive_memory(), window_memory()      where messages may lie in other memory than the
 ///                        host's: the memory::Buffer that each region is in, all of the same kind. Where its gpu()
-///                        is not null the loops leave the bytes alone (workload/at_rest.h)
+///                        is not null the loops leave the bytes alone
 ///
 /// Traits:
 ///   supports<Op>               whether post<Op> exists

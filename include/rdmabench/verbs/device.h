@@ -37,8 +37,8 @@ struct DeviceInfo {
   std::uint64_t node_guid = 0;
   std::string firmware;
   bool reliable_connected = false;  ///< RC queue pairs without a connection manager
-  bool dynamic = false;             ///< has DC queue pairs: see dynamic.h
-  bool scalable = false;            ///< has SRD queue pairs: see scalable.h
+  bool dynamic = false;             ///< has DC queue pairs
+  bool scalable = false;            ///< has SRD queue pairs
   bool xrc = false;                 ///< IBV_DEVICE_XRC
   double pcie_gbps = 0;  ///< what the narrowest PCIe link to memory carries, Gb/s; 0 if unknown
   std::vector<PortInfo> ports;

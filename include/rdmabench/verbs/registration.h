@@ -46,6 +46,9 @@ enum class Route : std::uint8_t {
 /// "on-demand", "dma-buf", "pinned", "data-direct", "nvidia_peermem", "staged".
 std::string_view name(Route route) noexcept;
 
+/// "dma-buf, mapping pcie"; "staged", which has no mapping.
+std::string route_text(Route route, std::string_view mapping);
+
 struct RegistrationRequest {
   Access access = Access::local;
   int more_access = 0;            ///< ibv_access_flags besides, such as IBV_ACCESS_REMOTE_ATOMIC

@@ -18,7 +18,7 @@ namespace rdmabench::workload {
 /// Every function returns false when the epoch is over; `result` then says why. While it waits for
 /// anything it polls, so that a peer's one-sided operations make progress on providers that need
 /// our help. `on_receive` must see to it that every receive is given back, now or later; without
-/// one, nothing but the peer's token can arrive.
+/// one, nothing but the peer's marker can arrive.
 template <transport::Transport T>
 class Inbox {
  public:
@@ -30,7 +30,8 @@ class Inbox {
     watch_.progress();
   }
 
-  /// One poll, and if it was empty a rest: for a wait that nothing but a completion ends.
+  /// One poll, and if it was empty, wait_for_event(): for a wait that nothing but a completion
+  /// ends.
   template <class OnReceive>
   bool poll(Wait wait, OnReceive&& on_receive) noexcept {
     return look(wait, on_receive, true);
@@ -38,7 +39,7 @@ class Inbox {
 
   bool poll(Wait wait) noexcept {
     bool whole = true;
-    return poll(wait, on_token(whole)) && whole;
+    return poll(wait, on_marker(whole)) && whole;
   }
 
   /// One poll between other things to do: never sleeps.
@@ -49,7 +50,7 @@ class Inbox {
 
   bool poll_once(Wait wait) noexcept {
     bool whole = true;
-    return poll_once(wait, on_token(whole)) && whole;
+    return poll_once(wait, on_marker(whole)) && whole;
   }
 
   /// One turn of a wait that watches memory instead of the completion queue. Looks there now and
@@ -97,29 +98,29 @@ class Inbox {
     }
   }
 
-  /// The same where nothing but the peer's token can arrive.
+  /// The same where nothing but the peer's marker can arrive.
   template <class Op>
   bool post(const transport::Message& message, transport::Signal signal,
             std::uint32_t queue_pair = 0) noexcept {
     bool whole = true;
-    return post<Op>(message, signal, queue_pair, on_token(whole)) && whole;
+    return post<Op>(message, signal, queue_pair, on_marker(whole)) && whole;
   }
 
   /// A send of 0 bytes on queue pair 0: "I am done".
   template <class OnReceive>
-  bool post_token(OnReceive&& on_receive) noexcept {
+  bool post_marker(OnReceive&& on_receive) noexcept {
     return post<transport::Send>({}, transport::Signal::now, 0, on_receive);
   }
 
   /// Tells the peer "I am done" and waits until all that was posted has completed.
-  bool send_token() noexcept {
+  bool send_marker() noexcept {
     bool whole = true;
-    return post_token(on_token(whole)) && whole && drain();
+    return post_marker(on_marker(whole)) && whole && drain();
   }
 
-  /// Waits until all that was posted has completed. Nothing but a token may arrive meanwhile: any
+  /// Waits until all that was posted has completed. Nothing but a marker may arrive meanwhile: any
   /// other message ends the epoch with wrong_size, and every message of 0 bytes counts as the
-  /// token, its immediate unseen. Where others may arrive, call poll() with a function of your own
+  /// marker, its immediate unseen. Where others may arrive, call poll() with a function of your own
   /// until completed() is posted().
   bool drain() noexcept {
     while (endpoint_.completed() != endpoint_.posted()) {
@@ -128,27 +129,27 @@ class Inbox {
     return true;
   }
 
-  /// Waits for the peer's token, whose receive is the next to arrive. Naps between polls where told
-  /// to.
-  bool wait_token(std::chrono::microseconds nap = std::chrono::microseconds(0)) noexcept {
+  /// Waits for the peer's marker, whose receive is the next to arrive. Naps between polls where
+  /// told to.
+  bool wait_marker(std::chrono::microseconds nap = std::chrono::microseconds(0)) noexcept {
     if (nap.count() > 0) watch_.look_always();
-    while (!token_) {
+    while (!marker_) {
       if (!poll(Wait::confirmation)) return false;
       if (nap.count() > 0) std::this_thread::sleep_for(nap);
     }
     return true;
   }
 
-  /// Where messages may be lost: sends the token again every 10 ms until `enough()`, or until the
+  /// Where messages may be lost: sends the marker again every 10 ms until `enough()`, or until the
   /// peer's result is on the control channel. `on_receive` calls moved() for progress.
-  /// Completions of our own tokens do not count as progress.
+  /// Completions of our own markers do not count as progress.
   template <class Enough, class OnReceive>
-  bool resend_token_until(Enough&& enough, OnReceive&& on_receive) noexcept {
-    constexpr auto kBetweenTokens = std::chrono::milliseconds(10);
+  bool resend_marker_until(Enough&& enough, OnReceive&& on_receive) noexcept {
+    constexpr auto kBetweenMarkers = std::chrono::milliseconds(10);
     auto sent = std::chrono::steady_clock::time_point{};
     while (!enough() && !watch_.answered()) {
       const auto now = std::chrono::steady_clock::now();
-      if (now - sent >= kBetweenTokens) {
+      if (now - sent >= kBetweenMarkers) {
         sent = now;
         if (endpoint_.template post<transport::Send>(0, 0, 0, 0, transport::Signal::now) ==
             transport::PostStatus::failed) {
@@ -164,10 +165,10 @@ class Inbox {
     return true;
   }
 
-  /// The same until the peer's token has come, and all that was posted has completed.
-  bool resend_token() noexcept {
+  /// The same until the peer's marker has come, and all that was posted has completed.
+  bool resend_marker() noexcept {
     bool whole = true;
-    return resend_token_until([this]() noexcept { return token_; }, on_token(whole)) && whole &&
+    return resend_marker_until([this]() noexcept { return marker_; }, on_marker(whole)) && whole &&
            drain();
   }
 
@@ -183,29 +184,29 @@ class Inbox {
 
  private:
   template <class OnReceive>
-  bool look(Wait wait, OnReceive&& on_receive, bool may_rest) noexcept {
+  bool look(Wait wait, OnReceive&& on_receive, bool may_sleep) noexcept {
     const int seen = endpoint_.poll(on_receive);
     if (seen > 0) [[likely]] {
       watch_.progress();
       return held_.empty() ? true : give_back_held();
     }
-    return seen == 0 ? unoccupied(wait, may_rest) : end(Outcome::completion_failed, wait);
+    return seen == 0 ? unoccupied(wait, may_sleep) : end(Outcome::completion_failed, wait);
   }
 
-  auto on_token(bool& whole) noexcept {
+  auto on_marker(bool& whole) noexcept {
     return [this, &whole](const transport::Received& received) noexcept {
       if (received.bytes != 0) whole = end(Outcome::wrong_size, Wait::confirmation);
-      token_ = true;
+      marker_ = true;
       give_back(received.slot);
     };
   }
 
   /// After an empty poll.
-  bool unoccupied(Wait wait, bool may_rest) noexcept {
-    constexpr auto kLongestRest = std::chrono::milliseconds(10);
+  bool unoccupied(Wait wait, bool may_sleep) noexcept {
+    constexpr auto kLongestSleep = std::chrono::milliseconds(10);
     if (watch_.give_up()) return end(watch_.outcome(), wait);
     if (!held_.empty()) return give_back_held();
-    if (may_rest && !endpoint_.wait_for_event(kLongestRest))
+    if (may_sleep && !endpoint_.wait_for_event(kLongestSleep))
       return end(Outcome::completion_failed, wait);
     return true;
   }
@@ -226,7 +227,7 @@ class Inbox {
   EpochResult& result_;
   std::vector<std::uint32_t> held_;
   std::uint64_t turns_ = 0;
-  bool token_ = false;
+  bool marker_ = false;
 };
 
 }  // namespace rdmabench::workload

@@ -17,7 +17,7 @@ class Watch {
  public:
   /// Gives up when nothing completed for `limit`, or when `interrupted()` says that the peer has
   /// gone. `answered()` says that the peer's result is here already, on the control channel: where
-  /// messages may be lost, so may be the token that says so. Neither may throw; both are called
+  /// messages may be lost, so may be the marker that says so. Neither may throw; both are called
   /// about every 10 ms of idling.
   Watch(std::chrono::nanoseconds limit, std::function<bool()> interrupted,
         std::function<bool()> answered = nullptr)

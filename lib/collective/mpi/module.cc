@@ -20,90 +20,45 @@
 namespace rdmabench::collective {
 namespace {
 
-enum class Combine : std::uint8_t { sum, prod, min, max };
-
-template <class Type, Combine kCombine>
+template <class Type, Reduction kReduction>
 void combine(void* in, void* inout, int* length, MPI_Datatype* /*type*/) {
   const auto* const a = static_cast<const typename Type::Bits*>(in);
   auto* const b = static_cast<typename Type::Bits*>(inout);
   for (int i = 0; i < *length; ++i) {
     const typename Type::Value x = Type::load(a[i]);
     const typename Type::Value y = Type::load(b[i]);
-    if constexpr (kCombine == Combine::sum) {
+    if constexpr (kReduction == Reduction::sum) {
       b[i] = Type::store(x + y);
-    } else if constexpr (kCombine == Combine::prod) {
+    } else if constexpr (kReduction == Reduction::prod) {
       b[i] = Type::store(x * y);
     } else {
-      b[i] = (kCombine == Combine::min ? x < y : y < x) ? a[i] : b[i];
+      b[i] = (kReduction == Reduction::min ? x < y : y < x) ? a[i] : b[i];
     }
   }
 }
 
 template <class Type>
 std::array<MPI_User_function*, 4> combiners() {
-  return {combine<Type, Combine::sum>, combine<Type, Combine::prod>, combine<Type, Combine::min>,
-          combine<Type, Combine::max>};
+  return {combine<Type, Reduction::sum>, combine<Type, Reduction::prod>,
+          combine<Type, Reduction::min>, combine<Type, Reduction::max>};
 }
 
 MPI_Datatype mpi_type(DataType type) {
-  switch (type) {
-    case DataType::int8:
-      return MPI_INT8_T;
-    case DataType::uint8:
-    case DataType::f8e4m3:
-    case DataType::f8e5m2:
-      return MPI_UINT8_T;
-    case DataType::int32:
-      return MPI_INT32_T;
-    case DataType::uint32:
-      return MPI_UINT32_T;
-    case DataType::int64:
-      return MPI_INT64_T;
-    case DataType::uint64:
-      return MPI_UINT64_T;
-    case DataType::half:
-    case DataType::bfloat16:
-      return MPI_UINT16_T;
-    case DataType::float32:
-      return MPI_FLOAT;
-    case DataType::float64:
-      return MPI_DOUBLE;
-  }
-  return MPI_DATATYPE_NULL;
+  const std::array<MPI_Datatype, kDataTypes> types = {
+      MPI_INT8_T,   MPI_UINT8_T, MPI_INT32_T, MPI_UINT32_T, MPI_INT64_T, MPI_UINT64_T,
+      MPI_UINT16_T, MPI_FLOAT,   MPI_DOUBLE,  MPI_UINT16_T, MPI_UINT8_T, MPI_UINT8_T};
+  return types[static_cast<std::size_t>(type)];
 }
 
-Combine combine_of(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::prod:
-      return Combine::prod;
-    case Reduction::min:
-      return Combine::min;
-    case Reduction::max:
-      return Combine::max;
-    default:
-      return Combine::sum;
-  }
-}
-
-void scale(DataType type, const void* from, void* to, std::uint64_t count, double by) {
+/// to[i] = change(from[i]), computed in the type's Value. `to` may be `from`.
+template <class Change>
+void apply(DataType type, const void* from, void* to, std::uint64_t count, Change change) {
   with_type(type, [&](auto arithmetic) {
     using Type = decltype(arithmetic);
-    using Value = typename Type::Value;
     const auto* const in = static_cast<const typename Type::Bits*>(from);
     auto* const out = static_cast<typename Type::Bits*>(to);
     for (std::uint64_t i = 0; i < count; ++i) {
-      out[i] = Type::store(static_cast<Value>(Type::load(in[i]) * static_cast<Value>(by)));
-    }
-  });
-}
-
-void divide(DataType type, void* at, std::uint64_t count, int by) {
-  with_type(type, [&](auto arithmetic) {
-    using Type = decltype(arithmetic);
-    using Value = typename Type::Value;
-    auto* const out = static_cast<typename Type::Bits*>(at);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      out[i] = Type::store(static_cast<Value>(Type::load(out[i]) / static_cast<Value>(by)));
+      out[i] = Type::store(static_cast<typename Type::Value>(change(Type::load(in[i]))));
     }
   });
 }
@@ -165,6 +120,7 @@ class State {
     free_operator();
     call_ = *call;
     type_ = static_cast<DataType>(call->type);
+    mpi_type_ = mpi_type(type_);
     reduction_ = static_cast<Reduction>(call->reduction);
     reduces_ = reduces(static_cast<Operation>(call->operation));
     requests_.clear();
@@ -223,33 +179,33 @@ class State {
   }
 
   int make_operator(char* error) {
-    const Combine combine = combine_of(reduction_);
+    // avg and mulsum are sums, the first.
+    const std::size_t at = reduction_ > Reduction::max ? 0 : static_cast<std::size_t>(reduction_);
     if (is_of_c(type_)) {
       const std::array<MPI_Op, 4> all = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
-      operator_ = all[static_cast<std::size_t>(combine)];
+      operator_ = all[at];
       return 0;
     }
     int code = MPI_SUCCESS;
     with_type(type_, [&](auto arithmetic) {
       using Type = decltype(arithmetic);
-      code = MPI_Op_create(combiners<Type>()[static_cast<std::size_t>(combine)], 1, &operator_);
+      code = MPI_Op_create(combiners<Type>()[at], 1, &operator_);
     });
     own_operator_ = code == MPI_SUCCESS;
     return own_operator_ ? 0 : fail(code, "MPI_Op_create", error);
   }
 
   void* scaled(std::uint32_t slot, void* send) {
-    const double by = mulsum_scalar(static_cast<std::uint32_t>(rank_));
+    const std::uint32_t by = mulsum_scalar(static_cast<std::uint32_t>(rank_));
     void* to = scaled_.empty() ? send : scaled_.data() + slot * inputs_ * bytes_of(type_);
-    scale(type_, send, to, inputs_, by);
+    apply(type_, send, to, inputs_, [by](auto x) { return x * static_cast<decltype(x)>(by); });
     return to;
   }
 
   void average() {
-    const bool here = operation() != Operation::reduce || is_root();
-    for (void* const result : results_) {
-      if (here) divide(type_, result, call_.count, size_);
-    }
+    if (operation() == Operation::reduce && !is_root()) return;
+    const auto divide = [by = size_](auto x) { return x / static_cast<decltype(x)>(by); };
+    for (void* const result : results_) apply(type_, result, result, call_.count, divide);
   }
 
   bool is_root() const { return static_cast<int>(call_.root) == rank_; }
@@ -257,7 +213,7 @@ class State {
   int post(void* send, void* receive, MPI_Request* request) {
     const int count = static_cast<int>(call_.count);
     const int root = static_cast<int>(call_.root);
-    MPI_Datatype type = mpi_type(type_);
+    MPI_Datatype const type = mpi_type_;
     const bool in_place = call_.in_place != 0;
     const void* const input = in_place ? MPI_IN_PLACE : send;
     switch (operation()) {
@@ -302,6 +258,7 @@ class State {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library_{};
   MpiCall call_{};
   DataType type_{};
+  MPI_Datatype mpi_type_ = MPI_DATATYPE_NULL;
   Reduction reduction_{};
   bool reduces_ = false;
   std::uint64_t inputs_ = 0;

@@ -128,28 +128,9 @@ Result send_receive(const Hand& hand) noexcept {
 
 }  // namespace
 
-Type type_of(DataType type) noexcept {
-  constexpr std::array<Type, kDataTypes> kTypes{kInt8,    kUint8,    kInt32,      kUint32,
-                                                kInt64,   kUint64,   kFloat16,    kFloat32,
-                                                kFloat64, kBfloat16, kFloat8e4m3, kFloat8e5m2};
-  return kTypes[static_cast<std::size_t>(type)];
-}
-
 RedOp red_op_of(Reduction reduction) noexcept {
-  switch (reduction) {
-    case Reduction::prod:
-      return kProd;
-    case Reduction::min:
-      return kMin;
-    case Reduction::max:
-      return kMax;
-    case Reduction::avg:
-      return kAvg;
-    case Reduction::sum:
-    case Reduction::mulsum:
-      break;
-  }
-  return kSum;
+  constexpr std::array<RedOp, kReductions> kOps{kSum, kProd, kMin, kMax, kAvg, kSum};
+  return kOps[static_cast<std::size_t>(reduction)];
 }
 
 std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept {

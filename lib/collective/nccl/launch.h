@@ -10,7 +10,9 @@
 
 namespace rdmabench::collective::nccl {
 
-Type type_of(DataType type) noexcept;
+constexpr Type type_of(DataType type) noexcept {
+  return static_cast<Type>(type);
+}
 /// Not for Reduction::mulsum, which needs an operation created for the communicator.
 RedOp red_op_of(Reduction reduction) noexcept;
 

@@ -52,19 +52,7 @@ inline constexpr RedOp kMax = 2;
 inline constexpr RedOp kMin = 3;
 inline constexpr RedOp kAvg = 4;
 
-using Type = int;
-inline constexpr Type kInt8 = 0;
-inline constexpr Type kUint8 = 1;
-inline constexpr Type kInt32 = 2;
-inline constexpr Type kUint32 = 3;
-inline constexpr Type kInt64 = 4;
-inline constexpr Type kUint64 = 5;
-inline constexpr Type kFloat16 = 6;
-inline constexpr Type kFloat32 = 7;
-inline constexpr Type kFloat64 = 8;
-inline constexpr Type kBfloat16 = 9;
-inline constexpr Type kFloat8e4m3 = 10;
-inline constexpr Type kFloat8e5m2 = 11;
+using Type = int;  // DataType has its numbers
 
 inline constexpr int kScalarHostImmediate = 1;
 inline constexpr int kWindowSymmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC

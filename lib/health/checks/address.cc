@@ -3,12 +3,56 @@
 #include <array>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "check.h"
-#include "gids.h"
 
 namespace rdmabench::health {
 namespace {
+
+/// An entry of a port's GID table. Source: sysfs-class-infiniband.
+struct Gid {
+  std::uint64_t index = 0;
+  std::string text;       ///< "0000:0000:0000:0000:0000:ffff:0a00:0001"
+  std::string type;       ///< "RoCE v2", "IB/RoCE v1"; "" if unknown
+  std::string interface;  ///< the network device; "" if unknown
+
+  bool link_local() const { return text.starts_with("fe80:"); }
+  bool ipv4() const { return text.starts_with("0000:0000:0000:0000:0000:ffff:"); }
+  /// Routable, so that a peer can use it.
+  bool routable() const { return type == "RoCE v2" && !link_local(); }
+  /// "10.0.0.1" if ipv4(), else "".
+  std::string address() const {
+    if (!ipv4()) return "";
+    std::string digits = text.substr(30);
+    std::erase(digits, ':');
+    const auto value = hex_number(digits);
+    if (!value || digits.size() != 8) return "";
+    return fmt::format("{}.{}.{}.{}", *value >> 24, (*value >> 16) & 0xff, (*value >> 8) & 0xff,
+                       *value & 0xff);
+  }
+};
+
+/// All GIDs but zeros, by index.
+std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port) {
+  constexpr std::size_t kMostGids = 1024;
+  std::vector<Gid> gids;
+  for (const std::string& name : probe.list(port.folder + "/gids")) {
+    const auto index = to_number(name);
+    if (!index || gids.size() == kMostGids) continue;
+    Gid gid;
+    gid.index = *index;
+    gid.text = probe.try_line(port.folder + "/gids/" + name);
+    if (gid.text.find_first_not_of("0:") == std::string::npos) continue;
+    gid.type = probe.try_line(port.folder + "/gid_attrs/types/" + name);
+    gid.interface = probe.try_line(port.folder + "/gid_attrs/ndevs/" + name);
+    gids.push_back(std::move(gid));
+  }
+  std::sort(gids.begin(), gids.end(),
+            [](const Gid& first, const Gid& second) { return first.index < second.index; });
+  return gids;
+}
 
 void gid(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(port.folder + "/gids/0");

@@ -121,9 +121,6 @@ std::span<const Check> software_checks();
 std::span<const Check> env_checks();
 std::span<const Check> log_checks();
 
-/// All checks, in that order of groups.
-const std::vector<const Check*>& all_checks();
-
 /// 0 where the kernel does not tell.
 std::uint64_t numa_nodes(Probe& probe);
 

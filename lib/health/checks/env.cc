@@ -76,13 +76,17 @@ void socket_interface(Probe& probe) {
 }
 
 void nccl_gid_index(Probe& probe) {
-  const auto text = value(probe, "NCCL_IB_GID_INDEX", "not set, or a RoCE v2 GID of every port");
+  const auto text =
+      value(probe, "NCCL_IB_GID_INDEX", "not set, -1, or a RoCE v2 GID of every port");
   if (!text) return;
+  const bool negative = text->starts_with('-') && to_number(std::string_view(*text).substr(1));
+  if (negative) return probe.pass();  // NCCL's default: it chooses by itself
+  const bool number = to_number(*text).has_value();
   for (const RdmaDevice& device : probe.node().devices) {
     for (const RdmaPort& port : device.ports) {
       if (!port.roce()) continue;
       const std::string type =
-          probe.try_line(port.folder + "/gid_attrs/types/" + (to_number(*text) ? *text : "0"));
+          number ? probe.try_line(port.folder + "/gid_attrs/types/" + *text) : "";
       if (type == "RoCE v2") continue;
       probe.observe(fmt::format("NCCL_IB_GID_INDEX={}, which is {} on {}", *text,
                                 type.empty() ? "nothing" : type, port.name));
@@ -116,13 +120,13 @@ void ucx_transports(Probe& probe) {
   const auto text = value(probe, "UCX_TLS", "all, or one that uses the RDMA device");
   if (!text) return;
   if (probe.node().devices.empty()) return probe.pass();
-  static constexpr std::array<std::string_view, 9> kFast{"all",  "rc", "rc_x", "rc_v", "dc",
-                                                         "dc_x", "ud", "ib",   "srd"};
+  static constexpr std::array<std::string_view, 6> kFast{"all", "ib", "rc", "dc", "ud", "srd"};
   const bool without = text->starts_with('^');
   bool named = false;
   for (std::string& part : parts_of(*text)) {
     std::erase(part, '^');
     std::erase(part, '\\');
+    if (!without) part.resize(std::min(part.find('_'), part.size()));  // of rc_mlx5, ud_verbs
     named = named || std::find(kFast.begin(), kFast.end(), part) != kFast.end();
   }
   probe.judge_by(named != without, Status::warn);

@@ -180,10 +180,6 @@ void nearest(Probe& probe, const Gpu& gpu) {
   probe.judge_by(least != PciDistance::sys, Status::warn);
 }
 
-void numa_node(Probe& probe, const Gpu& gpu) {
-  judge_numa_node(probe, gpu.pci);
-}
-
 constexpr std::array kGpuChecks = std::to_array<Check>({
     {{"gpu.count", "Number of GPUs", "sys/bus/pci/devices/*/{class,vendor}",
       "FAIL if not the expected number",
@@ -238,7 +234,7 @@ constexpr std::array kGpuChecks = std::to_array<Check>({
     {{"gpu.numa_node", "The GPU's NUMA node is known", "D/numa_node",
       "several NUMA nodes: FAIL if it is -1", "Look for the setting in the BIOS; update it.",
       "Azure NHC; sysfs-bus-pci"},
-     numa_node},
+     [](Probe& probe, const Gpu& gpu) { judge_numa_node(probe, gpu.pci); }},
 });
 
 }  // namespace

@@ -34,10 +34,6 @@ void translation(Probe& probe, const PciFunction& function) {
   probe.warn();
 }
 
-void gpu_translation(Probe& probe, const Gpu& gpu) {
-  translation(probe, gpu.pci);
-}
-
 /// The options on the kernel's command line that begin with one of these.
 std::string options(Probe& probe, std::initializer_list<std::string_view> names) {
   std::string found;
@@ -170,7 +166,7 @@ constexpr std::array kIommuChecks = std::to_array<Check>({
       "D/iommu_group, sys/kernel/iommu_groups/*/type",
       "WARN if translated; SKIP in a virtual machine", kPassThrough,
       "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
-     gpu_translation},
+     [](Probe& probe, const Gpu& gpu) { translation(probe, gpu.pci); }},
     {{"iommu.command_line", "Pass-through on the kernel's command line",
       "proc/cmdline, sys/class/iommu",
       "WARN with an IOMMU and without it, unless the groups pass through", kPassThrough,

@@ -115,14 +115,6 @@ void at_least(Probe& probe, const std::string& path, std::uint64_t wanted) {
                  fmt::format("at least {}", wanted), Source::standard);
 }
 
-void backlog(Probe& probe) {
-  at_least(probe, "proc/sys/net/core/somaxconn", 1024);
-}
-
-void mappings(Probe& probe) {
-  at_least(probe, "proc/sys/vm/max_map_count", 65530);
-}
-
 constexpr std::array kLimitChecks = std::to_array<Check>({
     {{"limit.memlock", "Locked memory, soft limit", "proc/self/limits, proc/self/status (CapEff)",
       "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device; CAP_IPC_LOCK lifts it",
@@ -150,10 +142,10 @@ constexpr std::array kLimitChecks = std::to_array<Check>({
       "WARN below 1024",
       "sysctl -w net.core.somaxconn=4096: every rank connects to the first at once.",
       "NCCL bootstrap; listen(2)", true},
-     backlog},
+     [](Probe& probe) { at_least(probe, "proc/sys/net/core/somaxconn", 1024); }},
     {{"limit.mappings", "Mappings of a process", "proc/sys/vm/max_map_count", "WARN below 65530",
       "sysctl -w vm.max_map_count=1048576.", "Linux admin-guide/sysctl/vm", true},
-     mappings},
+     [](Probe& probe) { at_least(probe, "proc/sys/vm/max_map_count", 65530); }},
 });
 
 }  // namespace

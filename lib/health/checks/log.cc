@@ -55,9 +55,11 @@ constexpr std::array kLogChecks = std::to_array<Check>({
     log_check("log.xid", "The kernel's log of NVIDIA's GPUs",
               "by the Xid's number: FAIL if a reset or a reboot is due, WARN else",
               "NVIDIA Xid catalog", log_of<LogSource::gpu>),
-    log_check("log.sxid", "The kernel's log of NVLink's switches", "FAIL: fatal; WARN: non-fatal",
+    log_check("log.sxid", "The kernel's log of NVLink's switches",
+              "FAIL: fatal; WARN: non-fatal, but for those that NVIDIA calls harmless",
               "NVIDIA Fabric Manager user guide", log_of<LogSource::nvswitch>),
-    log_check("log.pcie", "The kernel's log of PCIe", "FAIL: uncorrected; WARN: many corrected",
+    log_check("log.pcie", "The kernel's log of PCIe",
+              "FAIL: uncorrected and fatal; WARN: uncorrected and not fatal, many corrected",
               "Linux pcie/aer.c", log_of<LogSource::pcie>),
 });
 

@@ -73,7 +73,7 @@ void dscp(Probe& probe, const RdmaPort& port) {
                  "priority " + priority->value, priority->source);
 }
 
-/// The priorities with it on; none, with the finding SKIP, if the files cannot be read.
+/// Judges the priorities with it on; SKIP if the files cannot be read.
 void congestion(Probe& probe, const RdmaPort& port, const std::string& role) {
   if (!has_qos(probe, port)) return;
   const std::string enable = folder(port) + "/ecn/" + role + "/enable";
@@ -95,14 +95,6 @@ void congestion(Probe& probe, const RdmaPort& port, const std::string& role) {
   probe.expect("on for priority " + wanted->value, wanted->source);
   probe.judge_by((',' + on + ',').find(',' + wanted->value + ',') != std::string::npos,
                  Status::warn);
-}
-
-void notification(Probe& probe, const RdmaPort& port) {
-  congestion(probe, port, "roce_np");
-}
-
-void reaction(Probe& probe, const RdmaPort& port) {
-  congestion(probe, port, "roce_rp");
 }
 
 void pfc(Probe& probe, const RdmaPort& port) {
@@ -165,11 +157,11 @@ constexpr std::array kQosChecks = std::to_array<Check>({
     {{"qos.ecn_notification", "Tells senders of congestion", "N/ecn/roce_np/enable/*",
       "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
       "NVIDIA DCQCN parameters", true},
-     notification},
+     [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_np"); }},
     {{"qos.ecn_reaction", "Reaction to congestion notifications", "N/ecn/roce_rp/enable/*",
       "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_rp/enable/PRIORITY.",
       "NVIDIA DCQCN parameters", true},
-     reaction},
+     [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_rp"); }},
 });
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <tuple>
 
 #include "base/file.h"
-#include "explain.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"

@@ -1,5 +1,4 @@
-#include "explain.h"
-
+// Why nothing fits a request.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <rdma/fi_errno.h>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/handles.h"
 #include "rdmabench/transport/transport.h"
 
@@ -70,5 +71,10 @@ struct Found {
 /// All distinct fits, in libfabric's order; IP providers are bound to
 /// request.local_ip when it is known.
 std::vector<Found> find_fits(const EndpointRequest& request);
+
+/// For a request that find_fits() has nothing for: Error(unavailable) that says
+/// which requirement removed which provider, or that libfabric has no such
+/// provider or device here, and what it has.
+Error explain_no_fit(const EndpointRequest& request);
 
 }  // namespace rdmabench::transport::ofi

@@ -71,7 +71,7 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
 }
 
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
-                       std::span<const memory::FailedWay> failed) {
+                       std::span<const memory::FailedRoute> failed) {
   MemoryRoute route;
   route.gpu = true;
   if ((info.caps & FI_HMEM) == 0) {
@@ -84,7 +84,7 @@ MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& 
     route.hmem = true;
     route.dma_buf = dma_buf;
     const auto before = std::find_if(failed.begin(), failed.end(),
-                                     [&](const auto& one) { return one.way == route.text(); });
+                                     [&](const auto& one) { return one.route == route.text(); });
     const std::string reason =
         before == failed.end()
             ? obstacle(domain, memory, route)

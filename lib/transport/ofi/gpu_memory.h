@@ -30,6 +30,6 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
 /// Tries the routes with `memory`, a GPU's: FI_HMEM by dma-buf, FI_HMEM by address; staged where
 /// neither works, is among `failed`, or where `info` has no FI_HMEM at all.
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
-                       std::span<const memory::FailedWay> failed = {});
+                       std::span<const memory::FailedRoute> failed = {});
 
 }  // namespace rdmabench::transport::ofi

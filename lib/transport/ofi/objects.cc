@@ -20,7 +20,6 @@
 #include "fits.h"
 #include "memory/gpu_memory.h"
 #include "messages.h"
-#include "options.h"
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
 #include "transport/ofi/gpu_memory.h"
@@ -104,7 +103,6 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
       offload_(std::make_unique<Offload>()) {
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
-  check_immediates();
   if (request.operations.any(is_atomic)) {
     operand_memory_ = memory::Buffer(std::uint64_t{request.queue_pairs} * depth *
                                      ContextPool::kOperands * sizeof(std::uint64_t));
@@ -148,7 +146,7 @@ memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<st
 
 void Objects::settle_memory() {
   if (window_memory_.gpu() != nullptr) {
-    *route_ = find_route(*domain_, *info_, window_memory_, request_.failed_ways);
+    *route_ = find_route(*domain_, *info_, window_memory_, request_.failed_routes);
     for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
       if (!route_->hmem && !(request_.buffer.empty() && request_.receive_buffer.empty())) {
         throw Error(Fault::unavailable,
@@ -286,16 +284,6 @@ void Objects::check_atomics() {
   }
 }
 
-void Objects::check_immediates() const {
-  const auto carries = [](OperationCode code) { return traits(code).immediate; };
-  if (!operations_.any(carries) || info_->domain_attr->cq_data_size >= sizeof(std::uint32_t))
-    return;
-  throw Error(Fault::unavailable,
-              fmt::format("provider {} carries {} bytes of remote completion data",
-                          info_->fabric_attr->prov_name, info_->domain_attr->cq_data_size),
-              "Immediates need 4: name another `provider`.");
-}
-
 void Objects::register_memory() {
   const int mode = info_->domain_attr->mr_mode;
   if ((mode & FI_MR_RAW) != 0) {
@@ -424,7 +412,7 @@ Description Objects::describe(std::uint64_t bytes) const {
     const memory::GpuMemory& gpu = *window_memory_.gpu();
     auto& details = description.details;
     details.emplace_back("memory", request_.memory);
-    description.memory_ways.push_back(route_->text());
+    description.memory_routes.push_back(route_->text());
     details.emplace_back("memory_route", route_->text());
     details.emplace_back("memory_routes_refused", route_->refused);
     details.emplace_back("gpu", gpu.choice());

@@ -11,6 +11,8 @@
 
 #include "rdmabench/transport/operation.h"
 
+struct fid_ep;
+
 namespace rdmabench::transport::ofi {
 
 /// The options of an endpoint that are asked about here. Source: fi_efa(7), fi_endpoint(3).
@@ -29,6 +31,11 @@ struct Options {
   std::function<int(Option, bool& value)> get;
   std::function<int(Option, bool value)> set;
 };
+
+/// Those of a real endpoint, by fi_getopt(3) and fi_setopt(3); they must not be called after it is
+/// closed. Which options there are depends on the libfabric that this is built for: efa's came with
+/// 1.18, FI_OPT_SHARED_MEMORY_PERMITTED with 1.21.
+Options options_of(fid_ep& endpoint, std::string_view provider);
 
 /// Facts about an endpoint; nothing where it does not say.
 struct Offload {
@@ -49,7 +56,7 @@ Offload settle_offload(const Options& options, bool shared_memory);
 void refresh_offload(const Options& options, Offload& offload);
 
 /// rdma_write, rdma_read, atomics: "offloaded", "emulated" or "unknown"; one_sided: that of
-/// `operation`, none for a two-sided one; shm_short_cut: "yes", "no" or "unknown"; in_order_128:
+/// `operations`, none for two-sided ones; shm_short_cut: "yes", "no" or "unknown"; in_order_128:
 /// likewise, of the writes or the sends. `provider` in software emulates by nature, and one that is
 /// not efa has no short cut.
 std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,

@@ -1,11 +1,13 @@
-#include "options.h"
-
+// The options of a real endpoint.
+#include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "transport/ofi/offload.h"
 
 #define RDMABENCH_LIBFABRIC_GE(major, minor) \
   FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(major, minor))

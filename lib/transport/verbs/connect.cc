@@ -86,13 +86,13 @@ void Core::check_allowed(const Address& peer) const {
   allowed.check_gid({peer.gid.raw}, peer.lid, {gid_.raw}, allowed.here() && is_own());
 }
 
-mechanism::Connection Core::connection_to(const Address& peer) const {
+mechanism::Connection Core::connection_to(std::uint16_t lid, const mechanism::Gid& gid) const {
   return {.port = placement_.port,
           .gid_index = placement_.gid_index,
           .global = placement_.global,
           .mtu = placement_.mtu,
-          .remote_lid = peer.lid,
-          .remote_gid = peer.gid,
+          .remote_lid = lid,
+          .remote_gid = gid,
           .reads_out = reads_out_,
           .reads_in = plan_.reads_in,
           .path = plan_.path};
@@ -125,7 +125,7 @@ void Core::connect(std::string_view peer_address) {
 }
 
 void Core::connect_queue_pairs(const Address& peer) {
-  mechanism::Connection connection = connection_to(peer);
+  mechanism::Connection connection = connection_to(peer.lid, peer.gid);
   for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     connection.local_psn = first_packets_[i];
@@ -188,7 +188,7 @@ void Core::reach_peers(const Address& peer) {
   if (plan_.service == Service::xrc) remote_shared_receives_ = peer.shared_receives;
   if (!plan_.extended && !plan_.names_peers()) return;
   const bool dynamic = plan_.service == Service::dc;
-  const mechanism::Connection connection = connection_to(peer);
+  const mechanism::Connection connection = connection_to(peer.lid, peer.gid);
   for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
     ibv_qp& pair = *send_queues_[i].queue_pair;
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
@@ -208,13 +208,7 @@ void Core::reach_peers(const Address& peer) {
 /// peer can know of it.
 void Core::open_targets() {
   post_all_receives();
-  const mechanism::Connection here{.port = placement_.port,
-                                   .gid_index = placement_.gid_index,
-                                   .global = placement_.global,
-                                   .mtu = placement_.mtu,
-                                   .remote_lid = lid_,
-                                   .remote_gid = gid_,
-                                   .path = plan_.path};
+  const mechanism::Connection here = connection_to(lid_, gid_);
   for (const mechanism::QueuePair& target : queues_.receivers) {
     mechanism::open_target(*target, here);
   }

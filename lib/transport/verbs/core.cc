@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <random>
 
 #include "memory/gpu_memory.h"
@@ -114,7 +115,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
   }
   memory::Request where = memory::parse_request(request_.memory);
   where.gpu_mapping = memory::parse_gpu_mapping(request_.gpu_mapping);
-  where.failed_ways = request_.failed_ways;
+  where.failed_routes = request_.failed_routes;
   where.numa = memory::parse_numa(request_.numa);
   where.device = placement_.device;
   where.existing = slots.buffer.data();
@@ -137,14 +138,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
 std::string Core::make_flush() {
   if (plan_.service == Service::srd) return "EFA has no queue pair that reaches itself";
   try {
-    flush_ = std::make_unique<FlushRead>(*context_, *domain_,
-                                         mechanism::Connection{.port = placement_.port,
-                                                               .gid_index = placement_.gid_index,
-                                                               .global = placement_.global,
-                                                               .mtu = placement_.mtu,
-                                                               .remote_lid = lid_,
-                                                               .remote_gid = gid_,
-                                                               .path = plan_.path});
+    flush_ = std::make_unique<FlushRead>(*context_, *domain_, connection_to(lid_, gid_));
   } catch (const Error& error) {  // iWARP has none, for one
     return fmt::format("a queue pair to itself, for {} to read by: {}", placement_.device,
                        error.what());

@@ -1,5 +1,6 @@
 // What an endpoint tells of itself, for the report.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,12 +15,8 @@ using Details = std::vector<std::pair<std::string, std::string>>;
 
 /// "18,19": of each queue pair.
 std::string listed(const std::vector<std::uint32_t>& numbers, bool hexadecimal) {
-  std::string text;
-  for (const std::uint32_t number : numbers) {
-    if (!text.empty()) text += ',';
-    text += hexadecimal ? fmt::format("{:#x}", number) : fmt::format("{}", number);
-  }
-  return text;
+  return hexadecimal ? fmt::format("{:#x}", fmt::join(numbers, ","))
+                     : fmt::format("{}", fmt::join(numbers, ","));
 }
 
 /// In hexadecimal; one for all where they are alike.
@@ -36,16 +33,14 @@ std::string completion_level(Service service) {
 }
 
 std::string route_of(const rdmabench::verbs::Registration& registration) {
-  return fmt::format("{}{}{}", name(registration.route),
-                     registration.mapping.empty() ? "" : ", mapping ", registration.mapping);
+  return route_text(registration.route, registration.mapping);
 }
 
 std::string refused_by(const rdmabench::verbs::Registration& registration) {
   std::string others;
   for (const rdmabench::verbs::RegistrationAttempt& attempt : registration.others) {
-    others +=
-        fmt::format("{}{}{}{}: {}", others.empty() ? "" : "; ", name(attempt.route),
-                    attempt.mapping.empty() ? "" : ", mapping ", attempt.mapping, attempt.reason);
+    others += fmt::format("{}{}: {}", others.empty() ? "" : "; ",
+                          route_text(attempt.route, attempt.mapping), attempt.reason);
   }
   return others;
 }
@@ -69,7 +64,7 @@ void add_gpu_memory(Description& description, const RegisteredSlots& sends,
   const std::string send_route = route_of(sends.registration());
   const std::string receive_route = route_of(receives.registration());
   const bool same = route == send_route && route == receive_route;
-  std::vector<std::string>& ways = description.memory_ways;
+  std::vector<std::string>& ways = description.memory_routes;
   for (const std::string& way : {route, send_route, receive_route}) {
     if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
   }

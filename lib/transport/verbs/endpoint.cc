@@ -27,7 +27,7 @@ Posting posting_of(const EndpointRequest& request) {
 const EndpointRequest& check_policy(const EndpointRequest& request, bool fits) {
   service_of(request);  // what this build lacks is not the caller's mistake
   if (fits) return request;
-  throw Error(Fault::usage, "an endpoint of the wrong policy for its request",
+  throw Error(Fault::usage, "this endpoint type does not fit the request",
               "Let with_endpoint_type() choose it.");
 }
 

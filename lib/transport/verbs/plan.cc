@@ -28,11 +28,10 @@ constexpr std::uint32_t kDefaultInline = 220;  // what most adapters take in a s
 void check_request(const EndpointRequest& request) {
   if (request.max_size == 0 || request.depth == 0 || request.receives == 0 ||
       request.send_slots == 0 || request.receive_slots == 0 || request.queue_pairs == 0) {
-    refuse("an endpoint without size, depth, receives, slots or queue pairs",
-           "Each is at least 1.");
+    refuse("`max_size`, `depth`, `receives`, slots or `queue_pairs` is 0", "Each is at least 1.");
   }
   if (request.queue_pairs > kMaxQueuePairs) {
-    refuse(fmt::format("{} queue pairs", request.queue_pairs),
+    refuse(fmt::format("invalid `queue_pairs` {}", request.queue_pairs),
            fmt::format("At most {}.", kMaxQueuePairs));
   }
   if (request.signal_every == 0 || request.signal_every > request.depth) {
@@ -50,7 +49,7 @@ void check_request(const EndpointRequest& request) {
            "Take from 1 to as many segments as a message has bytes.");
   }
   if (request.misalignment > 63) {
-    refuse(fmt::format("a misalignment of {} bytes", request.misalignment), "Take 0 to 63.");
+    refuse(fmt::format("invalid `misalignment` {}", request.misalignment), "Take 0 to 63.");
   }
   if (request.slot_stride != 0 &&
       (request.slot_stride % 64 != 0 || request.slot_stride < request.max_size)) {

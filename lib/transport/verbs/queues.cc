@@ -23,7 +23,7 @@ ibv_qp_type queue_pair_type(Service service) {
 }
 
 mechanism::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointRequest& request) {
-  // make_plan() has held the sum against max_cqe, which is an int. One to spare.
+  // make_plan() has checked the sum against max_cqe, which is an int. One to spare.
   const std::uint32_t sends = plan.queue_pairs * plan.depth;
   const std::uint32_t receives = plan.queue_pairs * plan.receives;
   return {.sends = plan.separate_queues ? sends : sends + receives + 1,

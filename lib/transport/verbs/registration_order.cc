@@ -33,8 +33,8 @@ std::string skipped(const GpuWay& way, const memory::Request& where,
   if (way.route == Route::staged) {  // always possible
     return where.existing == nullptr ? "" : "memory of the caller is not copied";
   }
-  for (const memory::FailedWay& failed : where.failed_ways) {
-    if (failed.way == to_text(way)) {
+  for (const memory::FailedRoute& failed : where.failed_routes) {
+    if (failed.route == to_text(way)) {
       return fmt::format("registered, but the verifying transfer failed: {}", failed.reason);
     }
   }
@@ -96,8 +96,7 @@ std::string mapping_text(const GpuWay& way) {
 }
 
 std::string to_text(const GpuWay& way) {
-  const std::string mapping = mapping_text(way);
-  return fmt::format("{}{}{}", name(way.route), mapping.empty() ? "" : ", mapping ", mapping);
+  return route_text(way.route, mapping_text(way));
 }
 
 mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuWay& way,

@@ -44,7 +44,7 @@ rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const
 /// is true). The result has the reasons against all others. `where.gpu_mapping` other than
 /// automatic and `how.require_dma_buf` restrict the ways; if those fail, it throws
 /// Error(unavailable) with all reasons. A registered way may still not transfer bytes, so the
-/// caller must verify a transfer first. A way that failed there is in `where.failed_ways` and is
+/// caller must verify a transfer first. A way that failed there is in `where.failed_routes` and is
 /// skipped, unless it is the last.
 ///
 /// Source: nvidia's GPUDirect RDMA guide; ibv_reg_dmabuf_mr(3); mlx5dv_reg_dmabuf_mr(3).

@@ -94,16 +94,12 @@ int attribute_of(const Controls& controls, int attribute) {
       return controls.vmm ? 1 : 0;
     case abi::kVmmRdmaSupported:
       return controls.vmm && controls.vmm_rdma ? 1 : 0;
-    case abi::kGpuDirectRdmaSupported:
-      return controls.rdma ? 1 : 0;
     case abi::kFlushWritesOptions:
       return controls.flush;
     case abi::kWritesOrdering:
       return controls.ordering;
     case abi::kDmaBufSupported:
       return controls.rdma && controls.dma_buf ? 1 : 0;
-    case abi::kHostAllocDmaBufSupported:
-      return 0;
     default:
       return -1;
   }

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "../complaint.h"
+#include "../folder.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -21,21 +21,11 @@ using testing::HasSubstr;
 
 class Baseline : public testing::Test {
  protected:
-  Baseline()
-      : path_((std::filesystem::path(testing::TempDir()) / "rdmabench_baseline_test.sqlite")) {
-    std::filesystem::remove(path_);
+  std::string refusal(Open open = Open::existing) const {
+    return error_text([&] { BaselineStore store(path_, open); }, "opened", Fault::usage);
   }
-  ~Baseline() override { std::filesystem::remove(path_); }
-  std::string refusal(Open open = Open::existing) {
-    try {
-      BaselineStore store(path_, open);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::usage);
-      return error.what();
-    }
-    return "opened";
-  }
-  std::string path_;
+  const Folder folder_;
+  const std::string path_ = folder_.file("baseline.sqlite");
 };
 
 TEST_F(Baseline, ComesBackAsItWasStored) {

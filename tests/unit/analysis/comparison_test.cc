@@ -32,6 +32,12 @@ std::vector<Launch> changed(int count, double rate, Change change, int minute = 
   return launches;
 }
 
+/// Launches as they are.
+std::vector<Launch> same() {
+  return changed(
+      5, 1e11, [](report::Report&, int) {}, 0);
+}
+
 const Cell& only_cell(const Comparison& comparison) {
   return comparison.families.at(0).cells.at(0);
 }
@@ -76,8 +82,7 @@ TEST(Compare, ManyLaunchesAreBootstrapped) {
 }
 
 TEST(Compare, OtherKernelsConfound) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   const auto b = changed(5, 1e11, [](report::Report& report, int) {
     set_fact(report.environment.client, "kernel", "6.5.0");
     set_fact(report.resolved.details, "mtu", "1024");
@@ -95,8 +100,7 @@ TEST(Compare, OtherKernelsConfound) {
 }
 
 TEST(Compare, ADeclaredFactorDoesNotConfound) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   const auto b = changed(5, 1e11, [](report::Report& report, int) {
     set_fact(report.config, "backend", "ofi");
     report.resolved.backend = "ofi";
@@ -118,8 +122,7 @@ TEST(Compare, AFactorThatDoesNotDifferIsSaid) {
 }
 
 TEST(Compare, HostsTimesAndNumbersOfQueuesDoNotConfound) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   const auto b = changed(5, 1e11, [](report::Report& report, int i) {
     set_fact(report.environment.client, "hostname", "other" + std::to_string(i));
     set_fact(report.resolved.details, "gid", "fe80::" + std::to_string(i));
@@ -137,8 +140,7 @@ TEST(Compare, WhatVariesAlikeOnBothSidesDoesNotConfound) {
 }
 
 TEST(Compare, AnotherCompletionLevelConfounds) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   const auto b = changed(5, 1e11, [](report::Report& report, int) {
     std::get<std::vector<report::BandwidthResult>>(report.results)[0].completion = "transmit";
   });
@@ -146,8 +148,7 @@ TEST(Compare, AnotherCompletionLevelConfounds) {
 }
 
 TEST(Compare, BothDirectionsAreNotOne) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   const auto b = changed(5, 2e11, [](report::Report& report, int) {
     std::get<std::vector<report::BandwidthResult>>(report.results)[0].direction = "both_ways";
   });
@@ -168,8 +169,7 @@ TEST(Compare, ARunThatEndedEarlyMustBeLeftOutAloud) {
 }
 
 TEST(Compare, SuspicionsStandBesideTheVerdict) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   const auto b = changed(5, 1e11, [](report::Report& report, int i) {
     if (i >= 2) return;
     report.suspicions = {{"retransmissions", "3 again"}};
@@ -198,8 +198,7 @@ TEST(Compare, PercentilesWithoutSamplesAreRefused) {
 }
 
 TEST(Compare, AValueOfZeroIsRefused) {
-  const auto a = changed(
-      5, 1e11, [](report::Report&, int) {}, 0);
+  const auto a = same();
   auto b = changed(5, 1e11, [](report::Report& report, int i) {
     if (i == 3) std::get<std::vector<report::BandwidthResult>>(report.results)[0].bits_per_s = 0;
   });

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "../complaint.h"
 #include "analysis/decision_page.h"
 #include "analysis/decision_texts.h"
 #include "documents.h"
@@ -65,12 +66,7 @@ Decision decided(double a_bits, double b_bits, const DecisionOptions& with = que
 
 std::string refusal_to_decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
                               const DecisionOptions& with) {
-  try {
-    decide(a, b, with);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "decided";
+  return error_text([&] { decide(a, b, with); }, "decided");
 }
 
 const Flip& flip_of(const Decision& decision, const char* name) {
@@ -252,16 +248,17 @@ TEST(Decision, NamesAllThatIsMissingAndHowToMeasureIt) {
 TEST(Decision, RefusesOptionsThatExcludeEachOther) {
   const auto a = launches_on(2e11, 0);
   const auto b = launches_on(1e11, 1);
-  EXPECT_THAT(refusal_to_decide(a, b, question(30, 0)), HasSubstr("price of one network alone"));
+  EXPECT_THAT(refusal_to_decide(a, b, question(30, 0)), HasSubstr("only one of them is given"));
   DecisionOptions with = question();
   with.steps = with.tokens_total = 1e6;
-  EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("`steps` and `tokens_total` together"));
+  EXPECT_THAT(refusal_to_decide(a, b, with),
+              HasSubstr("`steps` and `tokens_total` are both given"));
   with = question();
   with.projection.b_name = with.projection.a_name;
   EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("a name of its own"));
   with = question();
   with.projection.axis = Axis::tokens;
-  EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("over several tokens_per_gpu"));
+  EXPECT_THAT(refusal_to_decide(a, b, with), HasSubstr("several values of `tokens_per_gpu`"));
   EXPECT_THAT(refusal_to_decide(a, a, question()), HasSubstr("are the same launch"));
 }
 

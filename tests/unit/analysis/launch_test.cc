@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "../complaint.h"
+#include "../folder.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/writers.h"
@@ -90,11 +89,11 @@ TEST(ReadLaunches, KeepsTheErrorOfARunThatEndedEarly) {
 TEST(ReadLaunches, RefusesWhatIsNoResult) {
   EXPECT_THAT(refusal(""), HasSubstr("x.json: it is empty"));
   EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));
-  EXPECT_THAT(refusal("{"), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal("{"), HasSubstr("not JSON"));
   // A copy of such a value, or its text, takes a call for each level.
   EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "x": )" + std::string(300'000, '[')),
               HasSubstr("nested deeper than 32"));
-  EXPECT_THAT(refusal("[1]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("'schema' is missing"));
   EXPECT_THAT(refusal(R"({"schema": "rdmabench-fabric/1"})"), HasSubstr("rdmabench-fabric/1"));
   EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "documents": []})"), HasSubstr("no documents"));
@@ -104,7 +103,7 @@ TEST(ReadLaunches, RefusesWhatIsNoResult) {
 TEST(ReadLaunches, RefusesNumbersThatAreNone) {
   std::string text = good().dump();
   text.replace(text.find("\"bits_per_s\":1000000000.0"), 24, "\"bits_per_s\":NaN");
-  EXPECT_THAT(refusal(text), HasSubstr("no JSON"));
+  EXPECT_THAT(refusal(text), HasSubstr("not JSON"));
 }
 
 TEST(ReadLaunches, NamesTheKeyAndTheRow) {
@@ -113,7 +112,7 @@ TEST(ReadLaunches, NamesTheKeyAndTheRow) {
   EXPECT_THAT(refusal(json.dump()), HasSubstr("result 2: the key 'bits_per_s' is missing"));
   json = good();
   json["results"][0]["bits_per_s"] = "1 Gb/s";
-  EXPECT_THAT(refusal(json.dump()), HasSubstr("'bits_per_s' is \"1 Gb/s\", no number"));
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("'bits_per_s' is \"1 Gb/s\", which is not a number"));
   json = good();
   json["results"][0]["size_bytes"] = "64K";
   EXPECT_THAT(refusal(json.dump()), HasSubstr("'size_bytes'"));
@@ -134,23 +133,18 @@ TEST(ReadLaunches, LeavesUnknownKeysAlone) {
 
 class Files : public testing::Test {
  protected:
-  Files() : folder_(std::filesystem::path(testing::TempDir()) / "rdmabench_launch_test") {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
+  std::string write(const std::string& name, const std::string& text) const {
+    folder_.write(name, text);
+    return folder_.file(name);
   }
-  ~Files() override { std::filesystem::remove_all(folder_); }
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
-  }
-  std::filesystem::path folder_;
+  const Folder folder_;
 };
 
 TEST_F(Files, OfADirectoryAreTakenByName) {
   write("b.json", report::to_json(bandwidth_report({{64, 1e9}})));
   write("a.json", report::to_json(bandwidth_report({{64, 2e9}})));
   write("notes.txt", "no result");
-  const auto launches = load_launches({folder_.string()});
+  const auto launches = load_launches({folder_.path()});
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_THAT(launches[0].source, HasSubstr("a.json"));
 }
@@ -171,12 +165,12 @@ TEST_F(Files, ThatAreCopiesAreRefused) {
   write("a.json", text);
   write("copy.json", text + "\n");
   EXPECT_THAT(
-      complaint([&] { load_launches({folder_.string()}); }).what(),
+      complaint([&] { load_launches({folder_.path()}); }).what(),
       ::testing::AllOf(HasSubstr("a.json"), HasSubstr("copy.json"), HasSubstr("the same launch")));
 }
 
 TEST_F(Files, ThatAreNotThereAreNamed) {
-  for (const std::string& path : {std::string("nosuch.json"), folder_.string()}) {
+  for (const std::string& path : {std::string("nosuch.json"), folder_.path()}) {
     EXPECT_THAT(complaint([&] { load_launches({path}); }, Fault::usage), HasSubstr(path));
   }
   EXPECT_THROW(load_launches({write("empty.json", "")}), Error);

@@ -102,7 +102,8 @@ TEST(CollectLink, TakesMeansWhereThereIsNoMedianAndSaysSo) {
           "#       size         count      type   redop    root     time   algbw   busbw "
           "#wrong     time   algbw   busbw #wrong\n"
           "        1024           256     float     sum      -1     8.00    0.13    0.13 "
-          "     0     8.00    0.13    0.13    N/A\n",
+          "     0     8.00    0.13    0.13    N/A\n"
+          "# Out of bounds values : 0 OK\n",
           "x"),
       "");
   EXPECT_EQ(nccl.operation, "send-receive float32");
@@ -288,6 +289,16 @@ TEST(Project, SaysAllThatIsMissingAtOnce) {
     EXPECT_THAT(text, HasSubstr("'rdmabench bw HOST --op write -s 1K:16M --format json"));
     EXPECT_THAT(text, HasSubstr("Or allow `extrapolate` and set `stragglers` to none."));
   }
+}
+
+TEST(Project, ABandwidthAloneLacksALatency) {
+  ProjectionOptions job = options();
+  job.job.stragglers = Stragglers::collective;
+  job.source = TimeSource::latency;
+  const std::string text =
+      complaint([&] { project(fabric(400e9), std::nullopt, job); }, Fault::usage);
+  EXPECT_THAT(text, HasSubstr("any measured latency"));
+  EXPECT_THAT(text, HasSubstr("'rdmabench lat HOST --op write -s 1:1G -n "));
 }
 
 TEST(Project, CostsPerStepNodesTimesHours) {

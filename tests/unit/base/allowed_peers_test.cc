@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
@@ -20,20 +21,10 @@ IpAddress ip(std::string_view text) {
   return parse_ip(text).value();
 }
 
-template <class Check>
-std::string refusal(Check&& check) {
-  try {
-    check();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(AllowedPeers, ThePeerOfTheControlConnectionIsAllowedAndNobodyElse) {
   const AllowedPeers known = peers({});
   EXPECT_NO_THROW(known.check_ip(ip("192.0.2.7")));
-  EXPECT_THAT(refusal([&] { known.check_ip(ip("192.0.2.8")); }),
+  EXPECT_THAT(error_text([&] { known.check_ip(ip("192.0.2.8")); }),
               AllOf(HasSubstr("192.0.2.7 names 192.0.2.8"), HasSubstr("--allow 192.0.2.8")));
   EXPECT_THROW(known.check_ip(ip("127.0.0.1")), Error);  // this host is another client's
   EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_ip(ip("127.0.0.2")));
@@ -61,7 +52,7 @@ TEST(AllowedPeers, AGidIsAnAddressOrAllowedByPrefixOrLid) {
   const IpAddress other = ip("2001:db8::1");  // subnet of this side
   EXPECT_NO_THROW(peers({}).check_gid(ip("::ffff:192.0.2.7"), 0, other, false));  // RoCE v2
   EXPECT_THROW(peers({}).check_gid(ip("::ffff:192.0.2.8"), 0, other, false), Error);
-  EXPECT_THAT(refusal([&] { peers({}).check_gid(link_local, 12, other, false); }),
+  EXPECT_THAT(error_text([&] { peers({}).check_gid(link_local, 12, other, false); }),
               AllOf(HasSubstr("LID 12"), HasSubstr("fe80::/64"), HasSubstr("lid:FIRST-LAST")));
   EXPECT_NO_THROW(peers({"fe80::/64"}).check_gid(link_local, 12, other, false));
   EXPECT_NO_THROW(peers({"lid:10-12"}).check_gid(link_local, 12, other, false));
@@ -85,7 +76,7 @@ TEST(AllowedPeers, TheSubnetOfTheDeviceIsAllowedUnlessTheOperatorNamesOthers) {
 }
 
 TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {
-  EXPECT_THAT(refusal([&] { peers({}).check_provider("psm2", "why"); }),
+  EXPECT_THAT(error_text([&] { peers({}).check_provider("psm2", "why"); }),
               AllOf(HasSubstr("192.0.2.7: why"), HasSubstr("--allow-provider psm2")));
   EXPECT_NO_THROW(peers({}, {"udp"}).check_provider("udp;ofi_rxd", "why"));
   EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("psm2", "why"));

@@ -2,12 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "../complaint.h"
+#include "../folder.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {
@@ -18,18 +15,11 @@ constexpr std::size_t kMebi = std::size_t{1} << 20;
 /// A file of so many bytes, for as long as this lives.
 class Written {
  public:
-  explicit Written(std::size_t bytes)
-      : path_(testing::TempDir() + "rdmabench_document." + std::to_string(getpid())) {
-    std::ofstream(path_, std::ios::binary) << std::string(bytes, 'x');
-  }
-  ~Written() { std::filesystem::remove(path_); }
-  Written(const Written&) = delete;
-  Written& operator=(const Written&) = delete;
-
-  const std::string& path() const { return path_; }
+  explicit Written(std::size_t bytes) { folder_.write("document", std::string(bytes, 'x')); }
+  std::string path() const { return folder_.file("document"); }
 
  private:
-  std::string path_;
+  const Folder folder_;
 };
 
 std::string refusal(const std::string& path, std::size_t most) {

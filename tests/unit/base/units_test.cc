@@ -15,10 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-std::string refused(auto&& call) {
-  return complaint(call, Fault::usage);
-}
-
 TEST(ParseSize, TakesPowersOf1024) {
   EXPECT_EQ(parse_size("8"), 8U);
   EXPECT_EQ(parse_size("64K"), 65536U);
@@ -28,12 +24,14 @@ TEST(ParseSize, TakesPowersOf1024) {
 }
 
 TEST(ParseSize, NamesTheBadTextAndARightOne) {
-  EXPECT_THAT(refused([] { parse_size("3Q"); }), AllOf(HasSubstr("'3Q'"), HasSubstr("64K")));
-  EXPECT_THAT(refused([] { parse_size(""); }), HasSubstr("''"));
-  EXPECT_THAT(refused([] { parse_size("-1"); }), HasSubstr("'-1'"));
-  EXPECT_THAT(refused([] { parse_size("1.5K"); }), HasSubstr("'1.5K'"));
-  EXPECT_THAT(refused([] { parse_size("99999999999G"); }), HasSubstr("too large"));
-  EXPECT_THAT(refused([] { parse_size("99999999999999999999999"); }), HasSubstr("too large"));
+  EXPECT_THAT(usage_complaint([] { parse_size("3Q"); }),
+              AllOf(HasSubstr("'3Q'"), HasSubstr("64K")));
+  EXPECT_THAT(usage_complaint([] { parse_size(""); }), HasSubstr("''"));
+  EXPECT_THAT(usage_complaint([] { parse_size("-1"); }), HasSubstr("'-1'"));
+  EXPECT_THAT(usage_complaint([] { parse_size("1.5K"); }), HasSubstr("'1.5K'"));
+  EXPECT_THAT(usage_complaint([] { parse_size("99999999999G"); }), HasSubstr("too large"));
+  EXPECT_THAT(usage_complaint([] { parse_size("99999999999999999999999"); }),
+              HasSubstr("too large"));
 }
 
 TEST(ParseSizeList, TakesListsAndDoublings) {
@@ -45,23 +43,23 @@ TEST(ParseSizeList, TakesListsAndDoublings) {
 }
 
 TEST(ParseSizeList, RefusesWhatNobodyCanMean) {
-  EXPECT_THAT(refused([] { parse_size_list("8M:1"); }), HasSubstr("'1:8M'"));
-  EXPECT_THAT(refused([] { parse_size_list("0"); }), HasSubstr("at least 1"));
-  EXPECT_THAT(refused([] { parse_size_list("8,,16"); }), HasSubstr("''"));
-  EXPECT_THAT(refused([] { parse_size_list("8,"); }), HasSubstr("''"));
+  EXPECT_THAT(usage_complaint([] { parse_size_list("8M:1"); }), HasSubstr("'1:8M'"));
+  EXPECT_THAT(usage_complaint([] { parse_size_list("0"); }), HasSubstr("at least 1"));
+  EXPECT_THAT(usage_complaint([] { parse_size_list("8,,16"); }), HasSubstr("''"));
+  EXPECT_THAT(usage_complaint([] { parse_size_list("8,"); }), HasSubstr("''"));
 }
 
 TEST(ParseCount, TakesPowersOf1000) {
   EXPECT_EQ(parse_count("5k"), 5000U);
-  EXPECT_THAT(refused([] { parse_count("1e6"); }), HasSubstr("'1e6'"));
+  EXPECT_THAT(usage_complaint([] { parse_count("1e6"); }), HasSubstr("'1e6'"));
 }
 
 TEST(ParseDuration, TakesUnitsAndDefaultsToSeconds) {
   EXPECT_EQ(parse_duration("10"), 10s);
   EXPECT_EQ(parse_duration("250ms"), 250ms);
   EXPECT_EQ(parse_duration("2m"), 2min);
-  EXPECT_THAT(refused([] { parse_duration("5 parsecs"); }), HasSubstr("10s, 250ms"));
-  EXPECT_THAT(refused([] { parse_duration("9999999999h"); }), HasSubstr("too large"));
+  EXPECT_THAT(usage_complaint([] { parse_duration("5 parsecs"); }), HasSubstr("10s, 250ms"));
+  EXPECT_THAT(usage_complaint([] { parse_duration("9999999999h"); }), HasSubstr("too large"));
 }
 
 TEST(FormatSize, IsTakenBackByParseSize) {

@@ -1,4 +1,4 @@
-#include "collective/clock_hold.h"
+#include "collective/numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -7,66 +7,18 @@
 
 #include "collective/check.h"
 #include "collective/small_float.h"
+#include "thread_backend.h"
 
 namespace rdmabench::collective {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-double decode(DataType type, const std::byte* at) {
-  const auto get = [at](auto value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  switch (type) {
-    case DataType::int8:
-      return get(std::int8_t{});
-    case DataType::uint8:
-      return get(std::uint8_t{});
-    case DataType::int32:
-      return get(std::int32_t{});
-    case DataType::uint32:
-      return get(std::uint32_t{});
-    case DataType::int64:
-      return static_cast<double>(get(std::int64_t{}));
-    case DataType::uint64:
-      return static_cast<double>(get(std::uint64_t{}));
-    case DataType::half:
-      return Half::decode(get(std::uint16_t{}));
-    case DataType::bfloat16:
-      return Bfloat16::decode(get(std::uint16_t{}));
-    case DataType::f8e4m3:
-      return F8e4m3::decode(get(std::uint8_t{}));
-    case DataType::f8e5m2:
-      return F8e5m2::decode(get(std::uint8_t{}));
-    case DataType::float32:
-      return get(float{});
-    case DataType::float64:
-      return get(double{});
-  }
-  return 0;
-}
-
 /// What the type makes of a number.
 double rounded(DataType type, double value) {
-  switch (type) {
-    case DataType::half:
-      return Half::decode(Half::encode(value));
-    case DataType::bfloat16:
-      return Bfloat16::decode(Bfloat16::encode(value));
-    case DataType::f8e4m3:
-      return F8e4m3::decode(F8e4m3::encode(value));
-    case DataType::f8e5m2:
-      return F8e5m2::decode(F8e5m2::encode(value));
-    case DataType::float32:
-      return static_cast<float>(value);
-    case DataType::int8:
-      return static_cast<std::int8_t>(value);
-    case DataType::uint8:
-      return static_cast<std::uint8_t>(value);
-    default:
-      return is_integer(type) ? std::trunc(value) : value;
-  }
+  std::byte stored[8];
+  store_value(type, value, stored);
+  return load_value(type, stored);
 }
 
 double combine(Reduction reduction, double a, double b) {
@@ -134,7 +86,7 @@ TEST(Inputs, AreExactInEveryTypeAndReduction) {
         Bytes reduced(kElements * bytes);
         make_reduced(call, ranks, 7, 0, reduced);
         const auto value = [&](std::uint32_t rank, std::size_t i) {
-          const double input = decode(call.type, inputs[rank].data() + i * bytes);
+          const double input = load_value(call.type, inputs[rank].data() + i * bytes);
           return call.reduction == Reduction::mulsum ? input * mulsum_scalar(rank) : input;
         };
         SCOPED_TRACE(testing::Message()
@@ -158,7 +110,7 @@ TEST(Inputs, AreExactInEveryTypeAndReduction) {
             up /= ranks;
             ASSERT_EQ(rounded(call.type, up), up);
           }
-          ASSERT_EQ(decode(call.type, reduced.data() + i * bytes), up) << i;
+          ASSERT_EQ(load_value(call.type, reduced.data() + i * bytes), up) << i;
         }
         Bytes next(reduced.size());
         make_reduced(call, ranks, 8, 0, next);

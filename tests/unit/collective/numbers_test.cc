@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "collective/median_watch.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::collective {

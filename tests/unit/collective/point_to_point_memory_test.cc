@@ -1,13 +1,21 @@
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "collective/commands.h"
 #include "collective/point_to_point.h"
+#include "rdmabench/collective/rank_group.h"
+#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/listener.h"
 
 namespace rdmabench::collective {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::Pair;
+using testing::StartsWith;
 
 /// Measures host memory at once, and of other kinds those that `works` names.
 struct Measured {
@@ -76,6 +84,28 @@ TEST(WireMemory, IsKnownFromTheBackEndsFacts) {
             "cuda:3");
   EXPECT_EQ(memory_of({{"mpi", std::string("MPICH")}, {"memory", std::string("host")}}), "host");
   EXPECT_EQ(memory_of({}), "host");
+}
+
+TEST(WireSteps, WithoutARowThatTheyExplainANoteSaysSo) {
+  control::Listener listener("127.0.0.1", 0);
+  const control::BootstrapAddress address{
+      .token = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
+  const PointToPointOptions options{
+      .backend = "loop", .as_nccl = true, .duration = std::chrono::milliseconds(1)};
+  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
+  std::thread other([&] {
+    EXPECT_NO_THROW({
+      const auto group = RankGroup::join(address, {1, 2}, {.rank = 1, .host = "h"}, {}, deadline);
+      measure_point_to_point(*group, options, {});
+    });
+  });
+  collective::Run run;
+  {
+    const auto group = RankGroup::lead(listener, address, 2, {.host = "h"}, {}, deadline);
+    join(run, measure_point_to_point(*group, options, run));
+  }
+  other.join();
+  EXPECT_THAT(run.notes, Contains(StartsWith("Wire as NCCL: not measured, no row of all ranks")));
 }
 
 TEST(WirePair, WithoutARateHasAnError) {

@@ -12,11 +12,28 @@
 #include <thread>
 #include <vector>
 
+#include "collective/arithmetic.h"
 #include "collective/inputs.h"
-#include "collective/small_float.h"
 #include "rdmabench/collective/engine.h"
 
 namespace rdmabench::collective {
+
+inline double load_value(DataType type, const std::byte* at) {
+  double value = 0;
+  with_type(type, [&](auto arithmetic) {
+    typename decltype(arithmetic)::Bits bits{};
+    std::memcpy(&bits, at, sizeof bits);
+    value = static_cast<double>(arithmetic.load(bits));
+  });
+  return value;
+}
+
+inline void store_value(DataType type, double value, std::byte* at) {
+  with_type(type, [&](auto arithmetic) {
+    const auto bits = arithmetic.store(static_cast<typename decltype(arithmetic)::Value>(value));
+    std::memcpy(at, &bits, sizeof bits);
+  });
+}
 
 /// What the threads share.
 struct ThreadWorld {
@@ -115,8 +132,6 @@ class ThreadBackend {
     return buffers_[side == SlotBuffer::send && !place_.in_place ? 0 : 1][slot];
   }
   void finish(std::uint64_t operation, std::uint32_t slot);
-  double load(const std::byte* at) const;
-  void store(double value, std::byte* at) const;
   void reduce(std::uint64_t operation, std::uint64_t first, std::span<std::byte> out);
 
   ThreadWorld& world_;
@@ -133,100 +148,38 @@ class ThreadBackend {
   std::uint64_t done_ = 0;
 };
 
-inline double ThreadBackend::load(const std::byte* at) const {
-  const auto get = [at](auto value) {
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  };
-  switch (call_.type) {
-    case DataType::int8:
-      return get(std::int8_t{});
-    case DataType::uint8:
-      return get(std::uint8_t{});
-    case DataType::int32:
-      return get(std::int32_t{});
-    case DataType::uint32:
-      return get(std::uint32_t{});
-    case DataType::int64:
-      return static_cast<double>(get(std::int64_t{}));
-    case DataType::uint64:
-      return static_cast<double>(get(std::uint64_t{}));
-    case DataType::half:
-      return Half::decode(get(std::uint16_t{}));
-    case DataType::bfloat16:
-      return Bfloat16::decode(get(std::uint16_t{}));
-    case DataType::f8e4m3:
-      return F8e4m3::decode(get(std::uint8_t{}));
-    case DataType::f8e5m2:
-      return F8e5m2::decode(get(std::uint8_t{}));
-    case DataType::float32:
-      return get(float{});
-    case DataType::float64:
-      return get(double{});
-  }
-  return 0;
-}
-
-inline void ThreadBackend::store(double value, std::byte* at) const {
-  const auto put = [at](auto bits) { std::memcpy(at, &bits, sizeof bits); };
-  switch (call_.type) {
-    case DataType::int8:
-      return put(static_cast<std::int8_t>(value));
-    case DataType::uint8:
-      return put(static_cast<std::uint8_t>(value));
-    case DataType::int32:
-      return put(static_cast<std::int32_t>(value));
-    case DataType::uint32:
-      return put(static_cast<std::uint32_t>(value));
-    case DataType::int64:
-      return put(static_cast<std::int64_t>(value));
-    case DataType::uint64:
-      return put(static_cast<std::uint64_t>(value));
-    case DataType::half:
-      return put(static_cast<std::uint16_t>(Half::encode(value)));
-    case DataType::bfloat16:
-      return put(static_cast<std::uint16_t>(Bfloat16::encode(value)));
-    case DataType::f8e4m3:
-      return put(static_cast<std::uint8_t>(F8e4m3::encode(value)));
-    case DataType::f8e5m2:
-      return put(static_cast<std::uint8_t>(F8e5m2::encode(value)));
-    case DataType::float32:
-      return put(static_cast<float>(value));
-    case DataType::float64:
-      return put(value);
-  }
-}
-
 /// Adds in the type itself, rounding each time, and from another rank on at every rank.
 inline void ThreadBackend::reduce(std::uint64_t operation, std::uint64_t first,
                                   std::span<std::byte> out) {
   const std::uint32_t bytes = bytes_of(call_.type);
   for (std::uint64_t i = 0; i * bytes < out.size(); ++i) {
     std::byte* const to = out.data() + i * bytes;
+    const auto store = [&](double value) { store_value(call_.type, value, to); };
     for (std::uint32_t n = 0; n < team_.size; ++n) {
       const std::uint32_t rank = (n + team_.rank) % team_.size;
-      double one = load(world_.inputs[ranks_[rank]][operation].data() + (first + i) * bytes);
+      double one = load_value(call_.type,
+                              world_.inputs[ranks_[rank]][operation].data() + (first + i) * bytes);
       if (call_.reduction == Reduction::mulsum) one *= mulsum_scalar(rank);
       if (n == 0) {
-        store(one, to);
+        store(one);
         continue;
       }
-      const double so_far = load(to);
+      const double so_far = load_value(call_.type, to);
       switch (call_.reduction) {
         case Reduction::prod:
-          store(so_far * one, to);
+          store(so_far * one);
           break;
         case Reduction::min:
-          store(std::min(so_far, one), to);
+          store(std::min(so_far, one));
           break;
         case Reduction::max:
-          store(std::max(so_far, one), to);
+          store(std::max(so_far, one));
           break;
         default:
-          store(so_far + one, to);
+          store(so_far + one);
       }
     }
-    if (call_.reduction == Reduction::avg) store(load(to) / team_.size, to);
+    if (call_.reduction == Reduction::avg) store(load_value(call_.type, to) / team_.size);
   }
 }
 

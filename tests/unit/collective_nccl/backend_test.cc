@@ -173,16 +173,17 @@ std::vector<Call> all_operations() {
   return calls;
 }
 
+/// Every operation in and out of place; "" or what was wrong.
+std::string do_all(std::uint32_t size, const NcclOptions& options, std::uint32_t slots = 2) {
+  return run_ranks(size, options, [&](NcclBackend& backend, Team team) {
+    for (const Call& call : all_operations()) require(try_call(backend, team, call, slots));
+    backend.close(soon());
+  });
+}
+
 TEST(NcclBackend, DoesEveryOperationInAndOutOfPlace) {
   for (const std::uint32_t size : {2U, 3U}) {
-    EXPECT_EQ(run_ranks(size, {},
-                        [](NcclBackend& backend, Team team) {
-                          for (const Call& call : all_operations()) {
-                            require(try_call(backend, team, call));
-                          }
-                          backend.close(soon());
-                        }),
-              "");
+    EXPECT_EQ(do_all(size, {}), "");
   }
 }
 
@@ -224,28 +225,14 @@ TEST(NcclBackend, RegistersItsBuffersEitherWay) {
   for (const Registration how : {Registration::local, Registration::symmetric}) {
     NcclOptions options;
     options.registration = how;
-    EXPECT_EQ(run_ranks(2, options,
-                        [](NcclBackend& backend, Team team) {
-                          for (const Call& call : all_operations()) {
-                            require(try_call(backend, team, call));
-                          }
-                          backend.close(soon());
-                        }),
-              "");
+    EXPECT_EQ(do_all(2, options), "");
   }
 }
 
 TEST(NcclBackend, WorksOffABoundary) {
   NcclOptions options;
   options.misalign = 3;
-  EXPECT_EQ(run_ranks(2, options,
-                      [](NcclBackend& backend, Team team) {
-                        for (const Call& call : all_operations()) {
-                          require(try_call(backend, team, call));
-                        }
-                        backend.close(soon());
-                      }),
-            "");
+  EXPECT_EQ(do_all(2, options), "");
 }
 
 TEST(NcclBackend, WaitsForACallThatIsInProgressBeforeTheNext) {
@@ -254,14 +241,7 @@ TEST(NcclBackend, WaitsForACallThatIsInProgressBeforeTheNext) {
     NcclOptions options;
     options.graph = graph;
     options.non_blocking = true;
-    EXPECT_EQ(run_ranks(2, options,
-                        [](NcclBackend& backend, Team team) {
-                          for (const Call& call : all_operations()) {
-                            require(try_call(backend, team, call, 4));
-                          }
-                          backend.close(soon());
-                        }),
-              "");
+    EXPECT_EQ(do_all(2, options, 4), "");
   }
 }
 

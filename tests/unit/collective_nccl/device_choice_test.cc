@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective::nccl {
@@ -11,12 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal(const std::vector<RankInfo>& ranks, bool many_allowed = false) {
-  try {
-    check_distinct(ranks, many_allowed);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_text([&] { check_distinct(ranks, many_allowed); });
 }
 
 TEST(DeviceChoice, CountsRanksOfTheSameHost) {

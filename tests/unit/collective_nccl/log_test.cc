@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "../setting.h"
+
 namespace rdmabench::collective::nccl {
 namespace {
 
@@ -58,13 +60,10 @@ TEST(NcclLog, NothingAndRubbishTellNothing) {
 }
 
 TEST(NcclLog, AUsersOwnLogIsLeftAlone) {
-  ::setenv("NCCL_DEBUG", "WARN", 1);
-  {
-    const Log log;
-    EXPECT_STREQ(std::getenv("NCCL_DEBUG"), "WARN");
-    EXPECT_THAT(log.facts(), Contains(Field(&report::Fact::name, "gpudirect_unknown")));
-  }
-  ::unsetenv("NCCL_DEBUG");
+  const Setting level("NCCL_DEBUG", "WARN");
+  const Log log;
+  EXPECT_STREQ(std::getenv("NCCL_DEBUG"), "WARN");
+  EXPECT_THAT(log.facts(), Contains(Field(&report::Fact::name, "gpudirect_unknown")));
 }
 
 TEST(NcclLog, ReadsWhatIsWrittenToTheFileItNames) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "nccl_abi.h"
+#include "rdmabench/collective/call.h"
 
 namespace rdmabench::collective::nccl {
 namespace {
@@ -20,14 +21,18 @@ static_assert(kInvalidArgument == ncclInvalidArgument && kInvalidUsage == ncclIn
 static_assert(kRemoteError == ncclRemoteError && kInProgress == ncclInProgress);
 static_assert(kSum == ncclSum && kProd == ncclProd && kMax == ncclMax && kMin == ncclMin);
 static_assert(kAvg == ncclAvg);
-static_assert(kInt8 == ncclInt8 && kUint8 == ncclUint8 && kInt32 == ncclInt32);
-static_assert(kUint32 == ncclUint32 && kInt64 == ncclInt64 && kUint64 == ncclUint64);
-static_assert(kFloat16 == ncclFloat16 && kFloat32 == ncclFloat32 && kFloat64 == ncclFloat64);
-static_assert(kBfloat16 == ncclBfloat16);
+constexpr bool same(DataType ours, ncclDataType_t theirs) {
+  return static_cast<Type>(ours) == theirs;
+}
+static_assert(same(DataType::int8, ncclInt8) && same(DataType::uint8, ncclUint8));
+static_assert(same(DataType::int32, ncclInt32) && same(DataType::uint32, ncclUint32));
+static_assert(same(DataType::int64, ncclInt64) && same(DataType::uint64, ncclUint64));
+static_assert(same(DataType::half, ncclFloat16) && same(DataType::float32, ncclFloat32));
+static_assert(same(DataType::float64, ncclFloat64) && same(DataType::bfloat16, ncclBfloat16));
 static_assert(kScalarHostImmediate == ncclScalarHostImmediate);
 static_assert(kUndefined == NCCL_CONFIG_UNDEF_INT);
 #if NCCL_VERSION_CODE >= 22400
-static_assert(kFloat8e4m3 == ncclFloat8e4m3 && kFloat8e5m2 == ncclFloat8e5m2);
+static_assert(same(DataType::f8e4m3, ncclFloat8e4m3) && same(DataType::f8e5m2, ncclFloat8e5m2));
 #endif
 
 // The configuration, as far as we know it.

@@ -8,14 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
 
+#include "../folder.h"
 #include "ranks.h"
 
 namespace rdmabench::collective::nccl {
@@ -24,34 +23,20 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A file that is gone after the test.
-class Scratch {
+/// What the fake NCCL writes.
+class Trace {
  public:
-  Scratch() {
-    std::string name = std::filesystem::temp_directory_path() / "rdmabench-profiler-XXXXXX";
-    const int file = ::mkstemp(name.data());
-    if (file >= 0) ::close(file);
-    path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-  std::vector<std::string> lines() const {
-    std::ifstream file(path_);
-    std::vector<std::string> all;
-    for (std::string line; std::getline(file, line);) all.push_back(line);
-    return all;
-  }
+  std::string path() const { return folder_.file("trace"); }
   /// Lines that hold the text.
   std::ptrdiff_t count(const std::string& text) const {
-    const std::vector<std::string> all = lines();
-    return std::count_if(all.begin(), all.end(),
-                         [&](const std::string& line) { return line.find(text) != line.npos; });
+    std::ifstream file(path());
+    std::ptrdiff_t found = 0;
+    for (std::string line; std::getline(file, line);) found += line.find(text) != line.npos ? 1 : 0;
+    return found;
   }
 
  private:
-  std::string path_;
+  const Folder folder_;
 };
 
 /// The facts of a row as text: "algorithm=RING channels=8 ".
@@ -103,7 +88,7 @@ TEST(NcclProfiler, EveryVersionOfTheInterfaceTellsTheChoice) {
         std::tuple("22602", "v3", "channels_at_most"), std::tuple("22703", "v4", "channels"),
         std::tuple("22809", "v5", "channels"), std::tuple("22905", "v6", "channels"),
         std::tuple("23007", "v6", "channels")}) {
-    const Scratch trace;
+    const Trace trace;
     const Setting version("FAKE_NCCL_VERSION", nccl);
     const Setting traced("FAKE_NCCL_TRACE", trace.path());
     const std::vector<std::string> said = rows(kTwoSizes);
@@ -118,7 +103,7 @@ TEST(NcclProfiler, EveryVersionOfTheInterfaceTellsTheChoice) {
 TEST(NcclProfiler, NothingIsToldWhileTheSlotsRun) {
   for (const char* const nccl : {"22304", "22809", "23007"}) {
     for (const bool graph : {false, true}) {
-      const Scratch trace;
+      const Trace trace;
       const Setting version("FAKE_NCCL_VERSION", nccl);
       const Setting traced("FAKE_NCCL_TRACE", trace.path());
       NcclOptions options;
@@ -192,7 +177,7 @@ TEST(NcclProfiler, WhatCannotBeKnownSaysWhy) {
 }
 
 TEST(NcclProfiler, AUsersPluginIsLoadedAndNotOurs) {
-  const Scratch trace;
+  const Trace trace;
   const Setting traced("FAKE_NCCL_TRACE", trace.path());
   const Setting users("NCCL_PROFILER_PLUGIN", USERS_PROFILER);
   EXPECT_THAT(rows(kTwoSizes)[0], HasSubstr("algorithm_unknown=NCCL_PROFILER_PLUGIN is set"));
@@ -204,19 +189,19 @@ TEST(NcclProfiler, AUsersPluginIsLoadedAndNotOurs) {
 
 TEST(NcclProfiler, APluginInAFileOfSettingsIsTheUsersToo) {
   ::unsetenv("NCCL_PROFILER_PLUGIN");  // an earlier test's request
-  const Scratch file;
-  std::ofstream(file.path()) << "NCCL_DEBUG=WARN\nNCCL_PROFILER_PLUGIN=inspector\n";
-  const Setting settings("NCCL_CONF_FILE", file.path());
+  const Folder folder;
+  folder.write("conf", "NCCL_DEBUG=WARN\nNCCL_PROFILER_PLUGIN=inspector\n");
+  const Setting settings("NCCL_CONF_FILE", folder.file("conf"));
   EXPECT_THAT(rows(kTwoSizes)[0],
-              HasSubstr(fmt::format("NCCL_PROFILER_PLUGIN in '{}' is set", file.path())));
+              HasSubstr(fmt::format("NCCL_PROFILER_PLUGIN in '{}' is set", folder.file("conf"))));
 }
 
 TEST(NcclProfiler, TheHomeIsTheOneInWhichThatNcclLooks) {
   ::unsetenv("NCCL_PROFILER_PLUGIN");  // an earlier test's request
-  std::string folder = std::filesystem::temp_directory_path() / "rdmabench-home-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string file = folder + "/.nccl.conf";
-  std::ofstream(file) << "NCCL_PROFILER_PLUGIN=inspector\n";
+  const Folder home_folder;
+  const std::string folder = home_folder.path();
+  const std::string file = home_folder.file(".nccl.conf");
+  home_folder.write(".nccl.conf", "NCCL_PROFILER_PLUGIN=inspector\n");
   {
     const Setting home("HOME", folder);
     const passwd* const user = ::getpwuid(::getuid());
@@ -233,7 +218,6 @@ TEST(NcclProfiler, TheHomeIsTheOneInWhichThatNcclLooks) {
   ::unsetenv("NCCL_PROFILER_PLUGIN");
   EXPECT_EQ(users_plugin(folder), fmt::format("NCCL_PROFILER_PLUGIN in '{}'", file));
   EXPECT_EQ(users_plugin(folder + "/none"), users_plugin(std::nullopt));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(NcclProfiler, WordsOfNcclAreBoundedAndPrintable) {

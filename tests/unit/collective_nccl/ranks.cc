@@ -94,14 +94,6 @@ std::string run_slots(NcclBackend& backend, std::uint32_t slots, std::chrono::na
   return said;
 }
 
-Setting::Setting(const char* name, const std::string& value) : name_(name) {
-  ::setenv(name, value.c_str(), 1);
-}
-
-Setting::~Setting() {
-  ::unsetenv(name_);
-}
-
 namespace {
 
 template <class T>

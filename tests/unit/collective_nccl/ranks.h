@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../setting.h"
 #include "backend.h"
 
 namespace rdmabench::collective::nccl {
@@ -57,18 +58,6 @@ std::string run_ranks(std::uint32_t size, const NcclOptions& options, const Rank
 /// Starts slot 0 .. `slots` - 1 and waits for them. "" or why it failed.
 std::string run_slots(NcclBackend& backend, std::uint32_t slots,
                       std::chrono::nanoseconds wait = kPatience);
-
-/// Sets a variable of the environment for a scope.
-class Setting {
- public:
-  Setting(const char* name, const std::string& value);
-  ~Setting();
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
 
 /// A small number, exact in the type, as its bytes.
 std::vector<std::byte> bytes_of_value(DataType type, double value);

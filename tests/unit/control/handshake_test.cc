@@ -69,13 +69,6 @@ TEST(Handshake, NamesTheSideThatIsInsecure) {
               HasSubstr("uses no authentication (`insecure`), this side a token"));
 }
 
-TEST(Handshake, TwoInsecureEndsMeet) {
-  Listener listener("127.0.0.1", 0, Authentication::insecure());
-  auto [client, server] = meet(listener, "127.0.0.1", Authentication::insecure());
-  client.send(TestMessage::hello, "one", plenty());
-  EXPECT_EQ(server.receive(TestMessage::hello, plenty(), "greeting"), "one");
-}
-
 TEST(Handshake, DerivedSecretsDifferByTheirLabel) {
   Listener listener("127.0.0.1", 0, right().derived("job 1"));
   EXPECT_NO_THROW(meet(listener, "127.0.0.1", right().derived("job 1")));

@@ -262,23 +262,29 @@ TEST(JoinRankZero, TakesAnAnswerForFinal) {
   EXPECT_THAT(text, AllOf(HasSubstr("rank 1 was not admitted"), HasSubstr("gave up: not you")));
 }
 
-TEST(Admission, ClosesTheOldestConnectionWithoutRefusingItsRank) {
+class AdmissionTest : public ::testing::Test {
+ protected:
+  void serve() {
+    for (const std::uint64_t key : readiness_.wait(plenty())) admission_.handle(key);
+  }
+  /// Connects and is served up to its hello.
+  void arrive(const RawSocket& client) {
+    client.connect(listener_.port());
+    client.write(greeting(Authentication::Way::none));
+    serve();
+    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
+  }
+
+  Listener listener_{"127.0.0.1", 0, Authentication::insecure()};
+  Readiness readiness_;
+  Admission admission_{listener_, readiness_, {.token = "", .size = 1}};
+};
+
+TEST_F(AdmissionTest, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   constexpr std::size_t kMany = 1100;  // more than may wait
   rlimit files{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
   if (files.rlim_max < 3 * kMany) GTEST_SKIP() << "too few files";
-  Listener listener("127.0.0.1", 0, Authentication::insecure());
-  Readiness readiness;
-  Admission admission(listener, readiness, {.token = "", .size = 1});
-  const auto serve = [&] {
-    for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
-  };
-  const auto arrive = [&](const RawSocket& client) {
-    client.connect(listener.port());
-    client.write(greeting(Authentication::Way::none));
-    serve();
-    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
-  };
   const RawSocket oldest;
   arrive(oldest);
   std::vector<RawSocket> others(kMany);
@@ -286,18 +292,9 @@ TEST(Admission, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   EXPECT_EQ(oldest.read(1), "");  // closed
 }
 
-TEST(Admission, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
-  Listener listener("127.0.0.1", 0, Authentication::insecure());
-  Readiness readiness;
-  Admission admission(listener, readiness, {.token = "", .size = 1});
-  const auto serve = [&] {
-    for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
-  };
+TEST_F(AdmissionTest, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
   const auto say_hello = [&](const RawSocket& client) {
-    client.connect(listener.port());
-    client.write(greeting(Authentication::Way::none));
-    serve();  // accepts it
-    EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
+    arrive(client);
     client.write(frame(AdmissionMessage::hello, to_text(RankHello{})));
   };
   {
@@ -305,11 +302,11 @@ TEST(Admission, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
     say_hello(left);
   }
   serve();  // reads its hello
-  EXPECT_FALSE(admission.complete());
+  EXPECT_FALSE(admission_.complete());
   const RawSocket again;
   say_hello(again);
   serve();
-  EXPECT_TRUE(admission.complete());
+  EXPECT_TRUE(admission_.complete());
   EXPECT_EQ(again.read(kHeaderBytes), frame(AdmissionMessage::welcome));
 }
 

@@ -9,6 +9,7 @@
 
 #include "../complaint.h"
 #include "../folder.h"
+#include "../setting.h"
 #include "fixture.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -56,16 +57,14 @@ TEST(Collect, LeavesOtherOptionsOfTheKernelOut) {
 }
 
 TEST(LiveFacts, AreOfTheListedVariablesAlone) {
-  ASSERT_EQ(setenv("NCCL_DEBUG", "INFO\nUCX_TLS=x", 1), 0);
-  ASSERT_EQ(setenv("MY_TOKEN", "secret", 1), 0);
+  const Setting listed("NCCL_DEBUG", "INFO\nUCX_TLS=x");
+  const Setting secret("MY_TOKEN", "secret");
   MemoryStore facts;
   collect_live_facts(facts);
   const std::string text = facts.read("rdmabench/environment").bytes;
   EXPECT_THAT(text, HasSubstr("NCCL_DEBUG=INFO UCX_TLS=x\n"));
   EXPECT_EQ(text.find("secret"), std::string::npos);
   EXPECT_THAT(environment_names(), Contains("NCCL_DEBUG"));
-  unsetenv("NCCL_DEBUG");
-  unsetenv("MY_TOKEN");
 }
 
 TEST(LiveFacts, GoBeforeFilesOfThatName) {

@@ -743,6 +743,9 @@ std::vector<Case> env_cases() {
       {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=2")}},
       {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=17")}},
       {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=../x")}},
+      {"env.nccl_gid_index", kPass, kRoce, {environment("NCCL_IB_GID_INDEX=-1")}},
+      {"env.nccl_gid_index", kPass, "irdma", {environment("NCCL_IB_GID_INDEX=0")}},
+      {"env.nccl_gid_index", kFail, "irdma", {environment("NCCL_IB_GID_INDEX=auto")}},
       {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_P2P_DISABLE=1")}},
       {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_NET_GDR_LEVEL=LOC")}},
       {"env.nccl_disabled", kPass, kRoce, {environment("NCCL_NET_GDR_LEVEL=SYS")}},
@@ -750,7 +753,10 @@ std::vector<Case> env_cases() {
       {"env.nccl_debug", kPass, kRoce, {environment("NCCL_DEBUG=INFO")}},
       {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=tcp,sm")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=rc,sm,self")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=rc_mlx5,sm,self")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=self,ud_verbs")}},
       {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=^rc")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=^rc_mlx5")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=^tcp")}},
       {"env.ucx_net_devices", kPass, kRoce, {environment("UCX_NET_DEVICES=mlx5_0:1,ens1np0")}},
       {"env.ucx_net_devices", kWarn, kRoce, {environment("UCX_NET_DEVICES=mlx5_9:1")}},
@@ -831,7 +837,7 @@ std::vector<Case> log_cases() {
       {"log.pcie",
        kWarn,
        kIb,
-       {kernel_log("pcieport 0000:3a:00.0: AER: Multiple Correctable error received: "
+       {kernel_log("pcieport 0000:3a:00.0: AER: Multiple Corrected error received: "
                    "0000:3b:00.0")}},
   };
   for (const char* id :

@@ -1,4 +1,5 @@
 // What is made of the findings: peers, and the three formats.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -175,6 +176,26 @@ TEST(Doctor, SaysOneActionForWhatFails) {
   EXPECT_EQ(action("limit.memlock", Status::error), "");
 }
 
+TEST(Doctor, ActsAsTheRemedySays) {
+  for (const CheckInfo& check : checks()) {
+    const auto begins = [&](auto... words) { return (check.remedy.starts_with(words) || ...); };
+    Finding finding;
+    finding.check = check.id;
+    finding.status = Status::warn;
+    const std::string_view action = action_of(finding);
+    const std::string text = fmt::format("{}: {}: {}", check.id, action, check.remedy);
+    EXPECT_EQ(action == "reseat", begins("Reseat", "Move the card", "Look for the missing device"))
+        << text;
+    EXPECT_EQ(action == "update software", begins("Install", "Update", "Bring all", "Load ib_umad"))
+        << text;
+    EXPECT_TRUE(!begins("Restart the node") || action == "reboot") << text;
+    EXPECT_TRUE(!begins("The link is bad") || action == "replace cable") << text;
+    EXPECT_TRUE(!begins("Do not compare", "Look for what", "This node is not") ||
+                action == "investigate")
+        << text;
+  }
+}
+
 TEST(Doctor, SaysTheActionOfTheKernelsLine) {
   const auto finding = [](const std::string& line) {
     MemoryStore store = load("roce");
@@ -203,7 +224,8 @@ TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {
   const Diagnosis diagnosis = judge(std::move(store));
   EXPECT_EQ(diagnosis.tally().fail, 0U);
   EXPECT_EQ(diagnosis.tally().warn, 1U);
-  EXPECT_THAT(to_text(diagnosis, false), HasSubstr("This node is not at fault"));
+  EXPECT_THAT(to_text(diagnosis, false), HasSubstr("      action    investigate\n"
+                                                   "      remedy    This node is not at fault"));
 }
 
 TEST(Formats, AreHarmlessWhateverAFileHeld) {

@@ -11,10 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string complaint(auto&& call) {
-  return rdmabench::complaint(call, Fault::usage);
-}
-
 TEST(Expectations, OfTheUserGoBeforeTheProfile) {
   Expectations expectations;
   expectations.add_user("rate_gbps=400");
@@ -33,22 +29,24 @@ TEST(Expectations, OfTheUserGoBeforeTheProfile) {
 
 TEST(Expectations, ThatAreWrongAreNamed) {
   Expectations expectations;
-  EXPECT_THAT(complaint([&] { expectations.add_user("rate=400"); }),
+  EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate=400"); }),
               ::testing::AllOf(HasSubstr("'rate'"), HasSubstr("rate_gbps")));
-  EXPECT_THAT(complaint([&] { expectations.add_user("rate_gbps=fast"); }), HasSubstr("'fast'"));
-  EXPECT_THAT(complaint([&] { expectations.add_user("rate_gbps="); }), HasSubstr("''"));
-  EXPECT_THAT(complaint([&] { expectations.add_user("rate_gbps"); }), HasSubstr("KEY=VALUE"));
-  EXPECT_THAT(complaint([&] { expectations.add_profile("[]", "site.json"); }),
+  EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate_gbps=fast"); }),
+              HasSubstr("'fast'"));
+  EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate_gbps="); }), HasSubstr("''"));
+  EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate_gbps"); }), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(usage_complaint([&] { expectations.add_profile("[]", "site.json"); }),
               HasSubstr("site.json"));
-  EXPECT_THAT(complaint([&] { expectations.add_profile("{", "site.json"); }),
+  EXPECT_THAT(usage_complaint([&] { expectations.add_profile("{", "site.json"); }),
               HasSubstr("site.json"));
-  EXPECT_THAT(complaint([&] { expectations.add_profile(R"({"mtu": -1})", "s"); }),
+  EXPECT_THAT(usage_complaint([&] { expectations.add_profile(R"({"mtu": -1})", "s"); }),
               HasSubstr("mtu"));
-  EXPECT_THAT(complaint([&] { expectations.add_profile(R"({"mtu": [1]})", "s"); }),
+  EXPECT_THAT(usage_complaint([&] { expectations.add_profile(R"({"mtu": [1]})", "s"); }),
               HasSubstr("mtu"));
   for (const char* text :
        {"pfc=3,4", "pfc=4+3", "pfc=8", "pfc=3+", "pfc=off", "fec=RS", "fec=rs,", "fec=rs+none"}) {
-    EXPECT_THAT(complaint([&] { expectations.add_user(text); }), HasSubstr("It is for")) << text;
+    EXPECT_THAT(usage_complaint([&] { expectations.add_user(text); }), HasSubstr("It is for"))
+        << text;
   }
   for (const char* text : {"pfc=none", "pfc=0", "pfc=3+4+7", "fec=rs", "fec=rs,none"}) {
     EXPECT_NO_THROW(expectations.add_user(text)) << text;

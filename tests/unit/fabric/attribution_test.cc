@@ -507,18 +507,6 @@ TEST(Attribution, RefusesWhatNoMeasurementCanBe) {
   EXPECT_THROW(attribute(rail), Error);
 }
 
-TEST(Attribution, RefusesOptionsOutOfRange) {
-  AttributionOptions options;
-  options.min_effect = 0;
-  EXPECT_THROW(attribute(even(4), options), Error);
-  options = {};
-  options.score = std::numeric_limits<double>::infinity();
-  EXPECT_THROW(attribute(even(4), options), Error);
-  options = {};
-  options.min_partners = 1;
-  EXPECT_THROW(attribute(even(4), options), Error);
-}
-
 TEST(Attribution, EachFindingHasOneAction) {
   const auto action = [](Part part, std::optional<std::uint32_t> rail = {}, double ratio = 0.5) {
     Finding finding;

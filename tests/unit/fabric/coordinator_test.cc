@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "confirm.h"
 #include "fake_agents.h"
+#include "lead.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::fabric {
@@ -188,6 +188,35 @@ TEST_F(CoordinatorTest, WhatASenderDoesNotSayIsAnError) {
   run(agents, 4);
   EXPECT_THAT(matrix_.lost, IsEmpty());
   EXPECT_EQ(cells_with(1, true), 3U * 3);
+}
+
+TEST_F(CoordinatorTest, NothingOfALostSendersResultsIsKept) {
+  plan_.bandwidth_sizes.clear();
+  FakeAgents agents(plan_);
+  agents.lie(1, [this](const MeasureOrder& order) {  // a result of each target, but never the last
+    std::vector<Measurement> cells = answers(order, plan_, 1);
+    for (Measurement& cell : cells) {
+      cell.low = cell.value - 1;
+      cell.high = cell.value + 1;
+      cell.over = "loop";
+      cell.line_bits_per_s = 1e11;
+      cell.line_origin = "the link";
+      cell.notes = {"a note"};
+    }
+    return to_text(Results{.number = order.number, .last = false, .cells = cells});
+  });
+  run(agents, 4);
+  ASSERT_THAT(matrix_.lost, SizeIs(1));
+  EXPECT_GT(cells_with(1, true), 0U);
+  for (const Measurement& one : matrix_.measurements) {
+    if (one.sender != 1) continue;
+    EXPECT_THAT(one.error, HasSubstr("the sender was lost"));
+    EXPECT_EQ(one.metric, Metric::latency);
+    EXPECT_EQ(one.size_bytes, 8U);
+    EXPECT_EQ(one.value + one.low + one.high + one.p99_ns + one.line_bits_per_s, 0);
+    EXPECT_EQ(one.over + one.line_origin, "");
+    EXPECT_THAT(one.notes, IsEmpty());
+  }
 }
 
 TEST_F(CoordinatorTest, NodesThatNeverCameAreLostFromTheStart) {

@@ -147,9 +147,9 @@ TEST(Plan, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(complaint({.latency_sizes = {8, 8}}), HasSubstr("size 8 twice in `latency_sizes`"));
   EXPECT_THAT(complaint({.operation = "push"}), HasSubstr("unknown `operation` 'push'"));
   EXPECT_THAT(complaint({.transport = "pigeon"}), HasSubstr("unknown `transport` 'pigeon'"));
-  EXPECT_THAT(complaint({.duration_s = 900}), HasSubstr("`duration_s` of 900 s"));
+  EXPECT_THAT(complaint({.duration_s = 900}), HasSubstr("invalid `duration_s` 900"));
   EXPECT_THAT(complaint({.iterations = ~0ULL}), HasSubstr("`iterations` "));
-  EXPECT_THAT(complaint({.timeout_s = 0}), HasSubstr("`timeout_s` of 0 s"));
+  EXPECT_THAT(complaint({.timeout_s = 0}), HasSubstr("invalid `timeout_s` 0"));
 }
 
 }  // namespace

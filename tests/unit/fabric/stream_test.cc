@@ -63,10 +63,6 @@ Matrix sample() {
   return matrix;
 }
 
-std::string complaint(auto&& call) {
-  return rdmabench::complaint(call, Fault::usage);
-}
-
 TEST(Stream, WhatIsWrittenIsRead) {
   const std::string text = to_json_lines(sample());
   const Matrix read = matrix_from_json_lines(text);
@@ -111,15 +107,17 @@ TEST(Stream, AnotherAttemptReplacesWhatItMeasuredAgainAndHasItsOwnLosses) {
 
 TEST(Stream, AnythingElseIsRefusedByLine) {
   const std::string good = to_json_lines(sample());
-  EXPECT_THAT(complaint([] { matrix_from_json_lines(""); }), HasSubstr("no plan"));
-  EXPECT_THAT(complaint([] { matrix_from_json_lines("{}\n"); }), HasSubstr("line 1"));
-  EXPECT_THAT(complaint([&] { matrix_from_json_lines(good + "nonsense\n"); }), HasSubstr("line 7"));
+  EXPECT_THAT(usage_complaint([] { matrix_from_json_lines(""); }), HasSubstr("no plan"));
+  EXPECT_THAT(usage_complaint([] { matrix_from_json_lines("{}\n"); }), HasSubstr("line 1"));
+  EXPECT_THAT(usage_complaint([&] { matrix_from_json_lines(good + "nonsense\n"); }),
+              HasSubstr("line 7"));
   std::string other = good;
   other.replace(other.find("fabric/1"), 8, "fabric/9");
-  EXPECT_THAT(complaint([&] { matrix_from_json_lines(other); }), HasSubstr("rdmabench-fabric/1"));
+  EXPECT_THAT(usage_complaint([&] { matrix_from_json_lines(other); }),
+              HasSubstr("rdmabench-fabric/1"));
   std::string rank = good;
   rank.replace(rank.find("\"sender\":0"), 10, "\"sender\":7");
-  EXPECT_THAT(complaint([&] { matrix_from_json_lines(rank); }), HasSubstr("rank 7 of 3"));
+  EXPECT_THAT(usage_complaint([&] { matrix_from_json_lines(rank); }), HasSubstr("rank 7 of 3"));
 }
 
 TEST(Stream, OnlyTheSameRunIsResumed) {
@@ -128,13 +126,16 @@ TEST(Stream, OnlyTheSameRunIsResumed) {
   check_hosts(matrix, matrix.nodes);
   FabricPlan plan = matrix.plan;
   plan.seed = 2;
-  EXPECT_THAT(complaint([&] { check_resumable(matrix, plan, 3); }), HasSubstr("another plan"));
+  EXPECT_THAT(usage_complaint([&] { check_resumable(matrix, plan, 3); }),
+              HasSubstr("another plan"));
   std::vector<Node> nodes = matrix.nodes;
   nodes[1].host = "elsewhere";
-  EXPECT_THAT(complaint([&] { check_hosts(matrix, nodes); }), HasSubstr("rank 1 was on host1"));
+  EXPECT_THAT(usage_complaint([&] { check_hosts(matrix, nodes); }),
+              HasSubstr("rank 1 was on host1"));
   nodes[1].host = "";  // it did not come this time
   check_hosts(matrix, nodes);
-  EXPECT_THAT(complaint([&] { check_resumable(matrix, matrix.plan, 2); }), HasSubstr("3 nodes"));
+  EXPECT_THAT(usage_complaint([&] { check_resumable(matrix, matrix.plan, 2); }),
+              HasSubstr("3 nodes"));
 }
 
 TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
@@ -159,7 +160,7 @@ TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
   EXPECT_THAT(read.measurements, SizeIs(2));
   EXPECT_THAT(read.lost, SizeIs(1));
   std::filesystem::remove(path);
-  EXPECT_THAT(complaint([&] { read_stream(path); }), HasSubstr(path));
+  EXPECT_THAT(usage_complaint([&] { read_stream(path); }), HasSubstr(path));
   EXPECT_THROW(StreamFile("/no such folder/x", StreamFile::Mode::replace), Error);
 }
 

@@ -165,15 +165,14 @@ void SyntheticFabric::confirm(const std::vector<Confirmation>& plan, Matrix& mat
   }
 }
 
-Attribution SyntheticFabric::settle(Matrix& matrix, const AttributionOptions& options,
-                                    const ConfirmationOptions& confirming) {
+Attribution SyntheticFabric::settle(Matrix& matrix) {
   matrix = screen();
-  Attribution attribution = attribute(matrix, options);
+  Attribution attribution = attribute(matrix);
   for (;;) {
-    const auto plan = confirmations(attribution, matrix, confirming);
+    const auto plan = confirmations(attribution, matrix);
     if (plan.empty()) return attribution;
     confirm(plan, matrix);
-    attribution = attribute(matrix, options);
+    attribution = attribute(matrix);
   }
 }
 

@@ -55,8 +55,7 @@ class SyntheticFabric {
   /// Measures a plan and adds it to the matrix.
   void confirm(const std::vector<Confirmation>& plan, Matrix& matrix);
   /// Screens, and confirms until nothing is open.
-  Attribution settle(Matrix& matrix, const AttributionOptions& options = {},
-                     const ConfirmationOptions& confirming = {});
+  Attribution settle(Matrix& matrix);
 
   Measurement measure(std::uint32_t sender, std::uint32_t receiver, std::uint32_t rail);
   std::mt19937_64& random() noexcept { return random_; }

@@ -14,7 +14,7 @@
 #include <random>
 
 #include "../complaint.h"
-#include "fabric/attribution_links.h"
+#include "fabric/attribution_judge.h"
 #include "fabric/paths.h"
 #include "rdmabench/base/error.h"
 #include "synthetic_fabric.h"
@@ -133,7 +133,9 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
-  EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("no JSON of lldpctl"));
+  EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("not JSON of lldpctl"));
+  EXPECT_THAT(refusal(R"({"lldp": {"interface": {"eth0": {"chassis": {}}}}})"),
+              HasSubstr("an interface without a chassis"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
               HasSubstr("line 3: invalid port of a switch or adapter '[1] nonsense'"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 S-1\n[1] \"S-2\"[1]\n"),
@@ -176,6 +178,20 @@ TEST(Topology, RandomRoundsCrossEveryLink) {
   }
 }
 
+TEST(Topology, CellsThatShareAnEndCrossNothing) {
+  const Topology tree = fat_tree();
+  Matrix matrix;
+  matrix.nodes = hosts(16);
+  for (std::uint32_t rank = 1; rank < 16; ++rank) {
+    matrix.measurements.push_back({.sender = 0, .receiver = rank, .value = 1});
+    matrix.measurements.push_back(
+        {.pattern = "one-to-many", .sender = 0, .receiver = rank, .rail = 1, .value = 1});
+  }
+  const Attribution found = attribute(matrix, &tree);
+  EXPECT_GT(found.crossed->crossed, 0U);
+  EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("15 measurements of one-to-many")));
+}
+
 /// A fabric over the tree: what crosses the slow part gets `kSlow` of the
 /// bandwidth.
 class PlantedLinks : public testing::Test {
@@ -216,12 +232,12 @@ class PlantedLinks : public testing::Test {
       }
       ++number;
     }
-    Attribution found = attribute(matrix_, {}, &tree_);
+    Attribution found = attribute(matrix_, &tree_);
     for (auto plan = confirmations(found, matrix_); !plan.empty();
          plan = confirmations(found, matrix_)) {
       for (const Confirmation& one : plan) add(number + one.round, one.sender, one.receiver, true);
       number += plan.back().round + 1;
-      found = attribute(matrix_, {}, &tree_);
+      found = attribute(matrix_, &tree_);
     }
     return found;
   }

@@ -1,4 +1,4 @@
-#include "fabric/verdict_text.h"
+#include "fabric/table.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -127,7 +127,7 @@ TEST(VerdictText, ShowsWhatWasNotBorneOut) {
   sender.b.reset();
   verdict.withdrawn = {route(0, 1), sender};
   EXPECT_THAT(text_of(matrix, verdict),
-              AllOf(HasSubstr("2 suspicions were not borne out when measured again: route 0 to 1 "
+              AllOf(HasSubstr("2 suspicions were not confirmed when measured again: route 0 to 1 "
                               "(bandwidth of 1M), sender 2 (bandwidth of 1M)\n"),
                     HasSubstr("0 to 1 at 0.60 of typical, is not a finding: measured again, it was "
                               "not slow")));

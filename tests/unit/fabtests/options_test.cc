@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "flags/flag.h"
 #include "rdmabench/base/error.h"
 
@@ -135,19 +136,10 @@ TEST(FabtestsOptions, WhatIsNotHereIsSkipped) {
 }
 
 TEST(FabtestsOptions, WhatFabtestsRefusesIsAnError) {
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"-Z"},
-                                             {"--nope"},
-                                             {"-I"},
-                                             {"-I", "0"},
-                                             {"-I", "x"},
-                                             {"-W", "0"},
-                                             {"-o", "read"},
-                                             {"--timeout", "0"},
-                                             {"--pin-core", "1-"},
-                                             {"--pin-core", "4-2"},
-                                             {"-c", "hope"}}) {
-    EXPECT_EQ(skipped(Program::rdm_pingpong, words), -2) << words[0];
+  for (const char* line : {"-Z", "--nope", "-I", "-I 0", "-I x", "-W 0", "-o read", "--timeout 0",
+                           "--pin-core 1-", "--pin-core 4-2", "-c hope"}) {
+    const auto words = words_of(line);
+    EXPECT_EQ(skipped(Program::rdm_pingpong, {words.begin(), words.end()}), -2) << line;
   }
   EXPECT_EQ(skipped(Program::rma_pingpong, {"-o", "read"}), -2);
   EXPECT_EQ(skipped(Program::rma_bw, {"-o", "jump"}), -2);

@@ -13,12 +13,9 @@ using AllocationDeathTest = GpuTest;
 TEST_F(AllocationTest, PlainMemoryIsWholeGpuPages) {
   const Allocation memory(Context(0), 100);
   EXPECT_EQ(memory.size(), 100U);
-  EXPECT_EQ(memory.mapped_bytes(), kGpuPageBytes);
-  EXPECT_EQ(memory.granularity(), kGpuPageBytes);
   EXPECT_EQ(memory.data() % kGpuPageBytes, 0U);
   EXPECT_EQ(memory.mode(), Mode::plain);
   EXPECT_EQ(memory.gpudirect(), true);
-  EXPECT_TRUE(memory.sync_memops());
   EXPECT_EQ(memory.sync_memops_text(), "set on the pointer");
   EXPECT_EQ(fake_cuda_calls("cuMemAlloc_v2"), 1);
 }
@@ -29,8 +26,7 @@ TEST_F(AllocationTest, BeginsAtAGpuPageWhereTheDriversMemoryDoesNot) {
   {
     const Allocation memory(context, 3 * kGpuPageBytes);
     EXPECT_EQ(memory.data() % kGpuPageBytes, 0U);
-    EXPECT_EQ(memory.mapped_bytes(), 3 * kGpuPageBytes);
-    bytes_at(memory.data(), memory.mapped_bytes()).back() = std::byte{1};
+    bytes_at(memory.data(), memory.size()).back() = std::byte{1};
     EXPECT_EQ(fake_cuda_alive("allocation"), 1);
   }
   EXPECT_EQ(fake_cuda_alive("allocation"), 0);
@@ -39,11 +35,8 @@ TEST_F(AllocationTest, BeginsAtAGpuPageWhereTheDriversMemoryDoesNot) {
 TEST_F(AllocationTest, VmmMemoryIsWholeUnitsAndCanBeReached) {
   {
     const Allocation memory(Context(1), 100, Mode::vmm);
-    EXPECT_EQ(memory.mapped_bytes(), 2U << 20);
-    EXPECT_EQ(memory.granularity(), 2U << 20);
     EXPECT_EQ(memory.mode(), Mode::vmm);
     EXPECT_EQ(memory.gpudirect(), true);
-    EXPECT_TRUE(memory.sync_memops());
     EXPECT_EQ(memory.sync_memops_text(), "set on the context");
     bytes_at(memory.data(), 100)[99] = std::byte{7};
     EXPECT_EQ(fake_cuda_alive("vmm"), 0);  // the mapping alone holds it
@@ -60,10 +53,10 @@ TEST_F(AllocationTest, VmmMemoryThatNoNicCanReachSaysSo) {
 
 TEST_F(AllocationTest, VmmThatIsNotThereIsUnavailable) {
   const Driver old = driver_without({"cuMemMap"});
-  EXPECT_EQ(error_of([&] { Allocation(Context(old, 0), 1, Mode::vmm); }).fault(),
+  EXPECT_EQ(complaint([&] { Allocation(Context(old, 0), 1, Mode::vmm); }).fault(),
             Fault::unavailable);
   pretend("FAKE_CUDA_VMM", "0");
-  const Error error = error_of([] { Allocation(Context(0), 1, Mode::vmm); });
+  const Error error = complaint([] { Allocation(Context(0), 1, Mode::vmm); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("does not support virtual memory management"));
   EXPECT_THAT(error.remedy(), HasSubstr("plain"));
@@ -72,17 +65,14 @@ TEST_F(AllocationTest, VmmThatIsNotThereIsUnavailable) {
 TEST_F(AllocationTest, SaysWhySyncMemopsIsNotSet) {
   const Driver old = driver_without({"cuCtxSetFlags"});
   const Allocation mapped(Context(old, 0), 1, Mode::vmm);
-  EXPECT_FALSE(mapped.sync_memops());
   EXPECT_THAT(mapped.sync_memops_text(), HasSubstr("only for plain memory"));
 
   pretend("FAKE_CUDA_DRIVER", "12000");
   const Allocation refused(Context(0), 1, Mode::vmm);
-  EXPECT_FALSE(refused.sync_memops());
   EXPECT_THAT(refused.sync_memops_text(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
 
   pretend("FAKE_CUDA_FAIL", "cuPointerSetAttribute:1:1");
   const Allocation plain(Context(0), 1);
-  EXPECT_FALSE(plain.sync_memops());
   EXPECT_THAT(plain.sync_memops_text(), HasSubstr("SYNC_MEMOPS"));
 }
 
@@ -93,7 +83,7 @@ TEST_F(AllocationTest, WhetherGpudirectReachesItMayNotBeTold) {
 
 TEST_F(AllocationTest, SizesThatMakeNoSenseAreRefused) {
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 60}) {
-    const Error error = error_of([&] { Allocation(Context(0), bytes); });
+    const Error error = complaint([&] { Allocation(Context(0), bytes); });
     EXPECT_EQ(error.fault(), Fault::usage);
     EXPECT_THAT(error.what(), HasSubstr(std::to_string(bytes)));
   }
@@ -101,7 +91,7 @@ TEST_F(AllocationTest, SizesThatMakeNoSenseAreRefused) {
 
 TEST_F(AllocationTest, MoreThanThereIsFails) {
   for (const Mode mode : {Mode::plain, Mode::vmm}) {
-    const Error error = error_of([&] { Allocation(Context(0), 2UL << 30, mode); });
+    const Error error = complaint([&] { Allocation(Context(0), 2UL << 30, mode); });
     EXPECT_EQ(error.fault(), Fault::failed);
     EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
   }
@@ -122,12 +112,12 @@ TEST_F(AllocationTest, AFailureAtAnyStepLeavesNothing) {
         Case{Mode::vmm, "cuMemMap:1:1", "cuMemMap"},
         Case{Mode::vmm, "cuMemSetAccess:1:1", "cuMemSetAccess"}}) {
     pretend("FAKE_CUDA_FAIL", c.failure);
-    EXPECT_THAT(error_of([&] { Allocation(Context(0), 1, c.mode); }).what(), HasSubstr(c.call));
+    EXPECT_THAT(complaint([&] { Allocation(Context(0), 1, c.mode); }).what(), HasSubstr(c.call));
     expect_nothing_alive();
   }
   pretend("FAKE_CUDA_ALIGN", "4096");
   pretend("FAKE_CUDA_FAIL", "cuMemAlloc_v2:2:2");
-  EXPECT_THAT(error_of([] { Allocation(Context(0), 1); }).what(), HasSubstr("cuMemAlloc("));
+  EXPECT_THAT(complaint([] { Allocation(Context(0), 1); }).what(), HasSubstr("cuMemAlloc("));
   expect_nothing_alive();
 }
 
@@ -155,9 +145,9 @@ TEST_F(AllocationTest, PinnedHostMemoryIsFreed) {
 }
 
 TEST_F(AllocationTest, PinnedHostMemoryRefusesAndFails) {
-  EXPECT_EQ(error_of([] { PinnedHost(Context(0), 0); }).fault(), Fault::usage);
+  EXPECT_EQ(complaint([] { PinnedHost(Context(0), 0); }).fault(), Fault::usage);
   pretend("FAKE_CUDA_FAIL", "cuMemHostAlloc:1:2");
-  EXPECT_THAT(error_of([] { PinnedHost(Context(0), 1); }).what(), HasSubstr("cuMemHostAlloc"));
+  EXPECT_THAT(complaint([] { PinnedHost(Context(0), 1); }).what(), HasSubstr("cuMemHostAlloc"));
   expect_nothing_alive();
 }
 

@@ -37,18 +37,18 @@ TEST_F(ContextTest, IsCurrentForAScopeAndThenWhatWasBefore) {
 }
 
 TEST_F(ContextTest, SaysThatThereIsNoSuchDevice) {
-  const Error error = error_of([] { Context(7); });
+  const Error error = complaint([] { Context(7); });
   EXPECT_EQ(error.fault(), Fault::usage);
   EXPECT_THAT(error.what(), HasSubstr("'7'"));
 }
 
 TEST_F(ContextTest, NamesTheCallThatFailed) {
   pretend("FAKE_CUDA_FAIL", "cuDevicePrimaryCtxRetain:1:2");
-  EXPECT_THAT(error_of([] { Context(0); }).what(), HasSubstr("cuDevicePrimaryCtxRetain(cuda:0"));
+  EXPECT_THAT(complaint([] { Context(0); }).what(), HasSubstr("cuDevicePrimaryCtxRetain(cuda:0"));
   pretend("FAKE_CUDA_FAIL", "cuCtxSetCurrent:1:201");
-  EXPECT_THAT(error_of([] { Context(0).make_current(); }).what(), HasSubstr("cuCtxSetCurrent"));
+  EXPECT_THAT(complaint([] { Context(0).make_current(); }).what(), HasSubstr("cuCtxSetCurrent"));
   pretend("FAKE_CUDA_FAIL", "cuCtxPushCurrent_v2:1:201");
-  EXPECT_THAT(error_of([] { Allocation(Context(0), 1); }).what(), HasSubstr("cuCtxPushCurrent"));
+  EXPECT_THAT(complaint([] { Allocation(Context(0), 1); }).what(), HasSubstr("cuCtxPushCurrent"));
   expect_nothing_alive();
 }
 

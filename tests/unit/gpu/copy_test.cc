@@ -63,11 +63,11 @@ TEST_F(CopyTest, ACopyOutsideOfItsBufferIsRefused) {
     std::uint64_t bytes, offset;
   };
   for (const Part part : {Part{65, 0}, {1, 64}, {8, ~0UL - 3}}) {
-    EXPECT_EQ(error_of([&] {
+    EXPECT_EQ(complaint([&] {
                 enqueue_copy_to_device(stream, memory.data(), pages, part.bytes, part.offset);
               }).fault(),
               Fault::usage);
-    EXPECT_EQ(error_of([&] {
+    EXPECT_EQ(complaint([&] {
                 enqueue_copy_from_device(stream, pages, memory.data(), part.bytes, part.offset);
               }).fault(),
               Fault::usage);
@@ -80,12 +80,12 @@ TEST_F(CopyTest, AStuckStreamEndsTheCopyAtItsDeadline) {
   const Allocation memory(context, 64);
   Stream stream(context);
   std::vector<std::byte> bytes(64);
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(complaint([&] {
                 copy_from_device(stream, bytes, memory.data(), Deadline::after(5ms));
               }).what(),
               HasSubstr("a copy from the GPU on cuda:0 was not done"));
   EXPECT_THAT(
-      error_of([&] { copy_to_device(stream, memory.data(), bytes, Deadline::after(5ms)); }).what(),
+      complaint([&] { copy_to_device(stream, memory.data(), bytes, Deadline::after(5ms)); }).what(),
       HasSubstr("a copy to the GPU on cuda:0 was not done"));
   fake_cuda_unstick();
 }
@@ -99,13 +99,13 @@ TEST_F(CopyTest, EveryRefusalNamesItsCall) {
   PinnedHost pages(context, 8);
   const Allocation memory(context, 8);
   const DevicePointer at = memory.data();
-  EXPECT_THAT(error_of([&] { enqueue_copy_to_device(stream, at, pages, 8); }).what(),
+  EXPECT_THAT(complaint([&] { enqueue_copy_to_device(stream, at, pages, 8); }).what(),
               HasSubstr("cuMemcpyHtoDAsync(8 bytes"));
-  EXPECT_THAT(error_of([&] { enqueue_copy_from_device(stream, pages, at, 8); }).what(),
+  EXPECT_THAT(complaint([&] { enqueue_copy_from_device(stream, pages, at, 8); }).what(),
               HasSubstr("cuMemcpyDtoHAsync(8 bytes"));
-  EXPECT_THAT(error_of([&] { enqueue_copy(stream, at, at, 8); }).what(),
+  EXPECT_THAT(complaint([&] { enqueue_copy(stream, at, at, 8); }).what(),
               HasSubstr("cuMemcpyDtoDAsync(8 bytes"));
-  EXPECT_THAT(error_of([&] { enqueue_set(stream, at, std::byte{0}, 8); }).what(),
+  EXPECT_THAT(complaint([&] { enqueue_set(stream, at, std::byte{0}, 8); }).what(),
               HasSubstr("cuMemsetD8Async(8 bytes"));
 }
 

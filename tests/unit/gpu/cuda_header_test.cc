@@ -59,7 +59,6 @@ static_assert(same(cuda::kUsesHostPageTables,
 static_assert(same(cuda::kVmmSupported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED));
 static_assert(same(cuda::kVmmRdmaSupported,
                    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED));
-static_assert(same(cuda::kGpuDirectRdmaSupported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED));
 static_assert(same(cuda::kFlushWritesOptions,
                    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS));
 static_assert(same(cuda::kWritesOrdering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING));
@@ -87,10 +86,6 @@ static_assert(cuda::kContextSyncMemops == CU_CTX_SYNC_MEMOPS);
 #endif
 #if CUDA_VERSION >= 12080
 static_assert(cuda::kRangeFlagPcie == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE);
-#endif
-#if CUDA_VERSION >= 13000
-static_assert(same(cuda::kHostAllocDmaBufSupported,
-                   CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED));
 #endif
 
 static_assert(sizeof(cuda::Uuid) == sizeof(CUuuid));

@@ -19,8 +19,8 @@ TEST_F(DeviceTest, TellsWhatTheDriverTells) {
   EXPECT_EQ(second.memory_bytes, 1U << 30);
   EXPECT_EQ(second.major, 9);
   EXPECT_EQ(second.multiprocessors, 2);
-  EXPECT_TRUE(second.gpudirect_rdma && second.dma_buf && second.vmm && second.vmm_rdma);
-  EXPECT_FALSE(second.coherent || second.host_dma_buf);
+  EXPECT_TRUE(second.dma_buf && second.vmm && second.vmm_rdma);
+  EXPECT_FALSE(second.coherent);
   EXPECT_EQ(second.writes_ordering, 200);
   EXPECT_EQ(second.flush_options, 1);
   EXPECT_EQ(to_text(second), "cuda:1 Fake GPU, 0000:43:00.0, 1.0 GiB, compute capability 9.0");
@@ -30,7 +30,7 @@ TEST_F(DeviceTest, WhatItCannotDoIsFalse) {
   pretend("FAKE_CUDA_RDMA", "0");
   pretend("FAKE_CUDA_VMM", "0");
   const DeviceInfo device = devices().front();
-  EXPECT_FALSE(device.gpudirect_rdma || device.dma_buf || device.vmm || device.vmm_rdma);
+  EXPECT_FALSE(device.dma_buf || device.vmm || device.vmm_rdma);
 }
 
 TEST_F(DeviceTest, AFunctionThatIsMissingIsAnAbilityLess) {
@@ -42,7 +42,7 @@ TEST_F(DeviceTest, AFunctionThatIsMissingIsAnAbilityLess) {
 TEST_F(DeviceTest, SaysThatThereIsNone) {
   driver();
   pretend("FAKE_CUDA_DEVICES", "0");
-  const Error error = error_of([] { devices(); });
+  const Error error = complaint([] { devices(); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_NO_DEVICE"));
 }
@@ -52,7 +52,7 @@ TEST_F(DeviceTest, EveryFailureNamesItsCall) {
                            "cuDeviceGetPCIBusId", "cuDeviceGetUuid_v2", "cuDeviceTotalMem_v2"}) {
     pretend("FAKE_CUDA_FAIL", std::string(name) + ":1:999");
     const std::string call = std::string(name).substr(0, std::string(name).find('_'));
-    EXPECT_THAT(error_of([] { devices(); }).what(), HasSubstr(call)) << name;
+    EXPECT_THAT(complaint([] { devices(); }).what(), HasSubstr(call)) << name;
   }
 }
 
@@ -68,13 +68,13 @@ TEST_F(DeviceTest, IsFoundByNumberAddressAndUuid) {
 
 TEST_F(DeviceTest, WhatIsNotThereIsRefusedWithWhatIs) {
   for (const char* text : {"2", "", "-1", "0000:44:00.0", "GPU-", "mlx5_0", "1 "}) {
-    const Error error = error_of([&] { find_device(text); });
+    const Error error = complaint([&] { find_device(text); });
     EXPECT_EQ(error.fault(), Fault::usage) << text;
     EXPECT_THAT(error.what(), HasSubstr("'" + std::string(text) + "'"));
     EXPECT_THAT(error.remedy(), HasSubstr("0 = 0000:1b:00.0 = GPU-f0"));
     EXPECT_THAT(error.remedy(), HasSubstr("1 = 0000:43:00.0"));
   }
-  EXPECT_THAT(error_of([] { find_device("GPU-f"); }).what(), HasSubstr("it matches 2 GPUs"));
+  EXPECT_THAT(complaint([] { find_device("GPU-f"); }).what(), HasSubstr("it matches 2 GPUs"));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(DmaBufTest, PcieIsWhatWasAskedForOrAnError) {
 TEST_F(DmaBufTest, PcieThatIsRefusedSaysWhy) {
   pretend("FAKE_CUDA_PCIE", "refuse");
   const Allocation memory(Context(0), 1);
-  const Error refused = error_of([&] { export_dma_buf(memory, DmaBufMapping::pcie); });
+  const Error refused = complaint([&] { export_dma_buf(memory, DmaBufMapping::pcie); });
   EXPECT_EQ(refused.fault(), Fault::unavailable);
   EXPECT_THAT(refused.what(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
   EXPECT_THAT(refused.remedy(), HasSubstr("default"));
@@ -79,7 +79,7 @@ TEST_F(DmaBufTest, AnOldDriverIsNotEvenAskedForPcie) {
   pretend("FAKE_CUDA_DRIVER", "12040");
   const Driver old = driver_without({});
   const Allocation memory(Context(old, 0), 1);
-  EXPECT_THAT(error_of([&] { export_dma_buf(memory, DmaBufMapping::pcie); }).what(),
+  EXPECT_THAT(complaint([&] { export_dma_buf(memory, DmaBufMapping::pcie); }).what(),
               HasSubstr("driver 12.4 does not support it: it needs 12.8"));
   EXPECT_EQ(fake_cuda_calls("cuMemGetHandleForAddressRange"), 0);
 }
@@ -105,13 +105,13 @@ TEST_F(DmaBufTest, WithoutItTheOtherWayIsNamed) {
   {
     const Driver old = driver_without({"cuMemGetHandleForAddressRange"});
     const Allocation memory(Context(old, 0), 1);
-    const Error error = error_of([&] { export_dma_buf(memory); });
+    const Error error = complaint([&] { export_dma_buf(memory); });
     EXPECT_EQ(error.fault(), Fault::unavailable);
     EXPECT_THAT(error.what(), HasSubstr("11.7"));
   }
   pretend("FAKE_CUDA_DMA_BUF", "0");
   const Allocation memory(Context(0), 1);
-  const Error error = error_of([&] { export_dma_buf(memory); });
+  const Error error = complaint([&] { export_dma_buf(memory); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("open NVIDIA kernel modules"));
   EXPECT_THAT(error.remedy(), HasSubstr("nvidia_peermem"));
@@ -120,7 +120,7 @@ TEST_F(DmaBufTest, WithoutItTheOtherWayIsNamed) {
 TEST_F(DmaBufTest, WhatTheDriverRefusesIsSaidWithTheRange) {
   pretend("FAKE_CUDA_FAIL", "cuMemGetHandleForAddressRange:1:1");
   const Allocation memory(Context(0), 1);
-  const Error error = error_of([&] { export_dma_buf(memory); });
+  const Error error = complaint([&] { export_dma_buf(memory); });
   EXPECT_EQ(error.fault(), Fault::failed);
   EXPECT_THAT(error.what(), HasSubstr("4096 bytes, standard mapping"));
   EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_INVALID_VALUE"));
@@ -128,9 +128,9 @@ TEST_F(DmaBufTest, WhatTheDriverRefusesIsSaidWithTheRange) {
 
 TEST_F(DmaBufTest, NothingCannotBeExported) {
   const Allocation memory(Context(0), 1);
-  EXPECT_EQ(error_of([&] { export_dma_buf(memory.context(), memory.data(), 0); }).fault(),
+  EXPECT_EQ(complaint([&] { export_dma_buf(memory.context(), memory.data(), 0); }).fault(),
             Fault::usage);
-  EXPECT_EQ(error_of([&] { export_dma_buf(memory.context(), 0, 1); }).fault(), Fault::usage);
+  EXPECT_EQ(complaint([&] { export_dma_buf(memory.context(), 0, 1); }).fault(), Fault::usage);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST_F(DriverTest, IsLoadedOnceFromWhereTheLinkerFindsIt) {
 }
 
 TEST_F(DriverTest, NamesEveryFunctionThatIsMissing) {
-  const Error error = error_of([] { driver_without({"cuMemAlloc_v2", "cuLaunchKernel"}); });
+  const Error error = complaint([] { driver_without({"cuMemAlloc_v2", "cuLaunchKernel"}); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(), HasSubstr("cuMemAlloc_v2, cuLaunchKernel"));
   EXPECT_THAT(error.what(), HasSubstr("CUDA 11.7 or newer"));
@@ -44,7 +44,7 @@ TEST_F(DriverTest, SaysWhyItCannotBeInitialised) {
                         Case{cuda::kSystemDriverMismatch, "SYSTEM_DRIVER_MISMATCH", "reboot"},
                         Case{cuda::kStubLibrary, "34", "LD_LIBRARY_PATH"}}) {
     pretend("FAKE_CUDA_INIT", std::to_string(c.result));
-    const Error error = error_of([] { driver_without({}); });
+    const Error error = complaint([] { driver_without({}); });
     EXPECT_EQ(error.fault(), Fault::unavailable);
     EXPECT_THAT(error.what(), HasSubstr("cuInit()"));
     EXPECT_THAT(error.what(), HasSubstr(c.name));
@@ -100,12 +100,12 @@ TEST_F(DriverTest, FlushesInTheContextOfTheDevice) {
 
 TEST_F(DriverTest, SaysWhereItCannotFlush) {
   const Driver old = driver_without({"cuFlushGPUDirectRDMAWrites"});
-  EXPECT_EQ(error_of([&] { flush_writes(Context(old, 0)); }).fault(), Fault::unavailable);
+  EXPECT_EQ(complaint([&] { flush_writes(Context(old, 0)); }).fault(), Fault::unavailable);
   pretend("FAKE_CUDA_FLUSH", "2");
-  EXPECT_EQ(error_of([] { flush_writes(Context(0)); }).fault(), Fault::unavailable);
+  EXPECT_EQ(complaint([] { flush_writes(Context(0)); }).fault(), Fault::unavailable);
   pretend("FAKE_CUDA_FLUSH", "1");
   pretend("FAKE_CUDA_FAIL", "cuFlushGPUDirectRDMAWrites:1:719");
-  EXPECT_EQ(error_of([] { flush_writes(Context(0)); }).fault(), Fault::failed);
+  EXPECT_EQ(complaint([] { flush_writes(Context(0)); }).fault(), Fault::failed);
 }
 
 }  // namespace

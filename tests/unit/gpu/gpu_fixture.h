@@ -63,9 +63,4 @@ class GpuTest : public testing::Test {
   std::set<std::string> set_;
 };
 
-/// What `call` throws; fails the test where it does not.
-Error error_of(auto&& call) {
-  return complaint(call);
-}
-
 }  // namespace rdmabench::gpu

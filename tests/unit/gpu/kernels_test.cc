@@ -97,12 +97,13 @@ TEST_F(KernelsTest, EmptyAndOverlappingMessages) {
   EXPECT_EQ(kernels_.find_mismatch(stream_, memory_.data(), 0, 1, soon()), std::nullopt);
   EXPECT_EQ(fake_cuda_calls("cuLaunchKernel"), 0);
   const Slots over{.data = memory_.data(), .size = 100, .stride = 64, .count = 2};
-  EXPECT_EQ(error_of([&] { kernels_.fill_pattern(stream_, over); }).fault(), Fault::usage);
-  EXPECT_EQ(error_of([&] { kernels_.find_mismatch(stream_, over, soon()); }).fault(), Fault::usage);
+  EXPECT_EQ(complaint([&] { kernels_.fill_pattern(stream_, over); }).fault(), Fault::usage);
+  EXPECT_EQ(complaint([&] { kernels_.find_mismatch(stream_, over, soon()); }).fault(),
+            Fault::usage);
 }
 
 TEST_F(KernelsTest, MemoryThatIsNotThereFailsTheStream) {
-  const Error error = error_of([&] { kernels_.find_mismatch(stream_, 0xdead0000, 8, 1, soon()); });
+  const Error error = complaint([&] { kernels_.find_mismatch(stream_, 0xdead0000, 8, 1, soon()); });
   // Said by the wait, or by the copy that comes after the kernel.
   EXPECT_EQ(error.fault(), Fault::failed);
   EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
@@ -116,7 +117,7 @@ TEST_F(KernelsFailTest, AResultThatDoesNotComeEndsAtTheDeadline) {
   const Allocation memory(context, 64);
   Stream stream(context);
   Kernels kernels(context);
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(complaint([&] {
                 kernels.find_mismatch(stream, memory.data(), 64, 1, Deadline::after(10ms));
               }).what(),
               HasSubstr("was not done within"));
@@ -125,21 +126,21 @@ TEST_F(KernelsFailTest, AResultThatDoesNotComeEndsAtTheDeadline) {
 
 TEST_F(KernelsFailTest, SaysWhyTheyCannotBeLoadedOrLaunched) {
   pretend("FAKE_CUDA_JIT", std::to_string(cuda::kUnsupportedPtxVersion));
-  const Error old = error_of([] { Kernels{Context(0)}; });
+  const Error old = complaint([] { Kernels{Context(0)}; });
   EXPECT_EQ(old.fault(), Fault::unavailable);
   EXPECT_THAT(old.what(), HasSubstr("cuModuleLoadData(kernels, on cuda:0"));
   EXPECT_THAT(old.remedy(), HasSubstr("11.7"));
   expect_nothing_alive();
   pretend("FAKE_CUDA_JIT", "0");
   pretend("FAKE_CUDA_FAIL", "cuModuleGetFunction:2:500");
-  EXPECT_THAT(error_of([] { Kernels{Context(0)}; }).what(), HasSubstr("rdmabench_find_mismatch"));
+  EXPECT_THAT(complaint([] { Kernels{Context(0)}; }).what(), HasSubstr("rdmabench_find_mismatch"));
   expect_nothing_alive();
   pretend("FAKE_CUDA_FAIL", "cuLaunchKernel:1:701");
   const Context context(0);
   const Allocation memory(context, 64);
   Stream stream(context);
   Kernels kernels(context);
-  EXPECT_THAT(error_of([&] { kernels.fill_pattern(stream, memory.data(), 64, 1); }).what(),
+  EXPECT_THAT(complaint([&] { kernels.fill_pattern(stream, memory.data(), 64, 1); }).what(),
               HasSubstr("cuLaunchKernel(rdmabench_fill"));
 }
 

@@ -67,6 +67,13 @@ EndpointRequest request_of(const Case& one, const std::string& memory, bool clie
   return request;
 }
 
+/// The server's end of a write between two GPUs; nobody opens the other.
+Endpoint server_alone() {
+  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
+  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
+  return Endpoint(other, choose(own, offer(own), offer(other)).server);
+}
+
 /// An epoch of one side, as run::Worker does it.
 EpochResult run_side(Endpoint& endpoint, const LoopKey& key, const EpochPlan& plan,
                      std::atomic<bool>& gone) {
@@ -102,8 +109,8 @@ class GpuLoops : public OnFakeGpu {
     target.side = Side::target;
     Outcomes last;
     for (int epoch = 0; epoch < 2; ++epoch) {
-      workload::find_loop<Endpoint>(key).stage(client, key, plan);
-      workload::find_loop<Endpoint>(target).stage(server, target, plan);
+      workload::find_loop<Endpoint>(key).prepare(client, key, plan);
+      workload::find_loop<Endpoint>(target).prepare(server, target, plan);
       std::atomic<bool> gone{false};
       std::thread thread([&] { last.server = run_side(server, target, plan, gone); });
       last.client = run_side(client, key, plan, gone);
@@ -215,10 +222,7 @@ TEST_F(GpuLoops, WithoutTheFlushWhatIsHeldBackIsTakenForWrong) {
 
 TEST_F(GpuLoops, AFlushThatFailsIsNoVerdictOnTheBytes) {
   have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
-  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
-  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
-  const Choice choice = choose(own, offer(own), offer(other));
-  Endpoint server(other, choice.server);
+  Endpoint server = server_alone();
   fake_verbs::fail_message(IBV_WC_REM_ACCESS_ERR);
   const Error error = complaint([&] { workload::compare(workload::window_of(server), 200, 8); });
   EXPECT_THAT(error.what(),
@@ -270,10 +274,7 @@ TEST_F(GpuLoops, OverSrdNothingFlushesAndNoRegionNeedsReadsForIt) {
 #endif
 
 TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
-  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
-  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
-  const Choice choice = choose(own, offer(own), offer(other));
-  Endpoint server(other, choice.server);
+  Endpoint server = server_alone();
   const workload::RestingSlots window = workload::window_of(server);
   workload::clear(window, 200);
   EXPECT_FALSE(workload::find_stray(window, 200, 3).has_value());
@@ -320,10 +321,7 @@ TEST_F(GpuLoops, AGpuPointerOfTheCallerIsNeverCopied) {
 
 TEST_F(GpuLoops, AllSlotsAreReadByOneCopy) {
   have({{"FAKE_CUDA_FAIL", "cuMemcpyDtoHAsync_v2:2:700"}});
-  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
-  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
-  const Choice choice = choose(own, offer(own), offer(other));
-  Endpoint server(other, choice.server);
+  Endpoint server = server_alone();
   const workload::RestingSlots window = workload::window_of(server);
   ASSERT_GT(window.region.slots, 1U);
   workload::clear(window, 200);
@@ -335,10 +333,7 @@ TEST_F(GpuLoops, AllSlotsAreReadByOneCopy) {
 }
 
 TEST_F(GpuLoops, AWrongByteIsNamedWithItsPlace) {
-  const EndpointRequest own = request_of({.operation = OperationCode::write}, "cuda:0", true);
-  const EndpointRequest other = request_of({.operation = OperationCode::write}, "cuda:1", false);
-  const Choice choice = choose(own, offer(own), offer(other));
-  Endpoint server(other, choice.server);
+  Endpoint server = server_alone();
   const workload::RestingSlots window = workload::window_of(server);
   workload::fill(window, 200, 8);
   EXPECT_FALSE(workload::compare(window, 200, 8).has_value());
@@ -365,7 +360,7 @@ TEST_F(GpuLoops, TheReportSaysWhichWayAndWhyNoOther) {
   for (const auto& [key, value] : client.describe().details) facts[key] = value;
   EXPECT_EQ(facts["memory"], "cuda:0");
   EXPECT_EQ(facts["memory_route"], "dma-buf, mapping default");
-  EXPECT_EQ(client.describe().memory_ways, std::vector<std::string>{"dma-buf, mapping default"});
+  EXPECT_EQ(client.describe().memory_routes, std::vector<std::string>{"dma-buf, mapping default"});
   EXPECT_THAT(facts["gpu"], testing::HasSubstr("rxe0 and GPU"));
   EXPECT_THAT(facts["memory_routes_refused"], testing::HasSubstr("staged: not needed"));
   EXPECT_EQ(facts["inline"], "0");

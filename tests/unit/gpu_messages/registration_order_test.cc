@@ -2,9 +2,8 @@
 #include "transport/verbs/registration_order.h"
 
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 
+#include "../folder.h"
 #include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/run/registration_cost.h"
@@ -25,10 +24,7 @@ constexpr std::uint64_t kBytes = 5000;
 
 class RegistrationOrder : public OnFakeGpu {
  protected:
-  RegistrationOrder() { std::filesystem::create_directories(root_ / "sys/module/nvidia_peermem"); }
-  ~RegistrationOrder() override { std::filesystem::remove_all(root_); }
-
-  void load_peer_memory() { std::ofstream(root_ / "sys/module/nvidia_peermem/version") << "570\n"; }
+  void load_peer_memory() const { root_.write("sys/module/nvidia_peermem/version", "570\n"); }
 
   /// Registers, lets `look` see the result, and undoes the registration.
   template <class Look>
@@ -38,14 +34,13 @@ class RegistrationOrder : public OnFakeGpu {
     const auto domain = rdmabench::verbs::allocate_protection_domain(*context);
     memory::Request where = memory::parse_request(kind);
     where.gpu_mapping = mapping;
-    how.machine_root = root_.string();
+    how.machine_root = root_.path();
     memory::Buffer buffer(where, kBytes);
     const Registration made = register_buffer(*domain, buffer, where, how);
     look(buffer, made);
   }
 
-  std::filesystem::path root_ =
-      std::filesystem::path(testing::TempDir()) / "rdmabench_registration_order";
+  const Folder root_;
 };
 
 std::string reason_of(const Registration& made, Route route, std::string_view mapping = "") {
@@ -164,9 +159,8 @@ TEST_F(RegistrationOrder, ADmaBufThatIsDemandedIsNotReplaced) {
 
 TEST_F(RegistrationOrder, TheMatrixHasACostOrAReasonForEveryWay) {
   const run::RegistrationBench bench("rxe0");
-  const run::GpuWays ways =
-      bench.measure_ways(memory::parse_request("cuda:0"), {.machine_root = root_.string()}, kBytes,
-                         {.iterations = 20});
+  const run::GpuWays ways = bench.measure_ways(
+      memory::parse_request("cuda:0"), {.machine_root = root_.path()}, kBytes, {.iterations = 20});
   EXPECT_EQ(ways.costs.size() + ways.refused.size(), gpu_ways().size());
   ASSERT_EQ(ways.costs.size(), 3U);
   EXPECT_EQ(ways.costs[0].mapping, "default");
@@ -176,7 +170,7 @@ TEST_F(RegistrationOrder, TheMatrixHasACostOrAReasonForEveryWay) {
     EXPECT_EQ(cost.registering.count, 20U);
     EXPECT_EQ(cost.memory, "cuda:0");
   }
-  for (const run::RefusedWay& way : ways.refused) EXPECT_FALSE(way.reason.empty());
+  for (const run::RefusedRoute& way : ways.refused) EXPECT_FALSE(way.reason.empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../fact.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
@@ -32,15 +33,6 @@ Config config_of(const std::string& memory = "cuda:0") {
   config.timeout = std::chrono::seconds(2);
   config.watch = false;
   return config;
-}
-
-std::string fact(const report::Facts& facts, std::string_view name) {
-  for (const report::Fact& one : facts) {
-    if (one.name != name) continue;
-    const auto* const text = std::get_if<std::string>(&one.value);
-    return text != nullptr ? *text : "no text";
-  }
-  return "no such fact";
 }
 
 /// What the two sides agree on for such a configuration.
@@ -296,7 +288,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
     session.receive(SessionMessage::ready, "readiness");
     const EpochOrder order{.size = spec.max_size, .iterations = 8, .verify = true};
     std::vector<measure::Ticks> intervals(order.iterations);
-    session.stage(workload::Side::initiator, order);
+    session.prepare(workload::Side::initiator, order);
     session.send(SessionMessage::epoch, to_text(order));
     session.receive(SessionMessage::ready, "readiness");
     session.run(intervals);
@@ -353,6 +345,36 @@ TEST_F(GpuSession, GpuDirectIsRequiredOfBothSides) {
   EXPECT_THAT(measure(config).error.value_or(""),
               HasSubstr("The server's GPU memory is copied through the host's"));
   fake_verbs::lose_gpu_bytes(false);
+}
+
+TEST_F(GpuSession, OneStagedDeviceMakesItsSideStaged) {
+  std::vector<fake_verbs::Device> devices(2, fake_verbs::soft_roce());
+  devices[0].takes_dma_buf = true;
+  devices[1].name = "rxe1";  // whose server side comes second
+  ++devices[1].guid;
+  devices[1].ports[0].gids = {{.index = 0, .address = "fe80::2"},
+                              {.index = 1, .address = "10.0.0.2"}};
+  fake_verbs::reset(devices);
+  ServerConfig serving = server_config();
+  serving.device = "";
+  serving.sessions = 0;
+  const Running server(serving, *this);
+  Config config = config_of("host");
+  config.peer_memory = "cuda:1";
+  config.devices = {"rxe0"};
+  EXPECT_FALSE(server.measure(config).resolved.staged);
+  config.devices.emplace_back("rxe1");
+  config.workers = 2;
+  const report::Report report = server.measure(config);
+  EXPECT_EQ(report.error.value_or(""), "");
+  EXPECT_TRUE(report.resolved.staged);
+  config.requirements = parse_requirements("gpudirect");
+  EXPECT_THAT(server.measure(config).error.value_or(""),
+              HasSubstr("The server's GPU memory is copied through the host's"));
+  std::swap(config.memory, config.peer_memory);
+  EXPECT_THAT(server.measure(config).error.value_or(""),
+              HasSubstr("The client's GPU memory is copied through the host's"));
+  wait_for_lines(4);
 }
 
 TEST_F(GpuSession, AMappingThatWasAskedForFailsAndIsNotReplaced) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace rdmabench::health {
 namespace {
 
@@ -27,9 +29,6 @@ TEST(KernelLog, EachDriversLineHasItsAction) {
             action::kReboot);
   EXPECT_EQ(action_for("irdma 0000:41:00.0 irdma2: abnormal ae_id = 0x503 bool qp=1 qp_id = 7"),
             action::kRestartJob);
-  EXPECT_EQ(action_for("pcieport 0000:40:01.1: AER: Uncorrected (Fatal) error received: "
-                       "0000:41:00.0"),
-            action::kReseat);
   EXPECT_EQ(action_for("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM"),
             action::kReboot);
   for (const char* other :
@@ -37,6 +36,82 @@ TEST(KernelLog, EachDriversLineHasItsAction) {
         "eth0: health compromised", "pcieport 0000:40:01.1: AER: enabled with IRQ 31"}) {
     EXPECT_FALSE(known_line(other)) << other;
   }
+}
+
+Status status_of(std::string_view line) {
+  const std::optional<KnownLine> known = known_line(line);
+  return known ? known->status : Status::pass;
+}
+
+// Of aer.c of Linux 4.18 to 6.12.
+TEST(KernelLog, PciesErrorsInTheWordsOfEveryKernel) {
+  const std::string port = "pcieport 0000:40:01.1: AER: ";
+  for (const char* end : {" error received: id=0008", " error received: 0000:41:00.0",
+                          " error message received from 0000:41:00.0"}) {
+    for (const char* multiple : {"", "Multiple "}) {
+      const std::string begin = port + multiple;
+      for (const char* word : {"Uncorrected", "Uncorrectable"}) {
+        EXPECT_EQ(status_of(begin + word + " (Fatal)" + end), Status::fail) << word << end;
+        EXPECT_EQ(status_of(begin + word + " (Non-Fatal)" + end), Status::warn) << word << end;
+      }
+      const Status corrected = *multiple != 0 ? Status::warn : Status::pass;
+      EXPECT_EQ(status_of(begin + "Corrected" + end), corrected);
+      EXPECT_EQ(status_of(begin + "Correctable" + end), corrected);
+    }
+  }
+  const std::string card = "mlx5_core 0000:41:00.0: ";
+  EXPECT_EQ(status_of(card + "PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction "
+                             "Layer, (Receiver ID)"),
+            Status::fail);
+  EXPECT_EQ(status_of(card + "AER: PCIe Bus Error: severity=Uncorrectable (Fatal), "
+                             "type=Inaccessible, (Unregistered Agent ID)"),
+            Status::fail);
+  EXPECT_EQ(status_of(card + "PCIe Bus Error: severity=Correctable, type=Physical Layer, "
+                             "(Receiver ID)"),
+            Status::pass);
+  EXPECT_EQ(status_of(card + "AER: aer_status: 0x00004000, aer_mask: 0x00000000"), Status::pass);
+  EXPECT_EQ(status_of(card + "AER: aer_uncor_severity: 0x00462030"), Status::warn);
+  EXPECT_EQ(action_for(port + "Uncorrected (Fatal) error received: 0000:41:00.0"), action::kReseat);
+}
+
+TEST(KernelLog, AnXidHasNvidiasAction) {
+  const auto status = [](int number) {
+    return status_of("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(number) + ", pid=9");
+  };
+  for (const int harmless : {14, 106, 107, 162}) EXPECT_EQ(status(harmless), Status::pass);
+  for (const int of_job : {8, 13, 32, 38, 41, 69, 72, 84, 105, 121, 128, 137}) {
+    EXPECT_EQ(status(of_job), Status::warn) << of_job;
+  }
+  for (const int to_reset : {48, 61, 95, 110, 136, 143, 144, 150, 156, 158, 171, 172}) {
+    EXPECT_EQ(status(to_reset), Status::fail) << to_reset;
+  }
+  for (const int missing : {7, 59, 118, 153, 173}) {
+    EXPECT_EQ(known_line("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(missing))->meaning,
+              "an Xid that this release does not know");
+  }
+}
+
+TEST(KernelLog, AnNvlinkErrorSaysItselfWhetherItIsFatal) {
+  const std::string begin = "NVRM: Xid (PCI:0018:01:00): 145, RLW_REMAP ";
+  const std::string end = " XC0 i0 Link 02 (0x00000004 0x00000001 0x00000000 0x00000000)";
+  EXPECT_EQ(status_of(begin + "Nonfatal" + end), Status::warn);
+  EXPECT_EQ(status_of(begin + "Fatal" + end), Status::fail);
+}
+
+TEST(KernelLog, AnSxidIsKnownByItsNumberElseByItsLine) {
+  const std::string begin = "nvidia-nvswitch3: SXid (PCI:0000:08:00.0): ";
+  EXPECT_EQ(status_of(begin + "22013, Non-fatal, Link 60 Minion Link DLREQ interrupt"),
+            Status::pass);
+  EXPECT_EQ(known_line(begin + "12021, Non-fatal, Link 3 egress ECC limit")->meaning,
+            "an NVLink switch corrected errors of its memory");
+  EXPECT_EQ(known_line(begin + "23005, Fatal, ingress packet burst error")->meaning,
+            "an NVLink switch failed, and the node's whole fabric with it");
+  EXPECT_EQ(status_of(begin + "12028, Non-fatal, Link 32 egress non-posted PRIV error"),
+            Status::warn);
+  EXPECT_EQ(status_of(begin + "20034, Fatal, Link 28 LTSSM Fault Up"), Status::fail);
+  EXPECT_EQ(status_of(begin + "20034, Severity 5 Engine instance 28 Sub-engine instance 00"),
+            Status::pass)
+      << "a second line of the same error";
 }
 
 TEST(KernelLog, AnXidIsKnownByItsNumber) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "../complaint.h"
+#include "../setting.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::loaded {
@@ -16,14 +17,15 @@ using testing::HasSubstr;
 
 TEST(Library, AMissingOneSaysWhatWasLookedForAndWhere) {
   static constexpr Library kNone("librdmabench-none.so.7", "Install it.");
-  setenv("LD_LIBRARY_PATH", "/nowhere/at/all", 1);
-  const Error error = complaint([] { kNone.require(); });
-  EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("librdmabench-none.so.7"));
-  EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all"));
-  EXPECT_THAT(error.what(), HasSubstr("No such file"));  // the loader's own words
-  EXPECT_THAT(error.what(), HasSubstr("Install it"));
-  unsetenv("LD_LIBRARY_PATH");
+  {
+    const Setting path("LD_LIBRARY_PATH", "/nowhere/at/all");
+    const Error error = complaint([] { kNone.require(); });
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(), HasSubstr("librdmabench-none.so.7"));
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/at/all"));
+    EXPECT_THAT(error.what(), HasSubstr("No such file"));  // the loader's own words
+    EXPECT_THAT(error.what(), HasSubstr("Install it"));
+  }
   EXPECT_THAT(complaint([] { kNone.function("f"); }).what(), HasSubstr("the linker's folders"));
   EXPECT_EQ(kNone.find("f"), nullptr);
 }

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
+
+#include "../folder.h"
 
 namespace rdmabench::measure {
 namespace {
@@ -47,15 +47,10 @@ TEST(ChooseClock, TakesTheCounterOnlyIfItIsInvariantAndTheKernelsOwn) {
 }
 
 TEST(ClockFacts, HoldTheKernelsClockSourceWithoutItsLineEnd) {
-  const std::filesystem::path root =
-      std::filesystem::path(testing::TempDir()) / "measure_clock_sysfs";
-  const auto folder = root / "devices/system/clocksource/clocksource0";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "current_clocksource") << "acpi_pm\n";
-  const ClockFacts facts = read_clock_facts(root.string());
-  std::filesystem::remove_all(root);
-  EXPECT_EQ(facts.kernel_clocksource, "acpi_pm");
-  EXPECT_EQ(read_clock_facts(root.string()).kernel_clocksource, "");
+  const Folder root;
+  root.write("devices/system/clocksource/clocksource0/current_clocksource", "acpi_pm\n");
+  EXPECT_EQ(read_clock_facts(root.path()).kernel_clocksource, "acpi_pm");
+  EXPECT_EQ(read_clock_facts(root.file("none")).kernel_clocksource, "");
 }
 
 TEST(ClockChoice, IsMadeFromThisMachinesFacts) {

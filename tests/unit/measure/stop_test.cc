@@ -45,10 +45,6 @@ std::function<double(std::size_t)> constant(double ns) {
   return [ns](std::size_t) { return ns; };
 }
 
-std::string complaint(auto&& call) {
-  return rdmabench::complaint(call, Fault::usage);
-}
-
 TEST(StopByIterations, RunsExactlyAsManyInEpochsOfBoundedSize) {
   for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, Stopper::kMaxEpoch,
                                     Stopper::kMaxEpoch + 1, 5 * Stopper::kMaxEpoch + 7}) {
@@ -232,17 +228,20 @@ TEST(Uncertainty, IsHalfTheIntervalOfTheMedianRelativeToIt) {
 }
 
 TEST(StopRule, RefusesWhatNobodyCanMean) {
-  EXPECT_THAT(complaint([] { StopRule::iterations(0); }), HasSubstr("iterations 0"));
-  EXPECT_THAT(complaint([] { StopRule::duration(0s); }), HasSubstr("10s or 250ms"));
-  EXPECT_THAT(complaint([] { StopRule::duration(-5ns); }), HasSubstr("-5 ns"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0, 1s, 2s, 11}); }), HasSubstr("max_noise 0"));
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(usage_complaint([] { StopRule::iterations(0); }), HasSubstr("iterations 0"));
+  EXPECT_THAT(usage_complaint([] { StopRule::duration(0s); }), HasSubstr("10s or 250ms"));
+  EXPECT_THAT(usage_complaint([] { StopRule::duration(-5ns); }), HasSubstr("-5 ns"));
+  EXPECT_THAT(usage_complaint([] { StopRule::stable({0, 1s, 2s, 11}); }), HasSubstr("max_noise 0"));
+  EXPECT_THAT(usage_complaint([] {
                 StopRule::stable({std::nan(""), 1s, 2s, 11});
               }),
               HasSubstr("max_noise"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 3s, 2s, 11}); }), HasSubstr("max_time"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 0s, 0s, 11}); }), HasSubstr("max_time"));
-  EXPECT_THAT(complaint([] { StopRule::stable({0.1, 1s, 2s, 5}); }), HasSubstr("min_epochs 5"));
+  EXPECT_THAT(usage_complaint([] { StopRule::stable({0.1, 3s, 2s, 11}); }), HasSubstr("max_time"));
+  EXPECT_THAT(usage_complaint([] { StopRule::stable({0.1, 0s, 0s, 11}); }), HasSubstr("max_time"));
+  EXPECT_THAT(usage_complaint([] {
+                StopRule::stable({0.1, 1s, 2s, 5});
+              }),
+              HasSubstr("min_epochs 5"));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-#include "nccltests/command_line.h"
+#include "nccltests/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "nccltests/flag_table.h"
 #include "rdmabench/base/error.h"
 
@@ -20,13 +21,7 @@ Flags read(const std::vector<std::string>& words) {
 }
 
 std::string refusal(const std::vector<std::string>& words, const char* tool = "all_reduce_perf") {
-  try {
-    parse(*find_tool_in(tools(), tool), words);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "taken";
+  return error_text([&] { parse(*find_tool_in(tools(), tool), words); }, "taken", Fault::usage);
 }
 
 TEST(NcclTestsCommandLine, Defaults) {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "../complaint.h"
+#include "base/text.h"
 #include "perftest/flag_table.h"
 #include "rdmabench/base/error.h"
 
@@ -158,45 +159,11 @@ TEST(CommandLine, AFlagOfOtherToolsSaysWhose) {
 }
 
 TEST(CommandLine, ValuesArrive) {
-  const Flags flags = parsed("ib_write_bw", {"-d",
-                                             "mlx5_1",
-                                             "-i2",
-                                             "-s65536",
-                                             "-n",
-                                             "5k",
-                                             "-t",
-                                             "64",
-                                             "-Q",
-                                             "16",
-                                             "-q4",
-                                             "-l",
-                                             "8",
-                                             "-x3",
-                                             "-S",
-                                             "5",
-                                             "-T",
-                                             "0x68",
-                                             "-u",
-                                             "18",
-                                             "-m",
-                                             "2048",
-                                             "-I",
-                                             "128",
-                                             "-c",
-                                             "UC",
-                                             "-p",
-                                             "18600",
-                                             "-b",
-                                             "--report_gbits",
-                                             "-w",
-                                             "95.5",
-                                             "-y",
-                                             "1.5",
-                                             "--flow_label=77",
-                                             "--pkey_index=2",
-                                             "--hop_limit=9",
-                                             "--retry_count=6",
-                                             "node2"});
+  const auto words = words_of(
+      "-d mlx5_1 -i2 -s65536 -n 5k -t 64 -Q 16 -q4 -l 8 -x3 -S 5 -T 0x68 -u 18 -m 2048 -I 128 "
+      "-c UC -p 18600 -b --report_gbits -w 95.5 -y 1.5 --flow_label=77 --pkey_index=2 "
+      "--hop_limit=9 --retry_count=6 node2");
+  const Flags flags = parsed("ib_write_bw", {words.begin(), words.end()});
   EXPECT_EQ(flags.device, "mlx5_1");
   EXPECT_EQ(flags.ib_port, 2U);
   EXPECT_EQ(flags.size, 65536U);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "perftest/command_line.h"
 #include "rdmabench/base/error.h"
 
@@ -84,30 +85,10 @@ TEST(ToConfig, Operations) {
 }
 
 TEST(ToConfig, EveryOptionOfALinkArrives) {
-  const run::Config config = config_of("ib_write_bw", {"-q4",
-                                                       "-t64",
-                                                       "-r",
-                                                       "32",
-                                                       "-Q8",
-                                                       "-l8",
-                                                       "-e",
-                                                       "-X3",
-                                                       "-I64",
-                                                       "-x2",
-                                                       "-m1024",
-                                                       "-R",
-                                                       "--sl=3",
-                                                       "--tclass=96",
-                                                       "--qp-timeout=18",
-                                                       "--odp",
-                                                       "--numa_node=1",
-                                                       "--pin_cores=2,4-7",
-                                                       "--data_validation",
-                                                       "-d",
-                                                       "mlx5_0",
-                                                       "-i2",
-                                                       "--timeout=3s",
-                                                       "h"});
+  const auto words = words_of(
+      "-q4 -t64 -r 32 -Q8 -l8 -e -X3 -I64 -x2 -m1024 -R --sl=3 --tclass=96 --qp-timeout=18 "
+      "--odp --numa_node=1 --pin_cores=2,4-7 --data_validation -d mlx5_0 -i2 --timeout=3s h");
+  const run::Config config = config_of("ib_write_bw", {words.begin(), words.end()});
   EXPECT_EQ(config.queue_pairs, 4U);
   EXPECT_EQ(config.stop.count, 20000U) << "perftest counts the iterations of each queue pair";
   EXPECT_EQ(config.depth, 64U);

@@ -99,6 +99,30 @@ TEST(Imported, OsuCollectivesAreOursWhereTheirSizesAre) {
   EXPECT_THAT(exchanged["notes"].dump(), HasSubstr("one rank's message"));
 }
 
+TEST(Imported, OsuBuiltForGpusIsOsuAllTheSame) {
+  const auto read = [](const std::string& title, const std::string& rest) {
+    return parse_documents("# OSU " + title + " Test v7.5\n" + rest, "x").at(0).body;
+  };
+  for (const std::string of : {"MPI-CUDA", "MPI-ROCM", "MPI-SYCL", "MPI-OPENACC", "MPI"}) {
+    const auto latency = read(of + " Latency",
+                              "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
+                              "# Datatype: MPI_CHAR.\n"
+                              "# Size       Avg Latency(us)\n8                      19.50\n");
+    EXPECT_EQ(latency["schema"], kRunSchema) << of;
+    EXPECT_EQ(latency["test"], "latency") << of;
+    EXPECT_DOUBLE_EQ(latency["results"][0]["mean_ns"], 19500) << of;
+    const auto duplex = read(of + " Bi-Directional Bandwidth",
+                             "# Size      Bandwidth (MB/s)\n8                       1.50\n");
+    EXPECT_EQ(duplex["results"][0]["direction"], "both_ways") << of;
+    const auto reduced = read(of + " Allreduce Latency",
+                              "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  "
+                              "Iterations\n1024  8.50  8.25  9.00  100\n");
+    EXPECT_EQ(reduced["schema"], kCollSchema) << of;
+    EXPECT_EQ(reduced["results"][0]["operation"], "all-reduce") << of;
+    EXPECT_EQ(reduced["results"][0]["max_ns"], 9000) << of;
+  }
+}
+
 TEST(Imported, WrongDataAndEmptyTablesAreSaid) {
   std::string wrong = text_of_file("osu_latency_c.txt");
   wrong.replace(wrong.find("Pass"), 4, "Fail");

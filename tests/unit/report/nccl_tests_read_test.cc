@@ -12,10 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(auto&& action) {
-  return complaint(action, Fault::usage);
-}
-
 // 2.17 to 2.19.
 constexpr const char* kNew =
     "# nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22809\n"
@@ -154,6 +150,96 @@ TEST(NcclTestsRead, ATableThatWasCutWithinARowKeepsTheRest) {
   }
 }
 
+/// kNew up to its second row.
+std::string first_row() {
+  const std::string_view whole = kNew;
+  return std::string(whole.substr(0, whole.rfind("        2048")));
+}
+
+TEST(NcclTestsRead, ARankThatGaveUpIsTheError) {
+  const std::string nccl =
+      "Test NCCL failure common.cu:303 'unhandled system error (run with NCCL_DEBUG=INFO for "
+      "details) / '";
+  const std::string behind = " .. n1 pid 71001: Test failure common.cu:400\n";
+  const auto read = [&](const std::string& text) {
+    NcclTestsTable table = parse_nccl_tests_text(first_row() + text + "\n" + behind, "x").at(0);
+    EXPECT_EQ(table.rows.size(), 1U);
+    return table.error;
+  };
+  EXPECT_EQ(read("n1: " + nccl), "n1: " + nccl);
+  EXPECT_EQ(read("[1,3]<stdout>:n1: " + nccl + "\r"), "n1: " + nccl);
+  EXPECT_EQ(read("3: n1: " + nccl), "n1: " + nccl);
+  EXPECT_EQ(read("        2048           256     float     sum      -1n1: " + nccl), nccl);
+  EXPECT_EQ(read("n1: Test CUDA failure common.cu:5 'no device'\nn2: " + nccl),
+            "n1: Test CUDA failure common.cu:5 'no device'");
+  EXPECT_EQ(read("n1: Test timeout (30s) common.cu:523"), "n1: Test timeout (30s) common.cu:523");
+}
+
+TEST(NcclTestsRead, ATableWithoutItsLastLinesIsAnError) {
+  const NcclTestsTable table = parse_nccl_tests_text(first_row(), "x").at(0);
+  EXPECT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.error, "its table stops without its last lines: the run was aborted");
+  const std::string whole = kNew;
+  for (const char* kept : {"# Avg bus bandwidth", "#\n# Collective test concluded"}) {
+    const auto cut = whole.substr(0, whole.find(kept));
+    EXPECT_EQ(parse_nccl_tests_text(cut, "x").at(0).error, "") << "its rows are all there";
+  }
+}
+
+TEST(NcclTestsRead, ARunWithoutARowIsADocumentWithAnError) {
+  const std::string whole = kNew;
+  const std::string heading = whole.substr(0, whole.find("        1024"));
+  const std::string init = whole.substr(0, whole.find("NCCL version")) +
+                           "beta: Test NCCL failure common.cu:958 'unhandled system error / '\n";
+  const auto alone = parse_documents(heading, "x.txt");
+  ASSERT_EQ(alone.size(), 1U);
+  EXPECT_THAT(alone[0].body["error"].get<std::string>(), HasSubstr("has no row"));
+  EXPECT_EQ(alone[0].body["ranks"].size(), 2U);
+  EXPECT_EQ(alone[0].body["results"].size(), 0U);
+  const auto documents = parse_documents(heading + init + kNew, "x.txt");
+  ASSERT_EQ(documents.size(), 3U);
+  EXPECT_EQ(documents[1].body["error"],
+            "beta: Test NCCL failure common.cu:958 'unhandled system error / '");
+  EXPECT_TRUE(documents[2].body["error"].is_null());
+  // An old text does not say which program it is of.
+  const std::string old = kOld;
+  const auto nameless = parse_documents(old.substr(0, old.find("           8")) + kOld, "x.txt");
+  ASSERT_EQ(nameless.size(), 2U);
+  EXPECT_THAT(nameless[0].body["error"].get<std::string>(), HasSubstr("has no row"));
+  EXPECT_TRUE(nameless[1].body["error"].is_null());
+}
+
+// 2017 and 2018: milliseconds, and no "#" before the first and the last lines.
+constexpr const char* kFirst =
+    "nThread 1 nGpus 2 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 5 iters: 20 "
+    "validation: 1 \n"
+    "# NCCL Tests compiled with NCCL 2.0\n"
+    "# Using devices\n"
+    "#   Rank  0 on       gpu7 device  0 [0x06] Tesla P100-SXM2-16GB\n"
+    "#   Rank  1 on       gpu7 device  1 [0x07] Tesla P100-SXM2-16GB\n"
+    "\n"
+    "#                                                 out-of-place                    in-place\n"
+    "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  "
+    "busbw      res\n"
+    "        1024           256   float     sum    0.034   0.03   0.03    0e+00    0.033   0.03   "
+    "0.03    0e+00\n"
+    " Out of bounds values : 0 OK\n"
+    " Avg bus bandwidth    : 0.03 \n"
+    "\n";
+
+TEST(NcclTestsRead, TheFirstReleasesTimesAreMilliseconds) {
+  const auto tables = parse_nccl_tests_text(std::string(kFirst) + kFirst, "x");
+  ASSERT_EQ(tables.size(), 2U);
+  for (const NcclTestsTable& table : tables) {
+    EXPECT_EQ(table.error, "");
+    EXPECT_EQ(table.iterations, 20U);
+    EXPECT_EQ(table.size, 2U);
+    ASSERT_EQ(table.rows.size(), 1U);
+    EXPECT_DOUBLE_EQ(table.rows[0].out_of_place->time_us, 34);
+    EXPECT_EQ(table.average_bus_gb_per_s, 0.03);
+  }
+}
+
 TEST(NcclTestsRead, SpreadAndTimeOfDay) {
   const std::string text =
       "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw "
@@ -169,28 +255,32 @@ TEST(NcclTestsRead, SeveralRunsInOneText) {
   const std::vector<NcclTestsTable> tables =
       parse_nccl_tests_text(std::string(kNew) + "some other line\n" + kOld + kOld, "x");
   ASSERT_EQ(tables.size(), 3U);
+  for (const NcclTestsTable& table : tables) EXPECT_EQ(table.error, "");
   EXPECT_EQ(tables[0].rows.size(), 2U);
   EXPECT_EQ(tables[2].ranks.size(), 2U);
 }
 
 TEST(NcclTestsRead, ARowThatMakesNoSenseNamesItsLine) {
   const std::string head = "# size count type redop root time algbw busbw #wrong\n";
-  EXPECT_THAT(refusal([&] { parse_nccl_tests_text(head + " 8 2 float sum\n", "f.txt"); }),
+  EXPECT_THAT(usage_complaint([&] { parse_nccl_tests_text(head + " 8 2 float sum\n", "f.txt"); }),
               HasSubstr("'f.txt', line 2: a row of 4 columns"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(usage_complaint([&] {
                 parse_nccl_tests_text(head + " 8 x float sum -1 1 1 1 0 1 1 1 0\n", "f.txt");
               }),
               HasSubstr("invalid count of elements 'x'"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(usage_complaint([&] {
                 parse_nccl_tests_text(head + " 8 2 float sum -1 a 1 1 0 b 1 1 0\n", "f.txt");
               }),
               HasSubstr("a row without a time"));
   const std::string timeless = R"({"name":"x","time":null,"algBw":0,"busBw":0,"inPlace":0})";
-  EXPECT_THAT(refusal([&] { parse_documents(timeless, "f.json"); }), HasSubstr("has no results"));
+  EXPECT_THAT(usage_complaint([&] { parse_documents(timeless, "f.json"); }),
+              HasSubstr("has no results"));
   const std::string deep = R"({"nccl_version": )" + std::string(300'000, '[');
-  EXPECT_THAT(refusal([&] { parse_nccl_tests_json(deep, "f.json"); }), HasSubstr("nested deeper"));
-  EXPECT_THAT(refusal([&] { parse_rccl_json(deep, "f.json"); }), HasSubstr("nested deeper"));
-  EXPECT_THAT(refusal([&] { parse_nccl_tests_text("", "f.txt"); }), HasSubstr("no row"));
+  EXPECT_THAT(usage_complaint([&] { parse_nccl_tests_json(deep, "f.json"); }),
+              HasSubstr("nested deeper"));
+  EXPECT_THAT(usage_complaint([&] { parse_rccl_json(deep, "f.json"); }),
+              HasSubstr("nested deeper"));
+  EXPECT_THAT(usage_complaint([&] { parse_nccl_tests_text("", "f.txt"); }), HasSubstr("no table"));
 }
 
 constexpr const char* kJson = R"({
@@ -231,12 +321,14 @@ TEST(NcclTestsRead, Json) {
 }
 
 TEST(NcclTestsRead, JsonThatIsNone) {
-  EXPECT_THAT(refusal([] { parse_nccl_tests_json("{\"args\": [", "f"); }), HasSubstr("no JSON"));
-  EXPECT_THAT(refusal([] { parse_nccl_tests_json("{}", "f"); }), HasSubstr("no results"));
-  EXPECT_THAT(refusal([] { parse_nccl_tests_json(R"({"results": [1]})", "f"); }),
+  EXPECT_THAT(usage_complaint([] { parse_nccl_tests_json("{\"args\": [", "f"); }),
+              HasSubstr("not JSON"));
+  EXPECT_THAT(usage_complaint([] { parse_nccl_tests_json("{}", "f"); }), HasSubstr("no results"));
+  EXPECT_THAT(usage_complaint([] { parse_nccl_tests_json(R"({"results": [1]})", "f"); }),
               HasSubstr("not an object"));
-  EXPECT_THAT(refusal([] { parse_nccl_tests_json(R"({"results": [{"size": "x"}]})", "f"); }),
-              HasSubstr("no results"));
+  EXPECT_THAT(
+      usage_complaint([] { parse_nccl_tests_json(R"({"results": [{"size": "x"}]})", "f"); }),
+      HasSubstr("no results"));
 }
 
 TEST(NcclTestsRead, IsToldFromOtherTexts) {
@@ -255,7 +347,7 @@ TEST(NcclTestsRead, WhichProgram) {
   EXPECT_EQ(nccl_tests_program(table, "sendrecv.txt"), "all_gather_perf");
   table.program = "";
   table.rows[0].reduction = table.rows[1].reduction = "none";
-  EXPECT_THAT(refusal([&] { nccl_tests_program(table, "x.txt"); }),
+  EXPECT_THAT(usage_complaint([&] { nccl_tests_program(table, "x.txt"); }),
               HasSubstr("it may be all_gather_perf or alltoall_perf"));
   table.rows[1].root = 0;
   table.rows[1].out_of_place->bus_gb_per_s = table.rows[1].out_of_place->algorithm_gb_per_s;
@@ -263,7 +355,7 @@ TEST(NcclTestsRead, WhichProgram) {
 }
 
 TEST(NcclTestsRead, HypercubeIsNoAllGather) {
-  EXPECT_THAT(refusal([] { parse_documents(kOld, "hypercube_perf.txt"); }),
+  EXPECT_THAT(usage_complaint([] { parse_documents(kOld, "hypercube_perf.txt"); }),
               HasSubstr("results of hypercube_perf are not taken"));
 }
 

@@ -67,6 +67,9 @@ TEST(PerftestRead, TakesEveryTextThatPerftestWrote) {
     ASSERT_EQ(body["results"].size(), 1) << file.path();
     const auto& row = body["results"][0];
     if (latency) {
+      if (file.path().filename() == "ib_write_lat_D.txt") {
+        EXPECT_DOUBLE_EQ(row["mean_ns"], 79800);
+      }
       EXPECT_GT(row["mean_ns"], 1000) << file.path();
       continue;
     }
@@ -99,6 +102,64 @@ TEST(PerftestRead, TakesTagsSeveralRunsAndColumnsOfOldReleases) {
   EXPECT_EQ(both[0].body["results"][1]["direction"], "both_ways");
   EXPECT_DOUBLE_EQ(both[0].body["results"][1]["bits_per_s"], 2 * 1024 * 1024 * 8);
   EXPECT_EQ(both[0].body["results"][1]["messages_per_s"], nullptr);
+}
+
+TEST(PerftestRead, TakesTheHeadingsOfMlx4sTime) {
+  const auto latency = only(
+      "                    RDMA_Read Latency Test\n"
+      " Dual-port       : OFF          Device         : mlx4_0\n"
+      " Number of qps   : 1            Transport type : IB\n"
+      " Connection type : RC           Using SRQ      : OFF\n"
+      " TX depth        : 1\n"
+      " Mtu             : 2048[B]\n"
+      " Outstand reads  : 16\n"
+      "------------------------------------------------------------------\n"
+      " local address: LID 0x01 QPN 0x0264 PSN 0xb41e9e OUT 0x10 RKey 0x98011302 VAddr 0x7faf\n"
+      " remote address: LID 0x07 QPN 0x0262 PSN 0xcf7035 OUT 0x10 RKey 0xd8011314 VAddr 0x7fb5\n"
+      "------------------------------------------------------------------\n"
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
+      "Conflicting CPU frequency values detected: 1600.000000 != 3301.000000\n"
+      " 2       1000          2.25           15.75        2.50\n"
+      " 4       1000          2.25           7.50         2.50\n");
+  ASSERT_EQ(latency["results"].size(), 2U);
+  EXPECT_EQ(latency["error"], nullptr);
+  const auto& row = latency["results"][0];
+  EXPECT_EQ(row["operation"], "read");
+  EXPECT_EQ(row["min_ns"], 2250);
+  EXPECT_EQ(row["p50_ns"], 2500);
+  EXPECT_EQ(row["max_ns"], 15750);
+  EXPECT_EQ(row["mean_ns"], nullptr);
+  EXPECT_EQ(row["p99_ns"], nullptr);
+
+  const auto bandwidth = only(
+      "                    RDMA_Write BW Test\n"
+      " Number of qps   : 1\n"
+      " Connection type : RC\n"
+      " TX depth        : 300\n"
+      " CQ Moderation   : 50\n"
+      " Link type       : IB\n"
+      " Mtu             : 2048\n"
+      " Inline data is used up to 0 bytes message\n"
+      " local address: LID 0x0b QPN 0x1c0407 PSN 0x48ad9e RKey 0xd86a0051 VAddr 0x2ae3\n"
+      "------------------------------------------------------------------\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+      " 65536     5000           0.00               3000.00\n");
+  EXPECT_EQ(bandwidth["resolved"]["details"]["mtu"], "2048");
+  EXPECT_DOUBLE_EQ(bandwidth["results"][0]["bits_per_s"], 3000.0 * 1024 * 1024 * 8);
+  EXPECT_EQ(bandwidth["results"][0]["depth"], 300);
+}
+
+TEST(PerftestRead, TakesMebibytesByTheirName) {
+  const auto body = only(
+      "                    RDMA_Write BW Test\n"
+      " Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+      " ibv_wr* API     : ON\t\tUsing Enhanced Reorder      : OFF\n"
+      " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             11008.00            11000.00\t\t     0.176000\n");
+  const auto& row = body["results"][0];
+  EXPECT_DOUBLE_EQ(row["bits_per_s"], 11000.0 * 1024 * 1024 * 8);
+  EXPECT_DOUBLE_EQ(row["peak_bits_per_s"], 11008.0 * 1024 * 1024 * 8);
+  EXPECT_DOUBLE_EQ(row["messages_per_s"], 176000);
 }
 
 TEST(PerftestRead, ATableThatWasCutWithinARowKeepsTheRest) {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/text.h"
+
 namespace rdmabench::report {
 namespace {
 
@@ -133,6 +135,11 @@ Report failed_sample() {
   report.failure =
       Failure{.fault = Fault::failed, .code = 110, .outcome = "stalled", .peer = "10.0.0.2"};
   return report;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  const std::vector<std::string_view> parts = lines_of(text);
+  return {parts.begin(), parts.end()};
 }
 
 }  // namespace rdmabench::report

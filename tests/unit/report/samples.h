@@ -1,6 +1,9 @@
 // Reports made by hand, for the tests of every writer.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "rdmabench/report/result.h"
 
 namespace rdmabench::report {
@@ -13,6 +16,9 @@ Report bandwidth_sample();
 
 /// A latency report whose every word and number is as bad as a peer can make it.
 Report hostile_sample();
+
+/// Without their line ends.
+std::vector<std::string> lines(const std::string& text);
 
 /// A run that failed before anything was measured.
 Report failed_sample();

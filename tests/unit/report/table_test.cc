@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "samples.h"
 
 namespace rdmabench::report {
@@ -16,13 +14,6 @@ using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> out;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) out.push_back(line);
-  return out;
-}
 
 LatencyResult& latency_row(Report& report, std::size_t index) {
   return std::get<std::vector<LatencyResult>>(report.results)[index];
@@ -98,17 +89,19 @@ Report curve(std::size_t knee, bool reliable, double rate) {
 
 TEST(Table, SaysWhetherAKneeIsReliable) {
   EXPECT_THAT(to_table(curve(1, true, 1e6)),
-              HasSubstr("knee: latency takes off above 2 Mmsg/s, 60 % of capacity\n"));
+              HasSubstr("knee: latency rises steeply above 2 Mmsg/s, 60 % of capacity\n"));
   EXPECT_THAT(to_table(curve(1, false, 1e6)),
               AllOf(HasSubstr("knee: not reliable: "), HasSubstr("at 120 % it was normal again")));
-  EXPECT_THAT(to_table(curve(9, true, 1e6)), HasSubstr("does not take off up to the highest load"));
+  EXPECT_THAT(to_table(curve(9, true, 1e6)),
+              HasSubstr("does not rise steeply up to the highest load"));
   Report early = curve(9, true, 1e6);
   for (LoadResult& row : std::get<std::vector<LoadResult>>(early.results)) row.taken_off = true;
   EXPECT_THAT(to_table(early), HasSubstr("already at the lowest load"));
   LoadResult& third = std::get<std::vector<LoadResult>>(early.results)[2];
   third.taken_off = false;
-  EXPECT_THAT(to_table(early), HasSubstr("knee: not reliable: taken off at the lowest load, but at "
-                                         "90 % normal again"));
+  EXPECT_THAT(to_table(early),
+              HasSubstr("knee: not reliable: it rises steeply at the lowest load, but at "
+                        "90 % normal again"));
 }
 
 TEST(Table, GivesTheKneeOfSeveralLaunchesAnInterval) {

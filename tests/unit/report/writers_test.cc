@@ -6,7 +6,6 @@
 #include <pugixml.hpp>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "document_samples.h"
 #include "rdmabench/base/error.h"
@@ -22,13 +21,6 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) all.push_back(line);
-  return all;
-}
 
 pugi::xml_document junit(const std::vector<Document>& documents) {
   pugi::xml_document xml;
@@ -411,6 +403,7 @@ TEST(Html, NoWordLeavesTheData) {
   EXPECT_EQ(json["documents"][0]["body"]["nodes"][1]["host"], kHostileName);
   EXPECT_EQ(json["documents"][0]["series"].size(), 4);
   EXPECT_EQ(json["documents"][0]["errors"].size(), 1);
+  EXPECT_EQ(json["documents"][0]["errors"][0]["confirming"], false);
 }
 
 TEST(Html, ForbidsTheNetworkAndIsSmall) {

@@ -5,9 +5,11 @@
 
 #include <future>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
 #include "run/connection.h"
@@ -15,6 +17,7 @@
 namespace rdmabench::run {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Deadline in_five_seconds() {
@@ -143,6 +146,29 @@ TEST(Connect, AutoAsksEveryBackEndThatReachesOthers) {
       EXPECT_THAT(error.what(), HasSubstr("\n  " + std::string(backend.name) + ": "));
     }
   }
+}
+
+/// The server gives no address, as one that opens its endpoints for too long.
+TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
+  Channels channels;
+  Connection server(channels.server, std::chrono::seconds(5));
+  Connection client(channels.client, std::chrono::seconds(5));
+  const std::stop_source stop;
+  client.set_stop(stop.get_token());  // it polls, as with endpoints
+  transport::EndpointRequest wanted = request(true);
+  wanted.queue_pairs = 64;
+  server.send(SessionMessage::offer,
+              to_text(answer_offers(request(false), {make_offer(find_backend("loop"), wanted)})));
+  server.send(SessionMessage::ready);
+  const auto backends = candidates("loop", wanted);
+  const auto open = [&](auto&&...) { client.set_timeout(std::chrono::milliseconds(1)); };
+  EXPECT_THAT(complaint([&] {
+                connect_client(client, backends, {wanted}, make_offers(backends, {wanted}), 3,
+                               open);
+              }).what(),
+              AllOf(HasSubstr("within 1 ms"),
+                    HasSubstr("once 3 endpoints of 64 queue pairs are open over loop"),
+                    HasSubstr("raise `timeout`")));
 }
 
 TEST(Backends, AServiceOfOneBackEndNamesIt) {

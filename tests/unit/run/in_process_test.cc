@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -120,23 +121,17 @@ TEST(InProcess, BindsItsSidesDuringTheRunAndLeavesTheCallersThreadAsItWas) {
 }
 
 TEST(InProcess, RefusesWhatCannotBeRun) {
-  const auto complaint = [](auto&& change) {
+  const auto refusal = [](auto&& change) {
     Config c = config(Shape::latency, OperationCode::send);
     change(c);
-    try {
-      run_in_process(c);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.fault(), Fault::usage);
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return usage_complaint([&] { run_in_process(c); });
   };
-  EXPECT_THAT(complaint([](Config& c) { c.sizes.clear(); }), HasSubstr("`sizes`"));
-  EXPECT_THAT(complaint([](Config& c) { c.sizes = {0}; }), HasSubstr("0 bytes"));
-  EXPECT_THAT(complaint([](Config& c) { c.sizes = {kMaxSize + 1}; }), HasSubstr("256M"));
-  EXPECT_THAT(complaint([](Config& c) { c.depth = kMaxDepth + 1; }), HasSubstr("16385"));
-  EXPECT_THAT(complaint([](Config& c) { c.signal_every = 99; }), HasSubstr("99"));
-  EXPECT_THAT(complaint([](Config& c) { c.backend = "carrier-pigeon"; }),
+  EXPECT_THAT(refusal([](Config& c) { c.sizes.clear(); }), HasSubstr("`sizes`"));
+  EXPECT_THAT(refusal([](Config& c) { c.sizes = {0}; }), HasSubstr("invalid `sizes` 0"));
+  EXPECT_THAT(refusal([](Config& c) { c.sizes = {kMaxSize + 1}; }), HasSubstr("256M"));
+  EXPECT_THAT(refusal([](Config& c) { c.depth = kMaxDepth + 1; }), HasSubstr("16385"));
+  EXPECT_THAT(refusal([](Config& c) { c.signal_every = 99; }), HasSubstr("99"));
+  EXPECT_THAT(refusal([](Config& c) { c.backend = "carrier-pigeon"; }),
               HasSubstr("carrier-pigeon"));
 }
 

@@ -1,9 +1,9 @@
-#include "run/knee.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "run/measurement.h"
 
 namespace rdmabench::run {
 namespace {

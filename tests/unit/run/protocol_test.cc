@@ -30,12 +30,12 @@ Request sample() {
   return request;
 }
 
-std::string complaint(const std::string& from, const std::string& to) {
+std::string refusal_with(const std::string& from, const std::string& to) {
   std::string text = to_text(sample());
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
-  return rdmabench::complaint([&] { parse_request(text); }).what();
+  return complaint([&] { parse_request(text); }).what();
 }
 
 TEST(Protocol, ARequestSurvivesTheWire) {
@@ -57,18 +57,20 @@ TEST(Protocol, ARequestSurvivesTheWire) {
 }
 
 TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
-  EXPECT_THAT(complaint("\"max_size_bytes\":4096", "\"max_size_bytes\":99999999999"),
+  EXPECT_THAT(refusal_with("\"max_size_bytes\":4096", "\"max_size_bytes\":99999999999"),
               HasSubstr("max_size_bytes"));
-  EXPECT_THAT(complaint("\"depth\":64", "\"depth\":0"), HasSubstr("depth"));
-  EXPECT_THAT(complaint("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
-  EXPECT_THAT(complaint("\"signal_every\":16", "\"signal_every\":65"), HasSubstr("`signal_every`"));
-  EXPECT_THAT(complaint("\"queue_pairs\":1", "\"queue_pairs\":1025"), HasSubstr("queue_pairs"));
-  EXPECT_THAT(complaint("\"incast_clients\":1", "\"incast_clients\":0"), HasSubstr("clients"));
-  EXPECT_THAT(complaint("\"threads\":1", "\"threads\":0"), HasSubstr("threads"));
-  EXPECT_THAT(complaint("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
-  EXPECT_THAT(complaint("\"timeout_ms\":10000", "\"timeout_ms\":86400000"), HasSubstr("timeout"));
-  EXPECT_THAT(complaint("\"write-imm\"", "\"format-disk\""), HasSubstr("format-disk"));
-  EXPECT_THAT(complaint("\"bandwidth\"", "7"), HasSubstr("test"));
+  EXPECT_THAT(refusal_with("\"depth\":64", "\"depth\":0"), HasSubstr("depth"));
+  EXPECT_THAT(refusal_with("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
+  EXPECT_THAT(refusal_with("\"signal_every\":16", "\"signal_every\":65"),
+              HasSubstr("`signal_every`"));
+  EXPECT_THAT(refusal_with("\"queue_pairs\":1", "\"queue_pairs\":1025"), HasSubstr("queue_pairs"));
+  EXPECT_THAT(refusal_with("\"incast_clients\":1", "\"incast_clients\":0"), HasSubstr("clients"));
+  EXPECT_THAT(refusal_with("\"threads\":1", "\"threads\":0"), HasSubstr("threads"));
+  EXPECT_THAT(refusal_with("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
+  EXPECT_THAT(refusal_with("\"timeout_ms\":10000", "\"timeout_ms\":86400000"),
+              HasSubstr("timeout"));
+  EXPECT_THAT(refusal_with("\"write-imm\"", "\"format-disk\""), HasSubstr("format-disk"));
+  EXPECT_THAT(refusal_with("\"bandwidth\"", "7"), HasSubstr("test"));
 }
 
 TEST(Protocol, AnEpochMayNotPassTheSession) {
@@ -159,13 +161,7 @@ TEST(EndpointRequest, MessagesWalkThroughTheWorkingSet) {
 
 /// "no error" of a request that is taken.
 std::string refusal(const SessionSpec& spec) {
-  try {
-    parse_request(to_text(Request{spec, {{}}}));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.fault(), Fault::usage);
-    return error.what();
-  }
-  return "no error";
+  return error_text([&] { parse_request(to_text(Request{spec, {{}}})); }, "no error", Fault::usage);
 }
 
 TEST(Combination, WhatVerbsForbidsIsRefusedByName) {

@@ -3,6 +3,7 @@
 #include <fake_verbs.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <on_fake_verbs.h>
 
 #include <cerrno>
 
@@ -15,18 +16,10 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr std::uint64_t kBytes = 64 * 1024;
 
-class Cost : public testing::Test {
- protected:
-  Cost() { fake_verbs::reset(); }
-  ~Cost() override {
-    EXPECT_EQ(fake_verbs::live(), 0);
-    EXPECT_THAT(fake_verbs::violations(), IsEmpty());
-  }
-};
+class Cost : public OnFakeVerbs {};
 
 TEST_F(Cost, CountsEveryCallAndLeavesNothingBehind) {
   {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
@@ -26,16 +27,6 @@ using control::Channel;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// What the call throws; "" where it throws nothing.
-std::string refusal_of(auto&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// As a client in the server's process offers it.
 Offer own_loop() {
@@ -74,6 +65,29 @@ class ServerTest : public ::testing::Test {
     return Channel::connect("127.0.0.1", server_->port(), Deadline::after(std::chrono::seconds(5)));
   }
 
+  /// A client that asked for such a session over the loop back end, and was answered.
+  Channel offered(Request request) {
+    request.rails = {{own_loop()}};
+    Channel channel = dial();
+    channel.send(SessionMessage::request, to_text(request), soon());
+    channel.receive(SessionMessage::offer, soon(), "offer");
+    return channel;
+  }
+
+  /// A client whose endpoint is connected: epochs may follow.
+  Channel connected(const Request& request) {
+    Channel channel = offered(request);
+    channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
+    channel.receive(SessionMessage::ready, soon(), "admission");
+    const Introduction server =
+        parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
+    worker_ = find_backend("loop").open(endpoint_request(request.spec, true), "");
+    channel.send(SessionMessage::address, to_text(Introduction{{worker_->address()}, {}}), soon());
+    worker_->connect(server.addresses.at(0));
+    channel.receive(SessionMessage::ready, soon(), "readiness");
+    return channel;
+  }
+
   void expect_service() {
     Config config;
     config.backend = "loop";
@@ -86,6 +100,7 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
 
  private:
+  std::unique_ptr<Worker> worker_;  ///< of connected()
   std::thread thread_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
@@ -95,6 +110,21 @@ TEST_F(ServerTest, ServesOneClientAfterAnother) {
   start({});
   for (int i = 0; i < 5; ++i) expect_service();
   EXPECT_EQ(stop().size(), 5U);
+}
+
+TEST(ServerEvents, AnExceptionOfTheCallerEndsTheServer) {
+  ServerConfig config;
+  config.address = "127.0.0.1";
+  config.port = 0;
+  Server server(config, [](const std::string& /*line*/) { throw 7; });
+  std::thread client([&] {
+    Config measured;
+    measured.backend = "loop";
+    measured.stop = measure::StopRule::iterations(10);
+    EXPECT_EQ(run(measured, "127.0.0.1", server.port()).error, std::nullopt);
+  });
+  EXPECT_THROW(server.run(), int);
+  client.join();
 }
 
 #if !defined(__clang__)  // with which sanitizers come: they end a process that has no memory
@@ -123,8 +153,9 @@ TEST_F(ServerTest, AClientForWhomThereIsNoThreadIsToldSo) {
     const MoreMemoryAtMost less_than_a_stack(4 << 20);
     std::vector<Channel> held;  // the stacks of threads that have ended serve the first ones
     for (int i = 0; i < 16; ++i) held.push_back(dial());
-    EXPECT_THAT(refusal_of([&] { held.back().receive(SessionMessage::offer, soon(), "offer"); }),
-                HasSubstr("no thread for one more client"));
+    EXPECT_THAT(
+        complaint([&] { held.back().receive(SessionMessage::offer, soon(), "offer"); }).what(),
+        HasSubstr("no thread for one more client"));
   }
   expect_service();
   EXPECT_THAT(stop(), ::testing::Contains(HasSubstr("no thread for one more client")));
@@ -170,7 +201,7 @@ TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
   const std::string good = R"("max_size_bytes":8)";
   request.replace(request.find(good), good.size(), R"("max_size_bytes":0)");
   channel.send(SessionMessage::request, request, soon());
-  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::offer, soon(), "offer"); }),
+  EXPECT_THAT(complaint([&] { channel.receive(SessionMessage::offer, soon(), "offer"); }).what(),
               HasSubstr("max_size_bytes"));
   expect_service();
 }
@@ -180,7 +211,7 @@ TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
   Config big;
   big.backend = "loop";
   big.sizes = {8 << 20};
-  EXPECT_THAT(refusal_of([&] { run(big, "127.0.0.1", server_->port()); }),
+  EXPECT_THAT(complaint([&] { run(big, "127.0.0.1", server_->port()); }).what(),
               HasSubstr("this server has 0 bytes of at most 1048576"));
   expect_service();
 }
@@ -189,7 +220,7 @@ TEST_F(ServerTest, OneClientTooManyIsToldSo) {
   start({.max_clients = 1, .timeout = std::chrono::milliseconds(300)});
   Channel first = dial();
   Channel second = dial();
-  EXPECT_THAT(refusal_of([&] { second.receive(SessionMessage::offer, soon(), "offer"); }),
+  EXPECT_THAT(complaint([&] { second.receive(SessionMessage::offer, soon(), "offer"); }).what(),
               HasSubstr("this server has 1 sessions of at most 1"));
 }
 
@@ -198,7 +229,7 @@ TEST_F(ServerTest, AnAddressHasNoMoreThanItsShare) {
   const Channel first = dial();
   const Channel second = dial();
   Channel third = dial();
-  EXPECT_THAT(refusal_of([&] { third.receive(SessionMessage::offer, soon(), "offer"); }),
+  EXPECT_THAT(complaint([&] { third.receive(SessionMessage::offer, soon(), "offer"); }).what(),
               AllOf(HasSubstr("this host has 2 sessions of at most 2"),
                     HasSubstr("--max-address-clients")));
 }
@@ -208,7 +239,7 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
   Config wide;
   wide.backend = "loop";
   wide.workers = 3;
-  EXPECT_THAT(refusal_of([&] { run(wide, "127.0.0.1", server_->port()); }),
+  EXPECT_THAT(complaint([&] { run(wide, "127.0.0.1", server_->port()); }).what(),
               HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
   expect_service();
 }
@@ -219,7 +250,7 @@ TEST_F(ServerTest, QueuesCountAsMemory) {
   deep.backend = "loop";
   deep.depth = 16384;
   deep.queue_pairs = 64;
-  EXPECT_THAT(refusal_of([&] { run(deep, "127.0.0.1", server_->port()); }),
+  EXPECT_THAT(complaint([&] { run(deep, "127.0.0.1", server_->port()); }).what(),
               HasSubstr("bytes of at most 4194304"));
   expect_service();
 }
@@ -227,17 +258,14 @@ TEST_F(ServerTest, QueuesCountAsMemory) {
 TEST_F(ServerTest, EndsWithinASecondAndSaysSoToASilentClient) {
   start({.timeout = std::chrono::minutes(1)});
   Channel silent = dial();
-  Channel half_way = dial();
   Request request;
   request.spec.timeout = std::chrono::minutes(1);
-  request.rails = {{own_loop()}};
-  half_way.send(SessionMessage::request, to_text(request), soon());
-  half_way.receive(SessionMessage::offer, soon(), "offer");
+  Channel half_way = offered(request);
   const auto begin = std::chrono::steady_clock::now();
   stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   for (Channel* channel : {&silent, &half_way}) {
-    EXPECT_THAT(refusal_of([&] { channel->receive(SessionMessage::offer, soon(), "offer"); }),
+    EXPECT_THAT(complaint([&] { channel->receive(SessionMessage::offer, soon(), "offer"); }).what(),
                 HasSubstr("the server is shutting down"));
   }
 }
@@ -245,7 +273,7 @@ TEST_F(ServerTest, EndsWithinASecondAndSaysSoToASilentClient) {
 TEST_F(ServerTest, ASessionEndsWhenItHasLastedTooLong) {
   start({.timeout = std::chrono::minutes(1), .max_session = std::chrono::milliseconds(1)});
   Channel silent = dial();
-  EXPECT_THAT(refusal_of([&] { silent.receive(SessionMessage::offer, soon(), "offer"); }),
+  EXPECT_THAT(complaint([&] { silent.receive(SessionMessage::offer, soon(), "offer"); }).what(),
               HasSubstr("--max-session"));
 }
 
@@ -263,14 +291,11 @@ TEST_F(ServerTest, ANetworkThatIsNoneIsRefused) {
 
 TEST_F(ServerTest, AChoiceNobodyOfferedEndsThatSessionAlone) {
   start({});
-  Channel channel = dial();
-  Request request;
-  request.rails = {{own_loop()}};
-  channel.send(SessionMessage::request, to_text(request), soon());
-  channel.receive(SessionMessage::offer, soon(), "offer");
+  Channel channel = offered({});
   channel.send(SessionMessage::choice, to_text(Selection{"no-such-back-end", {""}}), soon());
-  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::ready, soon(), "admission"); }),
-              HasSubstr("was not offered"));
+  EXPECT_THAT(
+      complaint([&] { channel.receive(SessionMessage::ready, soon(), "admission"); }).what(),
+      HasSubstr("was not offered"));
   expect_service();
 }
 
@@ -284,52 +309,31 @@ TEST_F(ServerTest, TheLoopBackEndServesNoOtherProcess) {
   EXPECT_THAT(offers, HasSubstr("cannot reach another process"));
   EXPECT_THAT(offers, ::testing::Not(HasSubstr(own_loop().text)));
   channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
-  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::ready, soon(), "admission"); }),
-              HasSubstr("was not offered"));
+  EXPECT_THAT(
+      complaint([&] { channel.receive(SessionMessage::ready, soon(), "admission"); }).what(),
+      HasSubstr("was not offered"));
   expect_service();
 }
 
 TEST_F(ServerTest, AClientThatPausesTooLongIsLetGo) {
   start({.max_idle = std::chrono::milliseconds(1)});
-  Channel channel = dial();
-  Request request;
-  request.rails = {{own_loop()}};
-  channel.send(SessionMessage::request, to_text(request), soon());
-  channel.receive(SessionMessage::offer, soon(), "offer");
-  channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
-  channel.receive(SessionMessage::ready, soon(), "admission");
-  const Introduction server =
-      parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
-  const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
-  channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
-  worker->connect(server.addresses.at(0));
-  channel.receive(SessionMessage::ready, soon(), "readiness");
+  Channel channel = connected({});
   EXPECT_FALSE(channel.readable(std::chrono::milliseconds(1100)));  // less does not count
   channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
-  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::ready, soon(), "readiness"); }),
-              HasSubstr("--max-idle"));
+  EXPECT_THAT(
+      complaint([&] { channel.receive(SessionMessage::ready, soon(), "readiness"); }).what(),
+      HasSubstr("--max-idle"));
   expect_service();
 }
 
 TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   start({});
-  Channel channel = dial();
   Request request;
   request.spec.timeout = std::chrono::milliseconds(100);
-  request.rails = {{own_loop()}};
-  channel.send(SessionMessage::request, to_text(request), soon());
-  channel.receive(SessionMessage::offer, soon(), "offer");
-  channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
-  channel.receive(SessionMessage::ready, soon(), "admission");
-  const Introduction server =
-      parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
-  const auto worker = find_backend("loop").open(endpoint_request(request.spec, true), "");
-  channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
-  worker->connect(server.addresses.at(0));
-  channel.receive(SessionMessage::ready, soon(), "readiness");
+  Channel channel = connected(request);
   channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
   channel.receive(SessionMessage::ready, soon(), "readiness");
-  EXPECT_THAT(refusal_of([&] { channel.receive(SessionMessage::result, soon(), "result"); }),
+  EXPECT_THAT(complaint([&] { channel.receive(SessionMessage::result, soon(), "result"); }).what(),
               HasSubstr("nothing completed for 100ms"));
   expect_service();
 }

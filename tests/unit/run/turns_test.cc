@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -36,7 +35,7 @@ class TurnsTest : public ::testing::Test {
 
 TEST_F(TurnsTest, ComeInTheOrderOfArrival) {
   Turns turns(1, 1);
-  std::optional<Turns::Turn> first = turns.wait("a", in_time());
+  Turns::Turn first = turns.wait("a", in_time());
   std::vector<std::string> order;
   std::vector<std::thread> others;
   for (const char* const address : {"b", "c", "d", "e"}) {
@@ -51,7 +50,7 @@ TEST_F(TurnsTest, ComeInTheOrderOfArrival) {
 TEST_F(TurnsTest, AreAsManyAtOnceAsWereAllowed) {
   Turns turns(2, 2);
   const Turns::Turn first = turns.wait("a", in_time());
-  std::optional<Turns::Turn> second = turns.wait("a", in_time());
+  Turns::Turn second = turns.wait("a", in_time());
   EXPECT_THROW(static_cast<void>(turns.wait("b", at_once())), Error);
   second.reset();
   const Turns::Turn third = turns.wait("b", in_time());
@@ -59,7 +58,7 @@ TEST_F(TurnsTest, AreAsManyAtOnceAsWereAllowed) {
 
 TEST_F(TurnsTest, AnAddressThatHasItsShareDoesNotKeepOthersOut) {
   Turns turns(3, 2);
-  std::optional<Turns::Turn> first = turns.wait("a", in_time());
+  Turns::Turn first = turns.wait("a", in_time());
   const Turns::Turn second = turns.wait("a", in_time());
   std::vector<std::string> order;
   std::thread third = client(turns, "a", order, 1);
@@ -72,7 +71,7 @@ TEST_F(TurnsTest, AnAddressThatHasItsShareDoesNotKeepOthersOut) {
 TEST_F(TurnsTest, ADeadlineSaysHowManyWereBefore) {
   Turns turns(1, 1);
   const Turns::Turn first = turns.wait("a", in_time());
-  EXPECT_THAT(rdmabench::complaint([&] { static_cast<void>(turns.wait("b", at_once())); }).what(),
+  EXPECT_THAT(complaint([&] { static_cast<void>(turns.wait("b", at_once())); }).what(),
               HasSubstr("waited 1 ms for its turn to open an endpoint, after 1 "
                         "other clients"));
   EXPECT_EQ(turns.waiting(), 0U);

@@ -1,4 +1,4 @@
-#include "wrapping.h"
+#include "terminal.h"
 
 #include <gtest/gtest.h>
 

@@ -29,10 +29,10 @@ EndpointRequest request() {
 }
 
 struct Pair {
-  Endpoint a{request(), ""};
-  Endpoint b{request(), ""};
+  Endpoint a;
+  Endpoint b;
 
-  Pair() {
+  explicit Pair(const EndpointRequest& r = request()) : a(r, ""), b(r, "") {
     a.connect(b.address());
     b.connect(a.address());
   }
@@ -117,9 +117,8 @@ TEST(LoopEndpoint, RefusesMoreThanItsDepthUntilPolled) {
 TEST(LoopEndpoint, CompletesAtItsIntervalAndWhenAsked) {
   EndpointRequest every_third = request();
   every_third.signal_every = 3;
-  Endpoint a(every_third, "");
-  Endpoint b(every_third, "");
-  a.connect(b.address());
+  Pair pair(every_third);
+  Endpoint& a = pair.a;
   const auto completed_after = [&](Signal signal) {
     EXPECT_EQ(a.post<Write>(0, 0, kSize, 0, signal), PostStatus::posted);
     drain(a);
@@ -203,9 +202,8 @@ TEST(LoopEndpoint, AtomicsActOnThePeersWindowAndBringBackWhatWasThere) {
   EndpointRequest eight = request();
   eight.max_size = kAtomicBytes;
   eight.operations = {OperationCode::fetch_add, OperationCode::compare_swap};
-  Endpoint a(eight, "");
-  Endpoint b(eight, "");
-  a.connect(b.address());
+  Pair pair(eight);
+  auto& [a, b] = pair;
   const auto word = [](const std::byte* at) {
     std::uint64_t value = 0;
     std::memcpy(&value, at, sizeof value);
@@ -238,10 +236,8 @@ TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
   EndpointRequest wide = request();
   wide.receives = wide.receive_slots = 4;
   wide.send_slots = 3;
-  Endpoint a(wide, "");
-  Endpoint b(wide, "");
-  a.connect(b.address());
-  b.connect(a.address());
+  Pair pair(wide);
+  auto& [a, b] = pair;
   const std::uint64_t stride = a.send_region().stride;
   for (std::uint32_t i = 0; i < 3; ++i) {
     memory::fill_pattern(slot(a.send_region(), i), static_cast<std::uint8_t>(i + 1));
@@ -298,9 +294,8 @@ TEST(LoopEndpoint, TakesAStrideAndAnUnalignedStart) {
   EndpointRequest odd = request();
   odd.slot_stride = 4096;
   odd.misalignment = 3;
-  Endpoint a(odd, "");
-  Endpoint b(odd, "");
-  a.connect(b.address());
+  Pair pair(odd);
+  auto& [a, b] = pair;
   EXPECT_EQ(a.send_region().stride, 4096U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.send_region().data) % 64, 3U);
   memory::fill_pattern(slot(a.send_region(), 1), 9);

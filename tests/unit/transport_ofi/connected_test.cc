@@ -29,13 +29,7 @@ EndpointRequest connected(std::string_view provider, OperationCode code, bool la
 
 class OfiConnected : public ::testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    try {
-      offer(connected(GetParam(), OperationCode::send));
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
+  void SetUp() override { need(connected(GetParam(), OperationCode::send)); }
 
   /// One side of a connection that its peer never comes to.
   static Endpoint alone(bool client, const EndpointRequest& wanted) {

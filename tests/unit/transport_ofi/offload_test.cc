@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "../fact.h"
+
 namespace rdmabench::transport::ofi::offload_test {
 namespace {
 
@@ -37,10 +39,7 @@ struct FakeEndpoint {
 
 std::string fact(const Offload& offload, std::string_view provider, OperationCode operation,
                  std::string_view name) {
-  for (const auto& [key, value] : offload_facts(offload, provider, operation)) {
-    if (key == name) return value;
-  }
-  return "(none)";
+  return rdmabench::fact(offload_facts(offload, provider, operation), name);
 }
 
 TEST(Offload, AnEndpointThatKnowsNoOptionIsUnknown) {
@@ -60,7 +59,7 @@ TEST(Offload, EmulationIsToldForEachKindOfOperation) {
   EXPECT_EQ(fact(offload, "efa", OperationCode::read, "one_sided"), "offloaded");
   EXPECT_EQ(fact(offload, "efa", OperationCode::write_imm, "one_sided"), "emulated");
   EXPECT_EQ(fact(offload, "efa", OperationCode::fetch_add, "one_sided"), "emulated");
-  EXPECT_EQ(fact(offload, "efa", OperationCode::send, "one_sided"), "(none)");
+  EXPECT_EQ(fact(offload, "efa", OperationCode::send, "one_sided"), "none");
   EXPECT_EQ(fact(offload, "efa", OperationCode::send, "rdma_read"), "offloaded");
   EXPECT_EQ(fact(offload, "efa", OperationCode::send, "rdma_write"), "emulated");
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/ofi/endpoint.h"
 #include "transport/ofi/backend.h"
@@ -36,6 +37,15 @@ inline EndpointRequest request(std::string_view provider, OperationCode code,
   r.send_slots = 2;
   r.receive_slots = 2;
   return r;
+}
+
+/// Skips the test where no provider has what is asked for.
+inline void need(const EndpointRequest& r) {
+  try {
+    offer(r);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
 }
 
 /// Two endpoints of one thread, driven in turn.

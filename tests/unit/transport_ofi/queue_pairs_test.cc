@@ -310,7 +310,7 @@ TEST_P(OfiProviders, AnEndpointWithEventsSleepsUntilAMessageComes) {
   }
 }
 
-TEST(OfiEvents, ARestEndsWithItsTime) {
+TEST(OfiEvents, AWaitEndsWithItsTime) {
   Many pair(sleeping("tcp"));
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {

@@ -15,7 +15,6 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using Fact = std::pair<std::string, std::string>;
 
 class Backend : public OnFakeVerbs {};
 
@@ -153,8 +152,8 @@ TEST_F(Backend, NamesThePcieLinkThatIsSlowerThanThePorts) {
   EXPECT_EQ(json::parse(choose(request, slowed(true), client).client)["slower"],
             "the PCIe link of the client's rxe0");
   const Endpoint endpoint(request, choice.client);
-  EXPECT_THAT(endpoint.describe().details, ::testing::Contains(std::pair<std::string, std::string>(
-                                               "rate_of", "the PCIe link of the server's rxe0")));
+  EXPECT_THAT(endpoint.describe().details,
+              ::testing::Contains(Fact("rate_of", "the PCIe link of the server's rxe0")));
 }
 
 TEST_F(Backend, RefusesOffersThatAreNone) {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "pair.h"
+#include "messages.h"
 #include "rdmabench/memory/pattern.h"
 
 namespace rdmabench::transport::verbs::data_path_test {
@@ -11,8 +11,6 @@ namespace {
 using fake_verbs::Call;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr std::uint64_t kSize = 100;
 
 class DataPath : public OnFakeVerbs {};
 
@@ -80,39 +78,9 @@ TEST_F(DataPath, AReceiveThatCannotGoBackFailsThePoll) {
   EXPECT_THAT(pair.server.failure(), ::testing::HasSubstr("ibv_post_recv"));
 }
 
-TEST_F(DataPath, WriteLandsInTheWindowAtTheSameOffsetAndTellsNobody) {
+TEST_F(DataPath, EveryOperationLandsAtTheSameOffset) {
   Pair pair;
-  memory::fill_pattern(slot(pair.client.send_region(), 1, kSize), 7);
-  ASSERT_EQ(pair.client.post<Write>(pair.client.send_region().stride,
-                                    pair.client.send_region().stride, kSize, 0, Signal::now),
-            PostStatus::posted);
-  EXPECT_TRUE(holds(slot(pair.server.window(), 1, kSize), 7));
-  EXPECT_TRUE(take(pair.server).empty());
-  EXPECT_EQ(poll_once(pair.client), 1);
-}
-
-TEST_F(DataPath, WriteWithImmediateLandsInTheWindowAndNotifies) {
-  Pair pair;
-  memory::fill_pattern(slot(pair.client.send_region(), 1, kSize), 9);
-  ASSERT_EQ(
-      pair.client.post<WriteImm>(pair.client.send_region().stride, pair.client.send_region().stride,
-                                 kSize, 0x01020304, Signal::now),
-      PostStatus::posted);
-  EXPECT_TRUE(holds(slot(pair.server.window(), 1, kSize), 9));
-  const std::vector<Received> received = take(pair.server);
-  ASSERT_EQ(received.size(), 1U);
-  EXPECT_EQ(received[0].immediate, 0x01020304U);
-  EXPECT_EQ(received[0].bytes, kSize);
-}
-
-TEST_F(DataPath, ReadFetchesFromTheWindow) {
-  Pair pair;
-  memory::fill_pattern(slot(pair.server.window(), 1, kSize), 5);
-  ASSERT_EQ(pair.client.post<Read>(pair.client.send_region().stride,
-                                   pair.client.send_region().stride, kSize, 0, Signal::now),
-            PostStatus::posted);
-  EXPECT_TRUE(holds(slot(pair.client.send_region(), 1, kSize), 5));
-  EXPECT_TRUE(take(pair.server).empty());
+  move_all(pair);
 }
 
 TEST_F(DataPath, ATokenIsAMessageOfNoBytesAndLeavesThePreparedOneAlone) {

@@ -61,7 +61,7 @@ EndpointRequest request_of(const Case& one, Service service) {
   request.receives = plan.receives;
   request.post_list = one.post_list;
   request.signal_every = 4;
-  request.send_slots = request.receive_slots = 8 * one.queue_pairs;
+  request.send_slots = 8 * one.queue_pairs;
   request.receive_slots = plan.receives * one.queue_pairs;
   request.separate_queues = one.separate_queues;
   return request;
@@ -93,8 +93,8 @@ void run(Service service, const Case& one) {
   const auto initiate = workload::find_loop<T>(key);
   ASSERT_NE(initiate.loop, nullptr);
   for (int epoch = 0; epoch < 2; ++epoch) {
-    initiate.stage(pair.client, key, plan);
-    workload::find_loop<T>(target_key).stage(pair.server, target_key, plan);
+    initiate.prepare(pair.client, key, plan);
+    workload::find_loop<T>(target_key).prepare(pair.server, target_key, plan);
     std::atomic<bool> gone{false};
     EpochResult served;
     std::thread thread([&] { served = run_side(pair.server, target_key, plan, gone); });
@@ -191,7 +191,7 @@ TEST_F(DirectLoops, EndWhenACompletionFails) {
   PairOf<ScalableEndpoint> pair(request_of(one, Service::srd));
   const LoopKey key{.shape = one.shape, .operation = one.operation};
   const EpochPlan plan = plan_of(one);
-  workload::find_loop<ScalableEndpoint>(key).stage(pair.client, key, plan);
+  workload::find_loop<ScalableEndpoint>(key).prepare(pair.client, key, plan);
   fake_verbs::fail_message(IBV_WC_RESP_TIMEOUT_ERR);
   std::atomic<bool> gone{false};
   EXPECT_EQ(run_side(pair.client, key, plan, gone).outcome, Outcome::completion_failed);

@@ -1,6 +1,7 @@
 // DC: initiators and targets of mlx5dv, posted to by ibv_wr_post(3).
 #include <nlohmann/json.hpp>
 
+#include "../fact.h"
 #include "messages.h"
 
 namespace rdmabench::transport::verbs::dynamic_test {
@@ -12,7 +13,6 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Fact = std::pair<std::string, std::string>;
 using DynamicPair = PairOf<DynamicEndpoint>;
 
 class Dc : public OnFakeVerbs {
@@ -20,27 +20,16 @@ class Dc : public OnFakeVerbs {
   Dc() { fake_verbs::reset({fake_verbs::mlx5()}); }
 };
 
-std::string fact(const Description& description, std::string_view key) {
-  for (const auto& [name, value] : description.details) {
-    if (name == key) return value;
-  }
-  return "none";
-}
-
 TEST_F(Dc, MovesEverything) {
   DynamicPair pair(over(Service::dc));
-  move<Send>(pair);
-  move<SendImm>(pair);
-  move<Write>(pair);
-  move<WriteImm>(pair);
-  move<Read>(pair);
+  move_all(pair);
   const Description client = pair.client.describe();
   EXPECT_EQ(client.transport, "dc");
   EXPECT_EQ(client.completion, "delivery");
   EXPECT_THAT(client.details, AllOf(Contains(Fact("post_api", "ibv_wr_*")),
                                     Contains(Fact("receive_queue", "shared"))));
-  EXPECT_EQ(fact(client, "remote_dctn"), fact(pair.server.describe(), "dctn"));
-  EXPECT_NE(fact(client, "dctn"), fact(client, "qpn"));
+  EXPECT_EQ(fact(client.details, "remote_dctn"), fact(pair.server.describe().details, "dctn"));
+  EXPECT_NE(fact(client.details, "dctn"), fact(client.details, "qpn"));
 }
 
 TEST_F(Dc, MovesTheSameWithoutInlineData) {
@@ -48,7 +37,7 @@ TEST_F(Dc, MovesTheSameWithoutInlineData) {
   request.inline_limit = 0;
   request.segments = 3;
   DynamicPair pair(request);
-  EXPECT_EQ(fact(pair.client.describe(), "inline"), "0");
+  EXPECT_EQ(fact(pair.client.describe().details, "inline"), "0");
   move<Send>(pair);
   move<Write>(pair);
   move<Read>(pair);

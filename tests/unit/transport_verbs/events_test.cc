@@ -20,7 +20,7 @@ EndpointRequest with_events() {
 
 class Events : public OnFakeVerbs {};
 
-TEST_F(Events, WakeWhatRests) {
+TEST_F(Events, WakeTheWaiter) {
   GeneralPair pair(with_events());
   EXPECT_EQ(poll_once(pair.server), 0);
   EXPECT_TRUE(pair.server.wait_for_event(1h));  // arms only: what came before makes no event

@@ -46,11 +46,7 @@ TEST_F(ExtendedPosts, WriteAWordWhole) {
 
 TEST_F(ExtendedPosts, FollowAnyOtherOperation) {
   ExtendedPair pair(with(OperationCode::atomic_write));
-  move<Send>(pair);
-  move<SendImm>(pair);
-  move<Write>(pair);
-  move<WriteImm>(pair);
-  move<Read>(pair);
+  move_all(pair);
   ASSERT_EQ(pair.client.post<AtomicWrite>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
 }

@@ -71,8 +71,7 @@ TEST_F(Manager, ConnectsAQueuePair) {
   ASSERT_EQ(sides.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(sides.client), 1);
   EXPECT_EQ(take(sides.server).size(), 1U);
-  EXPECT_THAT(sides.client.describe().details,
-              Contains(std::pair<std::string, std::string>("connected_by", "rdma_cm")));
+  EXPECT_THAT(sides.client.describe().details, Contains(Fact("connected_by", "rdma_cm")));
   const ibv_qp_attr given =
       fake_verbs::attributes(json::parse(sides.client.address())["queues"][0]["qpn"]);
   EXPECT_EQ(given.path_mtu, IBV_MTU_1024);  // ours, and not the 256 that the manager found

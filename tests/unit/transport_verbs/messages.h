@@ -50,9 +50,20 @@ void move(PairOf<Endpoint>& pair, std::uint32_t queue_pair = 0) {
   EXPECT_TRUE(holds(to, 77));
 }
 
-/// Opens and connects a pair once for each `call` that this takes, which fails that time.
 template <class Endpoint>
-void every_failure(const EndpointRequest& request, fake_verbs::Call call) {
+void move_all(PairOf<Endpoint>& pair) {
+  move<Send>(pair);
+  move<SendImm>(pair);
+  move<Write>(pair);
+  move<WriteImm>(pair);
+  move<Read>(pair);
+}
+
+/// Opens and connects a pair once for each `call` that this takes, which fails that time
+/// with `text` in the error.
+template <class Endpoint>
+void every_failure(const EndpointRequest& request, fake_verbs::Call call,
+                   const std::string& text = "") {
   const Choice choice = choice_for(request);
   int failures = 0;
   for (bool struck = true; struck; ++failures) {
@@ -61,12 +72,13 @@ void every_failure(const EndpointRequest& request, fake_verbs::Call call) {
       const PairOf<Endpoint> pair(request, choice);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), EIO) << error.what();
+      EXPECT_THAT(error.what(), testing::HasSubstr(text));
     }
     struck = fake_verbs::struck();
     EXPECT_EQ(fake_verbs::live(), 0);
     ASSERT_LT(failures, 100);
   }
-  EXPECT_GE(failures, 3);
+  EXPECT_GE(failures, 3) << "both sides must have made the call";  // the last round meets no fault
 }
 
 }  // namespace rdmabench::transport::verbs

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <on_fake_verbs.h>
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../complaint.h"
@@ -18,6 +20,9 @@
 #include "transport/verbs/backend.h"
 
 namespace rdmabench::transport::verbs {
+
+/// Of Description::details.
+using Fact = std::pair<std::string, std::string>;
 
 /// Small enough that every limit is met in a few posts.
 inline EndpointRequest small_request() {
@@ -105,16 +110,6 @@ int poll_once(T& endpoint) {
 class SoftRoceFolder : public Folder {
  public:
   SoftRoceFolder() { write("parent", "eth0\n"); }
-};
-
-/// Every test begins with a fresh device and ends with nothing left of ours.
-class OnFakeVerbs : public testing::Test {
- protected:
-  OnFakeVerbs() { fake_verbs::reset(); }
-  ~OnFakeVerbs() override {
-    EXPECT_EQ(fake_verbs::live(), 0);
-    EXPECT_THAT(fake_verbs::violations(), testing::IsEmpty());
-  }
 };
 
 }  // namespace rdmabench::transport::verbs

@@ -108,15 +108,15 @@ INSTANTIATE_TEST_SUITE_P(
                 Fault::usage, "3 segments", ""},
         Refusal{"TooManyQueuePairs", [](auto& r) { r.queue_pairs = 9; }, Fault::usage,
                 "9 queue pairs", "max_qp is 8", [](auto& device) { device.max_qp = 8; }},
-        Refusal{"NoQueuePairs", [](auto& r) { r.queue_pairs = 0; }, Fault::usage, "queue pairs",
+        Refusal{"NoQueuePairs", [](auto& r) { r.queue_pairs = 0; }, Fault::usage, "`queue_pairs`",
                 "at least"},
         Refusal{"QueuePairsBeyondTheCompletionQueue", [](auto& r) { r.queue_pairs = 200; },
                 Fault::usage, "200 queue pairs", "max_cqe",
                 [](auto& device) { device.max_cqe = 100; }},
         Refusal{"LongList", [](auto& r) { r.post_list = 5; }, Fault::usage, "lists of 5",
                 "`post_list`"},
-        Refusal{"Misalignment", [](auto& r) { r.misalignment = 64; }, Fault::usage, "64 bytes",
-                "0 to 63"},
+        Refusal{"Misalignment", [](auto& r) { r.misalignment = 64; }, Fault::usage,
+                "`misalignment` 64", "0 to 63"},
         Refusal{"NarrowSlots", [](auto& r) { r.slot_stride = 192; }, Fault::usage,
                 "slots of 192 bytes for messages of 256", "multiple of 64"},
         Refusal{"OddSlots", [](auto& r) { r.slot_stride = 1000; }, Fault::usage, "1000",
@@ -184,7 +184,6 @@ TEST_F(PlanTest, BoundsOutstandingReadsByBothSides) {
   request.operations = OperationCode::read;
   request.outstanding_reads = 5;
   const Pair pair(request);
-  using Fact = std::pair<std::string, std::string>;
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("max_rd_atomic", "5")));
   request.outstanding_reads = 200;
   EXPECT_THAT(open(request, choice_for(request)),

@@ -11,7 +11,6 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using Fact = std::pair<std::string, std::string>;
 using ScalablePair = PairOf<ScalableEndpoint>;
 
 constexpr std::uint32_t kNoRdma = 0b0010;
@@ -41,11 +40,7 @@ class Srd : public OnFakeVerbs {
 
 TEST_F(Srd, MovesEverythingButAtomics) {
   ScalablePair pair(over(Service::srd));
-  move<Send>(pair);
-  move<SendImm>(pair);
-  move<Write>(pair);
-  move<WriteImm>(pair);
-  move<Read>(pair);
+  move_all(pair);
   const Description client = pair.client.describe();
   EXPECT_EQ(client.transport, "srd");
   EXPECT_EQ(client.completion, "transmit");

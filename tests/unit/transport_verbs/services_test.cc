@@ -32,11 +32,7 @@ TEST_F(Services, UdMovesWhatItHas) {
 
 TEST_F(Services, XrcMovesEverything) {
   GeneralPair pair(over(Service::xrc));
-  move<Send>(pair);
-  move<SendImm>(pair);
-  move<Write>(pair);
-  move<WriteImm>(pair);
-  move<Read>(pair);
+  move_all(pair);
   EXPECT_EQ(pair.client.describe().transport, "xrc");
   ASSERT_EQ(pair.client.post<Send>(0, 0, 0, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(take(pair.server).size(), 1U);
@@ -44,11 +40,7 @@ TEST_F(Services, XrcMovesEverything) {
 
 TEST_F(Services, TheGeneralEndpointMovesEverythingOverRc) {
   GeneralPair pair(over(Service::rc));
-  move<Send>(pair);
-  move<SendImm>(pair);
-  move<Write>(pair);
-  move<WriteImm>(pair);
-  move<Read>(pair);
+  move_all(pair);
 }
 
 template <class Endpoint>

@@ -1,7 +1,9 @@
 #include <cerrno>
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "pair.h"
+#include "base/allowed_peers.h"
+#include "messages.h"
 
 namespace rdmabench::transport::verbs::set_up_test {
 namespace {
@@ -27,21 +29,7 @@ void PrintTo(const Step& step, std::ostream* out) {
 class EverySetUpStep : public OnFakeVerbs, public testing::WithParamInterface<Step> {};
 
 TEST_P(EverySetUpStep, MayFailAndLeavesNothingBehind) {
-  const Choice choice = choice_for(small_request());
-  int failures = 0;
-  for (bool struck = true; struck; ++failures) {
-    fake_verbs::fail(GetParam().call, failures + 1, EIO);
-    try {
-      const Pair pair(small_request(), choice);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), EIO);
-      EXPECT_THAT(error.what(), HasSubstr(GetParam().text));
-    }
-    struck = fake_verbs::struck();
-    EXPECT_EQ(fake_verbs::live(), 0);
-    ASSERT_LT(failures, 100);
-  }
-  EXPECT_GE(failures, 3) << "both sides must have made the call";  // the last round meets no fault
+  every_failure<Endpoint>(small_request(), GetParam().call, GetParam().text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -79,7 +67,6 @@ TEST_F(SetUp, ReportsWhatItOpened) {
   EXPECT_EQ(description.device, "rxe0:1");
   EXPECT_EQ(description.transport, "rc");
   EXPECT_EQ(description.completion, "delivery");
-  using Fact = std::pair<std::string, std::string>;
   EXPECT_THAT(description.details, Contains(Fact("gid", "10.0.0.1")));
   EXPECT_THAT(description.details, Contains(Fact("link_layer", "Ethernet")));
   EXPECT_THAT(description.details, Contains(Fact("mtu", "1024")));
@@ -92,7 +79,6 @@ TEST_F(SetUp, ReportsWhatItOpened) {
 TEST_F(SetUp, AsksForInlineDataOnlyForLatency) {
   EndpointRequest request = small_request();
   request.latency = false;
-  using Fact = std::pair<std::string, std::string>;
   EXPECT_THAT(Pair(request).client.describe().details, Contains(Fact("inline", "0")));
   request.inline_limit = 32;
   EXPECT_THAT(Pair(request).client.describe().details, Contains(Fact("inline", "32")));
@@ -111,7 +97,6 @@ TEST_F(SetUp, OnInfiniBandGoesByLid) {
   Pair pair;
   EXPECT_EQ(pair.client.post<Write>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 1);
-  using Fact = std::pair<std::string, std::string>;
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("lid", "7")));
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("link_layer", "InfiniBand")));
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("global_header", "false")));
@@ -246,6 +231,21 @@ TEST_F(SetUp, ConnectsOnlyOnce) {
               HasSubstr("twice"));
 }
 
+TEST_F(SetUp, SendsToNobodyThatTheOperatorDoesNotAllow) {
+  const Choice choice = choice_for(small_request());
+  const Endpoint client(small_request(), choice.client);
+  EndpointRequest request = other_side(small_request());
+  const auto serve = [&](const std::string& allow) {
+    request.allowed_peers =
+        std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", parse_allowed({&allow, 1}, {}));
+    Endpoint server(request, choice.server);
+    server.connect(client.address());
+  };
+  EXPECT_THAT(complaint([&] { serve("198.51.100.0/24"); }).what(),
+              HasSubstr("192.0.2.7 names 10.0.0.1 as the address to send to"));
+  serve("10.0.0.0/8");
+}
+
 TEST_F(SetUp, StartsAtAPacketNumberOfItsOwn) {
   const Pair pair;
   const json client = json::parse(pair.client.address())["queues"][0];
@@ -270,7 +270,6 @@ TEST_F(SetUp, AsksForNoMoreReadsThanThePeerAnswers) {
 
 /// What `--require` asks for.
 TEST_F(SetUp, TellsADriverInSoftwareFromADevice) {
-  using Fact = std::pair<std::string, std::string>;
   const SoftRoceFolder folder;
   fake_verbs::Device device = fake_verbs::soft_roce();
   EXPECT_THAT(Pair().client.describe().details, AllOf(Contains(Fact("rdma_write", "offloaded")),

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
+
+#include "../folder.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -17,22 +18,18 @@ using ::testing::StartsWith;
 /// Folders that stand for /sys/class and /dev/infiniband.
 class Absence : public testing::Test {
  protected:
-  Absence() { fs::create_directories(files_); }
-  ~Absence() override { fs::remove_all(root_); }
+  Absence() { fs::create_directories(root_.file("dev")); }
 
   void add_device(const std::string& name) const {
-    fs::create_directories(classes_ / "infiniband" / name);
+    fs::create_directories(root_.file("class/infiniband/" + name));
   }
   void add_class(const std::string& name) const {
-    fs::create_directories(classes_ / "infiniband_verbs" / name);
+    fs::create_directories(root_.file("class/infiniband_verbs/" + name));
   }
-  void add_file(const std::string& name) const { std::ofstream(files_ / name) << ""; }
-  std::string text() const { return hidden_devices(classes_, files_); }
+  void add_file(const std::string& name) const { root_.write("dev/" + name, ""); }
+  std::string text() const { return hidden_devices(root_.file("class"), root_.file("dev")); }
 
-  const fs::path root_ =
-      fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
-  const fs::path classes_ = root_ / "class";
-  const fs::path files_ = root_ / "dev";
+  const Folder root_;
 };
 
 TEST_F(Absence, OfEveryDeviceNeedsNoWords) {

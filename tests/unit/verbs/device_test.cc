@@ -3,6 +3,7 @@
 #include <fake_verbs.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <on_fake_verbs.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -28,13 +29,9 @@ class Sysfs : public Folder {
   }
 };
 
-class Devices : public testing::Test {
+class Devices : public OnFakeVerbs {
  protected:
-  void SetUp() override { fake_verbs::reset({infiniband(), fake_verbs::soft_roce()}); }
-  void TearDown() override {
-    EXPECT_EQ(fake_verbs::live(), 0);
-    EXPECT_THAT(fake_verbs::violations(), testing::IsEmpty());
-  }
+  Devices() { fake_verbs::reset({infiniband(), fake_verbs::soft_roce()}); }
 
   static fake_verbs::Device infiniband() {
     return {.name = "mlx5_0",

@@ -52,7 +52,6 @@ std::string named(std::uint32_t facts) {
                               Name{kDeviceFile, "state of /dev/infiniband/uverbsN"},
                               Name{kManagerFile, "state of /dev/infiniband/rdma_cm"},
                               Name{kMaxPd, "max_pd"},
-                              Name{kMaxMr, "max_mr"},
                               Name{kMaxCq, "max_cq"},
                               Name{kMaxCqe, "max_cqe"},
                               Name{kMaxQp, "max_qp"},

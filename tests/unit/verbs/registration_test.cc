@@ -3,6 +3,7 @@
 #include <fake_verbs.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <on_fake_verbs.h>
 
 #include <array>
 #include <cerrno>
@@ -22,7 +23,7 @@ using ::testing::Not;
 
 constexpr int kDmaBuf = 7;  // the fake never opens it
 
-class Registering : public testing::Test {
+class Registering : public OnFakeVerbs {
  protected:
   /// One device, and `change` made to it.
   template <class Change>
@@ -38,7 +39,6 @@ class Registering : public testing::Test {
   Registering() {
     have([](const fake_verbs::Device&) {});
   }
-  ~Registering() override { EXPECT_THAT(fake_verbs::violations(), IsEmpty()); }
 
   MemoryArea plain() { return {.bytes = bytes_}; }
   MemoryArea with_dma_buf() { return {.bytes = bytes_, .dma_buf = kDmaBuf}; }

@@ -90,13 +90,13 @@ TEST(SetupError, SaysCallErrnoCausesAndRemedyInThisOrder) {
 
 TEST(SetupError, NamesTheLimitOnLockedMemory) {
   const Memlock limit(64 * 1024);
-  for (const SetupCall call : {SetupCall::reg_mr, SetupCall::create_qp, SetupCall::create_cq}) {
+  for (const SetupCall call : {SetupCall::create_srq, SetupCall::create_qp, SetupCall::create_cq}) {
     EXPECT_THAT(setup_remedy(call, ENOMEM),
                 AllOf(HasSubstr("(locked memory is limited to 64 KiB"), HasSubstr("ulimit -l"),
                       HasSubstr("LimitMEMLOCK=")))
         << name(call);
   }
-  EXPECT_THAT(setup_remedy(SetupCall::reg_mr, EFAULT), Not(HasSubstr("ulimit -l")));
+  EXPECT_THAT(setup_remedy(SetupCall::create_srq, EFAULT), Not(HasSubstr("ulimit -l")));
 }
 
 TEST(SetupError, NamesTheLimitOnOpenFiles) {

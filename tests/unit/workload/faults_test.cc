@@ -177,14 +177,14 @@ INSTANTIATE_TEST_SUITE_P(
                       ShapeAndOperation(Shape::open_loop, OperationCode::send_imm)),
     faulty_case_name);
 
-TEST(LostToken, EndsBothSidesWithinTheLimit) {
+TEST(LostMarker, EndsBothSidesWithinTheLimit) {
   for (const auto& [shape, operation] :
        {ShapeAndOperation(Shape::latency, OperationCode::read),
         ShapeAndOperation(Shape::stream, OperationCode::write),
         ShapeAndOperation(Shape::duplex, OperationCode::write),
         ShapeAndOperation(Shape::open_loop, OperationCode::write)}) {
     Pair pair(key_of(shape, operation, false), kFaultyPlan);
-    pair.client.lost_tokens = 1;
+    pair.client.lost_markers = 1;
     pair.limit = 50ms;
     const BothResults run = pair.run();
     EXPECT_NE(run.initiator.outcome, Outcome::ok) << name_of(shape);
@@ -192,11 +192,11 @@ TEST(LostToken, EndsBothSidesWithinTheLimit) {
   }
 }
 
-TEST(LostToken, OfTheTargetEndsTheInitiatorWithinTheLimit) {
+TEST(LostMarker, OfTheTargetEndsTheInitiatorWithinTheLimit) {
   for (const Shape shape : {Shape::stream, Shape::duplex}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       Pair pair(key_of(shape, operation, false), kFaultyPlan);
-      pair.server.lost_tokens = 1;
+      pair.server.lost_markers = 1;
       pair.limit = 150ms;
       const BothResults run = pair.run();
       EXPECT_EQ(run.initiator.outcome, Outcome::stalled) << name_of(shape) << name_of(operation);

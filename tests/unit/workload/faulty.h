@@ -36,7 +36,7 @@ class Faulty : public Base {
   std::uint64_t fail_poll_at = kNever;  ///< that poll fails, and all after it
   int busy_posts = 0;                   ///< so many posts are refused first
   int busy_receives = 0;                ///< so many receives are refused first
-  int lost_tokens = 0;                  ///< so many tokens are counted and never delivered
+  int lost_markers = 0;                 ///< so many markers are counted and never delivered
   std::uint64_t stall_at = kNever;      ///< at that poll this side stops for stall_time
   std::chrono::milliseconds stall_time{20};
   const Faulty* stall_for = nullptr;  ///< the stall ends when that side waited for an event
@@ -54,9 +54,9 @@ class Faulty : public Base {
                              std::uint64_t word, transport::Signal signal,
                              std::uint32_t queue_pair = 0) noexcept {
     if (bytes == 0) {
-      if (lost_tokens == 0) return Base::template post<Op>(0, 0, 0, 0, signal);
+      if (lost_markers == 0) return Base::template post<Op>(0, 0, 0, 0, signal);
       const transport::PostStatus status = lose(0, 0, signal, 0);
-      if (status == transport::PostStatus::posted) --lost_tokens;
+      if (status == transport::PostStatus::posted) --lost_markers;
       return status;
     }
     if (busy_posts > 0) {

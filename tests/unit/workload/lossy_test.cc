@@ -1,4 +1,4 @@
-// Streams over a transport that loses messages and tokens without a word: they end, say how many
+// Streams over a transport that loses messages and markers without a word: they end, say how many
 // came, and still compare what came.
 #include <gtest/gtest.h>
 
@@ -54,20 +54,20 @@ TEST_P(Lossy, TheLastMessagesMayBeLost) {
   expect_ok(both.run(), 299, 299);
 }
 
-TEST_P(Lossy, LostTokensAreSentAgain) {
+TEST_P(Lossy, LostMarkersAreSentAgain) {
   auto both = pair();
   both.client.lose_every = 10;
-  both.client.lost_tokens = 3;
+  both.client.lost_markers = 3;
   expect_ok(both.run(), 270, 300);
   expect_ok(both.run(), 270, 300);  // whatever came late is not of this epoch
 }
 
 TEST_P(Lossy, ALostConfirmationIsLearntFromTheControlChannel) {
   auto both = pair();
-  both.server.lost_tokens = 1;
+  both.server.lost_markers = 1;
   expect_ok(both.run(), 300, 300);
   both.client.lose_every = both.server.lose_every = 10;
-  both.server.lost_tokens = 1;
+  both.server.lost_markers = 1;
   expect_ok(both.run(), 270, 270);
 }
 
@@ -75,7 +75,7 @@ TEST_P(Lossy, ASilentPeerIsAStall) {
   auto both = pair();
   both.limit = 100ms;
   both.client.lose_every = 1;
-  both.client.lost_tokens = 1000;
+  both.client.lost_markers = 1000;
   const BothResults run = both.run();
   EXPECT_NE(run.initiator.outcome, Outcome::ok);
   EXPECT_NE(run.target.outcome, Outcome::ok);

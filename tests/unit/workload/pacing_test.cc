@@ -121,8 +121,8 @@ TEST(OpenLoop, ARateBelowTheWatchIsNoStall) {
                          .receives = 8,
                          .gap_q16 = std::uint64_t{60'000'000} << 16};
     const auto initiator = loop_over(pair.client, key);
-    target.stage(pair.server, key, plan);
-    initiator.stage(pair.client, key, plan);
+    target.prepare(pair.server, key, plan);
+    initiator.prepare(pair.client, key, plan);
     std::vector<measure::Ticks> intervals(3);
     EpochResult answered;
     std::thread thread([&] {
@@ -187,7 +187,7 @@ TEST(PacedStream, ARateBelowTheWatchIsNoStall) {
   Pair pair(key, plan);
   Watch watch(1ms, nullptr);
   const auto entry = loop_over(pair.client, key);
-  entry.stage(pair.client, key, plan);
+  entry.prepare(pair.client, key, plan);
   const EpochResult result = entry.loop(pair.client, plan, watch, {});
   EXPECT_EQ(result.outcome, Outcome::stalled);  // nobody answers, but that is asked last
   EXPECT_EQ(result.wait, Wait::confirmation);

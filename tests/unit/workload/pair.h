@@ -71,8 +71,8 @@ class PairOf {
     target_key.side = Side::target;
     const auto initiate = loop_over(client, key_);
     const auto answer = loop_over(server, target_key);
-    initiate.stage(client, key_, plan_);
-    answer.stage(server, target_key, plan_);
+    initiate.prepare(client, key_, plan_);
+    answer.prepare(server, target_key, plan_);
     if (spoil_window) server.window().data[5] ^= std::byte{1};
     std::atomic<bool> gone{false}, served{false}, initiated{false};
     std::thread thread([&] {

@@ -30,7 +30,7 @@ namespace rdmabench::transport::ofi {
 /// endpoints in different threads share no lock; its queue pairs share that domain and one
 /// completion queue. One thread drives an endpoint at a time.
 ///
-/// kMany: of several queue pairs, or one that sleeps; the other form has the shorter way.
+/// kMany: of several queue pairs, or one that sleeps; the other form has the shorter code path.
 template <bool kMany>
 class EndpointOf : private Objects {
  public:
@@ -71,7 +71,7 @@ class EndpointOf : private Objects {
     if (!permits(operations_, max_size_, Op::kCode, bytes)) [[unlikely]]
       return refused_ = true, PostStatus::failed;
     if constexpr (Op::kNotifies) {
-      // An injected message gives no completion. One of 0 bytes is a token: its completion says
+      // An injected message gives no completion. One of 0 bytes is a marker: its completion says
       // that the peer's endpoint has it.
       if (bytes - 1 < inject_limit_) return injected(inject<Op>(index, local, remote, bytes, word));
     }
@@ -150,7 +150,7 @@ class EndpointOf : private Objects {
       return fi_senddata(queue_pair.ep.get(), data, bytes, send_descriptor_,
                          static_cast<std::uint32_t>(word), queue_pair.peer, context);
     } else if constexpr (Op::kTwoSided) {
-      if (bytes == 0) return send_token(queue_pair, context);
+      if (bytes == 0) return send_marker(queue_pair, context);
       return fi_send(queue_pair.ep.get(), data, bytes, send_descriptor_, queue_pair.peer, context);
     } else if constexpr (Op::kFromTarget) {
       return fi_read(queue_pair.ep.get(), data, bytes, send_descriptor_, queue_pair.peer,
@@ -162,19 +162,19 @@ class EndpointOf : private Objects {
 
   /// Its completion says that the peer's endpoint has it, so that this side may close: it is not at
   /// the level of the writes, which shm of 1.17 never completes for an empty message.
-  ssize_t send_token(const QueuePair& queue_pair, Context* context) noexcept {
+  ssize_t send_marker(const QueuePair& queue_pair, Context* context) noexcept {
     const iovec nothing{send_region_.data, 0};
-    fi_msg token{};
-    token.msg_iov = &nothing;
-    token.desc = &send_descriptor_;
-    token.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
-    token.addr = queue_pair.peer;
-    token.context = context;
-    return fi_sendmsg(queue_pair.ep.get(), &token, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
+    fi_msg marker{};
+    marker.msg_iov = &nothing;
+    marker.desc = &send_descriptor_;
+    marker.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
+    marker.addr = queue_pair.peer;
+    marker.context = context;
+    return fi_sendmsg(queue_pair.ep.get(), &marker, FI_COMPLETION | FI_TRANSMIT_COMPLETE);
   }
 
   /// With the completion level in the call: tcp and net of 1.17 do not look at the endpoint's, and
-  /// what had only left could then be overtaken by a token on another queue pair.
+  /// what had only left could then be overtaken by a marker on another queue pair.
   template <class Op>
   ssize_t write(const QueuePair& queue_pair, Context* context, std::byte* data,
                 std::uint64_t remote, std::uint64_t bytes, std::uint64_t word) noexcept {
@@ -258,7 +258,7 @@ class EndpointOf : private Objects {
       }
     } else {
       if (writes_take_receives_) repost(entry.op_context);
-      // The manual page of 1.17 promises a length for messages only; 0 would look like a token.
+      // The manual page of 1.17 promises a length for messages only; 0 would look like a marker.
       on_receive(Received{kNoSlot, static_cast<std::uint32_t>(entry.data),
                           entry.len != 0 ? entry.len : kUnknownLength});
     }

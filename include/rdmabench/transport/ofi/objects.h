@@ -158,7 +158,6 @@ class Objects {
   void open_datagram_queue_pairs();
   void open_listener();
   void check_atomics();
-  void check_immediates() const;
   static memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                                     std::uint32_t slots, std::string_view choice);
   /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.

@@ -151,7 +151,8 @@ class Core {
   bool permits(OperationCode code, std::uint64_t bytes) noexcept;
   void fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode code,
             std::uint64_t bytes) const noexcept;
-  rdmabench::verbs::Connection connection_to(const Address& peer) const;
+  rdmabench::verbs::Connection connection_to(std::uint16_t lid,
+                                             const rdmabench::verbs::Gid& gid) const;
 
   // Parents before children: each is destroyed after all that is declared below it.
   EndpointRequest request_;

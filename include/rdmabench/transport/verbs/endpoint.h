@@ -38,29 +38,22 @@ struct General {
                         kOrdersWrites = true;
 };
 /// The same over UC and UD.
-struct Datagram {
-  static constexpr Posting kPosting = Posting::lists;
-  static constexpr bool kReliable = false, kManyQueuePairs = true, kOrdersMessages = false,
-                        kOrdersWrites = false;
+struct Datagram : General {
+  static constexpr bool kReliable = false, kOrdersWrites = false;
 };
 /// RC as General, with the operations that only ibv_wr_post(3) has.
-struct Extended {
+struct Extended : General {
   static constexpr Posting kPosting = Posting::connected;
-  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
-                        kOrdersWrites = true;
 };
 /// DC: as General, with a target named in each request.
-struct Dynamic {
+struct Dynamic : General {
   static constexpr Posting kPosting = Posting::dynamic;
-  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
-                        kOrdersWrites = true;
 };
 /// SRD: packets take many paths, so that nothing comes in order, completions neither. Each request
 /// completes.
-struct Scalable {
+struct Scalable : General {
   static constexpr Posting kPosting = Posting::scalable;
-  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
-                        kOrdersWrites = false;
+  static constexpr bool kOrdersWrites = false;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.

@@ -1,4 +1,4 @@
-// What an endpoint will be, once its request has been held against the device.
+// What an endpoint will be, once its request has been checked against the device.
 #pragma once
 
 #include <cstdint>

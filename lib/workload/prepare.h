@@ -30,7 +30,7 @@ void discard_arrivals(T& endpoint) {
 /// message may arrive before the target's loop has begun. Throws Error(usage) for a plan that
 /// cannot be, and what check_drained() throws.
 template <transport::Transport T, class WantedOp>
-void stage(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
+void prepare(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   check_plan(key, plan);
   check_drained(endpoint.posted() - endpoint.completed());
   if constexpr (!T::kReliable) discard_arrivals(endpoint);

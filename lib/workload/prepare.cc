@@ -1,4 +1,4 @@
-#include "workload/stage.h"
+#include "workload/prepare.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace rdmabench {
+
+/// The text of the fact of that name; "none" where there is none.
+std::string fact(const auto& facts, std::string_view wanted) {
+  for (const auto& [name, value] : facts) {
+    if (name != wanted) continue;
+    if constexpr (requires { std::get<std::string>(value); }) {
+      return std::get<std::string>(value);
+    } else {
+      return value;
+    }
+  }
+  return "none";
+}
+
+}  // namespace rdmabench
