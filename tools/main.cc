@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/nearest.h"
 #include "commands.h"
 #include "ending.h"
@@ -223,7 +222,6 @@ int main(int argc, char** argv) {
   // Before libfabric is loaded, which reads it once: at its own default of 4096, tcp;ofi_rxm fills
   // 70 MiB with receive buffers for each endpoint. This is its default for every other provider.
   setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0);
-  rdmabench::raise_descriptor_limit();  // each connection takes some
   int code = 0;
   try {
     code = parse_and_run(argc, argv);

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "commands.h"
 #include "ending.h"
 #include "flags/authentication.h"
@@ -90,6 +91,7 @@ int serve(const State& state) {
       state.listen_port.empty()
           ? state.port
           : whole_as<std::uint16_t>({"--listen", state.listen_port}, 0, 65535);
+  raise_descriptor_limit();
   control::Listener listener(state.address, port, state.authentication);
   listening = &listener;
   std::signal(SIGINT, stop_listening);

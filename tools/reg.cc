@@ -45,7 +45,7 @@ void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
     outcome.results.push_back(bench.measure(memory, options.registration, size, options.stop));
     return;
   }
-  run::GpuWays ways = bench.measure_ways(memory, options.registration, size, options.stop);
+  run::GpuRoutes ways = bench.measure_routes(memory, options.registration, size, options.stop);
   std::move(ways.costs.begin(), ways.costs.end(), std::back_inserter(outcome.results));
   std::move(ways.refused.begin(), ways.refused.end(), std::back_inserter(outcome.refused_routes));
 }

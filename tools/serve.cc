@@ -15,6 +15,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "commands.h"
 #include "flags/authentication.h"
 #include "flags/fields.h"
@@ -111,6 +112,7 @@ int serve(const State& state) {
   const run::ServerConfig& config = state.config;
   if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  raise_descriptor_limit();
   give_back_large_blocks();
   StopSignals signals;
   LogQueue log(STDERR_FILENO);

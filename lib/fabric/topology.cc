@@ -332,7 +332,10 @@ class TopologyReader {
         for (const auto& [interface, facts] : item.items()) {
           const auto& chassis = facts.at("chassis");
           if (chassis.empty()) refuse("an interface without a chassis");
-          const std::string neighbour = chassis.begin().key();
+          // Under its name; where it has none, its facts stand there themselves.
+          const bool nameless = chassis.contains("id") && chassis.at("id").contains("value");
+          const std::string neighbour =
+              nameless ? chassis.at("id").at("value").get<std::string>() : chassis.begin().key();
           const nlohmann::json& port = facts.at("port").at("id").at("value");
           const std::string name = fmt::format("{} {}", host, interface);
           link(point("host " + name, name, true), interface,

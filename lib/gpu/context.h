@@ -33,8 +33,8 @@ class Context {
   const Driver& driver() const noexcept;
   CUctx_st* get() const noexcept;
 
-  struct State;  ///< private to this room
-  State& state() const noexcept { return *state_; }
+  struct State;                                      ///< private to this room
+  State& state() const noexcept { return *state_; }  ///< for this room alone
 
  private:
   std::shared_ptr<State> state_;

@@ -1,4 +1,4 @@
-// Reads the kernel's pools of huge pages.
+// Reads the kernel's pools of huge pages, and maps their memory.
 #pragma once
 
 #include <cstdint>

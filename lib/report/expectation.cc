@@ -86,12 +86,17 @@ std::string_view key_of(std::string_view quantity) {
               "Write for example bw>=360Gb/s, p99<=5us, bw>=90%line or busbw>=40GB/s@64M+.");
 }
 
-/// "@64M" and "@64M+" at the end, which it takes off. Another @ belongs to a baseline's path.
+/// "@64M" and "@64M+" at the end, which it takes off. Another @ may be of a baseline's path.
 void take_sizes(Expectation& expectation, std::string_view& rest) {
   const std::size_t at = rest.rfind('@');
   if (at == std::string_view::npos) return;
   std::string_view size = rest.substr(at + 1);
-  if (size.find_first_of("0123456789") != 0) return;
+  const std::size_t percent = rest.find('%');
+  const std::string_view of = percent == std::string_view::npos ? "line" : rest.substr(percent + 1);
+  const bool path = of != "line" && !of.starts_with("line@");
+  const bool is_size = size.find_first_of("0123456789") == 0 &&
+                       size.find_first_not_of("0123456789.kKMGTiB+") == std::string_view::npos;
+  if (path && !is_size) return;
   const bool from = size.ends_with('+');
   if (from) size.remove_suffix(1);
   expectation.least_size = parse_size(size);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -45,6 +46,13 @@ std::string failure_in(std::string_view line, std::size_t at, bool in_row) {
   return rest_after(line.substr(begin), "");
 }
 
+constexpr std::string_view kWithinRow = "its table ends within a row";
+
+/// NCCL writes its log to the same stream, also behind the beginning of a row.
+bool is_log(std::string_view line) {
+  return has(line, " NCCL INFO ") || has(line, " NCCL WARN ");
+}
+
 /// What begins and ends a run. Until 2019 it had no "#".
 bool is_bare_comment(std::string_view line) {
   return line.starts_with("nThread ") || line.starts_with("Out of bounds values") ||
@@ -61,13 +69,16 @@ class Reader {
     const std::string_view line = without_tag(raw);
     const std::size_t begin = line.find_first_not_of(' ');
     if (begin == std::string_view::npos) return;
-    const bool in_row = in_table_ && line[begin] >= '0' && line[begin] <= '9';
+    const bool in_row = in_table_ && parse_number<std::uint64_t>(words_of(line)[0]).has_value();
     for (const std::string_view failure : kFailures) {
       const std::size_t at = raw.find(failure);
       if (begun_ && at != std::string_view::npos) return stop(failure_in(raw, at, in_row));
     }
     if (line[begin] == '#' || is_bare_comment(line.substr(begin))) {
       comment(line.substr(begin));
+    } else if (in_row && is_log(line)) {
+      if (!broken_) table_.notes.emplace_back("A row that NCCL's log broke was left out.");
+      broken_ = true;
     } else if (in_row) {
       row(line);
     }
@@ -80,25 +91,25 @@ class Reader {
   }
 
  private:
-  /// The first reason is kept.
+  /// The first reason is kept, but for the words of a rank behind a row that was cut.
   void stop(std::string why) {
-    if (table_.error.empty()) table_.error = std::move(why);
+    if (table_.error.empty() || table_.error == kWithinRow) table_.error = std::move(why);
     in_table_ = false;
   }
 
   void end_run() {
     if (begun_) {
       const bool ended = table_.out_of_bounds || table_.average_bus_gb_per_s;
-      if (table_.rows.empty()) {
+      if (table_.error.empty() && table_.rows.empty()) {
         stop("its table has no row: the run failed before its first result");
-      } else if (!ended) {
+      } else if (table_.error.empty() && !ended) {
         stop("its table stops without its last lines: the run was aborted");
       }
       if (table_.size == 0) table_.size = highest_rank_ + (any_rank_ ? 1 : 0);
       tables_.push_back(std::move(table_));
     }
     table_ = {};
-    begun_ = in_table_ = any_rank_ = false;
+    begun_ = in_table_ = any_rank_ = broken_ = false;
     highest_rank_ = 0;
   }
 
@@ -126,7 +137,8 @@ class Reader {
   }
 
   void config(std::string_view line) {
-    if (begun_) end_run();
+    // Ranks without MPI print a head each, one behind the other.
+    if (in_table_ || !table_.rows.empty() || !table_.error.empty()) end_run();
     begun_ = true;
     table_.threads = static_cast<std::uint32_t>(after(line, "nThread "));
     table_.gpus = static_cast<std::uint32_t>(after(line, "nGpus "));
@@ -198,8 +210,9 @@ class Reader {
     const std::size_t wide = with_spread_ ? 8 : 4;
     const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
     const auto size = parse_number<std::uint64_t>(words[0]);
-    if (!table_.rows.empty() && words.size() != width_) {  // it was killed while it wrote
-      return stop("its table ends within a row");
+    if (std::exchange(broken_, false) && left < 3) return;  // the rest of that row
+    if (!table_.rows.empty() && words.size() != width_) {   // it was killed while it wrote
+      return stop(std::string(kWithinRow));
     }
     if (left < 3 || left > 5 || !size) {
       refuse_line(source_, line_,
@@ -233,6 +246,7 @@ class Reader {
   std::vector<NcclTestsTable> tables_;
   bool begun_ = false;  ///< what a run has done, or its table's heading, was there
   bool in_table_ = false;
+  bool broken_ = false;  ///< the last row, by NCCL's log
   bool counts_wrong_ = false;
   bool with_spread_ = false;
   double us_ = 1;  ///< of the unit of its times: until 2019, with a column "res", milliseconds
@@ -245,7 +259,7 @@ class Reader {
 
 bool is_nccl_tests_text(std::string_view text) noexcept {
   text = beginning_of(text);
-  return has(text, "# nThread ") || has(text, "nccl-tests version") ||
+  return (has(text, "nThread ") && has(text, "minBytes ")) || has(text, "nccl-tests version") ||
          has(text, "Collective test starting:") || (has(text, "algbw") && has(text, "busbw"));
 }
 

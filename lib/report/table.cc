@@ -140,7 +140,7 @@ std::string knee_text(std::span<const LoadResult> curve) {
     if (fine == curve.rend())
       return "knee: none, latency rises steeply already at the lowest load\n";
     return fmt::format(
-        "knee: not reliable: it rises steeply at the lowest load, but at {:.0f} % normal again, so "
+        "knee: not reliable: latency rises steeply at the lowest load, but is normal again at {:.0f} %, so "
         "something else on the machine may have caused it. Measure longer, or several launches.\n",
         fine->load * 100);
   }

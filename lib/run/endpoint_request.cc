@@ -19,7 +19,7 @@ constexpr std::uint64_t kValidatedMemory = std::uint64_t{16} << 20;
 // one line.
 constexpr std::uint64_t kHotMemory = 4096;
 
-constexpr std::uint32_t kTokenReceives = 8;     // where only tokens and ping-pong replies arrive
+constexpr std::uint32_t kMarkerReceives = 8;    // where only markers and ping-pong replies arrive
 constexpr std::uint32_t kStreamReceives = 512;  // perftest's default: a burst that finds room
 constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 30;
 
@@ -43,10 +43,10 @@ transport::OperationSet operations_of(const SessionSpec& spec) {
 
 /// Receives of a queue pair, unless the client said how many.
 std::uint32_t usual_receives(const SessionSpec& spec) {
-  if (!spec.pattern.empty()) return std::max(2 * spec.depth, kTokenReceives);
-  if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kTokenReceives;
+  if (!spec.pattern.empty()) return std::max(2 * spec.depth, kMarkerReceives);
+  if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kMarkerReceives;
   // Many queue pairs share the burst: no one fills up all of them at once.
-  return std::max({kStreamReceives / spec.queue_pairs, 2 * spec.depth, kTokenReceives});
+  return std::max({kStreamReceives / spec.queue_pairs, 2 * spec.depth, kMarkerReceives});
 }
 
 }  // namespace

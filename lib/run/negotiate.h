@@ -13,7 +13,7 @@ SessionSpec make_spec(const Config& config);
 
 /// Agrees with the server on a back end and a path, opens the workers and connects them.
 /// Throws Error, also where a worker does not meet config.requirements; with Fault::unavailable
-/// when no back end reaches the peer, saying why each one does not. `failed` are ways of
+/// when no back end reaches the peer, saying why each one does not. `failed` are routes of
 /// registering a GPU's memory that this side is not to take again.
 ServerAnswer negotiate(Session& session, const Config& config,
                        const std::vector<memory::FailedRoute>& failed = {});

@@ -123,9 +123,10 @@ RegistrationCost RegistrationBench::measure(const memory::Request& memory,
   return cost;
 }
 
-GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
-                                        const verbs::RegistrationRequest& registration,
-                                        std::uint64_t bytes, const RegistrationStop& stop) const {
+GpuRoutes RegistrationBench::measure_routes(const memory::Request& memory,
+                                            const verbs::RegistrationRequest& registration,
+                                            std::uint64_t bytes,
+                                            const RegistrationStop& stop) const {
   check(stop);
   if (registration.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
@@ -133,32 +134,32 @@ GpuWays RegistrationBench::measure_ways(const memory::Request& memory,
   }
   memory::Request request = memory;
   request.device = device_;
-  GpuWays found;
-  for (const transport::verbs::GpuWay& way : transport::verbs::gpu_ways()) {
-    if (registration.require_dma_buf && !by_dma_buf(way)) continue;
+  GpuRoutes found;
+  for (const transport::verbs::GpuRoute& route : transport::verbs::gpu_routes()) {
+    if (registration.require_dma_buf && !by_dma_buf(route)) continue;
     memory::Buffer buffer(request, bytes);
     try {
-      const verbs::MemoryArea area = ready(*domain_, buffer, way, registration.machine_root);
+      const verbs::MemoryArea area = ready(*domain_, buffer, route, registration.machine_root);
       RegistrationCost cost = describe(memory, buffer);
-      cost.route = way.route;
-      cost.mapping = mapping_text(way);
+      cost.route = route.route;
+      cost.mapping = mapping_text(route);
       cost.notes.push_back(buffer.gpu()->facts());
       time_calls(cost, area, registration, stop);
       found.costs.push_back(std::move(cost));
     } catch (const Error& error) {
       found.refused.push_back({.memory = memory::to_text(memory),
                                .size_bytes = bytes,
-                               .route = way.route,
-                               .mapping = mapping_text(way),
+                               .route = route.route,
+                               .mapping = mapping_text(route),
                                .reason = error.what()});
     }
   }
   if (!found.costs.empty()) return found;
   std::string reasons;
-  for (const RefusedRoute& way : found.refused) {
-    reasons += fmt::format("\n  {}: {}", route_text(way.route, way.mapping), way.reason);
+  for (const RefusedRoute& route : found.refused) {
+    reasons += fmt::format("\n  {}: {}", route_text(route.route, route.mapping), route.reason);
   }
-  throw Error(Fault::unavailable, fmt::format("no way to register GPU memory works:{}", reasons));
+  throw Error(Fault::unavailable, fmt::format("no route to register GPU memory works:{}", reasons));
 }
 
 }  // namespace rdmabench::run

@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/allowed_peers.h"

@@ -134,7 +134,7 @@ Request ask_again(Session& session, const std::string& why,
                   std::vector<memory::FailedRoute>& failed, int tried) {
   if (tried == kMostVerifications) throw Error(Fault::failed, why);
   try {
-    if (tried % kTriesOfAWay == 0) add_failed(session, why, failed);
+    if (tried % kTriesOfARoute == 0) add_failed(session, why, failed);
     session.start_over(why);
     return parse_request(session.receive(SessionMessage::request, "request"));
   } catch (const std::exception& error) {

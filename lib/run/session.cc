@@ -98,7 +98,7 @@ MemoryPath Session::memory_path() const {
   return path;
 }
 
-std::vector<std::string> Session::direct_ways() const {
+std::vector<std::string> Session::direct_routes() const {
   std::vector<std::string> ways;
   for (const std::unique_ptr<Worker>& worker : workers_) {
     const memory::GpuMemory* const gpu = worker->gpu_memory();
@@ -141,7 +141,7 @@ void Session::prepare(Side side, const EpochOrder& order) {
     if (spec_.pattern.empty()) {
       worker->prepare(key_, plan_);
     } else {
-      worker->stage_pattern(spec_.pattern, key_, plan_);
+      worker->prepare_pattern(spec_.pattern, key_, plan_);
     }
   }
 }

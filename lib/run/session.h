@@ -59,7 +59,7 @@ class Session : private OwnedChannel, public Connection {
   std::vector<std::string> devices() const;
   /// The ways by which the workers' GPU memory is registered in place, each once. Staged memory has
   /// no such way.
-  std::vector<std::string> direct_ways() const;
+  std::vector<std::string> direct_routes() const;
 
   /// `staged` where the memory of any worker is, else `direct` where that of any is a GPU's.
   MemoryPath memory_path() const;

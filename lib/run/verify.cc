@@ -47,7 +47,7 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedRoute>& failed) {
-  for (std::string& way : session.direct_ways()) {
+  for (std::string& way : session.direct_routes()) {
     failed.push_back({std::move(way), control::printable(why)});
   }
 }
@@ -74,19 +74,19 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
     if (!curable) return what;
     if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
-        (session.direct_ways().empty() && answer.memory != MemoryPath::direct)) {
+        (session.direct_routes().empty() && answer.memory == MemoryPath::host)) {
       return Error(Fault::failed, what, remedy_for(session.spec())).what();
     }
-    const bool again = tried % kTriesOfAWay != 0;
+    const bool again = tried % kTriesOfARoute != 0;
     notes.push_back(fmt::format("GPU memory: {}. {}", what,
-                                again ? "It was tried once more." : "The next way was taken."));
+                                again ? "It was tried once more." : "The next route was taken."));
     if (!again) add_failed(session, why, failed);
     try {
       session.start_over(why);
       answer = negotiate(session, config, failed);
     } catch (const Error& error) {
       throw Error(error.fault(),
-                  fmt::format("{}; and then no other way was found: {}", what, error.what()));
+                  fmt::format("{}; and then no other route was found: {}", what, error.what()));
     }
   }
 }

@@ -11,12 +11,12 @@
 
 namespace rdmabench::run {
 
-/// A way of registering is given up after so many failures: one failure may be chance. Both sides
+/// A route of registering is given up after so many failures: one failure may be chance. Both sides
 /// count.
-inline constexpr int kTriesOfAWay = 2;
+inline constexpr int kTriesOfARoute = 2;
 
-/// The most verified transfers of a session: kTriesOfAWay by each of the five ways to register.
-inline constexpr int kMostVerifications = 5 * kTriesOfAWay;
+/// The most verified transfers of a session: kTriesOfARoute by each of the five routes.
+inline constexpr int kMostVerifications = 5 * kTriesOfARoute;
 
 /// Whether a session of this kind may start over before anything is timed. An incast may not: its
 /// clients start together.
@@ -26,12 +26,12 @@ bool may_start_over(const SessionSpec& spec);
 /// was wrong or could not be looked at, it did not complete, or it is the peer that says so.
 bool may_be_the_memory(const Session& session, const Error& error);
 
-/// The ways that the workers have taken now, with why none of them is to be taken again.
+/// The routes that the workers have taken now, with why none of them is to be taken again.
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedRoute>& failed);
 
 /// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same
-/// ways and then without those of both sides that failed, for as long as there are others,
+/// routes and then without those of both sides that failed, for as long as there are others,
 /// kMostVerifications times and three times the session's timeout at most; `answer` is then the
 /// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
 /// be timed. Throws Error where the two sides cannot come together again, and what is

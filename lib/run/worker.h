@@ -26,8 +26,8 @@ class Worker : public OpenEndpoint {
   virtual void prepare(const workload::LoopKey& key, const workload::EpochPlan& plan) = 0;
 
   /// The same for the loop of a registered pattern, in place of that of `key`.
-  virtual void stage_pattern(std::string_view pattern, const workload::LoopKey& key,
-                             const workload::EpochPlan& plan) = 0;
+  virtual void prepare_pattern(std::string_view pattern, const workload::LoopKey& key,
+                               const workload::EpochPlan& plan) = 0;
 
   /// Runs the epoch that was prepared last.
   virtual workload::EpochResult run(workload::Watch& watch,

@@ -41,8 +41,8 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
     prepared_.prepare(endpoint(), key_, plan_);
   }
 
-  void stage_pattern(std::string_view pattern, const workload::LoopKey& key,
-                     const workload::EpochPlan& plan) override {
+  void prepare_pattern(std::string_view pattern, const workload::LoopKey& key,
+                       const workload::EpochPlan& plan) override {
     const detail::AnyLoop loop = find_pattern(pattern, typeid(T), key.side, key.validate);
     prepared_ = {reinterpret_cast<workload::Loop<T>>(loop), nullptr, nullptr};
     key_ = key;

@@ -20,13 +20,13 @@ namespace rdmabench::verbs {
 struct SocketAddress {
   SocketAddress(const Gid& gid, std::uint16_t port) {
     if (is_ipv4(gid)) {
+      storage.ss_family = AF_INET;
       auto& to = reinterpret_cast<sockaddr_in&>(storage);
-      to.sin_family = AF_INET;
       to.sin_port = htons(port);
       std::memcpy(&to.sin_addr, gid.raw.data() + 12, 4);
     } else {
+      storage.ss_family = AF_INET6;
       auto& to = reinterpret_cast<sockaddr_in6&>(storage);
-      to.sin6_family = AF_INET6;
       to.sin6_port = htons(port);
       std::memcpy(&to.sin6_addr, gid.raw.data(), gid.raw.size());
     }

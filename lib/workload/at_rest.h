@@ -100,7 +100,7 @@ inline std::uint64_t resting_count(const LoopKey& key, const transport::Region& 
 }
 
 template <transport::Transport T, class Op>
-void stage_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
+void prepare_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   const RestingRoles<Op> role(key);
   if (Op::kAtomic) {
     if (role.serves) clear(window_of(endpoint), plan.size);  // counters begin at 0

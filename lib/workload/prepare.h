@@ -35,7 +35,7 @@ void prepare(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   check_drained(endpoint.posted() - endpoint.completed());
   if constexpr (!T::kReliable) discard_arrivals(endpoint);
   if (key.at_rest || gpu_of(endpoint) != nullptr) {
-    return stage_at_rest<T, WantedOp>(endpoint, key, plan);
+    return prepare_at_rest<T, WantedOp>(endpoint, key, plan);
   }
   const transport::Region window = endpoint.window();
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {

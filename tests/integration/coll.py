@@ -286,7 +286,7 @@ class Refusals(unittest.TestCase):
     def test_words(self) -> None:
         for arguments, expected in ((["all-redcue", "--ranks", "1"], "operation 'all-redcue'"),
                                     (["all-reduce", "--type", "flaot", "--ranks", "1"], "type 'flaot'"),
-                                    (["broadcast", "--root", "1", "--ranks", "1"], "invalid `root` 1"),
+                                    (["broadcast", "--root", "1", "--ranks", "1"], "invalid --root 1"),
                                     (["all-reduce", "-n", "3Q"], "3Q")):
             done = self.alone(*arguments)
             self.assertEqual(done.returncode, 2, done)

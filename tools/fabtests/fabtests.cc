@@ -13,6 +13,7 @@
 #include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../writing.h"
+#include "base/descriptor.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -72,6 +73,7 @@ int serve(const Options& options) {
   // Who starts a server for one client says by that whom it serves, and fabtests has no such
   // option.
   config.allow = config.allow_providers = {"any"};
+  raise_descriptor_limit();
   run::Server server(config, [](const std::string& line) { say(line); });
   server.run();  // until a client was served
   return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);

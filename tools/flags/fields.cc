@@ -31,16 +31,24 @@ constexpr FieldFlag kNative[] = {{"bandwidth_sizes", "--size"},
                                  {"workers", "--threads"}};
 
 /// Those whose flag is "--" and their name, with '-' for '_'.
-constexpr std::string_view kAlike[] = {
-    "a_name",    "algorithm",    "allow",       "auth",        "b_name",       "backend",
-    "clients",   "curve",        "depth",       "events",      "extrapolate",  "fabric",
-    "factor",    "gid_index",    "gpu",         "gpu_mapping", "insecure",     "iterations",
-    "job",       "memory",       "mpi",         "mtu",         "nodes",        "numa",
-    "output",    "parallel",     "pattern",     "peer_memory", "peers",        "port",
-    "post_list", "price_a",      "price_b",     "provider",    "receives",     "relaxed_ordering",
-    "resume",    "signal_every", "skip_failed", "steps",       "store",        "stragglers",
-    "stride",    "target_idle",  "timeout",     "token_file",  "tokens_total", "transport",
-    "validate",  "working_set"};
+constexpr std::string_view kAlike[] = {"a_name",      "algorithm",  "allow",
+                                       "auth",        "b_name",     "backend",
+                                       "batch",       "budget",     "clients",
+                                       "curve",       "depth",      "events",
+                                       "extrapolate", "fabric",     "factor",
+                                       "gid_index",   "gpu",        "gpu_mapping",
+                                       "insecure",    "iterations", "job",
+                                       "memory",      "mpi",        "mtu",
+                                       "nodes",       "numa",       "output",
+                                       "parallel",    "pattern",    "peer_memory",
+                                       "peers",       "port",       "post_list",
+                                       "precision",   "price_a",    "price_b",
+                                       "provider",    "receives",   "relaxed_ordering",
+                                       "resume",      "root",       "signal_every",
+                                       "skip_failed", "steps",      "store",
+                                       "stragglers",  "stride",     "target_idle",
+                                       "timeout",     "token_file", "tokens_total",
+                                       "transport",   "validate",   "working_set"};
 
 /// "" if there is none.
 std::string flag_of(std::string_view field, std::span<const FieldFlag> own) {

@@ -7,6 +7,7 @@
 #include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../output.h"
+#include "base/descriptor.h"
 #include "command_line.h"
 #include "cpu_meter.h"
 #include "interval_rows.h"
@@ -73,6 +74,7 @@ int serve(const Flags& flags, const control::Authentication& authentication) {
   // Who starts a server for one client says by that whom it serves, and perftest has no such
   // option.
   config.allow = config.allow_providers = {"any"};
+  raise_descriptor_limit();
   run::Server server(config, [](const std::string& line) { tell(line); });
   if (!flags.one_number) write_text(kBanner, "");
   server.run();  // until a client was served

@@ -1,6 +1,6 @@
 // control: how processes talk before, between and after measurements, over TCP.
 //
-// A channel is one TCP connection that carries messages. Every wait has a deadline. It does
+// A channel is one TCP connection that carries messages. Every wait has a deadline. A channel does
 // not know what messages mean: each protocol lists its message types beside its messages.
 #pragma once
 

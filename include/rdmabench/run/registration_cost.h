@@ -40,7 +40,7 @@ struct RegistrationCost {
   double bytes_per_s() const noexcept;
 };
 
-/// A way of registering GPU memory that failed.
+/// A route by which GPU memory was not registered.
 struct RefusedRoute {
   std::string memory;  ///< as on the command line: "cuda:0,vmm"
   std::uint64_t size_bytes = 0;
@@ -49,8 +49,8 @@ struct RefusedRoute {
   std::string reason;  ///< one line
 };
 
-/// All ways to register GPU memory: their costs, or why they failed.
-struct GpuWays {
+/// All routes to register GPU memory: their costs, or why they failed.
+struct GpuRoutes {
   std::vector<RegistrationCost> costs;
   std::vector<RefusedRoute> refused;
 };
@@ -59,7 +59,7 @@ struct GpuWays {
 struct RegistrationReport {
   std::string device;
   std::vector<RegistrationCost> results;
-  std::vector<RefusedRoute> refused_routes;  ///< of GPU memory; other ways worked
+  std::vector<RefusedRoute> refused_routes;  ///< of GPU memory; others worked
   std::vector<std::string> refusals;         ///< "huge:1G, 4K: why"
   Fault fault = Fault::failed;               ///< of the first refusal
 };
@@ -91,9 +91,9 @@ class RegistrationBench {
   /// Measures GPU memory (Kind::cuda) by each way separately, each with new memory, so
   /// that ways behind the first that works are measured too. Throws what memory::Buffer does, and
   /// Error(unavailable) with all reasons if a dma-buf is required and no way works.
-  GpuWays measure_ways(const memory::Request& memory,
-                       const verbs::RegistrationRequest& registration, std::uint64_t bytes,
-                       const RegistrationStop& stop) const;
+  GpuRoutes measure_routes(const memory::Request& memory,
+                           const verbs::RegistrationRequest& registration, std::uint64_t bytes,
+                           const RegistrationStop& stop) const;
 
  private:
   /// Times the calls of one route.

@@ -188,7 +188,7 @@ constexpr std::array kEnvChecks = std::to_array<Check>({
       "Set NCCL_SOCKET_IFNAME to a network device of every node, or unset it.", kNccl, true},
      socket_interface},
     {{"env.nccl_gid_index", "NCCL_IB_GID_INDEX", "environment, P/gid_attrs/types/*",
-      "FAIL if it is not a RoCE v2 GID of every port",
+      "FAIL if it is neither negative nor a RoCE v2 GID of every port",
       "unset NCCL_IB_GID_INDEX: NCCL chooses by itself from 2.21 on.", kNccl, true},
      nccl_gid_index},
     {{"env.nccl_disabled", "NCCL's fast ways", kReads,

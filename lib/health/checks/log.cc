@@ -52,9 +52,11 @@ constexpr std::array kLogChecks = std::to_array<Check>({
     log_check("log.intel", "The kernel's log of ice and irdma",
               "WARN: a queue was stopped, a queue pair failed", "Linux ice_main.c, irdma/hw.c",
               log_of<LogSource::intel>),
-    log_check("log.xid", "The kernel's log of NVIDIA's GPUs",
-              "by the Xid's number: FAIL if a reset or a reboot is due, WARN else",
-              "NVIDIA Xid catalog", log_of<LogSource::gpu>),
+    log_check(
+        "log.xid", "The kernel's log of NVIDIA's GPUs",
+        "by the Xid's number: FAIL if a reset or a reboot is due at once, WARN else, but for those "
+        "without harm",
+        "NVIDIA Xid catalog", log_of<LogSource::gpu>),
     log_check("log.sxid", "The kernel's log of NVLink's switches",
               "FAIL: fatal; WARN: non-fatal, but for those that NVIDIA calls harmless",
               "NVIDIA Fabric Manager user guide", log_of<LogSource::nvswitch>),

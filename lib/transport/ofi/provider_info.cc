@@ -65,8 +65,8 @@ void ask_for_no_more(fi_info& info, const EndpointRequest& request) {
       std::min(info.rx_attr->size, std::max<std::size_t>(request.receives, kLeast));
 }
 
-/// A stream of writes ends with a token that may overtake them, so their completions must mean that
-/// the data is in the target's memory. Where the provider has no such level, on hardware, an
+/// A stream of writes ends with a marker that may overtake them, so their completions must mean
+/// that the data is in the target's memory. Where the provider has no such level, on hardware, an
 /// acknowledged write is the most there is. Source: fi_cq(3), "completion level".
 Info with_completion_level(Info info, const EndpointRequest& request) {
   const bool writes = request.operations.has(OperationCode::write) ||

@@ -23,7 +23,7 @@ void refuse_if(const std::string& obstacle) {
 }
 
 /// Why a way is not tried, or "".
-std::string skipped(const GpuWay& way, const memory::Request& where,
+std::string skipped(const GpuRoute& way, const memory::Request& where,
                     const mechanism::RegistrationRequest& how) {
   const GpuMapping wanted = where.gpu_mapping;
   if (wanted != GpuMapping::automatic && (!by_dma_buf(way) || way.mapping != wanted)) {
@@ -50,7 +50,7 @@ mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory
   }
   mechanism::Registration result;
   std::string reasons;
-  for (const GpuWay& way : gpu_ways()) {
+  for (const GpuRoute& way : gpu_routes()) {
     std::string reason = skipped(way, where, how);
     if (reason.empty() && result.region != nullptr) {
       reason = fmt::format("not needed: {} works", name(result.route));
@@ -78,7 +78,7 @@ mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory
 
 }  // namespace
 
-std::vector<GpuWay> gpu_ways() {
+std::vector<GpuRoute> gpu_routes() {
   return {{Route::data_direct, GpuMapping::data_direct},
           {Route::dma_buf, GpuMapping::standard},
           {Route::dma_buf, GpuMapping::pcie},
@@ -86,20 +86,20 @@ std::vector<GpuWay> gpu_ways() {
           {Route::staged, GpuMapping::automatic}};
 }
 
-bool by_dma_buf(const GpuWay& way) noexcept {
+bool by_dma_buf(const GpuRoute& way) noexcept {
   return way.route == Route::dma_buf || way.route == Route::data_direct;
 }
 
-std::string mapping_text(const GpuWay& way) {
+std::string mapping_text(const GpuRoute& way) {
   if (!by_dma_buf(way)) return "";
   return std::string(name(way.route == Route::data_direct ? GpuMapping::pcie : way.mapping));
 }
 
-std::string to_text(const GpuWay& way) {
+std::string to_text(const GpuRoute& way) {
   return route_text(way.route, mapping_text(way));
 }
 
-mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuWay& way,
+mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuRoute& way,
                             const std::string& machine_root) {
   switch (way.route) {
     case Route::data_direct:

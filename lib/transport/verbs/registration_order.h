@@ -11,29 +11,29 @@
 namespace rdmabench::transport::verbs {
 
 /// One way to register a GPU's memory.
-struct GpuWay {
+struct GpuRoute {
   rdmabench::verbs::Route route;
   memory::GpuMapping mapping;  ///< of data-direct and dma-buf; else `automatic`
 
-  bool operator==(const GpuWay&) const = default;
+  bool operator==(const GpuRoute&) const = default;
 };
 
 /// All ways, in the order in which they are tried.
-std::vector<GpuWay> gpu_ways();
+std::vector<GpuRoute> gpu_routes();
 
 /// Whether the way needs a dma-buf.
-bool by_dma_buf(const GpuWay& way) noexcept;
+bool by_dma_buf(const GpuRoute& way) noexcept;
 
 /// "default", "pcie"; "" for a way without a dma-buf.
-std::string mapping_text(const GpuWay& way);
+std::string mapping_text(const GpuRoute& way);
 
 /// "dma-buf, mapping pcie"; "staged".
-std::string to_text(const GpuWay& way);
+std::string to_text(const GpuRoute& way);
 
 /// Prepares GPU memory for this way: checks whether the way is possible, exports the dma-buf, or
 /// replaces data() by pinned host memory, which cannot be undone. Returns the area to register by
 /// way.route. Throws Error that says why the way is not possible.
-rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuWay& way,
+rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuRoute& way,
                                    const std::string& machine_root = "/");
 
 /// Registers all of `memory`, which must outlive the region.
@@ -44,8 +44,8 @@ rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const
 /// is true). The result has the reasons against all others. `where.gpu_mapping` other than
 /// automatic and `how.require_dma_buf` restrict the ways; if those fail, it throws
 /// Error(unavailable) with all reasons. A registered way may still not transfer bytes, so the
-/// caller must verify a transfer first. A way that failed there is in `where.failed_routes` and is
-/// skipped, unless it is the last.
+/// caller must verify a transfer first. A route that failed there is in `where.failed_routes` and
+/// is skipped, unless it is the last.
 ///
 /// Source: nvidia's GPUDirect RDMA guide; ibv_reg_dmabuf_mr(3); mlx5dv_reg_dmabuf_mr(3).
 rdmabench::verbs::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,

@@ -117,11 +117,14 @@ TEST(Topology, ReadsLldpctlsJsonOfEachHost) {
           "port": {"id": {"type": "ifname", "value": "Ethernet1"}}}}}})";
   const std::string two =
       R"({"lldp": {"interface": [{"eth0": {"chassis": {"tor1": {}}, "port": {"id": {"value": "Ethernet2"}}}},
-                                 {"eth1": {"chassis": {"tor2": {}}, "port": {"id": {"value": "Ethernet2"}}}}]}})";
+                                 {"eth1": {"chassis": {"id": {"type": "mac", "value": "00:11:22"}},
+                                           "port": {"id": {"value": "Ethernet2"}}}}]}})";
   const Topology tree = parse_topology({{"lldp/node01.json", one}, {"lldp/node02.json", two}});
   std::vector<Node> nodes = hosts(2);
   for (Node& node : nodes) node.rails = {"eth0"};
   const Paths paths(tree, nodes, 1);
+  const auto named = [](const auto& point) { return point.name == "00:11:22"; };
+  EXPECT_TRUE(std::any_of(tree.points.begin(), tree.points.end(), named)) << "it has no name";
   EXPECT_EQ(way(paths, 0, 1),
             "node01 eth0 port eth0 to tor1 port Ethernet1 x 1.00; "
             "tor1 port Ethernet2 to node02 eth0 port eth0 x 1.00");

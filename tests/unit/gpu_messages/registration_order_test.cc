@@ -159,9 +159,9 @@ TEST_F(RegistrationOrder, ADmaBufThatIsDemandedIsNotReplaced) {
 
 TEST_F(RegistrationOrder, TheMatrixHasACostOrAReasonForEveryWay) {
   const run::RegistrationBench bench("rxe0");
-  const run::GpuWays ways = bench.measure_ways(
+  const run::GpuRoutes ways = bench.measure_routes(
       memory::parse_request("cuda:0"), {.machine_root = root_.path()}, kBytes, {.iterations = 20});
-  EXPECT_EQ(ways.costs.size() + ways.refused.size(), gpu_ways().size());
+  EXPECT_EQ(ways.costs.size() + ways.refused.size(), gpu_routes().size());
   ASSERT_EQ(ways.costs.size(), 3U);
   EXPECT_EQ(ways.costs[0].mapping, "default");
   EXPECT_EQ(ways.costs[1].mapping, "pcie");

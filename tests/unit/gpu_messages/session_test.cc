@@ -1,5 +1,5 @@
 // Whole sessions in GPU memory: the transfer that is verified before any is timed, and the step
-// down to the next way of registering it, on both sides.
+// down to the next route of registering it, on both sides.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -177,7 +177,7 @@ TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {
     }
     EXPECT_THAT(notes(report), AllOf(HasSubstr("verified before any is timed failed, with the "
                                                "client's cuda:0 by dma-buf, mapping default"),
-                                     HasSubstr("The next way was taken")));
+                                     HasSubstr("The next route was taken")));
     fake_verbs::lose_bytes_of_mapping("");
   }
   EXPECT_THAT(said_, HasSubstr("messages"));
@@ -203,7 +203,7 @@ TEST_F(GpuSession, AWayThatFailedByChanceIsKept) {
   }
   EXPECT_THAT(notes(report),
               AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR"), HasSubstr("It was tried once more")));
-  EXPECT_EQ(notes(report).find("The next way"), std::string::npos) << notes(report);
+  EXPECT_EQ(notes(report).find("The next route"), std::string::npos) << notes(report);
 }
 
 TEST_F(GpuSession, WhatIsNotOfTheMemoryStepsNowhere) {

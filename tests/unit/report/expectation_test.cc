@@ -65,6 +65,7 @@ TEST(Expectation, IsReadWithItsUnitAndSizes) {
   EXPECT_EQ(parse_expectation("bw>=90%line").of, Expectation::Of::line);
   EXPECT_EQ(parse_expectation("p50<=110%a.json").baseline, "a.json");
   EXPECT_EQ(parse_expectation("p50<=110%a@b.json").baseline, "a@b.json");
+  EXPECT_EQ(parse_expectation("p50<=110%run@2026-11.json").baseline, "run@2026-11.json");
   const Expectation both = parse_expectation("p50<=110%a@b.json@8");
   EXPECT_EQ(both.baseline, "a@b.json");
   EXPECT_EQ(both.least_size, 8);
@@ -81,7 +82,8 @@ TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("p99<=nanus"), HasSubstr("does not begin with a number"));
   EXPECT_THAT(refusal("p99<=90%line"), HasSubstr("only bw has a line rate"));
   EXPECT_THAT(refusal("bw>=90%"), HasSubstr("% must be followed by"));
-  EXPECT_THAT(refusal("bw>=1Gb/s@big"), HasSubstr("big"));
+  EXPECT_THAT(refusal("bw>=1Gb/s@big"), HasSubstr("invalid size 'big'"));
+  EXPECT_THAT(refusal("bw>=90%line@big"), HasSubstr("invalid size 'big'"));
 }
 
 TEST(Expectation, IsJudgedByTheInterval) {

@@ -10,6 +10,7 @@
 namespace rdmabench::report {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 // 2.17 to 2.19.
@@ -138,6 +139,32 @@ TEST(NcclTestsRead, WordsOfOpenMpiWithinATableAreNoRow) {
   const NcclTestsTable table = parse_nccl_tests_text(text, "x").at(0);
   EXPECT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.error, "");
+}
+
+TEST(NcclTestsRead, TheLogOfNcclWithinATableIsNoRow) {
+  const std::string whole = kNew;
+  const std::size_t second = whole.rfind("        2048");
+  std::string between = whole;
+  between.insert(second, "10-4-3-3:97095:97196 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n");
+  EXPECT_EQ(parse_nccl_tests_text(between, "x").at(0).rows.size(), 2U);
+  EXPECT_EQ(parse_nccl_tests_text(between, "x").at(0).error, "");
+  std::string within = whole;
+  within.insert(whole.find("-1", second) + 2, "n1:1:2 [0] NCCL INFO Connected all rings\n");
+  const NcclTestsTable table = parse_nccl_tests_text(within, "x").at(0);
+  EXPECT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.error, "");
+  EXPECT_THAT(table.notes, Contains(HasSubstr("NCCL's log broke")));
+  const std::string cut = whole.substr(0, whole.rfind("     N/A"));
+  EXPECT_EQ(parse_nccl_tests_text(cut + "\nn1: Test NCCL failure a.cu:3 'x'\n", "x").at(0).error,
+            "n1: Test NCCL failure a.cu:3 'x'");
+}
+
+TEST(NcclTestsRead, HeadsOfRanksWithoutMpiAreOneRun) {
+  const std::string old = kOld;
+  const std::string head = old.substr(0, old.find('\n') + 1);
+  const auto tables = parse_nccl_tests_text(head + head + old, "x");
+  ASSERT_EQ(tables.size(), 1U);
+  EXPECT_EQ(tables[0].rows.size(), 2U);
 }
 
 TEST(NcclTestsRead, ATableThatWasCutWithinARowKeepsTheRest) {

@@ -100,8 +100,8 @@ TEST(Table, SaysWhetherAKneeIsReliable) {
   LoadResult& third = std::get<std::vector<LoadResult>>(early.results)[2];
   third.taken_off = false;
   EXPECT_THAT(to_table(early),
-              HasSubstr("knee: not reliable: it rises steeply at the lowest load, but at "
-                        "90 % normal again"));
+              HasSubstr("knee: not reliable: latency rises steeply at the lowest load, but is "
+                        "normal again at 90 %"));
 }
 
 TEST(Table, GivesTheKneeOfSeveralLaunchesAnInterval) {

@@ -34,7 +34,8 @@ constexpr std::string_view kSetup = R"(
 ## Set-up calls
 
 What the errno of a call means. "Named" are the facts that the error text adds with their values. A call and errno
-that is not listed falls under "any call", at the end. Errors of `rdma_` calls come from their events as well as from
+that is not listed falls under "any call", at the end, but for registrations of memory, whose errors name the cause
+themselves. Errors of `rdma_` calls come from their events as well as from
 their return value; a rejection (`RDMA_CM_EVENT_REJECTED`) counts as ECONNREFUSED.
 
 | call | errno | likely causes | named | what to try |
