@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load 
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
 
-// Latency has taken off where the median is twice the least, or where the rate is
+// Latency rises steeply where the median is twice the least, or where the rate is
 // no longer kept.
 constexpr double kTakenOff = 2.0;
 constexpr double kKept = 0.95;

@@ -29,8 +29,8 @@ struct RateInterval {
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
 /// Sets `taken_off` of the rows of one size, from the lightest load to the heaviest, and `knee` and
-/// `knee_reliable` of the one before the first that has taken off. No row is a knee where the first
-/// has taken off already, or none has.
+/// `knee_reliable` of the one before the first whose latency rises steeply. No row is a knee where
+/// the first rises steeply already, or none does.
 void mark_knee(std::span<report::LoadResult> rows);
 
 /// What the caller's code threw. No std::exception, so that nothing takes it for a failure of the

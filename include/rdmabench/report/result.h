@@ -83,8 +83,8 @@ struct LoadResult {
   double max_lag_ns = 0;   ///< by which the latest post missed its time
   bool taken_off = false;  ///< latency is far above that of the lightest load, or the rate not kept
   bool knee = false;  ///< the highest load before latency rises steeply; one row of a size at most
-  /// Of the knee, or of the lowest load where that has taken off already: false where latency was
-  /// normal again at a higher load, as after a disturbance.
+  /// Of the knee, or of the lowest load where latency already rises steeply there: false where
+  /// latency was normal again at a higher load, as after a disturbance.
   bool knee_reliable = true;
 };
 

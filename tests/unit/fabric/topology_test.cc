@@ -185,13 +185,13 @@ TEST(Topology, CellsThatShareAnEndCrossNothing) {
   const Topology tree = fat_tree();
   Matrix matrix;
   matrix.nodes = hosts(16);
+  matrix.measurements.push_back({.sender = 0, .receiver = 1, .value = 1});  // of one leaf
   for (std::uint32_t rank = 1; rank < 16; ++rank) {
-    matrix.measurements.push_back({.sender = 0, .receiver = rank, .value = 1});
     matrix.measurements.push_back(
-        {.pattern = "one-to-many", .sender = 0, .receiver = rank, .rail = 1, .value = 1});
+        {.pattern = "one-to-many", .sender = 0, .receiver = rank, .rail = rank % 2, .value = 1});
   }
   const Attribution found = attribute(matrix, &tree);
-  EXPECT_GT(found.crossed->crossed, 0U);
+  EXPECT_EQ(found.crossed->crossed, 0U);
   EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("15 measurements of one-to-many")));
 }
 
