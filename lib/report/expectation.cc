@@ -419,33 +419,4 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
   document.body["expectations"] = std::move(judged);
 }
 
-bool failed_expectation(const Document& document) {
-  const Json& judged = list_of(document.body, "expectations");
-  return std::any_of(judged.begin(), judged.end(),
-                     [](const Json& one) { return text_of(one, "status") == "FAIL"; });
-}
-
-std::string expectations_text(const Document& document) {
-  constexpr std::size_t kMostShown = 8;  // alike
-  std::string text;
-  std::map<std::string, std::size_t> counts;
-  std::vector<std::string> order;
-  for (const Json& one : list_of(document.body, "expectations")) {
-    const std::string row = text_of(one, "row");
-    const std::string kind =
-        fmt::format("{} {}", text_of(one, "status"), text_of(one, "expectation"));
-    const std::size_t count = ++counts[kind];
-    if (count == 1) order.push_back(kind);
-    if (count > kMostShown) continue;
-    text += printable(fmt::format("{}: {}{}{}", kind, row, row.empty() ? "" : ": ",
-                                  text_of(one, "text"))) +
-            '\n';
-  }
-  for (const std::string& kind : order) {
-    if (counts[kind] <= kMostShown) continue;
-    text += fmt::format("{}: {} more rows, listed in the JSON\n", kind, counts[kind] - kMostShown);
-  }
-  return text;
-}
-
 }  // namespace rdmabench::report
