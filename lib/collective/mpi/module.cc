@@ -213,7 +213,7 @@ class State {
   int post(void* send, void* receive, MPI_Request* request) {
     const int count = static_cast<int>(call_.count);
     const int root = static_cast<int>(call_.root);
-    MPI_Datatype const type = mpi_type_;
+    MPI_Datatype type = mpi_type_;
     const bool in_place = call_.in_place != 0;
     const void* const input = in_place ? MPI_IN_PLACE : send;
     switch (operation()) {
