@@ -67,9 +67,10 @@ class Reader {
   void take(std::string_view raw) {
     ++line_;
     const std::string_view line = without_tag(raw);
-    const std::size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos) return;
-    const bool in_row = in_table_ && parse_number<std::uint64_t>(words_of(line)[0]).has_value();
+    const Words words = words_of(line);
+    if (words.empty()) return;
+    const std::size_t begin = line.find(words[0]);
+    const bool in_row = in_table_ && parse_number<std::uint64_t>(words[0]).has_value();
     for (const std::string_view failure : kFailures) {
       const std::size_t at = raw.find(failure);
       if (begun_ && at != std::string_view::npos) return stop(failure_in(raw, at, in_row));

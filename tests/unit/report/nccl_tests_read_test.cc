@@ -159,6 +159,12 @@ TEST(NcclTestsRead, TheLogOfNcclWithinATableIsNoRow) {
             "n1: Test NCCL failure a.cu:3 'x'");
 }
 
+TEST(NcclTestsRead, ABlankLineWithinATableIsNoRow) {
+  std::string text = kNew;
+  text.insert(text.rfind("        2048"), "\r\n\t\n \t \r\n");
+  EXPECT_EQ(parse_nccl_tests_text(text, "x").at(0).rows.size(), 2U);
+}
+
 TEST(NcclTestsRead, HeadsOfRanksWithoutMpiAreOneRun) {
   const std::string old = kOld;
   const std::string head = old.substr(0, old.find('\n') + 1);
