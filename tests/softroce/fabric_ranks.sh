@@ -11,6 +11,9 @@ case $side in
   second) leader=${RDMABENCH_PEER_ADDRESS:-$(own_address)} ;;
 esac
 
+device=${RDMABENCH_DEVICE:-rxe0}
+device=${device%%:*}
+
 # rank N OF PORT [OPTION...]: one rank, whose output is in $scratch/rank.N
 rank() {
   local number=$1 of=$2 port=$3
@@ -54,12 +57,16 @@ if [[ $side == first ]]; then
   [[ $(grep '"error":null' "$scratch/rank.0" | grep -vc '"sender":3\|"receiver":3') == 12 ]] ||
     fail "not all pairs of those that are left: $(cat "$scratch/rank.0")"
 else
+  idle=$(sent_packets "$device")
   (rank 3 4 18601 --duration 2s) &
   victim=$!
   (rank 1 4 18601 --duration 2s) &
   other=$!
-  # All are in by then, and there is work for another 20 seconds.
-  sleep 8
+  # Nothing is measured before all are in; then there is work for another 20 seconds.
+  for ((tries = 0; $(sent_packets "$device") < idle + 200; ++tries)); do
+    ((tries < 600)) || fail "no rank of this kernel sends: $(cat "$scratch"/rank.*)"
+    sleep 0.1
+  done
   pkill -STOP -P $victim || fail "rank 3 had ended: $(cat "$scratch/rank.3")"
   wait $other || fail "rank 1: $(cat "$scratch/rank.1")"
   pkill -KILL -P $victim || true
