@@ -1,4 +1,4 @@
-// Runs that another tool measured between two sides, as documents of our own.
+// Runs that other tools measured, as documents of our own.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/report/nccl_tests.h"
+
 namespace rdmabench::report {
 
-/// What the tool did not say is left out, and null in the document.
+/// One between two sides. What the tool did not say is left out, and null in the document.
 struct ImportedRun {
   std::string tool{};       ///< "perftest"
   std::string test{};       ///< in the tool's own words
@@ -40,5 +42,22 @@ bool is_mean_table(std::string_view text) noexcept;
 std::vector<nlohmann::ordered_json> mean_table_documents(std::string_view text,
                                                          const std::string& source,
                                                          const std::string& program);
+
+/// A document of rdmabench/1 for each run that one of perftest's programs printed, with launchers'
+/// tags before its lines too, or for its JSON. MB and MiB are both 2^20 bytes, as in its sources;
+/// in JSON, which names no unit, the message rate tells it. What it does not say is null; a table
+/// without rows, and a run that failed, have an error. Throws Error(usage) with `source` and the
+/// line for a table that makes no sense.
+std::vector<nlohmann::ordered_json> perftest_documents(std::string_view text,
+                                                       const std::string& source);
+
+/// Text or JSON of nccl-tests as documents of rdmabench-coll/1, one for each run in it: every
+/// placement of a row is a result. What it does not tell is null, and the notes say what was left
+/// out. `program` is what printed it, where the text does not say; "": see nccl_tests_program().
+/// Throws Error(usage).
+std::vector<nlohmann::ordered_json> nccl_tests_documents(std::string_view text,
+                                                         const std::string& source,
+                                                         const std::string& program = "");
+nlohmann::ordered_json nccl_tests_document(const NcclTestsTable& table, const std::string& source);
 
 }  // namespace rdmabench::report

@@ -9,7 +9,6 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/nccl_tests.h"
 #include "tool_text.h"
 
 namespace rdmabench::report {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"

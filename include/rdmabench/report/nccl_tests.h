@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,15 +91,6 @@ bool is_nccl_tests_text(std::string_view text) noexcept;
 bool is_nccl_tests_json(std::string_view text) noexcept;
 bool is_rccl_json(std::string_view text) noexcept;   ///< the lines or the list of RCCL's tests
 bool is_nccl_tests(std::string_view text) noexcept;  ///< any of them
-
-/// Text or JSON as documents of rdmabench-coll/1, one for each run in it: every placement of a row
-/// is a result. What nccl-tests does not tell is null, and the notes say what was left out.
-/// `program` is what printed it, where the text does not say; "": see nccl_tests_program(). Throws
-/// Error(usage).
-std::vector<nlohmann::ordered_json> nccl_tests_documents(std::string_view text,
-                                                         const std::string& source,
-                                                         const std::string& program = "");
-nlohmann::ordered_json nccl_tests_document(const NcclTestsTable& table, const std::string& source);
 
 /// Every run in a text, of any release since 2017; lines of others between them are passed over,
 /// and what mpirun or srun put before each line is cut off. A run that did not end has an error: a

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,14 +58,6 @@ std::string perftest_row(const BandwidthResult& result, const PerftestStyle& sty
 
 /// Whether a program of perftest seems to have written the text.
 bool is_perftest(std::string_view text) noexcept;
-
-/// A document of rdmabench/1 for each run that one of perftest's programs printed, with launchers'
-/// tags before its lines too, or for its JSON. MB and MiB are both 2^20 bytes, as in its sources;
-/// in JSON, which names no unit, the message rate tells it. What it does not say is null; a table
-/// without rows, and a run that failed, have an error. Throws Error(usage) with `source` and the
-/// line for a table that makes no sense.
-std::vector<nlohmann::ordered_json> perftest_documents(std::string_view text,
-                                                       const std::string& source);
 
 /// Average bandwidth as perftest prints it, to hold limits against.
 double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& style);
