@@ -99,9 +99,10 @@ void add_groups(CLI::App& app, CollOptions& options) {
                 "of --groups leaf and leaf-pairs: files as fabric takes them")
           ->needs(groups);
   group
-      .flag("--bisect", options.bisect,
-            "halve the nodes until one node, or the boundary between two parts, explains why "
-            "all together are slow or wrong; judged by the largest size")
+      .flag(
+          "--bisect", options.bisect,
+          "instead of --groups: halve the nodes until one node, or the boundary between two parts, "
+          "explains why all together are slow or wrong; judged by the largest size")
       ->excludes(groups)
       ->excludes(topology);
 }
@@ -205,6 +206,9 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
   add_expect(group, options.expect);
   add_require(group, options);
   add_wide(group, options.wide);
+  shorten_help(app, {"--size", "--type", "--reduction", "--place", "--iterations", "--budget",
+                     "--backend", "--groups", "--bisect", "--network", "--wire", "--expect",
+                     "--require", "--format", "--output"});
 }
 
 void check_coll_options(const CLI::App& app, const CollOptions& options) {

@@ -227,7 +227,9 @@ void add_results(CLI::App& app, FabricCommand& options) {
   CLI::Option* const output =
       group.plain("--output", options.run.output, "FILE",
                   "write every finished round to FILE, one JSON record per line");
-  group.plain("--resume", options.run.resume, "FILE", "continue the run in FILE, and append to it")
+  group
+      .plain("--resume", options.run.resume, "FILE",
+             "continue the run in FILE and append to it, instead of --output")
       ->excludes(output);
   group.flag("!--no-confirm", options.run.confirm,
              "judge by the rounds alone: do not measure again what stands out");
@@ -267,6 +269,9 @@ void add_fabric(CLI::App& app, Command& command) {
   add_link(*sub, options->link);
   add_launch(*sub, *options);
   add_results(*sub, *options);
+  shorten_help(*sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--topology",
+                      "--backend", "--device", "--transport", "--memory", "--require", "--expect",
+                      "--output", "--resume", "--format"});
   sub->callback([options, &command] { command = [options] { return run_fabric(*options); }; });
 }
 

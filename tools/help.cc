@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace rdmabench::tools {
@@ -21,15 +22,18 @@ std::string item(const std::string& name, const std::string& text) {
   return line + '\n';
 }
 
+/// What stands before the mark at which CLI11 appends its own: "--no-check{false}", "FORMAT:{a,b}".
+std::string until(const std::string& text, const char* mark) {
+  return text.substr(0, text.find(mark));
+}
+
 std::string item_of(const CLI::Option& option) {
-  std::string name = option.get_name(option.get_positional(), !option.get_positional());
+  std::string name = until(option.get_name(option.get_positional(), !option.get_positional()), "{");
   if (option.get_type_size() != 0) {
-    if (!option.get_type_name().empty()) name += ' ' + option.get_type_name();
+    if (!option.get_type_name().empty()) name += ' ' + until(option.get_type_name(), ":");
     if (option.get_expected_max() == CLI::detail::expected_max_vector_size) name += " ...";
     if (option.get_required()) name += " REQUIRED";
   }
-  if (!option.get_excludes().empty()) name += " Excludes:";
-  for (const CLI::Option* const other : option.get_excludes()) name += ' ' + other->get_name();
   return item(name, option.get_description());
 }
 
@@ -39,7 +43,17 @@ std::string group_of(const std::string& title, const std::vector<const CLI::Opti
   return text.empty() ? "" : fmt::format("\n{}:\n{}", title, text);
 }
 
-}  // namespace
+/// The command's text, its usage, its options by group, its subcommands, its footer.
+class Help : public CLI::Formatter {
+ public:
+  /// The usual help shows the options of kCommonGroup alone where it is short.
+  explicit Help(bool is_short) : short_(is_short) {}
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+
+ private:
+  bool short_;
+};
 
 std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   const auto options_of = [&](const std::string& group) {
@@ -59,12 +73,8 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
   if (short_ && mode != CLI::AppFormatMode::All) {
     text += group_of(kCommonGroup, options_of(kCommonGroup)) + "\n--help-all shows all options.\n";
   } else {
-    bool first = true;
     for (const std::string& group : app->get_groups()) {
-      const std::string one = group.empty() ? "" : group_of(group, options_of(group));
-      if (!first && !one.empty()) text += '\n';
-      first = first && one.empty();
-      text += one;
+      if (!group.empty()) text += group_of(group, options_of(group));
     }
   }
   if (!commands.empty()) text += fmt::format("\n{}:\n", kCommandGroup);
@@ -72,10 +82,24 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
   return text + '\n' + app->get_footer() + '\n';
 }
 
+}  // namespace
+
 void set_help(CLI::App& app) {
   app.formatter(std::make_shared<Help>(false));
   app.option_defaults()->group(kCommonGroup);
   app.set_help_flag("-h,--help", "Print this help message and exit");
+}
+
+void shorten_help(CLI::App& app, std::initializer_list<const char*> common) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (option->get_group() == kCommonGroup) option->group("Other");
+  }
+  app.set_help_all_flag("--help-all", "print all options and exit")->group("");
+  app.get_help_ptr()->group(kCommonGroup);
+  for (const char* const name : common) {
+    if (CLI::Option* const option = app.get_option_no_throw(name)) option->group(kCommonGroup);
+  }
+  app.formatter(std::make_shared<Help>(true));
 }
 
 }  // namespace rdmabench::tools

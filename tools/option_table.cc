@@ -250,11 +250,6 @@ constexpr FlagGroup<Options> kGroups[] = {{"What is sent", kTraffic}, {"How long
                                           {"Queues", kQueues},        {"Path", kPathRows},
                                           {"Memory", kMemory},        {"Other", kOther}};
 
-/// What most people need.
-constexpr std::string_view kCommon[] = {
-    "op",  "size",  "all",    "bidirectional", "rate",      "iterations", "duration",
-    "qps", "depth", "device", "backend",       "transport", "memory",     "validate"};
-
 }  // namespace
 
 std::span<const FlagGroup<Options>> groups() {
@@ -263,10 +258,6 @@ std::span<const FlagGroup<Options>> groups() {
 
 std::span<const FlagGroup<Options>> connection_groups() {
   return std::span(kGroups).subspan(2, 3);
-}
-
-bool is_common(const Flag& flag) {
-  return std::find(std::begin(kCommon), std::end(kCommon), flag.name) != std::end(kCommon);
 }
 
 }  // namespace rdmabench::tools::measuring

@@ -17,13 +17,10 @@ constexpr ToolSet set_of(Test test) {
 inline constexpr ToolSet kLat = set_of(Test::latency), kBw = set_of(Test::bandwidth),
                          kLoad = set_of(Test::load), kAll = kLat | kBw | kLoad;
 
-/// All of them, by groups of --help-all.
+/// All of them, as --help-all groups them.
 std::span<const FlagGroup<Options>> groups();
 
 /// How a connection is made, but not what is measured: queues, path and memory.
 std::span<const FlagGroup<Options>> connection_groups();
-
-/// Whether --help shows the option; --help-all shows all.
-bool is_common(const Flag& flag);
 
 }  // namespace rdmabench::tools::measuring

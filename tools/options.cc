@@ -33,7 +33,7 @@ void add_group(CLI::App& app, Options& options, const FlagGroup<Options>& group,
                                           names, [set] { set(""); }, text)
                                     : app.add_option_function<std::string>(names, set, text)
                                           ->type_name(std::string(flag.value));
-    option->group(measuring::is_common(flag) ? kCommonGroup : std::string(group.title));
+    option->group(std::string(group.title));
   }
 }
 
@@ -57,8 +57,6 @@ void split_port(Options& options) {
 }  // namespace
 
 void add_measuring(CLI::App& app, Options& options, Test test) {
-  app.formatter(std::make_shared<Help>(true));
-  app.set_help_all_flag("--help-all", "print all options and exit");
   app.add_option("HOST", options.host, "the server's name or address (not with --backend loop)");
   for (const FlagGroup<Options>& group : measuring::groups()) {
     add_group(app, options, group, measuring::set_of(test));
@@ -71,6 +69,9 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
   add_cpus(OptionGroup(app, "Other"), options.config.cpus);
   add_output(OptionGroup(app), options);
   add_expect(OptionGroup(app, "Limits"), options.expect);
+  shorten_help(app, {"--op", "--size", "--bidirectional", "--rate", "--iterations", "--duration",
+                     "--qps", "--depth", "--backend", "--device", "--transport", "--memory",
+                     "--port", "--expect", "--format", "--output"});
 }
 
 void add_link(CLI::App& app, Options& options) {
