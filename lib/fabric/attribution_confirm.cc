@@ -28,7 +28,7 @@ class Planner {
     const std::uint32_t left = options_.max_rounds - std::min(options_.max_rounds, spent_);
     const std::uint32_t rounds = std::min(options_.rounds, left);
     if (good_.empty() && fair_.empty()) return {};
-    if (suspects_.empty() && routes_.empty() && crossing_.empty() && !rail_open_) return {};
+    if (suspects_.empty() && routes_.empty() && elements_.empty() && !rail_open_) return {};
     random_.seed(options_.seed + spent_);
     for (round_ = 0; round_ < rounds; ++round_) plan_round();
     return std::move(plan_);
@@ -39,6 +39,12 @@ class Planner {
     std::uint32_t a;
     std::uint32_t b;
     int step = 0;  // next step of the square test
+  };
+  /// A suspect link, cable or switch.
+  struct Element {
+    std::vector<NodePair> pairs;  // senders and receivers over it
+    std::set<NodePair> crossing;  // the same
+    bool beside = false;          // next: the square test
   };
 
   void look_at_matrix() {
@@ -68,7 +74,8 @@ class Planner {
           continue;
         }
         if (!finding.element.empty()) {
-          if (!finding.confirmed) crossing_.push_back(finding.pairs);
+          if (finding.confirmed) continue;
+          elements_.push_back({finding.pairs, {finding.pairs.begin(), finding.pairs.end()}});
           continue;
         }
         if (finding.b) {
@@ -100,7 +107,7 @@ class Planner {
   void plan_round() {
     busy_.clear();
     std::shuffle(good_.begin(), good_.end(), random_);
-    for (auto& pairs : crossing_) cross(pairs);
+    for (Element& element : elements_) cross(element);
     for (Route& route : routes_) place(route);
     for (const std::uint32_t suspect : suspects_) {
       if (busy_.count(suspect) != 0) continue;
@@ -109,16 +116,45 @@ class Planner {
     if (options_.controls || rail_open_) add_controls();
   }
 
-  /// Pairs over one suspect link or switch, as many as leave the rest of the nodes to others.
-  void cross(std::vector<NodePair>& pairs) {
+  /// In turn pairs over one suspect link or switch, as many as leave the rest of the nodes to
+  /// others, and the square test for them: both ends of such a pair with good nodes, over pairs
+  /// that are known not to cross it.
+  void cross(Element& element) {
     constexpr int kMostPairs = 4;  // of one element in one round
-    std::shuffle(pairs.begin(), pairs.end(), random_);
+    std::shuffle(element.pairs.begin(), element.pairs.end(), random_);
     int taken = 0;
-    for (const auto& [sender, receiver] : pairs) {
+    for (const auto& [sender, receiver] : element.pairs) {
+      if (taken >= kMostPairs) break;
       if (busy_.count(sender) + busy_.count(receiver) != 0) continue;
-      add(sender, receiver, Purpose::again);
-      if (++taken == kMostPairs) return;
+      if (!element.beside) {
+        add(sender, receiver, Purpose::again);
+        ++taken;
+        continue;
+      }
+      if (const auto d =
+              free_beside(element, [&](std::uint32_t rank) { return NodePair(sender, rank); })) {
+        add(sender, *d, Purpose::square);
+        ++taken;
+      }
+      if (const auto c =
+              free_beside(element, [&](std::uint32_t rank) { return NodePair(rank, receiver); })) {
+        add(*c, receiver, Purpose::square);
+        ++taken;
+      }
     }
+    element.beside = !element.beside;
+  }
+
+  /// A good node that is free, and of which the screening measured that pair beside the element.
+  template <class PairWith>
+  std::optional<std::uint32_t> free_beside(const Element& element, PairWith&& pair_with) const {
+    for (const std::uint32_t rank : good_) {
+      const NodePair pair = pair_with(rank);
+      if (busy_.count(pair.first) + busy_.count(pair.second) == 0 && pair.first != pair.second &&
+          seen_.count(unordered(pair.first, pair.second)) != 0 && element.crossing.count(pair) == 0)
+        return rank;
+    }
+    return std::nullopt;
   }
 
   /// The square test, one step per round: a-b; a-d and c-b; a-b and c-d; then the same with another
@@ -201,7 +237,7 @@ class Planner {
   std::uint32_t spent_ = 0;
   std::vector<std::uint32_t> suspects_;
   std::vector<Route> routes_;
-  std::vector<std::vector<NodePair>> crossing_;
+  std::vector<Element> elements_;
   bool rail_open_ = false;
   std::vector<std::uint32_t> good_;
   std::vector<std::uint32_t> fair_;  ///< good but for a slow route

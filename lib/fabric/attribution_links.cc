@@ -205,7 +205,12 @@ class LinkJudge {
     }
     const std::size_t repeated = again.size();
     const double later = middle(again);
-    const bool withdrawn = repeated > 1 && (later > least(kMinEffect) || later > effect / 2);
+    std::vector<double> beside = beside_in_confirming(element, finding.pairs);
+    const double elsewhere = middle(beside);
+    const bool nodes_slow =
+        beside.size() > 1 && elsewhere <= std::min(least(kMinEffect), effect / 2);
+    const bool withdrawn =
+        repeated > 1 && (later > least(kMinEffect) || later > effect / 2 || nodes_slow);
 
     finding.metric = slice_.metric;
     finding.size_bytes = slice_.size_bytes;
@@ -224,6 +229,12 @@ class LinkJudge {
           fmt::format("measured again, pairs that cross it are at {:.2f} in {} "
                       "measurements",
                       ratio_of(slice_.metric, later), repeated));
+    }
+    if (!beside.empty()) {
+      finding.evidence.push_back(
+          fmt::format("in the same rounds, pairs of these nodes that do not cross it are at {:.2f} "
+                      "in {} measurements",
+                      ratio_of(slice_.metric, elsewhere), beside.size()));
     }
     if (!alike.empty()) {
       finding.evidence.push_back(fmt::format("the same pairs cross {}: they cannot be told apart",
@@ -249,6 +260,26 @@ class LinkJudge {
       }
     }
     out_.findings.push_back(std::move(finding));
+  }
+
+  /// The square test: what senders and receivers over the element reach with others. By the
+  /// confirming cells, each against pairs that are as far apart.
+  std::vector<double> beside_in_confirming(
+      const Element& element,
+      const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) const {
+    std::set<std::uint32_t> senders;
+    std::set<std::uint32_t> receivers;
+    for (const auto& [sender, receiver] : pairs) {
+      senders.insert(sender);
+      receivers.insert(receiver);
+    }
+    std::vector<double> found;
+    for (const Crosser& one : confirming_) {
+      if (crosses(one, element)) continue;
+      if (senders.count(one.cell->sender) + receivers.count(one.cell->receiver) == 0) continue;
+      found.push_back(one.y);
+    }
+    return found;
   }
 
   std::string name(const Element& element) const {
@@ -289,14 +320,18 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
     pairs[{link, false}];
     pairs[{link, true}];
   }
+  std::set<std::uint32_t> within;
   for (const Measurement& cell : matrix.measurements) {
     if (cell.confirming || is_left_out(cell)) continue;
-    for (const Crossing& one : paths.between(cell.sender, cell.receiver, cell.rail)) {
+    const std::vector<Crossing> path = paths.between(cell.sender, cell.receiver, cell.rail);
+    if (const auto leaf = paths.only_switch(path)) within.insert(*leaf);
+    for (const Crossing& one : path) {
       const auto found = pairs.find({one.link, one.forward});
       if (found != pairs.end()) found->second.insert({cell.sender, cell.receiver});
     }
   }
-  Crossed crossed;
+  Crossed crossed{.leaves = static_cast<std::uint32_t>(paths.leaves().size()),
+                  .within = static_cast<std::uint32_t>(within.size())};
   std::vector<std::string> missed;
   std::size_t fewest = matrix.measurements.size();
   for (const auto& [direction, list] : pairs) {

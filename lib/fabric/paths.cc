@@ -38,6 +38,14 @@ Paths::Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint
       points[rail] = find_adapter(node, rail, rails);
     }
   }
+  std::map<std::uint32_t, std::set<std::uint32_t>> ranks;  // by switch
+  for (std::uint32_t rank = 0; rank < at_.size(); ++rank) {
+    for (const std::uint32_t point : at_[rank]) {
+      if (point == kNowhere || links_[point].size() != 1) continue;
+      const std::uint32_t leaf = other_end(topology.links[links_[point][0]], point);
+      if (ranks[leaf].insert(rank).second && ranks[leaf].size() == 2) leaves_.insert(leaf);
+    }
+  }
 }
 
 std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uint32_t rails) const {
@@ -71,6 +79,12 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
 bool Paths::between_switches(std::uint32_t link) const {
   const TopologyLink& one = topology_.links[link];
   return !topology_.points[one.a].host && !topology_.points[one.b].host;
+}
+
+std::optional<std::uint32_t> Paths::only_switch(const std::vector<Crossing>& path) const {
+  if (path.size() != 2) return std::nullopt;
+  const TopologyLink& first = topology_.links[path[0].link];
+  return path[0].forward ? first.b : first.a;
 }
 
 std::string Paths::name(std::uint32_t link, bool forward) const {
@@ -175,13 +189,15 @@ std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const 
   constexpr std::size_t kMostTried = 512;
   if (all.size() > kMostTried) all.resize(std::max<std::size_t>(kMostTried, rounds));
   const std::size_t directions = 2 * paths.topology().links.size();
-  std::vector<std::vector<std::uint32_t>> crossed;  // by round
+  std::vector<std::vector<std::size_t>> crossed;  // by round: directions, and leaves after them
   for (const Round& round : all) {
-    std::vector<std::uint32_t>& list = crossed.emplace_back();
+    std::vector<std::size_t>& list = crossed.emplace_back();
     for (const Step& step : round.steps) {
       for (const Pair& pair : step) {
         for (std::uint32_t rail = 0; rail < rails; ++rail) {
-          for (const Crossing& one : paths.between(pair.sender, pair.receiver, rail)) {
+          const std::vector<Crossing> path = paths.between(pair.sender, pair.receiver, rail);
+          if (const auto leaf = paths.only_switch(path)) list.push_back(directions + *leaf);
+          for (const Crossing& one : path) {
             if (!paths.between_switches(one.link)) continue;
             list.push_back(2 * one.link + (one.forward ? 1 : 0));
           }
@@ -189,7 +205,7 @@ std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const 
       }
     }
   }
-  std::vector<std::uint32_t> counts(directions, 0);
+  std::vector<std::uint32_t> counts(directions + paths.topology().points.size(), 0);
   std::vector<bool> taken(all.size(), false);
   std::vector<Round> chosen;
   while (chosen.size() < std::min<std::size_t>(rounds, all.size())) {
@@ -199,13 +215,13 @@ std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const 
       if (taken[i]) continue;
       std::size_t gain = 0;
       std::vector<std::uint32_t> now = counts;
-      for (const std::uint32_t direction : crossed[i]) gain += now[direction]++ < kEnough ? 1U : 0U;
+      for (const std::size_t part : crossed[i]) gain += now[part]++ < kEnough ? 1U : 0U;
       if (best != all.size() && gain <= most) continue;
       best = i;
       most = gain;
     }
     taken[best] = true;
-    for (const std::uint32_t direction : crossed[best]) ++counts[direction];
+    for (const std::size_t part : crossed[best]) ++counts[part];
     chosen.push_back(std::move(all[best]));
   }
   return chosen;

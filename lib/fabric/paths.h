@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,10 @@ class Paths {
 
   const Topology& topology() const noexcept { return topology_; }
   bool between_switches(std::uint32_t link) const;
+  /// The one switch of a path between two hosts of it; nothing for another path.
+  std::optional<std::uint32_t> only_switch(const std::vector<Crossing>& path) const;
+  /// Leaves: the switches to which two nodes or more have their link.
+  const std::set<std::uint32_t>& leaves() const noexcept { return leaves_; }
   /// "leaf1 port 33 to spine1 port 1"
   std::string name(std::uint32_t link, bool forward) const;
 
@@ -53,12 +59,13 @@ class Paths {
   const Topology& topology_;
   std::vector<std::vector<std::uint32_t>> at_;     // by rank and rail: the point, or ~0
   std::vector<std::vector<std::uint32_t>> links_;  // by point
-  mutable std::map<std::uint32_t, Tree> trees_;    // by destination
+  std::set<std::uint32_t> leaves_;
+  mutable std::map<std::uint32_t, Tree> trees_;  // by destination
 };
 
-/// So many of `all` rounds of pairs that each direction of a link between switches is crossed by as
-/// many pairs as can be had: round by round, of 512 at most, the one that adds most to links that
-/// have fewer than 4.
+/// So many of `all` rounds of pairs that each direction of a link between switches is crossed, and
+/// each leaf has pairs within it, as many as can be had: round by round, of 512 at most, the one
+/// that adds most to links and leaves that have fewer than 4.
 std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const Paths& paths,
                             std::uint32_t rails);
 

@@ -71,7 +71,9 @@ Json to_object(const Attribution& attribution) {
   if (attribution.crossed) {
     json["links"] = {{"directions", attribution.crossed->directions},
                      {"crossed", attribution.crossed->crossed},
-                     {"fewest_pairs", attribution.crossed->fewest_pairs}};
+                     {"fewest_pairs", attribution.crossed->fewest_pairs},
+                     {"leaves", attribution.crossed->leaves},
+                     {"within", attribution.crossed->within}};
   }
   return json;
 }

@@ -264,9 +264,11 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
   text += findings_text(verdict) + withdrawn_text(verdict);
   if (verdict.crossed) {
     text += fmt::format(
-        "  {} of {} directions of links between switches were crossed, each by {} or more\n",
+        "  {} of {} directions of links between switches were crossed, each by {} or more; {} of {} "
+        "had pairs within them\n",
         verdict.crossed->crossed, verdict.crossed->directions,
-        plural(verdict.crossed->fewest_pairs, "pair", "pairs"));
+        plural(verdict.crossed->fewest_pairs, "pair", "pairs"), verdict.crossed->within,
+        plural(verdict.crossed->leaves, "leaf", "leaves"));
   }
   text += unjudged_text(verdict);
   std::vector<std::string> sentences;

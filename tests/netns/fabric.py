@@ -173,7 +173,8 @@ class Planted(unittest.TestCase):
                          [("link", "leaf 0 to spine 0", True)], output)
         self.assertAlmostEqual(verdict["findings"][0]["ratio"], 0.6, delta=0.05, msg=output)
         self.assertIn("the same pairs cross spine 0 to leaf 1", output)
-        self.assertEqual(verdict["links"], {"directions": 4, "crossed": 4, "fewest_pairs": half * half}, output)
+        self.assertEqual(verdict["links"], {"directions": 4, "crossed": 4, "fewest_pairs": half * half,
+                                            "leaves": 2, "within": 2}, output)
         self.assertEqual(code, 1, output)
 
     def test_link_down_from_the_start(self):

@@ -105,6 +105,8 @@ struct Crossed {
   std::uint32_t directions = 0;
   std::uint32_t crossed = 0;       ///< by measured pairs
   std::uint32_t fewest_pairs = 0;  ///< over one of the crossed
+  std::uint32_t leaves = 0;        ///< switches to which two nodes or more are linked
+  std::uint32_t within = 0;        ///< of them, with a measured pair of their own nodes
 };
 
 struct Attribution {

@@ -177,6 +177,8 @@ TEST(Topology, RandomRoundsCrossEveryLink) {
     EXPECT_EQ(crossed.directions, 16U);
     EXPECT_EQ(crossed.crossed, 16U) << seed;
     EXPECT_GE(crossed.fewest_pairs, 4U) << seed;
+    EXPECT_EQ(crossed.leaves, 4U);
+    EXPECT_EQ(crossed.within, 4U) << seed;
     EXPECT_THAT(out.doubts, IsEmpty());
   }
 }
@@ -236,6 +238,7 @@ class PlantedLinks : public testing::Test {
       ++number;
     }
     Attribution found = attribute(matrix_, &tree_);
+    if (once_settled_) once_settled_();
     for (auto plan = confirmations(found, matrix_); !plan.empty();
          plan = confirmations(found, matrix_)) {
       for (const Confirmation& one : plan) add(number + one.round, one.sender, one.receiver, true);
@@ -288,6 +291,7 @@ class PlantedLinks : public testing::Test {
   double far_ = 1;
   std::uint32_t rounds_ = 15;
   Slow slow_;
+  std::function<void()> once_settled_;  ///< before the confirming rounds
   std::vector<std::string> innocents_;
 };
 
@@ -323,6 +327,26 @@ TEST_F(PlantedLinks, ASlowSpineIsNamed) {
 TEST_F(PlantedLinks, ASlowNodeIsStillANode) {
   expect_named(Part::node, "node06.cluster",
                [&](const Crossing& one) { return touches(one, "node06"); });
+}
+
+TEST_F(PlantedLinks, TheSquareTestMeasuresTheSameNodesBesideTheLink) {
+  const std::string name = "leaf2 port 34 to spine2 port 2";
+  const Attribution found =
+      settle(1, [&](const Crossing& one) { return paths_.name(one.link, one.forward) == name; });
+  ASSERT_EQ(found.findings.size(), 1U);
+  EXPECT_THAT(found.findings[0].evidence,
+              testing::Contains(testing::ContainsRegex(
+                  "pairs of these nodes that do not cross it are at (0.9|1.0). in [0-9]+ meas")));
+}
+
+TEST_F(PlantedLinks, ALinkIsNotToBlameWhereItsNodesAreSlowBesideItToo) {
+  const std::string name = "leaf2 port 34 to spine2 port 2";
+  once_settled_ = [&] { slow_ = [](const Crossing&) { return true; }; };
+  const Attribution found =
+      settle(1, [&](const Crossing& one) { return paths_.name(one.link, one.forward) == name; });
+  for (const Finding& finding : found.findings) EXPECT_FALSE(finding.confirmed) << finding.text;
+  ASSERT_THAT(found.withdrawn, testing::Not(IsEmpty()));
+  EXPECT_EQ(found.withdrawn[0].element, name);
 }
 
 TEST_F(PlantedLinks, AnOversubscribedLevelIsADoubtAndNoFinding) {
