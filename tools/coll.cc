@@ -164,21 +164,15 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-/// What --require gpudirect asked, of each rank.
-std::vector<nlohmann::ordered_json> judged_gpudirect(const collective::Run& run,
-                                                     const CollOptions& options) {
+/// What --require asked, as judgements like those of --expect.
+std::vector<nlohmann::ordered_json> judged_proofs(const collective::Run& run) {
+  using Status = collective::Proof::Status;
   std::vector<nlohmann::ordered_json> judged;
-  const auto& required = options.job.required;
-  const bool asked = std::any_of(required.begin(), required.end(), [](const auto& one) {
-    return one.kind == collective::Required::Kind::gpudirect;
-  });
-  if (!asked || !run.error.empty()) return judged;
-  for (const collective::DirectProof& one : collective::prove_gpudirect(run)) {
-    judged.push_back(report::judgement("require gpudirect",
-                                       fmt::format("rank {} ({})", one.rank, one.host),
-                                       !one.direct   ? "OPEN"
-                                       : *one.direct ? "PASS"
-                                                     : "FAIL",
+  for (const collective::Proof& one : run.proofs) {
+    judged.push_back(report::judgement("require " + one.required, one.subject,
+                                       one.status == Status::pass   ? "PASS"
+                                       : one.status == Status::fail ? "FAIL"
+                                                                    : "OPEN",
                                        one.text));
   }
   return judged;
@@ -189,7 +183,7 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
   const Judged judged =
       judge(collective::to_json(run), run.error.empty() ? options.expect : Expectations(),
-            judged_gpudirect(run, options));
+            judged_proofs(run));
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json

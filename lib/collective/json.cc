@@ -36,7 +36,8 @@ Json wrong_of(const Row& row) {
              {"run_bytes", wrong.run_bytes},
              {"pattern", wrong.pattern},
              {"expected", wrong.expected},
-             {"actual", wrong.actual}};
+             {"actual", wrong.actual},
+             {"action", kActionOfRank}};
   }
   return {{"checked_results", row.results.operations},
           {"wrong_results", row.results.wrong_operations},
@@ -50,7 +51,8 @@ Json late_of(const Arrivals& arrivals) {
   return {{"rank", late.rank},
           {"share", late.share},
           {"by_ns", report::finite(late.by_ns)},
-          {"error_bound_ns", report::finite(late.error_bound_ns)}};
+          {"error_bound_ns", report::finite(late.error_bound_ns)},
+          {"action", kActionOfRank}};
 }
 
 Json arrivals_of(const Row& row) {
@@ -117,12 +119,27 @@ Json to_object(const Row& row) {
 
 Json bisected_of(const Run& run) {
   if (!run.bisected) return nullptr;
-  return {{"suspects", run.bisected->suspects}, {"text", run.bisected->text}};
+  return {
+      {"suspects", run.bisected->suspects},
+      {"text", run.bisected->text},
+      {"action", run.bisected->suspects.empty() ? Json(nullptr) : Json(action_of(*run.bisected))}};
 }
 
 Json blame_of(const Run& run) {
   if (run.blame.text.empty()) return nullptr;
-  return {{"ranks", run.blame.ranks}, {"text", run.blame.text}};
+  return {{"ranks", run.blame.ranks}, {"text", run.blame.text}, {"action", kActionOfRank}};
+}
+
+/// As sentences.
+std::vector<std::string> unmet(const Run& run) {
+  std::vector<std::string> sentences;
+  for (const Proof& one : run.proofs) {
+    if (one.status != Proof::Status::fail) continue;
+    sentences.push_back(one.subject.empty()
+                            ? fmt::format("{}: {}", one.required, one.text)
+                            : fmt::format("{}: on {} {}", one.required, one.subject, one.text));
+  }
+  return sentences;
 }
 
 }  // namespace
@@ -134,7 +151,7 @@ std::string to_json(const Run& run) {
                          {"error", text_or_null(run.error)},
                          {"blame", blame_of(run)},
                          {"bisected", bisected_of(run)},
-                         {"unmet", run.unmet},
+                         {"unmet", unmet(run)},
                          {"environment", to_list(run.environment)},
                          {"library", to_list(run.library)},
                          {"config", to_list(run.config)},

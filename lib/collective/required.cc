@@ -62,14 +62,45 @@ std::map<std::string, NodeBytes> bytes_of_nodes(const Run& run) {
   return nodes;
 }
 
-/// "" where the device sent its share of what this node had to send.
-std::string reason_against(const std::string& host, const NodeBytes& node,
-                           const std::string& device, double share) {
-  const double needed = node.needed * share;
-  const report::Carried one = report::carried(node.sent, device, needed, report::Flow::sent);
-  if (one.met) return "";
-  return fmt::format("device={}: on {} it {}, where the rows need {} or more to leave the node; {}",
-                     device, host, one.did, report::megabytes(needed), one.instead);
+/// Of device=NAME: whether it sent `share` of what each node had to send.
+void prove_device(const Proof& asked, const std::string& device, double share,
+                  const std::map<std::string, NodeBytes>& nodes, std::vector<Proof>& proofs) {
+  const std::size_t before = proofs.size();
+  for (const auto& [host, node] : nodes) {
+    if (node.needed <= 0) continue;
+    const double needed = node.needed * share;
+    const report::Carried one = report::carried(node.sent, device, needed, report::Flow::sent);
+    Proof& proof = proofs.emplace_back(asked);
+    proof.subject = host;
+    proof.status = one.met ? Proof::Status::pass : Proof::Status::fail;
+    proof.text = fmt::format("it {}, where the rows need {} or more to leave the node", one.did,
+                             report::megabytes(needed));
+    if (!one.met) proof.text += "; " + one.instead;
+  }
+  if (proofs.size() != before) return;
+  Proof& proof = proofs.emplace_back(asked);
+  proof.status = Proof::Status::fail;
+  proof.text =
+      "nothing had to leave a node, so nothing is known of it: measure all-reduce, all-gather, "
+      "reduce-scatter, all-to-all or send-receive between nodes";
+}
+
+/// A connection that is not direct is copied through host memory.
+void prove_gpudirect(const Proof& asked, const Run& run, std::vector<Proof>& proofs) {
+  for (const RankReport& rank : run.ranks) {
+    Proof& proof = proofs.emplace_back(asked);
+    proof.subject = fmt::format("rank {} ({})", rank.identity.rank, rank.identity.host);
+    const auto direct = report::value_of<bool>(rank.facts, "gpudirect");
+    if (!direct) {
+      proof.text = report::text_of(rank.facts, "gpudirect_unknown",
+                                   "the library does not say how it reaches the network");
+      continue;
+    }
+    proof.status = *direct ? Proof::Status::pass : Proof::Status::fail;
+    proof.text =
+        fmt::format("{} its connections through a NIC are direct: {}", *direct ? "all" : "not all",
+                    report::text_of(rank.facts, "routes", "unknown"));
+  }
 }
 
 }  // namespace
@@ -96,51 +127,31 @@ std::vector<Required> parse_required(std::string_view text) {
   return all;
 }
 
-std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required) {
-  std::vector<std::string> reasons;
+std::vector<Proof> prove(const Run& run, const std::vector<Required>& required) {
+  using Kind = Required::Kind;
   const auto devices =
       static_cast<double>(std::count_if(required.begin(), required.end(), [](const Required& one) {
-        return one.kind == Required::Kind::device;
+        return one.kind == Kind::device;
       }));
   const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
+  std::vector<Proof> proofs;
   for (const Required& one : required) {
-    if (one.kind == Required::Kind::gpudirect) continue;
-    if (one.kind == Required::Kind::network) {
-      const std::string network = report::text_of(run.library, "network", "unknown");
-      if (network != one.value) {
-        reasons.push_back(fmt::format("network={}: the library says {}", one.value, network));
+    switch (one.kind) {
+      case Kind::device:
+        prove_device({.required = "device=" + one.value}, one.value, 1 / devices, nodes, proofs);
+        break;
+      case Kind::network: {
+        const std::string network = report::text_of(run.library, "network", "unknown");
+        proofs.push_back(
+            {.required = "network=" + one.value,
+             .status = network == one.value ? Proof::Status::pass : Proof::Status::fail,
+             .text = "the library says " + network});
+        break;
       }
-      continue;
+      case Kind::gpudirect:
+        prove_gpudirect({.required = "gpudirect"}, run, proofs);
+        break;
     }
-    bool any = false;
-    for (const auto& [host, node] : nodes) {
-      any = any || node.needed > 0;
-      std::string reason = reason_against(host, node, one.value, 1 / devices);
-      if (node.needed > 0 && !reason.empty()) reasons.push_back(std::move(reason));
-    }
-    if (!any) {
-      reasons.push_back(fmt::format(
-          "device={}: nothing had to leave a node, so nothing is known of it: measure all-reduce, "
-          "all-gather, reduce-scatter, all-to-all or send-receive between nodes",
-          one.value));
-    }
-  }
-  return reasons;
-}
-
-std::vector<DirectProof> prove_gpudirect(const Run& run) {
-  std::vector<DirectProof> proofs;
-  for (const RankReport& rank : run.ranks) {
-    DirectProof& proof =
-        proofs.emplace_back(DirectProof{.rank = rank.identity.rank, .host = rank.identity.host});
-    proof.direct = report::value_of<bool>(rank.facts, "gpudirect");
-    const std::string routes = report::text_of(rank.facts, "routes", "unknown");
-    proof.text = !proof.direct
-                     ? report::text_of(rank.facts, "gpudirect_unknown",
-                                       "the library does not say how it reaches the network")
-                 : *proof.direct
-                     ? fmt::format("all its connections through a NIC are direct: {}", routes)
-                     : fmt::format("not all its connections through a NIC are direct: {}", routes);
   }
   return proofs;
 }

@@ -43,9 +43,17 @@ void check(const CollectivePlan& plan, std::uint32_t ranks) {
 }
 
 bool failed(const Run& run) {
-  return !run.error.empty() || !run.unmet.empty() ||
+  return !run.error.empty() ||
+         std::any_of(run.proofs.begin(), run.proofs.end(),
+                     [](const Proof& one) { return one.status == Proof::Status::fail; }) ||
          std::any_of(run.rows.begin(), run.rows.end(),
                      [](const Row& row) { return row.results.wrong_operations > 0; });
+}
+
+std::string_view action_of(const Bisected& bisected) noexcept {
+  const bool one_part = std::any_of(bisected.suspects.begin(), bisected.suspects.end(),
+                                    [](const auto& parts) { return parts.size() == 1; });
+  return one_part ? kActionOfRank : "investigate";
 }
 
 std::string nothing_measured(const Run& run) {

@@ -100,10 +100,11 @@ std::string remarks(const Run& run) {
       const Wrong& wrong = row.first_wrong->wrong;
       text += fmt::format(
           "WRONG: {}, {}: rank {}, iteration {}, at byte {} for {} bytes: {} (expected {}, got {}); "
-          "{} elements in {} of {} results\n",
+          "{} elements in {} of {} results\n    action: {}\n",
           subject(row), name(row.call.type), row.first_wrong->rank, wrong.iteration,
           wrong.offset_bytes, wrong.run_bytes, wrong.pattern, wrong.expected, wrong.actual,
-          row.results.wrong_elements, row.results.wrong_operations, row.results.operations);
+          row.results.wrong_elements, row.results.wrong_operations, row.results.operations,
+          kActionOfRank);
     }
     if (const std::string other = report::text_of(row.facts, "algorithm_differs"); !other.empty()) {
       text += fmt::format("{}: ranks differ: {}; not so {}\n", subject(row), choice(row),
@@ -126,9 +127,9 @@ std::string late_ranks(const Run& run) {
     const std::string host =
         late->rank < run.ranks.size() ? run.ranks[late->rank].identity.host : std::string("?");
     text += fmt::format(
-        "LATE: {}: rank {} ({}) came last in {:.0f} % of the samples, by {} us (clocks +-{} us)\n",
+        "LATE: {}: rank {} ({}) came last in {:.0f} % of the samples, by {} us (clocks +-{} us)\n    action: {}\n",
         subject(row), late->rank, host, 100 * late->share, microseconds(late->by_ns),
-        microseconds(late->error_bound_ns));
+        microseconds(late->error_bound_ns), kActionOfRank);
   }
   return text;
 }
@@ -177,9 +178,11 @@ std::string to_table(const Run& run, std::size_t width) {
   text += table.text(width) +
           "GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.\n" +
           remarks(run) + late_ranks(run) + counters(run);
-  if (run.bisected) text += fmt::format("BISECTED: {}\n", report::printable(run.bisected->text));
-  for (const std::string& one : run.unmet) {
-    text += fmt::format("NOT MET: {}\n", report::printable(one));
+  if (run.bisected && !run.bisected->suspects.empty()) {
+    text += fmt::format("BISECTED: {}\n    action: {}\n", report::printable(run.bisected->text),
+                        action_of(*run.bisected));
+  } else if (run.bisected) {
+    text += fmt::format("BISECTED: {}\n", report::printable(run.bisected->text));
   }
   for (const std::string& note : run.notes) text += note + "\n";
   if (!run.error.empty()) text += fmt::format("ENDED EARLY: {}\n", report::printable(run.error));

@@ -201,19 +201,30 @@ Judgements of_fabric(const Document& document) {
   return list;
 }
 
+/// A judgement of --require, not of --expect.
+bool is_required(const Json& judged) {
+  return text_of(judged, "expectation").starts_with("require ");
+}
+
 /// A row is right or wrong; a run that ended early is a separate error.
 Judgements of_coll(const Document& document) {
   Judgements list;
   const std::string backend = text_of(document.body, "backend");
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
-    list.push_back({"coll", backend, "run", Status::error, error});
+    Judgement& one = list.emplace_back(Judgement{"coll", backend, "run", Status::error, error});
+    one.add_details(object_of(document.body, "blame"), {"action"});
   }
-  for (const Json& unmet : list_of(document.body, "unmet")) {
-    list.push_back({"coll", backend, "required", Status::fail, any_text(unmet)});
+  const Json& judged = list_of(document.body, "expectations");
+  if (std::none_of(judged.begin(), judged.end(), is_required)) {  // else they are among those
+    for (const Json& unmet : list_of(document.body, "unmet")) {
+      list.push_back({"coll", backend, "required", Status::fail, any_text(unmet)});
+    }
   }
   const Json& bisected = object_of(document.body, "bisected");
   if (!list_of(bisected, "suspects").empty()) {
-    list.push_back({"coll", backend, "bisected", Status::fail, text_of(bisected, "text")});
+    Judgement& one = list.emplace_back(
+        Judgement{"coll", backend, "bisected", Status::fail, text_of(bisected, "text")});
+    one.add_details(bisected, {"action"});
   }
   for (const Json& row : list_of(document.body, "results")) {
     Judgement one;
@@ -234,9 +245,10 @@ Judgements of_coll(const Document& document) {
                              any_text_of(wrong, "wrong_elements"), any_text_of(first, "rank"),
                              any_text_of(first, "iteration"), any_text_of(first, "offset_bytes"),
                              any_text_of(first, "run_bytes"), text_of(first, "pattern"));
+      one.add_details(first, {"action"});
     }
     const Json& late = object_of(row, "late");
-    for (const char* key : {"rank", "by_ns", "share"}) {
+    for (const char* key : {"rank", "by_ns", "share", "action"}) {
       if (late.contains(key)) {
         one.details.emplace_back(fmt::format("late_{}", key), any_text_of(late, key));
       }
@@ -273,17 +285,16 @@ Judgements of_netplugin(const Document& document) {
   return list;
 }
 
-/// Of --expect. What could not be decided is neither a pass nor a fault.
+/// Of --expect and --require. What could not be decided is neither a pass nor a fault.
 void add_expectations(Judgements& list, const Document& document) {
   for (const Json& judged : list_of(document.body, "expectations")) {
     const std::string status = text_of(judged, "status");
-    list.push_back({"expect",
-                    text_of(judged, "row"),
-                    text_of(judged, "expectation"),
-                    status == "OPEN" ? Status::skip : status_of(status),
-                    text_of(judged, "text"),
-                    "",
-                    {}});
+    Judgement& one = list.emplace_back(
+        Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
+                  status == "OPEN" ? Status::skip : status_of(status), text_of(judged, "text")});
+    if (status == "FAIL" && is_required(judged)) {
+      one.details.emplace_back("action", "change setting");
+    }
   }
 }
 

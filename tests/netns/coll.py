@@ -71,7 +71,10 @@ class Collective(Measured):
 
     def test_the_device_that_carried_the_bytes_is_proved(self):
         words = ("all-reduce", "--size", "1M", "-n", "5", "--require")
-        self.assertEqual(self.measure(*words, "device=eth0")["unmet"], [])
+        met = self.measure(*words, "device=eth0")
+        self.assertEqual(met["unmet"], [])
+        self.assertEqual([(one["row"], one["status"]) for one in met["expectations"]],
+                         [(f"node{node}", "PASS") for node in range(NODES)])
         unmet = self.measure(*words, "device=lo", status=1)["unmet"]
         self.assertEqual(len(unmet), NODES)
         self.assertRegex(unmet[0], r"device=lo: on node0 it (sent \S+ MB|counted no bytes that it sent), where the rows need .*; "

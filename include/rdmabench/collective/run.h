@@ -187,6 +187,16 @@ struct Bisected {
   std::string text{};  ///< as a sentence
 };
 
+/// What came of one requirement (parse_required()).
+struct Proof {
+  enum class Status : std::uint8_t { pass, fail, open };
+
+  std::string required{};        ///< "device=mlx5_0"
+  std::string subject{};         ///< a node, or "rank 3 (n1)"; "": the whole run
+  Status status = Status::open;  ///< open: it is not known, for example without NCCL's log
+  std::string text{};            ///< what was found: "it sent 3 MB, where ..."
+};
+
 struct Run {
   std::string backend{};
   report::Facts config{};
@@ -199,7 +209,7 @@ struct Run {
   Fault fault = Fault::failed;  ///< of the error
   Blame blame{};                ///< which ranks caused it
   std::optional<Bisected> bisected{};
-  std::vector<std::string> unmet{};  ///< requirements that were not met: whole sentences
+  std::vector<Proof> proofs{};  ///< prove(); a failed one fails the run
 };
 
 /// What has to have carried the bytes.
@@ -217,20 +227,12 @@ struct Required {
 /// Parses a comma-separated list. Throws Error(usage) that names the unknown word.
 std::vector<Required> parse_required(std::string_view text);
 
-/// What the finished run did not meet, as whole sentences; gpudirect is judged by
-/// prove_gpudirect(). Pure.
-std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required);
+/// Of each requirement on each node, or on each rank for gpudirect, by the finished run. Pure.
+std::vector<Proof> prove(const Run& run, const std::vector<Required>& required);
 
-/// Of one rank.
-struct DirectProof {
-  std::uint32_t rank = 0;
-  std::string host{};
-  std::optional<bool> direct{};  ///< none: it is not known, for example without NCCL's log
-  std::string text{};            ///< its connections, or why it is not known
-};
-
-/// By rank. A connection that is not direct is copied through host memory. Pure.
-std::vector<DirectProof> prove_gpudirect(const Run& run);
+/// What to do first: "run doctor" on the nodes, or "investigate" what lies between two parts.
+std::string_view action_of(const Bisected& bisected) noexcept;
+inline constexpr std::string_view kActionOfRank = "run doctor";  ///< late, wrong, or hung
 
 /// Whether the run ended early or any result was wrong.
 bool failed(const Run& run);

@@ -34,6 +34,17 @@ Run run_with(std::uint64_t ib_megabytes, std::uint64_t eth_megabytes) {
   return run;
 }
 
+/// What was not met: "n0: it sent ...".
+std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required) {
+  std::vector<std::string> found;
+  for (const Proof& one : prove(run, required)) {
+    if (one.status == Proof::Status::fail) {
+      found.push_back(one.required + ": " + one.subject + ": " + one.text);
+    }
+  }
+  return found;
+}
+
 TEST(Required, TheDeviceThatSentTheBytesMeetsIt) {
   EXPECT_THAT(unmet(run_with(1000, 3), parse_required("device=mlx5_0")), IsEmpty());
   EXPECT_THAT(unmet(run_with(600, 3), parse_required("device=mlx5_0")), IsEmpty())
@@ -42,18 +53,17 @@ TEST(Required, TheDeviceThatSentTheBytesMeetsIt) {
 
 TEST(Required, AFallBackNamesWhatWasUsedOnEachNode) {
   EXPECT_THAT(unmet(run_with(3, 1010), parse_required("device=mlx5_0")),
-              ElementsAre(AllOf(HasSubstr("on n0 it sent 3 MB"), HasSubstr("1000 MB"),
+              ElementsAre(AllOf(HasSubstr("n0: it sent 3 MB"), HasSubstr("1000 MB"),
                                 HasSubstr("sent by eth0 1010 MB")),
-                          HasSubstr("on n1")));
+                          HasSubstr("n1: ")));
   EXPECT_THAT(unmet(run_with(3, 4), parse_required("device=mlx5_0")),
               ElementsAre(HasSubstr("no other device sent as much"), HasSubstr("n1")));
 }
 
 TEST(Required, OneOfTwoRailsIsNotEnough) {
   auto run = run_with(1000, 3);
-  EXPECT_THAT(
-      unmet(run, parse_required("device=mlx5_0,device=mlx5_1")),
-      ElementsAre(HasSubstr("mlx5_1: on n0 it counted no bytes"), HasSubstr("mlx5_1: on n1")));
+  EXPECT_THAT(unmet(run, parse_required("device=mlx5_0,device=mlx5_1")),
+              ElementsAre(HasSubstr("mlx5_1: n0: it counted no bytes"), HasSubstr("mlx5_1: n1")));
   for (RankReport& rank : run.ranks) {
     rank.counters.push_back(counter("mlx5_1:1", "port_sent_bytes", 400 * kMega));
   }
@@ -73,19 +83,30 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   run.ranks[1].facts = {{"routes", "NET/IB/0/GDRDMA, NET/IB/1"}, {"gpudirect", false}};
   run.ranks[2].facts = {{"gpudirect_unknown", "NCCL_DEBUG is set, so NCCL's log is the user's"}};
   for (RankReport& rank : run.ranks) rank.facts = parse_rank_report(to_text(rank)).facts;
-  EXPECT_THAT(unmet(run, parse_required("gpudirect")), IsEmpty()) << "it is judged apart";
-  const auto proofs = prove_gpudirect(run);
+  const auto proofs = prove(run, parse_required("gpudirect"));
   ASSERT_EQ(proofs.size(), 4U);
-  EXPECT_EQ(proofs[0].direct, true);
-  EXPECT_EQ(proofs[1].direct, false);
-  EXPECT_EQ(proofs[1].rank, 1U);
-  EXPECT_EQ(proofs[1].host, "n0");
+  EXPECT_EQ(proofs[0].status, Proof::Status::pass);
+  EXPECT_EQ(proofs[1].status, Proof::Status::fail);
+  EXPECT_EQ(proofs[1].subject, "rank 1 (n0)");
   EXPECT_THAT(proofs[1].text, HasSubstr("not all its connections through a NIC are direct: "
                                         "NET/IB/0/GDRDMA, NET/IB/1"));
-  EXPECT_EQ(proofs[2].direct, std::nullopt);
+  EXPECT_EQ(proofs[2].status, Proof::Status::open);
   EXPECT_THAT(proofs[2].text, HasSubstr("NCCL_DEBUG is set"));
-  EXPECT_EQ(proofs[3].direct, std::nullopt);
+  EXPECT_EQ(proofs[3].status, Proof::Status::open);
   EXPECT_THAT(proofs[3].text, HasSubstr("does not say"));
+  run.proofs = proofs;
+  EXPECT_TRUE(failed(run));
+  EXPECT_THAT(to_json(run), HasSubstr("gpudirect: on rank 1 (n0) not all"));
+}
+
+TEST(Required, AProofThatPassedIsThereToo) {
+  const auto proofs = prove(run_with(1000, 3), parse_required("device=mlx5_0"));
+  ASSERT_EQ(proofs.size(), 2U);
+  EXPECT_EQ(proofs[0].required, "device=mlx5_0");
+  EXPECT_EQ(proofs[0].subject, "n0");
+  EXPECT_EQ(proofs[0].status, Proof::Status::pass);
+  EXPECT_EQ(proofs[0].text,
+            "it sent 1000 MB, where the rows need 1000 MB or more to leave the node");
 }
 
 TEST(RankReport, FactsKeepTheirTypesAndLoseWhatATerminalObeys) {
