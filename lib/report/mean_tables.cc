@@ -122,7 +122,12 @@ class MeanReader {
   }
 
   void end_table() {
-    if (!table_.rows.empty()) tables_.push_back(std::move(table_));
+    if (!headings_.empty()) {
+      if (table_.rows.empty() && table_.error.empty()) table_.error = "it stops without a row";
+      tables_.push_back(std::move(table_));
+    } else if (!table_.rows.empty()) {  // of records, which have no heading
+      tables_.push_back(std::move(table_));
+    }
     table_ = {};
     headings_.clear();
   }
@@ -130,8 +135,9 @@ class MeanReader {
   void row(std::string_view line) {
     const std::vector<std::string_view> words = words_of(line);
     if (words.size() < headings_.size()) {
-      refuse(
-          fmt::format("a row of {} columns below a heading of {}", words.size(), headings_.size()));
+      table_.error = fmt::format("it stops within line {}, which has {} of {} columns", line_,
+                                 words.size(), headings_.size());
+      return;
     }
     std::map<std::string, double> row;
     for (std::size_t i = 0; i < headings_.size(); ++i) {
@@ -255,7 +261,8 @@ Json fabtests_document(const MeanTable& table, const std::string& source,
                   .operation = has(name, "rma") ? name : "send",  // it has -o, and does not say
                   .backend = "ofi",
                   .latency = latency,
-                  .rows = table.rows};
+                  .rows = table.rows,
+                  .error = table.error};
   return document_of(run);
 }
 

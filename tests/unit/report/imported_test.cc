@@ -130,6 +130,30 @@ TEST(Imported, WrongDataAndEmptyTablesAreSaid) {
   EXPECT_THAT(refusal_to_import(text_of_file("osu_barrier.txt"), "b.txt"), HasSubstr("no row"));
 }
 
+TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
+  const std::string latency = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n";
+  const auto cut = parse_documents(latency + "0  0.19\n1  0.20\n2  0.21\n4", "x")[0].body;
+  EXPECT_EQ(cut["error"], "it stops within line 6, which has 1 of 2 columns");
+  EXPECT_EQ(cut["results"].size(), 2U);
+  const auto empty = parse_documents(latency, "x")[0].body;
+  EXPECT_EQ(empty["error"], "it stops without a row");
+  EXPECT_EQ(empty["test"], "latency");
+  const auto reduced =
+      parse_documents("# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n",
+                      "x")[0]
+          .body;
+  EXPECT_EQ(reduced["error"], "it stops without a row");
+  const auto pingpong =
+      parse_documents(
+          "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+          "64      10k     1.2m        0.03s     46.55       1.37       0.73\n"
+          "256     10k     4.8m\n",
+          "fi_rdm_pingpong.txt")[0]
+          .body;
+  EXPECT_EQ(pingpong["error"], "it stops within line 3, which has 3 of 7 columns");
+  EXPECT_EQ(pingpong["results"].size(), 1U);
+}
+
 TEST(Imported, FabtestsNeedTheirProgramsName) {
   const std::string text = text_of_file("fi_pingpong.txt");
   const auto own = parse_documents(text, "anything.txt")[0].body;  // its columns are no others'
