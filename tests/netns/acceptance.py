@@ -1,4 +1,4 @@
-"""Walks docs/acceptance.md on eight network namespaces, and prints each command with its output.
+"""Walks docs/acceptance.md on eight network namespaces, prints each command with its output, and compares both with the page.
 
 acceptance.py RDMABENCH
 """
@@ -24,8 +24,37 @@ def words(line: str) -> list[str]:
     return [TOOL if word == "rdmabench" else word for word in shlex.split(line)]
 
 
+seen = set()  # each command and each line that was printed, as alike() gives them
+
+# What differs from run to run: the noise of the machine, how many limits were met, which pairs were slow by chance.
+CHANCE = re.compile(r"suspect: |--verbose |.* more rows, |.*suspicions? (was|were) not confirmed|.* is not a finding: |-: fewer than|in every row: ")
+
+
+def alike(line: str) -> str:
+    """Without numbers, the intervals that only some figures have, keys, quotes and the page's shorter names."""
+    line = re.sub(r"SHA256:\S+", "SHA256:", line.replace("'bw>=0.2Gb/s'", "bw>=0.2Gb/s").replace("'p50<=5ms'", "p50<=5ms"))
+    line = re.sub(r"(doctor-node\d\.json ?)+", "doctor-*.json ", line.replace(address(1), "node1"))
+    line = re.sub(r"\b[KMG]?b/s", "b/s", re.sub(r"\d[\d.]*|(?<= )-(?= )", "#", line))
+    return " ".join(re.sub(r" \(# \S+ to # \S+\)", "", line).split())
+
+
+def compare_with_the_page() -> None:
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "acceptance.md"
+    text = page.read_text(encoding="utf-8").replace("\\\n       ", "").replace("fabric ... --output", FABRIC.removeprefix("rdmabench ").strip())
+    skips = False
+    for line in re.findall(r"(?m)^    (.+)$", text):
+        line = line.removeprefix("$ ")
+        if line.startswith(("rdmabench ", "ssh-keygen ", "echo ")):
+            # What doctor says is of this machine, and the shell's part is done in Python here.
+            skips = line.startswith(("rdmabench doctor", "echo"))
+            line = line.removesuffix(" <acceptance.html")
+        if not skips and not CHANCE.match(line.strip()) and alike(line) not in seen:
+            raise AssertionError(f"docs/acceptance.md has a line that nothing printed: {line}")
+
+
 def show(line: str, done: subprocess.CompletedProcess, code: int) -> str:
     print(f"$ {line}\n{done.stdout}[{done.returncode}]\n", flush=True)
+    seen.update(alike(one) for one in [line, *done.stdout.splitlines()])
     if done.returncode != code:
         raise AssertionError(f"{line}: ended with {done.returncode}, not {code}")
     return done.stdout
@@ -94,6 +123,7 @@ def walk() -> None:
     sign("ssh-keygen -Y sign -f key -n acceptance acceptance.html")
     with open("acceptance.html", encoding="utf-8") as page:
         wants(sign("ssh-keygen -Y verify -f signers -I acceptance@cluster -n acceptance -s acceptance.html.sig", stdin=page), "Good")
+    compare_with_the_page()
 
 
 if __name__ == "__main__":
