@@ -192,14 +192,15 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
     text += collective::point_to_point_text(run, wire);
   }
   if (options.format == "table") text = for_reading(text, options.output);
-  write_text(text, options.output);
-  print(judged, options.format == "table" && options.output.empty());
+  write_judged(std::move(text), judged, options.format, options.output);
   return !judged.failed;
 }
 
 int run_coll(CollOptions& options) {
-  if (is_first_rank() && options.job.rendezvous.rank.value_or(0) == 0)
+  if (is_first_rank() && options.job.rendezvous.rank.value_or(0) == 0) {
     check_writable(options.output);
+    read_baselines(options.expect);
+  }
   calls(options, 1);  // throws for an unknown word, before anybody is waited for
   if (options.format == "nccl-tests" &&
       (options.operations.size() != 1 || options.operations[0] == "all")) {

@@ -25,6 +25,10 @@ void add_profile(const std::string& path, Expectations& to) {
     throw Error(Fault::usage, fmt::format("{} has no list \"expect\"", path),
                 R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
   }
+  if (profile["expect"].empty()) {
+    throw Error(Fault::usage, fmt::format("{} has no limit in its list \"expect\"", path),
+                R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
+  }
   for (const Json& one : profile["expect"]) {
     if (!one.is_string()) {
       throw Error(Fault::usage, fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
@@ -52,6 +56,10 @@ void add_expect(const OptionGroup& group, Expectations& to) {
       "the limits in the list \"expect\" of FILE, which is JSON");
 }
 
+void read_baselines(Expectations& expectations) {
+  for (report::Expectation& one : expectations) report::read_baseline(one);
+}
+
 Judged judge(const std::string& json, const Expectations& expectations,
              const std::vector<Json>& required) {
   Judged judged;
@@ -76,10 +84,12 @@ Judged judge(const std::string& json, const Expectations& expectations,
   return judged;
 }
 
-void print(const Judged& judged, bool behind_table) {
-  if (judged.lines.empty()) return;
-  if (behind_table) return write_text('\n' + for_reading(judged.lines, ""));
-  std::fputs(judged.lines.c_str(), stderr);
+void write_judged(std::string text, const Judged& judged, const std::string& format,
+                  const std::string& output) {
+  const bool table = format == "table";
+  if (table && !judged.lines.empty()) text += '\n' + for_reading(judged.lines, output);
+  write_text(text, output);
+  if (!table || !output.empty()) std::fputs(judged.lines.c_str(), stderr);
 }
 
 }  // namespace rdmabench::tools

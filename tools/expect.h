@@ -15,6 +15,10 @@ using Expectations = std::vector<report::Expectation>;
 /// --expect and --profile.
 void add_expect(const OptionGroup& group, Expectations& to);
 
+/// Before anything is measured: a baseline that cannot be read would cost the results. Throws
+/// Error(usage).
+void read_baselines(Expectations& expectations);
+
 /// What came of them.
 struct Judged {
   std::string json;    ///< the documents, with what was judged
@@ -28,7 +32,9 @@ struct Judged {
 Judged judge(const std::string& json, const Expectations& expectations,
              const std::vector<nlohmann::ordered_json>& required = {});
 
-/// Prints the lines behind a table on standard output, else on standard error.
-void print(const Judged& judged, bool behind_table);
+/// Writes a result, a table with the lines behind it, and prints the lines on standard error where
+/// they are not on standard output. "" is standard output.
+void write_judged(std::string text, const Judged& judged, const std::string& format,
+                  const std::string& output);
 
 }  // namespace rdmabench::tools

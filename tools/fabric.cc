@@ -94,11 +94,14 @@ std::string to_text(const fabric::FabricResult& outcome, const std::string& form
 /// What --require asked, as judgements like those of --expect.
 std::vector<nlohmann::ordered_json> judged_proofs(const std::vector<fabric::Proof>& proofs,
                                                   const run::Config& config) {
+  const bool of_device = std::any_of(config.requirements.begin(), config.requirements.end(),
+                                     [](const auto& one) { return one.name == "device"; });
   std::string asked = "require ";
   for (const run::Requirement& one : config.requirements) {
     if (&one != &config.requirements.front()) asked += ',';
     asked += one.value.empty() ? one.name : fmt::format("{}={}", one.name, one.value);
   }
+  if (!of_device) asked += ", carried by the device that was taken";
   std::vector<nlohmann::ordered_json> judged;
   for (const fabric::Proof& one : proofs) {
     const char* const status = one.status == fabric::Proof::Status::pass   ? "PASS"
@@ -139,12 +142,11 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   if (format == "csv") {  // it has no place for lost nodes and the verdict
     std::fputs(to_text(result, "table", wide).c_str(), stderr);
   }
-  write_text(format == "table" ? for_reading(text, "") : text);
+  write_judged(format == "table" ? for_reading(text, "") : text, judged, format, "");
   if (!result.complete) {
     tell(fmt::format("{} before the last round: the result is of the rounds that were finished",
                      interrupted()));
   }
-  print(judged, format == "table");
   const bool open =
       options.strict && std::any_of(proofs.begin(), proofs.end(), [](const auto& one) {
         return one.status == fabric::Proof::Status::open;
@@ -156,6 +158,9 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
 /// end all the others.
 int run_fabric(FabricCommand& options) {
   options.run.plan = settled_plan(options);
+  if (is_first_rank() && options.rendezvous.rank.value_or(0) == 0) {
+    read_baselines(options.link.expect);
+  }
   options.run.base = options.link.config;
   options.run.stop = interruption();
   options.rendezvous.timeout =

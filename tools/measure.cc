@@ -62,6 +62,7 @@ int measure_launches(const Options& options) {
 int measure(Options options) {
   settle(options);
   check_writable(options.output);
+  read_baselines(options.expect);
   if (options.config.clients > 1 && options.config.job.empty()) options.config.job = usual_job();
   return measure_launches(options);
 }

@@ -58,8 +58,8 @@ int write(std::span<const report::Report> reports, const Options& options) {
   const bool is_json = options.format == "json";
   const Judged judged =
       is_json || !options.expect.empty() ? judge(reports_json(reports), options.expect) : Judged();
-  write_text(is_json ? judged.json : to_text(reports, options), options.output);
-  print(judged, options.format == "table" && options.output.empty());
+  write_judged(is_json ? judged.json : to_text(reports, options), judged, options.format,
+               options.output);
   int code = judged.failed ? static_cast<int>(Fault::failed) : 0;
   for (const report::Report& one : reports) {
     if (!one.error) continue;

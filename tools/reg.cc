@@ -74,8 +74,9 @@ run::RegistrationReport measure(const RegOptions& options) {
   return outcome;
 }
 
-int reg(const RegOptions& options) {
+int reg(RegOptions& options) {
   check_writable(options.common.output);
+  read_baselines(options.common.expect);
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.common.format;
@@ -85,8 +86,9 @@ int reg(const RegOptions& options) {
       : format == "csv"
           ? to_csv(outcome)
           : for_reading(to_table(outcome, table_width(options.common.wide)), options.common.output);
-  if (!outcome.results.empty() || format == "json") write_text(text, options.common.output);
-  print(judged, format == "table" && options.common.output.empty());
+  if (!outcome.results.empty() || format == "json") {
+    write_judged(text, judged, format, options.common.output);
+  }
   for (const std::string& refusal : outcome.refusals) tell(refusal);
   if (!outcome.refusals.empty()) return static_cast<int>(outcome.fault);
   return judged.failed ? static_cast<int>(Fault::failed) : 0;

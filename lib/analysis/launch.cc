@@ -181,6 +181,15 @@ void read_coll_rows(Launch& launch, const Reader& document) {
     }
     row.kind = "longest_of_all_ranks";
     row.size_bytes = reader.count("size_bytes");
+    const auto wrong = json.find("wrong");
+    if (wrong != json.end() && wrong->is_object() && !launch.error) {
+      const std::uint64_t elements =
+          Reader(*wrong, launch.source + ": wrong").count_or_none("wrong_elements");
+      if (elements > 0) {
+        launch.error = fmt::format("{} wrong elements in {} of {} bytes", elements, row.operation,
+                                   row.size_bytes);
+      }
+    }
     row.samples = reader.count_or_none("iterations");
     row.facts["batch"] = std::to_string(reader.count("batch"));
     row.percentiles = percentiles(reader, std::span(report::kPercentiles).first(4));  // to p99.9

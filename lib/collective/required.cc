@@ -87,6 +87,7 @@ void prove_device(const Proof& asked, const std::string& device, double share,
 
 /// A connection that is not direct is copied through host memory.
 void prove_gpudirect(const Proof& asked, const Run& run, std::vector<Proof>& proofs) {
+  const std::size_t before = proofs.size();
   for (const RankReport& rank : run.ranks) {
     Proof& proof = proofs.emplace_back(asked);
     proof.subject = fmt::format("rank {} ({})", rank.identity.rank, rank.identity.host);
@@ -100,6 +101,12 @@ void prove_gpudirect(const Proof& asked, const Run& run, std::vector<Proof>& pro
     proof.text =
         fmt::format("{} its connections through a NIC are direct: {}", *direct ? "all" : "not all",
                     report::text_of(rank.facts, "routes", "unknown"));
+  }
+  // A rank may reach no other through a NIC; where none is known to, nothing was proved.
+  const auto first = proofs.begin() + static_cast<std::ptrdiff_t>(before);
+  if (std::all_of(first, proofs.end(),
+                  [](const Proof& one) { return one.status == Proof::Status::open; })) {
+    std::for_each(first, proofs.end(), [](Proof& one) { one.status = Proof::Status::fail; });
   }
 }
 

@@ -46,7 +46,7 @@ std::string byte_rate_text(double bytes_per_s) {
 }
 
 std::string count_text(double value) {
-  return fmt::format("{:.6g}", value);
+  return fmt::format("{:.6g}/s", value);
 }
 
 std::optional<Measure> measure_of(std::string_view key) {
@@ -115,6 +115,7 @@ void take_limit(Expectation& expectation, std::string_view limit, const Measure&
     unit.remove_prefix(1);
     if (unit.empty())
       refuse(expectation.text, "% must be followed by line or by a document's path");
+    if (expectation.value == 0) refuse(expectation.text, "0 % holds nothing back");
     expectation.value /= 100;
     expectation.of = unit == "line" ? Of::line : Of::baseline;
     if (expectation.of == Of::baseline) expectation.baseline = unit;
@@ -139,7 +140,7 @@ double value_of(const Measured& row, std::string_view key) {
   for (const Value& value : row.values) {
     if (value.first == key) return value.second;
   }
-  return kNone;
+  return key == "messages_per_s" ? value_of(row, "achieved_messages_per_s") : kNone;
 }
 
 std::string label_of(const Measured& row, std::string_view key) {
@@ -190,6 +191,13 @@ Estimate interval_of(const Measured& row, std::string_view key) {
   return found;
 }
 
+/// "6 %", of the share of the capacity.
+std::string load_text(const Measured& row) {
+  const std::string load = label_of(row, "load");
+  if (load.empty()) return "";
+  return fmt::format("{:.0f} %", 100 * std::strtod(load.c_str(), nullptr));
+}
+
 /// What tells a row from the others of its document.
 std::string row_text(const Measured& row) {
   std::string text;
@@ -204,22 +212,26 @@ std::string row_text(const Measured& row) {
   for (const char* key : {"group", "operation", "memory", "type", "reduction"}) {
     add(label_of(row, key));
   }
-  if (const std::string load = label_of(row, "load"); !load.empty()) add("load " + load);
+  if (const std::string load = load_text(row); !load.empty()) add("load " + load);
   if (const std::string size = label_of(row, "size_bytes"); !size.empty()) {
     add("of " + size_text(std::strtod(size.c_str(), nullptr)));
   }
   return text;
 }
 
-/// What a row of a baseline must agree in.
-std::string identity_of(const Measured& row) {
+/// What a row of a baseline must agree in. A rate that was asked for tells its rows apart; its
+/// share of the capacity, which each run measures anew, does not.
+std::string identity_of(const Document& document, const Measured& row) {
   std::string text(row.kind);
   for (const char* key :
        {"sender_host", "receiver_host", "rail", "operation", "direction", "kind", "type",
-        "reduction", "in_place", "memory", "size_bytes", "load", "metric", "group"}) {
+        "reduction", "in_place", "memory", "size_bytes", "metric", "group"}) {
     text += '\n' + label_of(row, key);
   }
-  return text;
+  const Json& config = list_of(document.body, "config");
+  std::string rate;
+  for (const char* key : {"rate_messages_per_s", "rate_bits_per_s"}) rate += fact_of(config, key);
+  return text + '\n' + (rate.empty() ? load_text(row) : rate);
 }
 
 struct Limit {
@@ -227,54 +239,43 @@ struct Limit {
   std::string origin;  ///< how it was computed, or why it could not be
 };
 
-/// Every expectation's limit for every row.
-class Limits {
- public:
-  explicit Limits(const Document& document)
-      : line_(line_rate(object_of(document.body, "resolved"))) {}
-
-  Limit of(const Expectation& expectation, const Measured& row, const Measure& measure) {
-    if (expectation.of == Of::absolute) return {.value = expectation.value, .origin = {}};
-    Limit whole = expectation.of == Of::line ? line(row) : baseline(expectation, row, measure);
-    if (std::isfinite(whole.value)) {
-      whole.origin = fmt::format("{:.4g} % of {}", expectation.value * 100, whole.origin);
-      whole.value *= expectation.value;
-    }
-    return whole;
-  }
-
- private:
-  Limit line(const Measured& row) const {
-    if (row.kind == "pair") {
-      return {.value = value_of(row, "line_bits_per_s"),
-              .origin = row.line_origin.empty() ? line_.origin : row.line_origin};
-    }
-    if (!std::isfinite(line_.bits_per_s)) return {.value = kNone, .origin = line_.origin};
-    const bool both = label_of(row, "direction") == "both_ways";
-    return {.value = line_.bits_per_s * (both ? 2 : 1),
-            .origin = fmt::format("{}{}", line_.origin, both ? ", both ways" : "")};
-  }
-
-  Limit baseline(const Expectation& expectation, const Measured& row, const Measure& measure) {
-    const auto [known, fresh] = baselines_.try_emplace(expectation.text);
-    auto& rows = known->second;
-    if (fresh) {
-      for (const Document& document : read_documents(expectation.baseline)) {
-        for_each_measured(document, [&](const Measured& old) {
-          const double value = value_of(old, key_of(expectation.quantity));
-          if (std::isfinite(value)) rows.emplace(identity_of(old), value);
-        });
-      }
-    }
-    const auto found = rows.find(identity_of(row));
-    if (found == rows.end()) return {.value = kNone, .origin = "the baseline has no such row"};
-    return {.value = found->second,
-            .origin = fmt::format("{} of {}", measure.text(found->second), expectation.baseline)};
-  }
-
-  LineRate line_;
-  std::map<std::string, std::map<std::string, double>> baselines_;  ///< by expectation, by row
+/// A row with the document that it is of.
+struct Judged {
+  const Document& document;
+  const Measured& row;
 };
+
+Limit line_limit(const Judged& of) {
+  LineRate line = line_rate(object_of(of.document.body, "resolved"));
+  if (of.row.kind == "pair") {
+    return {.value = value_of(of.row, "line_bits_per_s"),
+            .origin = of.row.line_origin.empty() ? line.origin : of.row.line_origin};
+  }
+  if (!std::isfinite(line.bits_per_s)) return {.value = kNone, .origin = line.origin};
+  const bool both = label_of(of.row, "direction") == "both_ways";
+  return {.value = line.bits_per_s * (both ? 2 : 1),
+          .origin = fmt::format("{}{}", line.origin, both ? ", both ways" : "")};
+}
+
+Limit baseline_limit(const Expectation& expectation, const Judged& of, const Measure& measure) {
+  const auto found = expectation.rows->find(identity_of(of.document, of.row));
+  if (found == expectation.rows->end()) {
+    return {.value = kNone, .origin = "the baseline has no such row"};
+  }
+  return {.value = found->second,
+          .origin = fmt::format("{} of {}", measure.text(found->second), expectation.baseline)};
+}
+
+Limit limit_of(const Expectation& expectation, const Judged& of, const Measure& measure) {
+  if (expectation.of == Of::absolute) return {.value = expectation.value, .origin = {}};
+  Limit whole =
+      expectation.of == Of::line ? line_limit(of) : baseline_limit(expectation, of, measure);
+  if (std::isfinite(whole.value)) {
+    whole.origin = fmt::format("{:.4g} % of {}", expectation.value * 100, whole.origin);
+    whole.value *= expectation.value;
+  }
+  return whole;
+}
 
 /// How many more runs like this one it takes until the interval, which shrinks with the root of
 /// their number, leaves the limit outside.
@@ -381,40 +382,80 @@ Json judgement(std::string expectation, std::string row, std::string_view status
           {"text", std::move(text)}};
 }
 
+void read_baseline(Expectation& expectation) {
+  if (expectation.of != Of::baseline || expectation.rows) return;
+  std::map<std::string, std::vector<double>> values;
+  for (const Document& document : read_documents(expectation.baseline)) {
+    for_each_measured(document, [&](const Measured& row) {
+      const double value = value_of(row, key_of(expectation.quantity));
+      if (!row.replaced && std::isfinite(value)) {
+        values[identity_of(document, row)].push_back(value);
+      }
+    });
+  }
+  std::map<std::string, double> rows;
+  for (auto& [identity, list] : values) {
+    const auto middle = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
+    std::nth_element(list.begin(), middle, list.end());
+    rows[identity] = *middle;
+  }
+  expectation.rows = std::make_shared<const std::map<std::string, double>>(std::move(rows));
+}
+
 void judge_expectations(Document& document, std::span<const Expectation> expectations) {
   Json judged = Json::array();
-  std::vector<const Expectation*> absent;
+  std::vector<std::pair<const Expectation*, std::string>> absent;  // and why
   bool profile_applies = false;
-  Limits limits(document);
-  for (const Expectation& expectation : expectations) {
+  for (const Expectation& given : expectations) {
+    Expectation expectation = given;
+    read_baseline(expectation);
     const std::string_view key = key_of(expectation.quantity);
     const Measure measure = *measure_of(key);
-    std::vector<Json> others;
-    std::size_t failed = 0;
+    struct Sort {
+      const char* status;
+      const char* rest;
+      std::vector<Json> rows{};
+      std::size_t more = 0;
+    };
+    std::array<Sort, 3> sorts{Sort{"FAIL", "break it"}, Sort{"OPEN", "are open"},
+                              Sort{"PASS", "keep it"}};
     bool any = false;
+    bool any_limit = false;
     for_each_measured(document, [&](const Measured& row) {
       if (!has_size(expectation, row) || !std::isfinite(value_of(row, key))) return;
       any = true;
       if (row.replaced) return;  // many flows at once may have slowed it; the later value decides
-      Json one = judge(expectation, row, measure, limits.of(expectation, row, measure));
-      if (one["status"] == "FAIL") {
-        if (++failed <= kMostJudged) judged.push_back(std::move(one));
-      } else if (others.size() < kMostJudged) {
-        others.push_back(std::move(one));
+      const Limit limit = limit_of(expectation, {document, row}, measure);
+      any_limit |= std::isfinite(limit.value);
+      Json one = judge(expectation, row, measure, limit);
+      for (Sort& sort : sorts) {
+        if (one["status"] != sort.status) continue;
+        if (sort.rows.size() < kMostJudged) {
+          sort.rows.push_back(std::move(one));
+        } else {
+          ++sort.more;
+        }
+        break;
       }
     });
-    if (failed > kMostJudged) {
+    for (Sort& sort : sorts) {
+      for (Json& one : sort.rows) judged.push_back(std::move(one));
+      if (sort.more == 0) continue;
       judged.push_back(
-          judgement(expectation.text, "", "FAIL",
-                    fmt::format("{} more rows break it, not listed here", failed - kMostJudged)));
+          judgement(expectation.text, "", sort.status,
+                    fmt::format("{} more rows {}, not listed here", sort.more, sort.rest)));
     }
-    for (Json& one : others) judged.push_back(std::move(one));
-    if (!any) absent.push_back(&expectation);
     profile_applies |= any && expectation.of_profile;
+    if (!any) {
+      absent.emplace_back(&given, absent_text(given));
+    } else if (given.of == Of::baseline && !any_limit) {
+      absent.emplace_back(
+          &given, fmt::format("{} has none of the rows that were measured", given.baseline));
+    }
   }
-  for (const Expectation* const one : absent) {
-    const bool open = one->of_profile && profile_applies;
-    judged.push_back(judgement(one->text, "", open ? "OPEN" : "FAIL", absent_text(*one)));
+  for (const auto& [expectation, why] : absent) {
+    const bool open = expectation->of_profile && profile_applies;
+    judged.push_back(judgement(expectation->text, "", open ? "OPEN" : "FAIL", why));
   }
   document.body["expectations"] = std::move(judged);
 }

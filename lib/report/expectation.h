@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -26,18 +28,24 @@ struct Expectation {
   std::uint64_t least_size = 0;  ///< bytes: messages of these sizes
   std::uint64_t most_size = std::numeric_limits<std::uint64_t>::max();
   bool of_profile = false;  ///< where others of the profile apply, it may have no row
+  /// Of a baseline: its values, by what a row must agree in; see read_baseline().
+  std::shared_ptr<const std::map<std::string, double>> rows{};
 };
 
 /// "bw>=360Gb/s", "p99<=5us", "bw>=90%line", "p50<=110%old.json", "busbw>=40GB/s@64M" (of this
 /// size) or "@64M+" (from this size on). Throws Error(usage) that names what is wrong in the text.
 Expectation parse_expectation(std::string_view text);
 
+/// Reads the baseline of an expectation that has one and was not read yet; of several values of a
+/// row the median counts. Throws Error(usage) for a file that cannot be read.
+void read_baseline(Expectation& expectation);
+
 /// Judges every row that has the quantity, and writes the judgements as body["expectations"], the
-/// failed ones first; of one expectation at most kMostJudged that failed, with the number of the
-/// rest, and as many others. A row's interval
-/// decides: it PASSes where all of the interval keeps the limit, FAILs where none of it does, and
-/// is OPEN otherwise; where a row has no interval, its value decides. An expectation of which there
-/// is no row FAILs; one of a profile is then OPEN where another one of the profile has a row.
+/// failed ones first, then the open ones; of one expectation at most kMostJudged of each status,
+/// with the number of the rest. A row's interval decides: it PASSes where all of the interval keeps
+/// the limit, FAILs where none of it does, and is OPEN otherwise; where a row has no interval, its
+/// value decides. An expectation of which there is no row, or whose baseline has none of the rows,
+/// FAILs; one of a profile is OPEN instead where another one of the profile has a row.
 /// "line" is the payload that the devices' link can carry, from what the document says of both
 /// ends; where it says too little the judgement is OPEN with the reason. Throws Error(usage) for a
 /// baseline that cannot be read.

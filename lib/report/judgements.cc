@@ -239,12 +239,15 @@ Judgements of_coll(const Document& document) {
     if (const std::string why = text_of(row, "skipped"); !why.empty()) {
       one.outcome = Status::skip;
       one.text = why;
-    } else if (!first.empty()) {
+    } else if (number_of(wrong, "wrong_elements") > 0 || !first.empty()) {
       one.outcome = Status::fail;
-      one.text = fmt::format("{} wrong elements; rank {}, iteration {}, byte {} for {} bytes: {}",
-                             any_text_of(wrong, "wrong_elements"), any_text_of(first, "rank"),
-                             any_text_of(first, "iteration"), any_text_of(first, "offset_bytes"),
-                             any_text_of(first, "run_bytes"), text_of(first, "pattern"));
+      one.text = fmt::format("{} wrong elements", any_text_of(wrong, "wrong_elements"));
+      if (!first.empty()) {  // other tools do not tell where
+        one.text += fmt::format("; rank {}, iteration {}, byte {} for {} bytes: {}",
+                                any_text_of(first, "rank"), any_text_of(first, "iteration"),
+                                any_text_of(first, "offset_bytes"), any_text_of(first, "run_bytes"),
+                                text_of(first, "pattern"));
+      }
       one.add_details(first, {"action"});
     }
     const Json& late = object_of(row, "late");
@@ -325,24 +328,29 @@ bool failed_expectation(const Document& document) {
 }
 
 std::string expectations_text(const Document& document) {
-  constexpr std::size_t kMostShown = 8;  // alike
+  constexpr std::size_t kMostShown = 8;  // of one expectation with one status
   std::string text;
-  std::map<std::string, std::size_t> counts;
-  std::vector<std::string> order;
-  for (const Json& one : list_of(document.body, "expectations")) {
-    const std::string row = text_of(one, "row");
-    const std::string kind =
-        fmt::format("{} {}", text_of(one, "status"), text_of(one, "expectation"));
-    const std::size_t count = ++counts[kind];
-    if (count == 1) order.push_back(kind);
-    if (count > kMostShown) continue;
-    text += printable(fmt::format("{}: {}{}{}", kind, row, row.empty() ? "" : ": ",
-                                  text_of(one, "text"))) +
-            '\n';
-  }
-  for (const std::string& kind : order) {
-    if (counts[kind] <= kMostShown) continue;
-    text += fmt::format("{}: {} more rows, listed in the JSON\n", kind, counts[kind] - kMostShown);
+  const Json& all = list_of(document.body, "expectations");
+  for (const char* const status : {"FAIL", "OPEN", "PASS"}) {
+    std::map<std::string, std::size_t> counts;  // by expectation
+    std::vector<std::string> order;
+    for (const Json& one : all) {
+      if (text_of(one, "status") != status) continue;
+      const std::string expectation = text_of(one, "expectation");
+      const std::string row = text_of(one, "row");
+      std::size_t& count = counts[expectation];
+      if (++count == 1) order.push_back(expectation);
+      if (count > kMostShown && !row.empty()) continue;
+      text += printable(fmt::format("{} {}: {}{}{}", status, expectation, row,
+                                    row.empty() ? "" : ": ", text_of(one, "text"))) +
+              '\n';
+    }
+    for (const std::string& expectation : order) {
+      if (counts[expectation] <= kMostShown) continue;
+      text += printable(fmt::format("{} {}: {} more rows, listed in the JSON", status, expectation,
+                                    counts[expectation] - kMostShown)) +
+              '\n';
+    }
   }
   return text;
 }

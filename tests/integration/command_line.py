@@ -13,6 +13,7 @@ import struct
 import subprocess
 import tempfile
 import termios
+import time
 import unittest
 
 import command
@@ -54,6 +55,21 @@ class Expectations(unittest.TestCase):
         result = run(*self.LOOP, "--expect", "bw>=9Gbps")
         self.assertEqual(result.returncode, 2, result)
         self.assertIn("'Gbps' is not a unit of bw", result.stderr)
+
+    def test_a_baseline_that_cannot_be_read_is_refused_before_measuring(self):
+        with tempfile.TemporaryDirectory() as folder:
+            started = time.monotonic()
+            result = run("bw", "--backend", "loop", "-D", "30s", "--expect", f"bw>=95%{folder}/none.json")
+            self.assertLess(time.monotonic() - started, 20)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("none.json", result.stderr)
+
+    def test_a_table_in_a_file_has_what_was_judged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "table.txt")
+            result = run(*self.LOOP, "--expect", "bw>=1kb/s", "--output", str(file))
+            self.assertRegex(file.read_text(encoding="utf-8"), r"(?m)^PASS bw>=1kb/s: ")
+        self.assertRegex(result.stderr, r"(?m)^PASS bw>=1kb/s: ")
 
     def test_limits_of_a_profile(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as profile:

@@ -305,8 +305,8 @@ class Fails(unittest.TestCase):
         self.assertEqual(mixed[1], ("rank 1", "FAIL", f"not all its connections through a NIC are direct: {staged}"))
         for words, reason in (({"FAKE_NCCL_ROUTE": "P2P/CUMEM"}, "no connection of this rank goes through a NIC"),
                               ({"NCCL_DEBUG": "WARN"}, "NCCL_DEBUG is set")):
-            for _, status, text in self.judged(0, **words):
-                self.assertEqual(status, "OPEN")
+            for _, status, text in self.judged(1, **words):
+                self.assertEqual(status, "FAIL", "no rank has proved it")
                 self.assertIn(reason, text)
 
     def test_two_ranks_on_one_gpu_as_two_hosts(self):

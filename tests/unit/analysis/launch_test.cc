@@ -86,6 +86,20 @@ TEST(ReadLaunches, KeepsTheErrorOfARunThatEndedEarly) {
   EXPECT_EQ(launch_of(report).error, "peer gone");
 }
 
+TEST(ReadLaunches, WrongDataIsAnErrorOfTheLaunch) {
+  const std::string text =
+      "# Collective test starting: all_reduce_perf\n"
+      "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 1 iters: 20 "
+      "agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n"
+      "#  Rank  0 Group  0 Pid  1 on n1 device  0 [0x01] GPU\n#\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time "
+      "  algbw   busbw #wrong\n"
+      "        1024           256     float     sum      -1     8.00    0.13    0.13      0     8.00 "
+      "   0.13    0.13      4\n"
+      "# Out of bounds values : 1 FAILED\n";
+  EXPECT_THAT(read_launches(text, "x").at(0).error.value_or(""), HasSubstr("wrong"));
+}
+
 TEST(ReadLaunches, RefusesWhatIsNoResult) {
   EXPECT_THAT(refusal(""), HasSubstr("x.json: it is empty"));
   EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));

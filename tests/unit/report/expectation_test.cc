@@ -187,6 +187,47 @@ TEST(Expectation, ComparesWithTheSameRowOfABaseline) {
   EXPECT_THROW(judged(bandwidth("350e9", "null", "null"), expectation), Error);
 }
 
+TEST(Expectation, OfABaselineThatHasNoneOfTheRowsFails) {
+  const std::string path = ::testing::TempDir() + "other.json";
+  std::string other = bandwidth("380e9", "null", "null");
+  std::ofstream(path) << other.replace(other.find("65536"), 5, "4096");
+  Document document = parse_documents(bandwidth("370e9", "null", "null"), "test").at(0);
+  judge_expectations(document, std::vector{parse_expectation("bw>=95%" + path)});
+  const auto& rows = document.body["expectations"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["status"], "OPEN");
+  EXPECT_EQ(rows[1]["status"], "FAIL");
+  EXPECT_THAT(rows[1]["text"], HasSubstr("has none of the rows that were measured"));
+  std::filesystem::remove(path);
+}
+
+TEST(Expectation, OfSeveralLaunchesOfABaselineTheMedianCounts) {
+  const std::string path = ::testing::TempDir() + "launches.json";
+  std::ofstream(path) << R"({"schema": "rdmabench/1", "documents": [)"
+                      << bandwidth("100e9", "null", "null") << ","
+                      << bandwidth("380e9", "null", "null") << ","
+                      << bandwidth("390e9", "null", "null") << "]}";
+  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), "bw>=95%" + path)["limit"], 361e9);
+  std::filesystem::remove(path);
+}
+
+TEST(Expectation, ALoadIsComparedByTheRateThatWasAskedFor) {
+  const auto load = [](const std::string& share, const std::string& config) {
+    return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": [)" + config +
+           R"(], "results": [{"operation": "send-imm", "size_bytes": 8, "p99_ns": 5000, "load": )" +
+           share + R"(, "achieved_messages_per_s": 100000}]})";
+  };
+  const std::string asked = R"({"name": "rate_messages_per_s", "value": 100000})";
+  const std::string path = ::testing::TempDir() + "load.json";
+  const std::string expectation = "p99<=110%" + path;
+  std::ofstream(path) << load("0.0624105", asked);
+  EXPECT_EQ(judged(load("0.0711", asked), expectation)["status"], "PASS");
+  std::ofstream(path) << load("0.8999999999999999", "");
+  EXPECT_EQ(judged(load("0.9", ""), expectation)["status"], "PASS");
+  EXPECT_EQ(judged(load("0.9", ""), "rate>=50k")["row"], "send-imm load 90 % of 8");
+  std::filesystem::remove(path);
+}
+
 TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
   const auto fabric = [](const std::string& first, const std::string& second) {
     const auto pair = [](int sender, const std::string& value) {
@@ -201,7 +242,13 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
            pair(0, first) + pair(1, second);
   };
   const std::string path = ::testing::TempDir() + "pairs.jsonl";
-  std::ofstream(path) << fabric("100e9", "50e9");
+  // What was measured again replaces the first value, in a baseline too.
+  const std::string again =
+      R"({"record":"measurement","round":9,"pattern":"confirm","sender":1,"receiver":0,"rail":0,)"
+      R"("metric":"bandwidth","size_bytes":1048576,"value":50e9,"p99_ns":null,"error":null,)"
+      R"("notes":[],"confirming":true})"
+      "\n";
+  std::ofstream(path) << fabric("100e9", "1e9") << again;
   Document document = parse_documents(fabric("98e9", "40e9"), "test").at(0);
   judge_expectations(document, std::vector{parse_expectation("bw>=90%" + path)});
   const auto& rows = document.body["expectations"];
@@ -306,6 +353,35 @@ TEST(Expectation, ManyRowsAlikeAreCountedInTheText) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << "one that fails, eight, the rest";
   EXPECT_THAT(text, HasSubstr("FAIL bw>=1kb/s: write of 64K"));
   EXPECT_THAT(text, HasSubstr("PASS bw>=1kb/s: 11 more rows, listed in the JSON\n"));
+}
+
+TEST(Expectation, OpenRowsComeBeforeThoseThatPassAndAllAreCounted) {
+  Document document = parse_documents(bandwidth("2e9", "1e9", "3e9"), "test").at(0);
+  const auto row = document.body["results"][0];
+  for (int i = 0; i < 99; ++i) document.body["results"].push_back(row);
+  for (int i = 0; i < 90; ++i) document.body["results"][i]["bits_per_s_low"] = 2e9;
+  judge_expectations(document, std::vector{parse_expectation("bw>=1.5Gb/s")});
+  const auto& rows = document.body["expectations"];
+  ASSERT_EQ(rows.size(), 10 + kMostJudged + 1);
+  EXPECT_EQ(rows[9]["status"], "OPEN");
+  EXPECT_EQ(rows[10]["status"], "PASS");
+  EXPECT_EQ(rows.back()["text"], "26 more rows keep it, not listed here");
+  const std::string text = expectations_text(document);
+  EXPECT_LT(text.find("OPEN bw>=1.5Gb/s: 2 more rows"), text.find("PASS"));
+}
+
+TEST(Expectation, OfAFabricGivesNoSeriesForEachPair) {
+  Document document = parse_documents(R"({"schema":"rdmabench-fabric/1","record":"plan",)"
+                                      R"("nodes":[{"rank":0}],"plan":{}})",
+                                      "test")
+                          .at(0);
+  for (const char* const round : {"1", "2"}) {
+    document.body["expectations"].push_back(
+        judgement("bw>=1b/s", std::string("a to b, round ") + round, "PASS", ""));
+  }
+  const std::string text = to_prometheus(std::vector{document});
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("round")));
+  EXPECT_THAT(text, HasSubstr(R"(id="bw>=1b/s")"));
 }
 
 TEST(Expectation, IsAJudgementOfEveryFormat) {

@@ -260,6 +260,15 @@ TEST(Judgements, OfCollectivesAreWhatWasRequiredAndWhoWasBisected) {
   EXPECT_THAT(text, HasSubstr("Node n3 is slow."));
 }
 
+TEST(Judgements, WrongDataFailWithoutAPlaceToo) {
+  const auto documents = parse_documents(
+      R"({"schema": "rdmabench-coll/1", "backend": "nccl", "results": [{"operation": "all-reduce",
+          "size_bytes": 8, "wrong": {"wrong_elements": 4, "first": null}}]})",
+      "f");
+  EXPECT_THAT(to_markdown(documents), HasSubstr("1 fail"));
+  EXPECT_THAT(to_junit(documents), HasSubstr("4 wrong elements"));
+}
+
 TEST(DocumentsCsv, EveryRowHasEveryColumn) {
   const std::string text = to_csv(every_document());
   std::size_t columns = 1;
