@@ -3,6 +3,7 @@
 
 import ctypes
 import fcntl
+import glob
 import json
 import os
 import pathlib
@@ -107,6 +108,10 @@ class Usage(unittest.TestCase):
         self.assertIn("'3Q'", self.refused("lat", "host", "--size", "3Q"))
         self.assertIn("'1e6'", self.refused("lat", "host", "-n", "1e6"))
         self.assertIn("'fast'", self.refused("bw", "host", "-D", "fast"))
+
+    @unittest.skipIf(glob.glob("/sys/class/infiniband/*"), "this machine has an RDMA device")
+    def test_datagrams_of_all_sizes_need_a_device_before_an_mtu(self):
+        self.assertIn("no RDMA device", self.refused("ib_send_bw", "-c", "UD", "-a", "host", code=3))
 
     def test_impossible_pairs(self):
         self.assertIn("--duration", self.refused("lat", "host", "-n", "5", "-D", "1s"))

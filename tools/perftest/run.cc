@@ -16,6 +16,7 @@
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
+#include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"
@@ -123,6 +124,10 @@ int measure(const Tool& tool, Flags flags, const control::Authentication& authen
   if (flags.all_sizes && flags.config.service == transport::Service::ud &&
       flags.config.backend == "verbs") {
     flags.port_mtu = port_mtu(flags);
+    run::Config usual;
+    usual.backend = "verbs";
+    usual.devices = flags.config.devices;
+    if (flags.port_mtu == 0) run::check_this_side(usual);  // a device is missing, and not -m
   }
   run::Config config = to_config(tool, flags);
   config.authentication = authentication;
