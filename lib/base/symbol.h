@@ -1,0 +1,15 @@
+// The address of a function that dlsym(3) found, for a pointer to that function.
+#pragma once
+
+namespace rdmabench {
+
+struct Symbol {
+  void* address = nullptr;
+
+  template <class Function>
+  operator Function*() const noexcept {  // NOLINT(google-explicit-constructor)
+    return reinterpret_cast<Function*>(address);
+  }
+};
+
+}  // namespace rdmabench
