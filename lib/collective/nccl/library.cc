@@ -30,57 +30,21 @@ std::string environment(const char* name) {
               "Install libnccl2, or name the file in RDMABENCH_NCCL.");
 }
 
-template <class Function>
-bool find(void* handle, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(handle, name));
-  return function != nullptr;
-}
-
-/// Null, or the name of the first call of 2.18 that is missing.
-const char* find_all(void* handle, Library& library) {
-  const char* missing = nullptr;
-  const auto need = [&](const char* name, auto*& function) {
-    if (!find(handle, name, function) && missing == nullptr) missing = name;
-  };
-  need("ncclGetVersion", library.get_version);
-  need("ncclGetUniqueId", library.get_unique_id);
-  need("ncclGetErrorString", library.get_error_string);
-  need("ncclGetLastError", library.get_last_error);
-  need("ncclCommInitRankConfig", library.comm_init_rank_config);
-  need("ncclCommFinalize", library.comm_finalize);
-  need("ncclCommDestroy", library.comm_destroy);
-  need("ncclCommAbort", library.comm_abort);
-  need("ncclCommGetAsyncError", library.comm_get_async_error);
-  need("ncclCommCount", library.comm_count);
-  need("ncclRedOpCreatePreMulSum", library.red_op_create_pre_mul_sum);
-  need("ncclRedOpDestroy", library.red_op_destroy);
-  need("ncclGroupStart", library.group_start);
-  need("ncclGroupEnd", library.group_end);
-  need("ncclAllReduce", library.all_reduce);
-  need("ncclReduce", library.reduce);
-  need("ncclBroadcast", library.broadcast);
-  need("ncclReduceScatter", library.reduce_scatter);
-  need("ncclAllGather", library.all_gather);
-  need("ncclSend", library.send);
-  need("ncclRecv", library.recv);
-  return missing;
-}
-
-void find_later(void* handle, Library& library) {
+void find_later(Library& library) {
   if (library.version >= kHasRegister) {
-    find(handle, "ncclMemAlloc", library.mem_alloc);
-    find(handle, "ncclMemFree", library.mem_free);
-    find(handle, "ncclCommRegister", library.comm_register);
-    find(handle, "ncclCommDeregister", library.comm_deregister);
+    library.mem_alloc = library.find("ncclMemAlloc");
+    library.mem_free = library.find("ncclMemFree");
+    library.comm_register = library.find("ncclCommRegister");
+    library.comm_deregister = library.find("ncclCommDeregister");
   }
   if (library.version >= kHasWindows) {
-    find(handle, "ncclCommWindowRegister", library.comm_window_register);
-    find(handle, "ncclCommWindowDeregister", library.comm_window_deregister);
+    library.comm_window_register = library.find("ncclCommWindowRegister");
+    library.comm_window_deregister = library.find("ncclCommWindowDeregister");
   }
   if (library.version >= kHasAllToAll) {
-    find(handle, "ncclAlltoAll", library.all_to_all);
-    find(handle, "ncclGather", library.gather);
-    find(handle, "ncclScatter", library.scatter);
+    library.all_to_all = library.find("ncclAlltoAll");
+    library.gather = library.find("ncclGather");
+    library.scatter = library.find("ncclScatter");
   }
 }
 
@@ -98,23 +62,22 @@ Library load() {
     const char* const said = dlerror();
     refuse_absent(wanted, said == nullptr ? "no reason given" : said);
   }
-  Library library;
-  const char* const missing = find_all(handle, library);
-  if (missing == nullptr) {
+  Library library{.handle = handle};
+  if (library.missing == nullptr) {
     library.path = path_of(reinterpret_cast<void*>(library.get_version), wanted);
     if (const Result result = library.get_version(&library.version); result != kSuccess) {
       throw Error(Fault::unavailable,
                   fmt::format("ncclGetVersion of '{}' gave {}", library.path, result));
     }
   }
-  if (missing != nullptr || library.version < kOldest) {
+  if (library.missing != nullptr || library.version < kOldest) {
     throw Error(Fault::unavailable,
-                missing != nullptr
-                    ? fmt::format("'{}' has no {}", wanted, missing)
+                library.missing != nullptr
+                    ? fmt::format("'{}' has no {}", wanted, library.missing)
                     : fmt::format("'{}' is NCCL {}", library.path, version_text(library.version)),
                 "NCCL 2.18 or newer is needed.");
   }
-  find_later(handle, library);
+  find_later(library);
   return library;
 }
 
@@ -134,6 +97,16 @@ std::string line(const char* text) {
 }
 
 }  // namespace
+
+Symbol Library::find(const char* name) const {
+  return {handle == nullptr ? nullptr : dlsym(handle, name)};
+}
+
+Symbol Library::need(const char* name) {
+  const Symbol found = find(name);
+  if (found.address == nullptr && missing == nullptr) missing = name;
+  return found;
+}
 
 const Library& library() {
   static const Library loaded = load();  // after an exception the next call tries again

@@ -3,36 +3,42 @@
 
 #include <string>
 
+#include "base/symbol.h"
 #include "nccl_abi.h"
 
 namespace rdmabench::collective::nccl {
 
 /// The calls that we use. Those newer than kOldest are null if the library is older.
 struct Library {
-  int version = 0;   ///< as of ncclGetVersion
-  std::string path;  ///< of the file that the loader chose
+  void* handle = nullptr;         ///< of dlopen(3); without it all calls are null
+  const char* missing = nullptr;  ///< the first call of kOldest that the library lacks
+  int version = 0;                ///< as of ncclGetVersion
+  std::string path{};             ///< of the file that the loader chose
 
-  GetVersion* get_version = nullptr;
-  GetUniqueId* get_unique_id = nullptr;
-  GetErrorString* get_error_string = nullptr;
-  GetLastError* get_last_error = nullptr;
-  CommInitRankConfig* comm_init_rank_config = nullptr;
-  CommFinalize* comm_finalize = nullptr;
-  CommDestroy* comm_destroy = nullptr;
-  CommAbort* comm_abort = nullptr;
-  CommGetAsyncError* comm_get_async_error = nullptr;
-  CommCount* comm_count = nullptr;
-  RedOpCreatePreMulSum* red_op_create_pre_mul_sum = nullptr;
-  RedOpDestroy* red_op_destroy = nullptr;
-  GroupStart* group_start = nullptr;
-  GroupEnd* group_end = nullptr;
-  AllReduce* all_reduce = nullptr;
-  Reduce* reduce = nullptr;
-  Broadcast* broadcast = nullptr;
-  ReduceScatter* reduce_scatter = nullptr;
-  AllGather* all_gather = nullptr;
-  Send* send = nullptr;
-  Recv* recv = nullptr;
+  Symbol find(const char* name) const;
+  Symbol need(const char* name);
+
+  GetVersion* get_version = need("ncclGetVersion");
+  GetUniqueId* get_unique_id = need("ncclGetUniqueId");
+  GetErrorString* get_error_string = need("ncclGetErrorString");
+  GetLastError* get_last_error = need("ncclGetLastError");
+  CommInitRankConfig* comm_init_rank_config = need("ncclCommInitRankConfig");
+  CommFinalize* comm_finalize = need("ncclCommFinalize");
+  CommDestroy* comm_destroy = need("ncclCommDestroy");
+  CommAbort* comm_abort = need("ncclCommAbort");
+  CommGetAsyncError* comm_get_async_error = need("ncclCommGetAsyncError");
+  CommCount* comm_count = need("ncclCommCount");
+  RedOpCreatePreMulSum* red_op_create_pre_mul_sum = need("ncclRedOpCreatePreMulSum");
+  RedOpDestroy* red_op_destroy = need("ncclRedOpDestroy");
+  GroupStart* group_start = need("ncclGroupStart");
+  GroupEnd* group_end = need("ncclGroupEnd");
+  AllReduce* all_reduce = need("ncclAllReduce");
+  Reduce* reduce = need("ncclReduce");
+  Broadcast* broadcast = need("ncclBroadcast");
+  ReduceScatter* reduce_scatter = need("ncclReduceScatter");
+  AllGather* all_gather = need("ncclAllGather");
+  Send* send = need("ncclSend");
+  Recv* recv = need("ncclRecv");
 
   MemAlloc* mem_alloc = nullptr;  ///< 2.19
   MemFree* mem_free = nullptr;
