@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "base/symbol.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
 
@@ -21,31 +22,21 @@ constexpr int kSuccess = 0;
 constexpr int kNoDaemon = 6;  // EMUNGE_SOCKET
 struct Context;
 
-struct Functions {
-  Context* (*create)();
-  void (*destroy)(Context*);
-  int (*set)(Context*, int, ...);
-  int (*encode)(char**, Context*, const void*, int);
-  int (*decode)(const char*, Context*, void**, int*, uid_t*, gid_t*);
-  const char* (*text)(int);
-};
-
-template <typename Function>
-void bind_function(const char* name, Function& function) {
-  function = reinterpret_cast<Function>(loaded::munge.function(name));
+Symbol find(const char* name) {
+  return {loaded::munge.function(name)};
 }
 
+struct Functions {
+  Context* (*create)() = find("munge_ctx_create");
+  void (*destroy)(Context*) = find("munge_ctx_destroy");
+  int (*set)(Context*, int, ...) = find("munge_ctx_set");
+  int (*encode)(char**, Context*, const void*, int) = find("munge_encode");
+  int (*decode)(const char*, Context*, void**, int*, uid_t*, gid_t*) = find("munge_decode");
+  const char* (*text)(int) = find("munge_strerror");
+};
+
 const Functions& functions() {
-  static const Functions all = [] {
-    Functions found{};
-    bind_function("munge_ctx_create", found.create);
-    bind_function("munge_ctx_destroy", found.destroy);
-    bind_function("munge_ctx_set", found.set);
-    bind_function("munge_encode", found.encode);
-    bind_function("munge_decode", found.decode);
-    bind_function("munge_strerror", found.text);
-    return found;
-  }();
+  static const Functions all;
   return all;
 }
 

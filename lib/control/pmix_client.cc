@@ -93,6 +93,11 @@ PmixFuture ask(std::unique_ptr<Request> request,
 
 }  // namespace
 
+const PmixLibrary* pmix_library() noexcept {
+  static const PmixLibrary all;
+  return all.is_whole() ? &all : nullptr;
+}
+
 PmixResult await(PmixFuture& future, Deadline deadline) {
   if (future.wait_for(deadline.left()) != std::future_status::ready) return {};
   return future.get();

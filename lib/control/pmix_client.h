@@ -1,15 +1,39 @@
 // This process as a client of its PMIx server, where every call has a deadline.
 #pragma once
 
+#include <pmix.h>
+
 #include <chrono>
 #include <cstdint>
 #include <future>
 #include <string>
 
-#include "pmix_library.h"
+#include "base/symbol.h"
+#include "loaded/library.h"
 #include "rdmabench/base/deadline.h"
 
 namespace rdmabench::control {
+
+/// The calls that we make. Their types come from the header, so that a wrong one does not compile.
+struct PmixLibrary {
+  decltype(&PMIx_Init) init = find("PMIx_Init");
+  decltype(&PMIx_Finalize) finalize = find("PMIx_Finalize");
+  decltype(&PMIx_Put) put = find("PMIx_Put");
+  decltype(&PMIx_Commit) commit = find("PMIx_Commit");
+  decltype(&PMIx_Get_nb) get_nb = find("PMIx_Get_nb");
+  decltype(&PMIx_Fence_nb) fence_nb = find("PMIx_Fence_nb");
+  decltype(&PMIx_Error_string) error_string = find("PMIx_Error_string");
+  decltype(&PMIx_Get_version) get_version = find("PMIx_Get_version");
+
+  static Symbol find(const char* name) { return {loaded::pmix.find(name)}; }
+  bool is_whole() const {
+    return init && finalize && put && commit && get_nb && fence_nb && error_string && get_version;
+  }
+};
+
+/// libpmix, loaded at run time: a launcher's own copy is found by its LD_LIBRARY_PATH. Null where
+/// this host has none that has all calls. It stays loaded: it has threads. Thread rule: any.
+const PmixLibrary* pmix_library() noexcept;
 
 struct PmixResult {
   pmix_status_t status = PMIX_ERR_TIMEOUT;
