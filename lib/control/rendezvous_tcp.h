@@ -9,15 +9,17 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rendezvous_messages.h"
-#include "rendezvous_server.h"
 
 namespace rdmabench::control {
+
+class RendezvousServer;
 
 class TcpRendezvous : public Rendezvous {
  public:
   /// Throws Error as make_rendezvous() says.
   TcpRendezvous(const Launch& launch, const Authentication& authentication,
                 std::chrono::milliseconds timeout);
+  ~TcpRendezvous() override;
 
   void put(std::string_view key, std::string_view value) override;
   std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) override;
