@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <span>
 
 #include "../flags/command_line.h"
@@ -11,7 +12,6 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "sizes.h"
 
 namespace rdmabench::tools::fabtests {
 namespace {
@@ -26,6 +26,7 @@ constexpr std::array<Tool, 5> kTools{{{"fi_rma_bw", Program::rma_bw},
                                       {"fi_rdm_bw", Program::rdm_bw},
                                       {"fi_msg_pingpong", Program::msg_pingpong}}};
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 30;
+constexpr std::size_t kMostSizes = 10000;
 
 constexpr ToolSet set_of(Program program) {
   return ToolSet{1} << static_cast<unsigned>(program);
@@ -118,6 +119,68 @@ void set_out_of_band(State& state, const Given& given) {
   const std::string port = given.text.starts_with("=") ? given.text.substr(1) : given.text;
   state.out_of_band_port =
       port.empty() ? kUsual : whole_as<std::uint16_t>({given.name, port}, 1, 65535);
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(Fault::usage, fmt::format("invalid -S '{}'", text),
+              fmt::format("It may be all, r:first,step,last, l:one,another or 1 to {} bytes.",
+                          run::kMaxSize));
+}
+
+std::vector<std::uint64_t> parse_list(std::string_view list, const std::string& whole) {
+  std::vector<std::uint64_t> numbers;
+  for (;;) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(list.data(), list.data() + list.size(), value);
+    if (error != std::errc() || value > run::kMaxSize) refuse(whole);
+    numbers.push_back(value);
+    list.remove_prefix(static_cast<std::size_t>(end - list.data()));
+    if (list.empty()) return numbers;
+    if (list.front() != ',') refuse(whole);
+    list.remove_prefix(1);
+  }
+}
+
+/// Each power of two up to 8 MiB, and half way to the next.
+std::vector<std::uint64_t> all_sizes() {
+  constexpr std::uint64_t kLargest = std::uint64_t{8} << 20;
+  std::vector<std::uint64_t> sizes{1};
+  for (std::uint64_t size = 2; size < kLargest; size *= 2) {
+    sizes.push_back(size);
+    sizes.push_back(size + size / 2);
+  }
+  sizes.push_back(kLargest);
+  return sizes;
+}
+
+std::vector<std::uint64_t> parse_range(const std::string& text) {
+  const std::vector<std::uint64_t> range = parse_list(std::string_view(text).substr(2), text);
+  if (range.size() != 3 || range[1] == 0 || range[2] < range[0] ||
+      (range[2] - range[0]) / range[1] >= kMostSizes) {
+    refuse(text);
+  }
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = range[0]; size <= range[2]; size += range[1]) sizes.push_back(size);
+  return sizes;
+}
+
+/// "all", "r:first,step,last", "l:one,another", or a number of bytes. Throws Error(usage) for other
+/// text, and Skip for messages of no bytes.
+std::vector<std::uint64_t> parse_sizes(const std::string& text) {
+  if (text == "all") return all_sizes();
+  std::vector<std::uint64_t> sizes;
+  if (text.starts_with("r:")) {
+    sizes = parse_range(text);
+  } else if (text.starts_with("l:")) {
+    sizes = parse_list(std::string_view(text).substr(2), text);
+  } else {
+    sizes = parse_list(text, text);
+    if (sizes.size() != 1) refuse(text);
+  }
+  for (const std::uint64_t size : sizes) {
+    if (size == 0) throw Skip(Skip::kNoSys, "-S 0: here a message has at least one byte.");
+  }
+  return sizes;
 }
 
 void check_connections(State& /*state*/, const Given& given) {
