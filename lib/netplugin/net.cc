@@ -10,7 +10,6 @@
 #include <cstdio>
 
 #include "isolate.h"
-#include "loops.h"
 #include "net_of.h"
 #include "rdmabench/base/error.h"
 
