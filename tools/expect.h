@@ -19,7 +19,6 @@ void add_expect(const OptionGroup& group, Expectations& to);
 /// Error(usage).
 void read_baselines(Expectations& expectations);
 
-/// What came of them.
 struct Judged {
   std::string json;    ///< the documents, with what was judged
   std::string record;  ///< what was judged, as a line of a fabric's stream

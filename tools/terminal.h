@@ -51,7 +51,6 @@ std::string time_left(double done, std::chrono::nanoseconds elapsed);
 /// Writes a line on standard error over the one before, where shows_progress().
 void show_progress(std::string_view what, std::string_view left);
 
-/// Erases it.
 void erase_progress();
 
 /// Progress of a job of known steps, which began when this was made.

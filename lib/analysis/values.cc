@@ -44,7 +44,6 @@ std::optional<Value> value_of(const std::string& test, const Row& row, Metric me
   return Value{};
 }
 
-/// The values of a launch by quantity.
 using RowValues = std::map<QuantityKey, std::vector<double>>;
 
 void take_row(const Launch& launch, const Row& row, Metric metric, Quantities& quantities,

@@ -31,7 +31,6 @@ struct QuantityKey {
 
 bool belongs(const QuantityKey& key, const Family& family);
 
-/// The value of one launch.
 struct Point {
   const Launch* launch = nullptr;
   double log_value = 0;

@@ -60,7 +60,6 @@ std::string to_text(const RankState& state);
 /// Throws Error(failed) that names the field.
 RankState parse_rank_state(std::string_view text);
 
-/// The results of one epoch.
 struct Epoch {
   std::vector<Stamps> stamps{};
   Checked checked{};

@@ -27,7 +27,6 @@ std::string_view name(CounterClass kind) noexcept;
 /// Whether a counter of that class is reported: of each but gauge.
 bool is_reported_class(std::string_view name) noexcept;
 
-/// A counter by its vendor-neutral name.
 struct NeutralName {
   std::string_view name;  ///< ends in its unit unless it counts events: "sent_bytes"
   CounterClass kind;

@@ -11,7 +11,6 @@
 
 namespace rdmabench::health {
 
-/// The reading of one counter.
 struct Reading {
   std::string device;  ///< "mlx5_0:1", "mlx5_0", "eth0", "machine"
   std::string source;  ///< "hw_counters/NAME", "counters/NAME", "statistics/NAME", "snmp/Tcp NAME"

@@ -13,7 +13,6 @@
 
 namespace rdmabench::health {
 
-/// The NUMA node of a device.
 struct DeviceNode {
   std::string device;
   int numa_node = -1;

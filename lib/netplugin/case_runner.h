@@ -42,7 +42,6 @@ class Block {
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  /// A part of the block as a message.
   Message part(std::size_t offset, std::size_t bytes, int tag = 0) const {
     return {data_ + offset, bytes, tag, registration};
   }
@@ -161,7 +160,6 @@ void move_one(CaseRunner& runner);
 /// Checks what test() said of a message of `wanted` bytes.
 void expect_size(CaseRunner& runner, int size, std::size_t wanted, std::string_view what);
 
-/// A case.
 using CaseFunction = void (*)(CaseRunner&);
 CaseFunction find_case(std::string_view id);  ///< null where there is none
 

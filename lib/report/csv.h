@@ -24,7 +24,6 @@ class Csv {
   std::string text_;
 };
 
-/// The keys of an object, in its order.
 std::vector<std::string> keys_of(const nlohmann::ordered_json& object);
 
 }  // namespace rdmabench::report

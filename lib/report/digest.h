@@ -20,7 +20,6 @@ enum class Status : std::uint8_t { pass, warn, fail, skip, error };
 /// "pass", "warn", ...
 std::string_view name(Status status) noexcept;
 
-/// One thing that was judged.
 struct Judgement {
   std::string group;    ///< "doctor.port", "fabric.node", "compare"
   std::string subject;  ///< of whom: a host, "host, mlx5_0:1", a pair
@@ -43,7 +42,6 @@ std::vector<Judgement> judgements(const Document& document);
 using Value = std::pair<std::string_view, double>;
 using Label = std::pair<std::string_view, std::string>;
 
-/// One row that was measured.
 struct Measured {
   std::string_view kind;  ///< "latency", "bandwidth", "load", "registration", "pair", "comparison",
                           ///< "projection", "collective"

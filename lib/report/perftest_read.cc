@@ -56,7 +56,6 @@ constexpr std::array kColumns{Column{"#bytes", "MsgSize", "size_bytes", 1},
                               Column{"tps average", "", "", 0},
                               Column{"CPU_Util[", "", "", 0}};
 
-/// One run of one program.
 struct Run {
   std::string title;                                ///< "RDMA_Write Bidirectional BW"
   std::map<std::string, std::string> facts;         ///< "Connection type": "RC"

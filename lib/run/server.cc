@@ -80,7 +80,6 @@ Usage most_of_address(const ServerConfig& config) {
           is_shared(config) ? descriptors() / 4 * 3 : descriptors()};
 }
 
-/// What a line is about.
 enum class About : std::uint8_t { completed, failed, refused };
 
 }  // namespace

@@ -35,7 +35,6 @@ void refuse_of_nccl(const Flags& flags) {
   throw Error(Fault::usage, fmt::format("{} with --backend mpi", name), "Use --backend nccl.");
 }
 
-/// Checks combinations of flags.
 void check(const Flags& flags) {
   if (flags.backend == "mpi") refuse_of_nccl(flags);
   if (flags.min_bytes > flags.max_bytes) {

@@ -18,7 +18,6 @@ constexpr Flag kOwn[] = {
     mapped("--timeout=TIME", kAll, "not perftest's: give up when nothing moves for this long [10s]",
            "", set_duration<&Flags::config, &Config::timeout>)};
 
-/// Checks combinations of flags.
 void check(const Tool& tool, const Flags& flags) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
     throw Error(Fault::usage, fmt::format("{}: {}", tool.name, what), remedy);

@@ -138,7 +138,6 @@ std::string_view name(FailOn what) noexcept;
 /// Throws Error(usage) that lists them.
 FailOn parse_fail_on(std::string_view text);
 
-/// What was asked.
 struct ComparisonOptions {
   Settings settings{};
   Factors factors{{}};

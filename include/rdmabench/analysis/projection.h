@@ -276,7 +276,6 @@ Projection project(LinkSamples a, std::optional<LinkSamples> b, const Projection
 /// Which side is better and from where on, or how long a step takes: in a sentence or a few.
 std::string summary(const Projection& projection);
 
-/// Of each break-even a sentence.
 std::vector<std::string> break_even_sentences(const Projection& projection);
 
 /// For people: the summary first, the assumptions last.

@@ -89,7 +89,6 @@ struct Estimate {
   std::string method;  ///< "welch_t" or "bootstrap_t"
 };
 
-/// A verdict with its evidence.
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;
   std::uint32_t a_units = 0;

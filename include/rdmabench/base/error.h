@@ -41,7 +41,6 @@ class Error : public std::runtime_error {
 
   Fault fault() const noexcept { return fault_; }
   int code() const noexcept { return call_.code; }
-  /// What is known of the call that failed.
   const FailedCall& call() const noexcept { return call_; }
   const std::string& remedy() const noexcept { return remedy_; }
 

@@ -21,7 +21,6 @@ namespace rdmabench::collective {
 
 class Heartbeat;
 
-/// The process of one rank.
 struct RankIdentity {
   std::uint32_t rank = 0;
   std::string host{};

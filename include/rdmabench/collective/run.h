@@ -115,7 +115,6 @@ struct Late {
   double error_bound_ns = 0;  ///< of a difference between two ranks' clocks
 };
 
-/// How the ranks arrived.
 struct Arrivals {
   double skew_p50_ns = 0;  ///< from the first rank's arrival to the last one's
   double skew_max_ns = 0;
@@ -171,7 +170,6 @@ struct Row {
   report::Facts facts{};  ///< of the library, for this row
 };
 
-/// One rank of the run.
 struct RankReport {
   RankIdentity identity{};
   report::Facts facts{};

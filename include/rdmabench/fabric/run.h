@@ -50,7 +50,6 @@ struct FabricProgress {
 };
 using OnFabricProgress = std::function<void(const FabricProgress&)>;
 
-/// What a round cost.
 struct RoundCost {
   std::uint32_t round = 0;
   double own_ms = 0;  ///< processor time of the coordinator's thread

@@ -14,7 +14,6 @@ namespace rdmabench::health {
 /// A longer file is read up to here.
 inline constexpr std::size_t kMostFileBytes = 65536;
 
-/// A file as it was read.
 struct FileBytes {
   std::string bytes;  ///< at most kMostFileBytes
   int error = 0;      ///< errno of the call that failed; 0 if none did

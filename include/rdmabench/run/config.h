@@ -90,7 +90,6 @@ struct Config : SharedOptions {
 /// send-imm under a load, because every transport can match its answers to requests.
 Config usual_config(workload::Shape shape);
 
-/// What a client is told.
 struct ClientConfig {
   Config config;
   std::string host;  ///< of the server; "" = none, see run_in_process()

@@ -96,7 +96,6 @@ class RegistrationBench {
                            const RegistrationStop& stop) const;
 
  private:
-  /// Times the calls of one route.
   void time_calls(RegistrationCost& cost, const verbs::MemoryArea& area,
                   const verbs::RegistrationRequest& registration,
                   const RegistrationStop& stop) const;

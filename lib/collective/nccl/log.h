@@ -9,7 +9,6 @@
 
 namespace rdmabench::collective::nccl {
 
-/// What was read from a log.
 struct LogFacts {
   std::string network;  ///< "Socket", "IB", a plugin's name; "" if not logged
   std::string plugin;   ///< "rdmabench (v11)"; "" where none was loaded

@@ -21,7 +21,6 @@ struct GpuRoute {
 /// All ways, in the order in which they are tried.
 std::vector<GpuRoute> gpu_routes();
 
-/// Whether the way needs a dma-buf.
 bool by_dma_buf(const GpuRoute& way) noexcept;
 
 /// "default", "pcie"; "" for a way without a dma-buf.
