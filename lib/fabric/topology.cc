@@ -30,6 +30,36 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
+/// Of a line of CSV (RFC 4180): in quotes a comma is one of the cell, and two quotes are one.
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (quoted && line.substr(i, 2) == "\"\"") {
+      cells.back() += line[i++];
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  for (std::string& cell : cells) cell = trimmed(cell);
+  return cells;
+}
+
+/// Of a line of topology.conf, by the keys in small letters.
+std::map<std::string, std::string> values_of(const std::string& line) {
+  std::map<std::string, std::string> values;
+  for (const std::string_view word : words_of(line)) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    values[lower(word.substr(0, equals))] = word.substr(equals + 1);
+  }
+  return values;
+}
+
 /// An extended regular expression of regex(7) for the beginning of a line.
 class LinePattern {
  public:
@@ -67,8 +97,8 @@ class TopologyReader {
  public:
   void add(const TopologyText& file) {
     name_ = file.name;
-    lines_.clear();
-    for (std::string& line : split(file.text, '\n')) lines_.push_back(std::move(line));
+    const std::string_view mark = file.text.starts_with("\xEF\xBB\xBF") ? "\xEF\xBB\xBF" : "";
+    lines_ = split(std::string_view(file.text).substr(mark.size()), '\n');
     const auto any = [&](auto&& is) { return std::any_of(lines_.begin(), lines_.end(), is); };
     const auto first = std::find_if(lines_.begin(), lines_.end(), [](const std::string& line) {
       return !line.empty() && line.front() != '#';
@@ -82,8 +112,11 @@ class TopologyReader {
     if (any([](const std::string& line) { return line.rfind("switchguid=", 0) == 0; })) {
       return read_ibnetdiscover();
     }
-    if (lower(*first).rfind("switchname=", 0) == 0) return read_slurm();
-    const std::string head = lower(split(*first, ',').front());
+    const auto values = values_of(*first);
+    for (const char* key : {"switchname", "blockname", "blocksizes"}) {
+      if (values.contains(key)) return read_slurm();
+    }
+    const std::string head = lower(cells_of(*first).front());
     if (head == "node" || head == "host" || head == "instance") return read_csv();
     refuse(
         "it is not ibnetdiscover's or dump_fts's output, Slurm's topology.conf, lldpctl's JSON, or "
@@ -238,6 +271,7 @@ class TopologyReader {
         refuse(fmt::format("invalid range '{}'", range));
       }
       const unsigned long last = std::stoul(ends.back());
+      if (std::stoul(ends.front()) > last) refuse(fmt::format("range '{}' runs backwards", range));
       for (unsigned long i = std::stoul(ends.front()); i <= last; ++i) {
         for (const std::string& tail : tails) {
           names.push_back(
@@ -277,16 +311,13 @@ class TopologyReader {
     }
   }
 
+  /// A switch of topology/tree, or a block of topology/block, which is a leaf.
   void read_switch(const std::string& line) {
-    std::map<std::string, std::string> values;
-    for (const std::string& word : split(line, ' ')) {
-      const std::size_t equals = word.find('=');
-      if (equals == std::string::npos) continue;
-      values[lower(word.substr(0, equals))] = word.substr(equals + 1);
-    }
-    if (values.empty()) return;
-    if (values.count("switchname") == 0) refuse("a line without SwitchName");
-    const std::string& name = values["switchname"];
+    std::map<std::string, std::string> values = values_of(line);
+    const bool block = values.contains("blockname");
+    if (values.empty() || (!block && values.contains("blocksizes"))) return;
+    if (!block && !values.contains("switchname")) refuse("a line without SwitchName or BlockName");
+    const std::string& name = values[block ? "blockname" : "switchname"];
     const std::uint32_t above = point("switch " + name, name, false);
     for (const char* key : {"nodes", "switches"}) {
       const auto list = values.find(key);
@@ -299,11 +330,11 @@ class TopologyReader {
   }
 
   void read_csv() {
-    const std::vector<std::string> heading = split(lines_[at_], ',');
+    const std::vector<std::string> heading = cells_of(lines_[at_]);
     if (heading.size() < 2) refuse("a heading without a level above the nodes");
     while (++at_ < lines_.size()) {
       if (lines_[at_].empty() || lines_[at_].front() == '#') continue;
-      const std::vector<std::string> cells = split(lines_[at_], ',');
+      const std::vector<std::string> cells = cells_of(lines_[at_]);
       if (cells.size() != heading.size()) {
         refuse(fmt::format("{} cells, but the heading has {}", cells.size(), heading.size()));
       }
@@ -325,7 +356,12 @@ class TopologyReader {
     const std::string host = std::filesystem::path(name_).stem().string();
     try {
       const nlohmann::json json = nlohmann::json::parse(text);
-      const nlohmann::json& found = json.at("lldp").at("interface");
+      const nlohmann::json& lldp = json.at("lldp");
+      if (lldp.is_object() && !lldp.contains("interface")) {  // no neighbour is known
+        point("host " + host, host, true);
+        return;
+      }
+      const nlohmann::json& found = lldp.at("interface");
       // One interface is an object, several are a list of objects.
       const nlohmann::json list = found.is_array() ? found : nlohmann::json::array({found});
       for (const nlohmann::json& item : list) {

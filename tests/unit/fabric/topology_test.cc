@@ -101,6 +101,26 @@ TEST(Topology, ReadsSlurms) {
             "leaf2 to node04 x 1.00");
 }
 
+TEST(Topology, ReadsSlurmsBlocksAndTabs) {
+  const Topology tree = parsed(
+      "BlockSizes=2,4\n"
+      "BlockName=b1\tNodes=node[01-02]\r\n"
+      "BlockName=b2\tNodes=node[03-04]\r\n");
+  EXPECT_THAT(tree.points, SizeIs(6));
+  const std::vector<Node> nodes = hosts(4);
+  EXPECT_EQ(way(Paths(tree, nodes, 1), 2, 3), "node03 to b2 x 1.00; b2 to node04 x 1.00");
+}
+
+TEST(Topology, ReadsACsvOfASpreadsheet) {
+  const Topology tree = parsed(
+      "\xEF\xBB\xBF\"node\",\"leaf\"\r\n"
+      "\"node01\",\"row 7, \"\"A\"\"\"\r\n"
+      "node02, \"row 7, \"\"A\"\"\" \r\n");
+  const std::vector<Node> nodes = hosts(2);
+  EXPECT_EQ(way(Paths(tree, nodes, 1), 0, 1),
+            "node01 to leaf row 7, \"A\" x 1.00; leaf row 7, \"A\" to node02 x 1.00");
+}
+
 TEST(Topology, ReadsACsvOfLevels) {
   const Topology tree = parsed("node,leaf,pod\nnode01,1,1\nnode02,1,1\nnode03,2,1\n");
   const std::vector<Node> nodes = hosts(3);
@@ -130,11 +150,19 @@ TEST(Topology, ReadsLldpctlsJsonOfEachHost) {
             "tor1 port Ethernet2 to node02 eth0 port eth0 x 1.00");
 }
 
+TEST(Topology, AHostWithoutLldpNeighboursHasNoLeaf) {
+  const Topology tree = parse_topology({{"lldp/node01.json", R"({"lldp": {}})"}});
+  ASSERT_THAT(tree.points, SizeIs(1));
+  EXPECT_EQ(tree.points[0].name, "node01");
+  EXPECT_THAT(tree.links, IsEmpty());
+}
+
 TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(""), HasSubstr("no line but comments"));
   EXPECT_THAT(refusal("hello\n"), HasSubstr("file, line 1: it is not ibnetdiscover's"));
   EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[3-0]\n"), HasSubstr("range '3-0' runs backwards"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
   EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("not JSON of lldpctl"));
   EXPECT_THAT(refusal(R"({"lldp": {"interface": {"eth0": {"chassis": {}}}}})"),
