@@ -125,10 +125,26 @@ class TopologyReader {
 
   Topology take() {
     resolve_forwarding();
+    tell_apart();
     return std::move(out_);
   }
 
  private:
+  /// Of switches that share their name each gets its next longer one.
+  void tell_apart() {
+    for (bool changed = true; changed;) {
+      std::map<std::string, std::size_t> counts;
+      for (const TopologyPoint& point : out_.points) ++counts[point.name];
+      changed = false;
+      for (auto& [point, names] : longer_) {
+        if (names.empty() || counts[out_.points[point].name] < 2) continue;
+        out_.points[point].name = names.front();
+        names.erase(names.begin());
+        changed = true;
+      }
+    }
+  }
+
   /// `what` may quote a line of thousands of characters.
   [[noreturn]] void refuse(const std::string& what) const {
     constexpr std::size_t kShown = 300;
@@ -138,11 +154,13 @@ class TopologyReader {
                 "docs/fabric.md shows each format.");
   }
 
-  std::uint32_t point(const std::string& key, const std::string& name, bool host) {
+  std::uint32_t point(const std::string& key, const std::string& name, bool host,
+                      std::vector<std::string> longer = {}) {
     const auto [found, added] = by_key_.try_emplace(key, out_.points.size());
     if (added) {
       if (out_.points.size() >= kMostParts) refuse("more than 1000000 switches and hosts");
       out_.points.push_back({name, host});
+      if (!longer.empty()) longer_[found->second] = std::move(longer);
     }
     return found->second;
   }
@@ -185,7 +203,13 @@ class TopologyReader {
       const std::string& text = line();
       if (head.match(text, part)) {
         from = part[2];
-        point(from, part[3].empty() ? part[2] : part[3], part[1] != "Switch");
+        const std::string name = part[3].empty() ? from : part[3];
+        const bool host = part[1] != "Switch";
+        // Those that nobody manages all have the description of their kind.
+        std::vector<std::string> longer;
+        if (!host && from.starts_with("S-"))
+          longer = {fmt::format("{} 0x{}", name, from.substr(2))};
+        point(from, name, host, std::move(longer));
       } else if (text.starts_with("Switch") || text.starts_with("Ca") || text.starts_with("Rt")) {
         refuse(fmt::format("invalid heading of a switch, adapter or router '{}'", text));
       } else if (!text.empty() && text.front() == '[') {
@@ -338,17 +362,33 @@ class TopologyReader {
       if (cells.size() != heading.size()) {
         refuse(fmt::format("{} cells, but the heading has {}", cells.size(), heading.size()));
       }
-      std::optional<std::uint32_t> below;
-      for (std::size_t level = 0; level < cells.size(); ++level) {
-        if (cells[level].empty()) continue;  // no such level above this node
-        const std::string name =
-            level == 0 ? cells[level] : fmt::format("{} {}", heading[level], cells[level]);
-        const std::uint32_t here =
-            point(fmt::format("{} {}", level, cells[level]), name, level == 0);
-        if (below) link(*below, "", here, "");
-        below = here;
-      }
+      add_row(heading, cells);
     }
+  }
+
+  /// A switch is told by its cell and all above it: "leaf 0" may be in each pod.
+  void add_row(const std::vector<std::string>& heading, const std::vector<std::string>& cells) {
+    std::vector<std::uint32_t> way;  // from the top
+    std::string key;
+    std::vector<std::string> longer;  // names of the last one, the shortest first
+    for (std::size_t level = cells.size(); level-- > 1;) {
+      if (cells[level].empty()) continue;  // no such level above this node
+      const std::string name = fmt::format("{} {}", heading[level], cells[level]);
+      key += fmt::format("{} {}\n", level, cells[level]);
+      std::vector<std::string> names{name};
+      for (const std::string& above : longer) names.push_back(above + ' ' + name);
+      way.push_back(point(key, name, false, {names.begin() + 1, names.end()}));
+      longer = std::move(names);
+    }
+    const std::string& node = cells.front();
+    const std::string leaf = longer.empty() ? "no switch" : longer.back();
+    way.push_back(point("0 " + node, node, true));
+    const auto [row, added] = rows_.try_emplace(
+        way.back(), key, fmt::format("{} in line {} of {}", leaf, at_ + 1, name_));
+    if (!added && row->second.first != key) {
+      refuse(fmt::format("{} is under {}, but under {}", node, leaf, row->second.second));
+    }
+    for (std::size_t i = way.size() - 1; i > 0; --i) link(way[i], "", way[i - 1], "");
   }
 
   /// One host's neighbours. Its name is the file's.
@@ -372,10 +412,17 @@ class TopologyReader {
           const bool nameless = chassis.contains("id") && chassis.at("id").contains("value");
           const std::string neighbour =
               nameless ? chassis.at("id").at("value").get<std::string>() : chassis.begin().key();
+          const nlohmann::json& known = nameless ? chassis : chassis.at(neighbour);
+          const std::string id =
+              known.contains("id") ? known.at("id").at("value").get<std::string>() : neighbour;
+          // Another chassis may have the same name: a maker's.
+          const bool same = chassis_.try_emplace(neighbour, id).first->second == id;
+          const std::string full = fmt::format("{} {}", neighbour, id);
           const nlohmann::json& port = facts.at("port").at("id").at("value");
           const std::string name = fmt::format("{} {}", host, interface);
           link(point("host " + name, name, true), interface,
-               point("switch " + neighbour, neighbour, false), port.get<std::string>());
+               point("switch " + (same ? neighbour : full), neighbour, false, {full}),
+               port.get<std::string>());
         }
       }
     } catch (const nlohmann::json::exception& error) {
@@ -394,6 +441,9 @@ class TopologyReader {
   std::vector<std::string> lines_;
   std::size_t at_ = 0;
   std::map<std::string, std::uint32_t> by_key_;
+  std::map<std::uint32_t, std::vector<std::string>> longer_;           // by point: for tell_apart()
+  std::map<std::uint32_t, std::pair<std::string, std::string>> rows_;  // by host: key, for people
+  std::map<std::string, std::string> chassis_;                         // by name: the id
   std::map<std::string, std::size_t> seen_links_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> port_link_;
   std::map<std::uint64_t, std::uint32_t> port_guid_;

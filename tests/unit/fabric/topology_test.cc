@@ -131,6 +131,45 @@ TEST(Topology, ReadsACsvOfLevels) {
             "leaf 2 to node03 x 1.00");
 }
 
+TEST(Topology, ALeafOfACsvIsToldByAllAboveIt) {
+  const Topology tree =
+      parsed("node,leaf,pod\nnode01,0,0\nnode02,1,0\nnode03,0,1\nnode04,2,1\nnode01,0,0\n");
+  const std::vector<Node> nodes = hosts(4);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 1),
+            "node01 to pod 0 leaf 0 x 1.00; pod 0 leaf 0 to pod 0 x 1.00; pod 0 to leaf 1 x 1.00; "
+            "leaf 1 to node02 x 1.00");
+  EXPECT_THAT(way(paths, 2, 3), HasSubstr("node03 to pod 1 leaf 0 x 1.00"));
+}
+
+TEST(Topology, SwitchesOfOneDescriptionGetTheirGuid) {
+  const Topology tree = parsed(
+      "switchguid=0xb8599f0300fc6de4(b8599f0300fc6de4)\n"
+      "Switch\t41 \"S-b8599f0300fc6de4\"\t# \"Quantum\" base port 0 lid 1 lmc 0\n"
+      "[21]\t\"S-b8599f0300fc7777\"[1]\t# \"Quantum\" lid 2 4xHDR\n"
+      "Switch\t41 \"S-b8599f0300fc7777\"\t# \"Quantum\" base port 0 lid 2 lmc 0\n"
+      "Switch\t41 \"S-b8599f0300fc8888\"\t# \"spine\" base port 0 lid 3 lmc 0\n");
+  ASSERT_THAT(tree.points, SizeIs(3));
+  EXPECT_EQ(tree.points[0].name, "Quantum 0xb8599f0300fc6de4");
+  EXPECT_EQ(tree.points[1].name, "Quantum 0xb8599f0300fc7777");
+  EXPECT_EQ(tree.points[2].name, "spine");
+}
+
+TEST(Topology, ChassisOfOneNameGetTheirId) {
+  const auto file = [](int id) {
+    return fmt::format(
+        R"({{"lldp": {{"interface": {{"eth0": {{"chassis": {{"sonic": {{"id": {{"type": "mac", "value": "00:{}"}}}}}},
+            "port": {{"id": {{"value": "Ethernet{}"}}}}}}}}}}}})",
+        id, id);
+  };
+  const Topology tree = parse_topology({{"node01.json", file(1)}, {"node02.json", file(2)}});
+  ASSERT_THAT(tree.points, SizeIs(4));
+  std::vector<std::string> names;
+  for (const TopologyPoint& point : tree.points) names.push_back(point.name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("node01 eth0", "node02 eth0", "sonic 00:1",
+                                                   "sonic 00:2"));
+}
+
 TEST(Topology, ReadsLldpctlsJsonOfEachHost) {
   const std::string one =
       R"({"lldp": {"interface": {"eth0": {"via": "LLDP", "chassis": {"tor1": {"mgmt-ip": "10.0.0.1"}},
@@ -161,6 +200,9 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(""), HasSubstr("no line but comments"));
   EXPECT_THAT(refusal("hello\n"), HasSubstr("file, line 1: it is not ibnetdiscover's"));
   EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
+  EXPECT_THAT(
+      refusal("node,leaf,pod\na,1,1\nb,1,2\na,1,2\n"),
+      HasSubstr("line 4: a is under pod 2 leaf 1, but under pod 1 leaf 1 in line 2 of file"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[3-0]\n"), HasSubstr("range '3-0' runs backwards"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
