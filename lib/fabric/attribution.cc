@@ -18,8 +18,8 @@ namespace {
 constexpr int kRefits = 4;         // fits after the first one; each clears suspects
 constexpr double kMostFail = 0.6;  // where a larger share of measurements failed, no node is blamed
 
-constexpr std::array<std::string_view, 8> kParts{"node",  "sender", "receiver", "rail",
-                                                 "route", "link",   "cable",    "switch"};
+constexpr std::array<std::string_view, 9> kParts{"node",    "sender", "receiver", "rail",  "route",
+                                                 "between", "link",   "cable",    "switch"};
 constexpr std::array<std::string_view, 7> kVerdicts{
     "good", "suspect", "slow", "failing", "lost", "ambiguous", "not-enough-evidence"};
 
@@ -282,6 +282,7 @@ std::string_view action_of(const Finding& finding) noexcept {
   switch (finding.part) {
     case Part::node:
       return finding.rail ? "replace cable" : "run doctor";
+    case Part::between:
     case Part::link:
     case Part::cable:
       return "replace cable";

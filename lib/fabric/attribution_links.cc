@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "attribution_words.h"
 #include "rdmabench/base/units.h"
@@ -37,10 +38,24 @@ double quantile(std::vector<double> values, double share) {
 struct Element {
   Part part = Part::link;
   std::uint32_t index = 0;  ///< of a point or link; of a direction 2 * link + forward
+  std::uint32_t to = 0;     ///< between leaves: the second one
   bool operator<(const Element& other) const {
-    return std::pair(part, index) < std::pair(other.part, other.index);
+    return std::tuple(part, index, to) < std::tuple(other.part, other.index, other.to);
   }
 };
+
+std::string_view next_step(Part part) {
+  switch (part) {
+    case Part::switch_point:
+      return "Look at its error, discard and temperature counters, and at how its ports are routed.";
+    case Part::between:
+      return "What joins them is not in the topology: look at the error counters of their uplinks "
+             "and at the switches above, then reseat or replace the cable.";
+    default:
+      return "Look at the error counters, width and speed of both ports, then reseat or replace the "
+             "cable.";
+  }
+}
 
 /// A cell with what all of its paths cross.
 struct Crosser {
@@ -76,11 +91,14 @@ class LinkJudge {
     std::vector<Crosser> found;
     for (Cell& cell : cells) {
       if (cell.rail != rail_) continue;
-      Crosser one{&cell, cell.y, 0, {}};
+      Crosser one{.cell = &cell, .y = cell.y, .switches = 0, .crosses = {}};
       std::set<std::uint32_t> switches;
       double length = 0;
       const std::vector<Crossing> way = paths_.between(cell.sender, cell.receiver, rail_);
       if (way.empty()) continue;  // ranks of one host
+      if (const auto leaves = paths_.apart(cell.sender, cell.receiver, rail_)) {
+        one.crosses.push_back({Part::between, leaves->first, leaves->second});
+      }
       for (const Crossing& crossing : way) {
         length += crossing.share;
         if (crossing.share < kWhole) continue;
@@ -89,10 +107,12 @@ class LinkJudge {
           if (!paths_.topology().points[point].host) switches.insert(point);
         }
         if (!paths_.between_switches(crossing.link)) continue;
-        one.crosses.push_back({Part::link, 2 * crossing.link + (crossing.forward ? 1U : 0U)});
-        one.crosses.push_back({Part::cable, crossing.link});
+        one.crosses.push_back({Part::link, 2 * crossing.link + (crossing.forward ? 1U : 0U), 0});
+        one.crosses.push_back({Part::cable, crossing.link, 0});
       }
-      for (const std::uint32_t point : switches) one.crosses.push_back({Part::switch_point, point});
+      for (const std::uint32_t point : switches) {
+        one.crosses.push_back({Part::switch_point, point, 0});
+      }
       one.switches = static_cast<std::size_t>(std::lround(length)) - 1;
       found.push_back(std::move(one));
     }
@@ -169,8 +189,8 @@ class LinkJudge {
     if (best == nullptr) return false;
     std::vector<std::string> alike;
     for (const auto& [element, seen] : all) {
-      if (element.part == best->part && element.index != best->index && may_blame(seen) &&
-          same_cells(*best, element)) {
+      const bool other = element < *best || *best < element;
+      if (element.part == best->part && other && may_blame(seen) && same_cells(*best, element)) {
         alike.push_back(name(element));
       }
     }
@@ -240,14 +260,11 @@ class LinkJudge {
       finding.evidence.push_back(fmt::format("the same pairs cross {}: they cannot be told apart",
                                              fmt::join(alike, ", ")));
     }
-    finding.text = fmt::format(
-        "{} {}{}, {}: pairs that cross it are at {:.2f} of pairs as far apart. {}",
-        fabric::name(element.part), finding.element,
-        element.part == Part::cable ? " in both directions" : "", subject(), finding.ratio,
-        element.part == Part::switch_point
-            ? "Look at its error, discard and temperature counters, and at how its ports are routed."
-            : "Look at the error counters, width and speed of both ports, then reseat or replace the "
-              "cable.");
+    finding.text =
+        fmt::format("{} {}{}, {}: pairs that cross it are at {:.2f} of pairs as far apart. {}",
+                    fabric::name(element.part), finding.element,
+                    element.part == Part::cable ? " in both directions" : "", subject(),
+                    finding.ratio, next_step(element.part));
     if (withdrawn) {
       out_.withdrawn.push_back(std::move(finding));
       return;
@@ -283,13 +300,17 @@ class LinkJudge {
   }
 
   std::string name(const Element& element) const {
+    const std::vector<TopologyPoint>& points = paths_.topology().points;
     switch (element.part) {
+      case Part::between:
+        return fmt::format("{0} and {1} (towards {1})", points[element.index].name,
+                           points[element.to].name);
       case Part::link:
         return paths_.name(element.index / 2, element.index % 2 != 0);
       case Part::cable:
         return paths_.name(element.index, true);
       default:
-        return paths_.topology().points[element.index].name;
+        return points[element.index].name;
     }
   }
 
@@ -306,6 +327,12 @@ class LinkJudge {
   double limit_ = 0;
 };
 
+std::string some_of(std::vector<std::string> names) {
+  const bool more = names.size() > kMostLinks;
+  if (more) names.resize(kMostLinks);
+  return fmt::format("{}{}", fmt::join(names, "; "), more ? "; ..." : "");
+}
+
 }  // namespace
 
 void judge_links(Slice& slice, const Paths& paths, Attribution& out) {
@@ -321,10 +348,14 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
     pairs[{link, true}];
   }
   std::set<std::uint32_t> within;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> cut;
   for (const Measurement& cell : matrix.measurements) {
     if (cell.confirming || is_left_out(cell)) continue;
     const std::vector<Crossing> path = paths.between(cell.sender, cell.receiver, cell.rail);
     if (const auto leaf = paths.only_switch(path)) within.insert(*leaf);
+    if (path.empty() && paths.is_cut(cell.sender, cell.receiver, cell.rail)) {
+      cut.insert({cell.sender, cell.receiver});
+    }
     for (const Crossing& one : path) {
       const auto found = pairs.find({one.link, one.forward});
       if (found != pairs.end()) found->second.insert({cell.sender, cell.receiver});
@@ -346,11 +377,21 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
   if (crossed.crossed > 0) crossed.fewest_pairs = static_cast<std::uint32_t>(fewest);
   if (!missed.empty()) {
     const std::size_t count = missed.size();
-    if (count > kMostLinks) missed.resize(kMostLinks);
     out.doubts.push_back(fmt::format(
         "{} of {} directions of links between switches were crossed by no measured pair, and are not "
-        "judged: {}{}. Measure more rounds or nodes.",
-        count, crossed.directions, fmt::join(missed, "; "), count > kMostLinks ? "; ..." : ""));
+        "judged: {}. Measure more rounds or nodes.",
+        count, crossed.directions, some_of(std::move(missed))));
+  }
+  if (!cut.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [sender, receiver] : cut) {
+      names.push_back(
+          fmt::format("{} to {}", matrix.nodes[sender].host, matrix.nodes[receiver].host));
+    }
+    out.doubts.push_back(fmt::format(
+        "{} measured pairs have no way in the topology, and no link is judged by them: {}. Complete "
+        "the topology.",
+        cut.size(), some_of(std::move(names))));
   }
   return crossed;
 }

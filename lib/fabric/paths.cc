@@ -27,10 +27,7 @@ std::uint32_t other_end(const TopologyLink& link, std::uint32_t point) {
 
 Paths::Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint32_t rails)
     : topology_(topology), links_(topology.points.size()) {
-  for (std::uint32_t i = 0; i < topology.links.size(); ++i) {
-    links_[topology.links[i].a].push_back(i);
-    links_[topology.links[i].b].push_back(i);
-  }
+  for (std::uint32_t i = 0; i < topology.links.size(); ++i) add_link(i);
   for (const Node& node : nodes) {
     std::vector<std::uint32_t>& points = at_.emplace_back(rails, kNowhere);
     if (node.host.empty()) continue;
@@ -38,6 +35,7 @@ Paths::Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint
       points[rail] = find_adapter(node, rail, rails);
     }
   }
+  join(rails);
   std::map<std::uint32_t, std::set<std::uint32_t>> ranks;  // by switch
   for (std::uint32_t rank = 0; rank < at_.size(); ++rank) {
     for (const std::uint32_t point : at_[rank]) {
@@ -46,6 +44,88 @@ Paths::Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint
       if (ranks[leaf].insert(rank).second && ranks[leaf].size() == 2) leaves_.insert(leaf);
     }
   }
+}
+
+void Paths::add_link(std::uint32_t link) {
+  links_[topology().links[link].a].push_back(link);
+  links_[topology().links[link].b].push_back(link);
+}
+
+void Paths::join(std::uint32_t rails) {
+  const auto count = static_cast<std::uint32_t>(topology_.points.size());
+  std::vector<std::uint32_t> height(count, kNowhere);  // hops from the nearest host
+  std::vector<std::uint32_t> part(count, kNowhere);    // of a switch
+  std::deque<std::uint32_t> next;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!topology_.points[i].host) continue;
+    height[i] = 0;
+    next.push_back(i);
+  }
+  std::vector<std::uint32_t> tops;  // by part: the height of its topmost switches
+  const auto spread = [&](auto&& visit) {
+    for (; !next.empty(); next.pop_front()) {
+      for (const std::uint32_t link : links_[next.front()]) {
+        const std::uint32_t there = other_end(topology_.links[link], next.front());
+        if (!topology_.points[there].host) visit(next.front(), there);
+      }
+    }
+  };
+  spread([&](std::uint32_t here, std::uint32_t there) {
+    if (height[there] != kNowhere) return;
+    height[there] = height[here] + 1;
+    next.push_back(there);
+  });
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (topology_.points[i].host || height[i] == kNowhere || part[i] != kNowhere) continue;
+    const auto own = static_cast<std::uint32_t>(tops.size());
+    tops.push_back(height[i]);
+    part[i] = own;
+    next.push_back(i);
+    spread([&](std::uint32_t /*here*/, std::uint32_t there) {
+      if (part[there] != kNowhere) return;
+      part[there] = own;
+      tops[own] = std::max(tops[own], height[there]);
+      next.push_back(there);
+    });
+  }
+
+  std::set<std::uint32_t> wanted;  // parts, of which another has nodes of the same rail
+  for (std::uint32_t rail = 0; rail < rails; ++rail) {
+    std::set<std::set<std::uint32_t>> all;  // of each node: the parts of its switches
+    for (const std::vector<std::uint32_t>& points : at_) {
+      std::set<std::uint32_t> own;
+      if (points[rail] == kNowhere) continue;
+      for (const std::uint32_t link : links_[points[rail]]) {
+        own.insert(part[other_end(topology_.links[link], points[rail])]);
+      }
+      own.erase(kNowhere);  // a host
+      if (!own.empty()) all.insert(own);
+    }
+    for (const auto& one : all) {
+      const bool cut = std::any_of(all.begin(), all.end(), [&](const auto& other) {
+        return std::none_of(one.begin(), one.end(),
+                            [&](std::uint32_t of) { return other.count(of) != 0; });
+      });
+      if (cut) wanted.insert(one.begin(), one.end());
+    }
+  }
+  if (wanted.empty()) return;
+  joined_.emplace();  // without the tables, which lead nowhere outside their part
+  joined_->points = topology_.points;
+  joined_->links = topology_.links;
+  above_ = count;
+  joined_->points.push_back({"what is above", false});
+  links_.emplace_back();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (wanted.count(part[i]) == 0 || height[i] != tops[part[i]]) continue;
+    joined_->links.push_back({i, above_, "", ""});
+    add_link(static_cast<std::uint32_t>(joined_->links.size() - 1));
+  }
+}
+
+/// What is above leads from part to part, and to none back.
+bool Paths::forwards(std::uint32_t point) const {
+  return point != above_ && !topology().points[point].host;
 }
 
 std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uint32_t rails) const {
@@ -77,20 +157,20 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
 }
 
 bool Paths::between_switches(std::uint32_t link) const {
-  const TopologyLink& one = topology_.links[link];
-  return !topology_.points[one.a].host && !topology_.points[one.b].host;
+  const TopologyLink& one = topology().links[link];
+  return !topology().points[one.a].host && !topology().points[one.b].host;
 }
 
 std::optional<std::uint32_t> Paths::only_switch(const std::vector<Crossing>& path) const {
   if (path.size() != 2) return std::nullopt;
-  const TopologyLink& first = topology_.links[path[0].link];
+  const TopologyLink& first = topology().links[path[0].link];
   return path[0].forward ? first.b : first.a;
 }
 
 std::string Paths::name(std::uint32_t link, bool forward) const {
-  const TopologyLink& one = topology_.links[link];
+  const TopologyLink& one = topology().links[link];
   const auto end = [&](std::uint32_t point, const std::string& port) {
-    const std::string& label = topology_.points[point].name;
+    const std::string& label = topology().points[point].name;
     return port.empty() ? label : fmt::format("{} port {}", label, port);
   };
   const std::string a = end(one.a, one.a_port);
@@ -102,17 +182,17 @@ const Paths::Tree& Paths::tree_to(std::uint32_t to) const {
   const auto [found, added] = trees_.try_emplace(to);
   Tree& tree = found->second;
   if (!added) return tree;
-  tree.hops.assign(topology_.points.size(), kNowhere);
-  tree.ways.assign(topology_.points.size(), 0);
+  tree.hops.assign(topology().points.size(), kNowhere);
+  tree.ways.assign(topology().points.size(), 0);
   tree.hops[to] = 0;
   tree.ways[to] = 1;
   std::deque<std::uint32_t> next{to};
   while (!next.empty()) {
     const std::uint32_t here = next.front();
     next.pop_front();
-    if (here != to && topology_.points[here].host) continue;  // hosts do not forward
+    if (here != to && !forwards(here)) continue;
     for (const std::uint32_t link : links_[here]) {
-      const std::uint32_t there = other_end(topology_.links[link], here);
+      const std::uint32_t there = other_end(topology().links[link], here);
       if (tree.hops[there] == kNowhere) {
         tree.hops[there] = tree.hops[here] + 1;
         next.push_back(there);
@@ -142,6 +222,11 @@ bool Paths::follow_tables(std::uint32_t from, std::uint32_t to, std::vector<Cros
   return here == to;
 }
 
+/// The switch of a host with one link, else the host itself.
+std::uint32_t Paths::next_to(std::uint32_t host) const {
+  return links_[host].size() == 1 ? other_end(topology_.links[links_[host][0]], host) : host;
+}
+
 std::vector<Crossing> Paths::between(std::uint32_t sender, std::uint32_t receiver,
                                      std::uint32_t rail) const {
   const std::uint32_t from = at_[sender][rail];
@@ -151,19 +236,40 @@ std::vector<Crossing> Paths::between(std::uint32_t sender, std::uint32_t receive
   if (!topology_.forwarding.empty() && follow_tables(from, to, out)) return out;
   out.clear();
   // Hosts of one switch share what leads to it: one tree for each switch and not for each host.
-  const bool from_one = links_[from].size() == 1;
-  const bool to_one = links_[to].size() == 1;
-  const std::uint32_t first = from_one ? other_end(topology_.links[links_[from][0]], from) : from;
-  const std::uint32_t last = to_one ? other_end(topology_.links[links_[to][0]], to) : to;
-  if (tree_to(last).hops[first] == kNowhere) return out;
+  const std::uint32_t first = next_to(from);
+  const std::uint32_t last = next_to(to);
+  const bool apart = tree_to(last).hops[first] == kNowhere;
+  if (apart && (above_ == kNowhere || tree_to(above_).hops[first] == kNowhere ||
+                tree_to(last).hops[above_] == kNowhere)) {
+    return out;
+  }
   const auto own = [&](std::uint32_t host, bool up) {
     const std::uint32_t link = links_[host][0];
     out.push_back({link, (topology_.links[link].a == host) == up, 1});
   };
-  if (from_one) own(from, true);
-  shortest(first, last, out);
-  if (to_one) own(to, false);
+  if (first != from) own(from, true);
+  if (apart) shortest(first, above_, out);
+  shortest(apart ? above_ : first, last, out);
+  if (last != to) own(to, false);
   return out;
+}
+
+bool Paths::is_cut(std::uint32_t sender, std::uint32_t receiver, std::uint32_t rail) const {
+  const std::uint32_t from = at_[sender][rail];
+  const std::uint32_t to = at_[receiver][rail];
+  return from != kNowhere && to != kNowhere && from != to &&
+         between(sender, receiver, rail).empty();
+}
+
+std::optional<std::pair<std::uint32_t, std::uint32_t>> Paths::apart(std::uint32_t sender,
+                                                                    std::uint32_t receiver,
+                                                                    std::uint32_t rail) const {
+  const std::uint32_t from = at_[sender][rail];
+  const std::uint32_t to = at_[receiver][rail];
+  if (above_ == kNowhere || from == kNowhere || to == kNowhere || from == to) return std::nullopt;
+  const std::pair found{next_to(from), next_to(to)};
+  if (tree_to(found.second).hops[found.first] != kNowhere) return std::nullopt;
+  return found;
 }
 
 void Paths::shortest(std::uint32_t from, std::uint32_t to, std::vector<Crossing>& out) const {
@@ -173,10 +279,10 @@ void Paths::shortest(std::uint32_t from, std::uint32_t to, std::vector<Crossing>
     std::map<std::uint32_t, double> nearer;
     for (const auto& [here, share] : shares) {
       for (const std::uint32_t link : links_[here]) {
-        const std::uint32_t there = other_end(topology_.links[link], here);
-        if (tree.hops[there] + 1 != left || (topology_.points[there].host && there != to)) continue;
+        const std::uint32_t there = other_end(topology().links[link], here);
+        if (tree.hops[there] + 1 != left || (!forwards(there) && there != to)) continue;
         const double part = share * tree.ways[there] / tree.ways[here];
-        out.push_back({link, topology_.links[link].a == here, part});
+        out.push_back({link, topology().links[link].a == here, part});
         nearer[there] += part;
       }
     }

@@ -222,6 +222,19 @@ std::string folded(const std::vector<std::string>& sentences) {
   return text;
 }
 
+std::string crossed_text(const Crossed& crossed) {
+  std::string links = "no pair could cross a link between switches";
+  if (crossed.directions > 0) {
+    links = fmt::format("{} of {} directions of links between switches were crossed",
+                        crossed.crossed, crossed.directions);
+  }
+  if (crossed.crossed > 0) {
+    links += fmt::format(", each by {} or more", plural(crossed.fewest_pairs, "pair", "pairs"));
+  }
+  return fmt::format("  {}; {} of {} had pairs within them\n", links, crossed.within,
+                     plural(crossed.leaves, "leaf", "leaves"));
+}
+
 /// "the nodes could not be judged by bandwidth of 64K, latency of 8"
 std::string unjudged_text(const Attribution& verdict) {
   std::vector<std::string> subjects;
@@ -262,14 +275,7 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
     text += fmt::format("  {}\n", shared);
   }
   text += findings_text(verdict) + withdrawn_text(verdict);
-  if (verdict.crossed) {
-    text += fmt::format(
-        "  {} of {} directions of links between switches were crossed, each by {} or more; {} of {} "
-        "had pairs within them\n",
-        verdict.crossed->crossed, verdict.crossed->directions,
-        plural(verdict.crossed->fewest_pairs, "pair", "pairs"), verdict.crossed->within,
-        plural(verdict.crossed->leaves, "leaf", "leaves"));
-  }
+  if (verdict.crossed) text += crossed_text(*verdict.crossed);
   text += unjudged_text(verdict);
   std::vector<std::string> sentences;
   for (const Summary& summary : summaries) {

@@ -29,6 +29,7 @@ enum class Part : std::uint8_t {
   receiver,
   rail,
   route,
+  between,       ///< two leaves that a topology does not join, in one direction
   link,          ///< of a topology, in one direction
   cable,         ///< a link in both directions
   switch_point,  ///< "switch"
@@ -57,7 +58,7 @@ struct Finding {
   std::uint32_t a = 0;                ///< the node; the sender of a route; the number of a rail
   std::optional<std::uint32_t> b;     ///< the receiver of a route
   std::optional<std::uint32_t> rail;  ///< none = every rail alike
-  std::string element;                ///< of a link, cable or switch: its name; `a` is 0
+  std::string element;                ///< of a topology's part: its name; `a` is 0
   /// Of those: the measured pairs that cross it; not in the JSON.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   /// Measured over typical, in the metric's own direction: 0.5 is half the bandwidth, 2 twice the
@@ -100,7 +101,8 @@ struct NodeSummary {
   Verdict verdict = Verdict::not_enough_evidence;
 };
 
-/// The links between switches of a topology, each with two directions.
+/// The links between switches of a topology, and from its parts to what is above, each with two
+/// directions.
 struct Crossed {
   std::uint32_t directions = 0;
   std::uint32_t crossed = 0;       ///< by measured pairs

@@ -228,31 +228,6 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THROW(Paths(tree, nodes, 1), Error) << "node17 is not in it";
 }
 
-TEST(Topology, RandomRoundsCrossEveryLink) {
-  const Topology tree = fat_tree();
-  const std::vector<Node> nodes = hosts(16);
-  const Paths paths(tree, nodes, 1);
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Matrix matrix;
-    matrix.nodes = nodes;
-    for (const Round& round : covering(schedule(Pattern::full, 16, 0, seed), 5, paths, 1)) {
-      for (const Step& step : round.steps) {
-        for (const Pair& pair : step) {
-          matrix.measurements.push_back({.sender = pair.sender, .receiver = pair.receiver});
-        }
-      }
-    }
-    Attribution out;
-    const Crossed crossed = crossed_links(matrix, paths, out);
-    EXPECT_EQ(crossed.directions, 16U);
-    EXPECT_EQ(crossed.crossed, 16U) << seed;
-    EXPECT_GE(crossed.fewest_pairs, 4U) << seed;
-    EXPECT_EQ(crossed.leaves, 4U);
-    EXPECT_EQ(crossed.within, 4U) << seed;
-    EXPECT_THAT(out.doubts, IsEmpty());
-  }
-}
-
 TEST(Topology, CellsThatShareAnEndCrossNothing) {
   const Topology tree = fat_tree();
   Matrix matrix;
@@ -267,10 +242,98 @@ TEST(Topology, CellsThatShareAnEndCrossNothing) {
   EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("15 measurements of one-to-many")));
 }
 
+/// 16 nodes below so many leaves, and nothing above these.
+Topology leaves_only(std::uint32_t leaves) {
+  std::string text = "node,leaf\n";
+  for (std::uint32_t node = 0; node < 16; ++node) {
+    text += fmt::format("node{:02},{}\n", node + 1, node * leaves / 16);
+  }
+  return parsed(text);
+}
+
+void expect_every_link_crossed(const Topology& tree, std::uint32_t directions) {
+  const std::vector<Node> nodes = hosts(16);
+  const Paths paths(tree, nodes, 1);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Matrix matrix;
+    matrix.nodes = nodes;
+    for (const Round& round : covering(schedule(Pattern::full, 16, 0, seed), 5, paths, 1)) {
+      for (const Step& step : round.steps) {
+        for (const Pair& pair : step) {
+          matrix.measurements.push_back({.sender = pair.sender, .receiver = pair.receiver});
+        }
+      }
+    }
+    Attribution out;
+    const Crossed crossed = crossed_links(matrix, paths, out);
+    EXPECT_EQ(crossed.directions, directions);
+    EXPECT_EQ(crossed.crossed, directions) << seed;
+    EXPECT_GE(crossed.fewest_pairs, 4U) << seed;
+    EXPECT_EQ(crossed.leaves, 4U);
+    EXPECT_EQ(crossed.within, 4U) << seed;
+    EXPECT_THAT(out.doubts, IsEmpty());
+  }
+}
+
+TEST(Topology, RandomRoundsCrossEveryLink) {
+  expect_every_link_crossed(fat_tree(), 16);
+}
+
+TEST(Topology, RandomRoundsCrossWhatIsAboveTheLeaves) {
+  expect_every_link_crossed(leaves_only(4), 8);
+}
+
+TEST(Topology, WhatIsAboveItsPartsIsOnePoint) {
+  const Topology tree = parsed("node,leaf,pod\nnode01,0,0\nnode02,1,0\nnode03,2,1\nnode04,2,1\n");
+  const std::vector<Node> nodes = hosts(4);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 2),
+            "node01 to leaf 0 x 1.00; leaf 0 to pod 0 x 1.00; pod 0 to what is above x 1.00; "
+            "what is above to pod 1 x 1.00; pod 1 to leaf 2 x 1.00; leaf 2 to node03 x 1.00");
+  EXPECT_EQ(paths.apart(0, 2, 0),
+            std::pair(paths.topology().links[0].b, paths.topology().links[4].b));
+  EXPECT_EQ(way(paths, 0, 1),
+            "node01 to leaf 0 x 1.00; leaf 0 to pod 0 x 1.00; pod 0 to leaf 1 x 1.00; "
+            "leaf 1 to node02 x 1.00");
+  EXPECT_FALSE(paths.apart(0, 1, 0));
+}
+
+TEST(Topology, PartsThatEachHaveOneRailAreNotJoined) {
+  const Topology tree =
+      parsed("node,leaf\nnode01 mlx5_0,0\nnode01 mlx5_1,1\nnode02 mlx5_0,0\nnode02 mlx5_1,1\n");
+  const std::vector<Node> nodes = hosts(2);
+  const Paths paths(tree, nodes, 2);
+  EXPECT_EQ(paths.topology().points.size(), tree.points.size());
+  EXPECT_THAT(paths.between(0, 1, 1), SizeIs(2));
+}
+
+TEST(Topology, PairsWithoutAWayAreADoubt) {
+  const auto file = [](const char* port) {
+    return fmt::format(R"({{"lldp": {{"interface": {{"eth0": {{"chassis": {{"tor1": {{}}}},
+                           "port": {{"id": {{"value": "{}"}}}}}}}}}}}})",
+                       port);
+  };
+  const Topology tree = parse_topology(
+      {{"node01.json", file("1")}, {"node02.json", file("2")}, {"node03.json", R"({"lldp": {}})"}});
+  Matrix matrix;
+  matrix.nodes = hosts(3);
+  for (const auto& [sender, receiver] : {std::pair(0U, 1U), {0U, 2U}, {2U, 1U}}) {
+    matrix.measurements.push_back({.sender = sender, .receiver = receiver, .value = 1});
+  }
+  const Attribution found = attribute(matrix, &tree);
+  EXPECT_THAT(found.doubts, testing::Contains(HasSubstr(
+                                "2 measured pairs have no way in the topology, and no link "
+                                "is judged by them: node01.cluster to node03.cluster; "
+                                "node03.cluster to node02.cluster.")));
+  EXPECT_EQ(found.crossed->directions, 0U);
+}
+
 /// A fabric over the tree: what crosses the slow part gets `kSlow` of the
 /// bandwidth.
 class PlantedLinks : public testing::Test {
  protected:
+  explicit PlantedLinks(Topology tree = fat_tree()) : tree_(std::move(tree)) {}
+
   static constexpr double kSlow = 0.9;
   using Slow = std::function<bool(const Crossing&)>;
 
@@ -280,6 +343,7 @@ class PlantedLinks : public testing::Test {
     for (const Crossing& one : path) {
       if (slow_(one)) factor = kSlow;
     }
+    if (slow_pair_ && slow_pair_(sender, receiver)) factor = kSlow;
     if (path.size() > 2) factor *= far_;
     return 100e9 * factor * std::exp(noise_(random_));
   }
@@ -319,8 +383,9 @@ class PlantedLinks : public testing::Test {
   }
 
   bool touches(const Crossing& one, const std::string& point) const {
-    const TopologyLink& link = tree_.links[one.link];
-    return tree_.points[link.a].name == point || tree_.points[link.b].name == point;
+    const Topology& tree = paths_.topology();
+    const TopologyLink& link = tree.links[one.link];
+    return tree.points[link.a].name == point || tree.points[link.b].name == point;
   }
 
   /// That part is found and confirmed in 95 % of the runs, of all rounds and of five, and nothing
@@ -352,7 +417,7 @@ class PlantedLinks : public testing::Test {
   }
 
   static constexpr std::uint64_t kSeeds = 4 * RDMABENCH_SEEDS;
-  Topology tree_ = fat_tree();
+  Topology tree_;
   std::vector<Node> nodes_ = hosts(16);
   Paths paths_{tree_, nodes_, 1};
   Matrix matrix_;
@@ -361,6 +426,7 @@ class PlantedLinks : public testing::Test {
   double far_ = 1;
   std::uint32_t rounds_ = 15;
   Slow slow_;
+  std::function<bool(std::uint32_t sender, std::uint32_t receiver)> slow_pair_;
   std::function<void()> once_settled_;  ///< before the confirming rounds
   std::vector<std::string> innocents_;
 };
@@ -425,6 +491,58 @@ TEST_F(PlantedLinks, AnOversubscribedLevelIsADoubtAndNoFinding) {
   EXPECT_THAT(found.findings, IsEmpty());
   ASSERT_THAT(found.doubts,
               testing::Contains(HasSubstr("pairs with 3 switches between them reach 0.50")));
+}
+
+class PlantedAboveTwo : public PlantedLinks {
+ protected:
+  PlantedAboveTwo() : PlantedLinks(leaves_only(2)) {}
+};
+
+class PlantedAboveFour : public PlantedLinks {
+ protected:
+  PlantedAboveFour() : PlantedLinks(leaves_only(4)) {}
+};
+
+TEST_F(PlantedAboveTwo, TheSlowDirectionIsNamed) {
+  expect_named(Part::between, "leaf 0 and leaf 1 (towards leaf 1)", [&](const Crossing& one) {
+    return paths_.name(one.link, one.forward) == "what is above to leaf 1";
+  });
+}
+
+TEST_F(PlantedAboveTwo, BothDirectionsAreADoubt) {
+  far_ = 0.6;
+  const Attribution found = settle(1, [](const Crossing&) { return false; });
+  EXPECT_THAT(found.findings, IsEmpty());
+  EXPECT_THAT(found.doubts,
+              testing::Contains(HasSubstr("pairs with 3 switches between them reach 0.60")));
+}
+
+TEST_F(PlantedAboveFour, NothingSlowNamesNothing) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    EXPECT_THAT(settle(seed, [](const Crossing&) { return false; }).findings, IsEmpty()) << seed;
+  }
+}
+
+TEST_F(PlantedAboveFour, WhatLeavesALeafIsNamed) {
+  const std::string name = "leaf 2 to what is above";
+  expect_named(Part::link, name,
+               [&](const Crossing& one) { return paths_.name(one.link, one.forward) == name; });
+}
+
+TEST_F(PlantedAboveFour, ALeafsUplinkIsNamedInBothDirections) {
+  expect_named(Part::cable, "leaf 2 to what is above", [&](const Crossing& one) {
+    return touches(one, "leaf 2") && touches(one, "what is above");
+  });
+}
+
+TEST_F(PlantedAboveFour, AnOrderedPairOfLeavesIsNamed) {
+  slow_pair_ = [](std::uint32_t sender, std::uint32_t receiver) {
+    return sender < 4 && receiver >= 12;
+  };
+  EXPECT_GE(named_in(15, Part::between, "leaf 0 and leaf 3 (towards leaf 3)",
+                     [](const Crossing&) { return false; }),
+            95U);
+  EXPECT_THAT(innocents_, IsEmpty());
 }
 
 }  // namespace

@@ -79,6 +79,21 @@ TEST(VerdictText, SaysFirstWhatStandsOut) {
   EXPECT_LT(table.find("Verdict"), table.find("typical[Gb/s]"));
 }
 
+TEST(VerdictText, CountsNoDirectionsWhereThereAreNone) {
+  const Matrix matrix = whole(4);
+  Attribution verdict = judged(matrix);
+  verdict.crossed = Crossed{.leaves = 1, .within = 1};
+  EXPECT_THAT(text_of(matrix, verdict),
+              HasSubstr("\n  no pair could cross a link between switches; 1 of 1 leaf had pairs"));
+  verdict.crossed = Crossed{.directions = 4, .leaves = 2, .within = 2};
+  EXPECT_THAT(text_of(matrix, verdict),
+              HasSubstr("\n  0 of 4 directions of links between switches were crossed; 2 of 2"));
+  verdict.crossed = Crossed{.directions = 4, .crossed = 3, .fewest_pairs = 1, .leaves = 2};
+  EXPECT_THAT(text_of(matrix, verdict),
+              HasSubstr("\n  3 of 4 directions of links between switches were crossed, each by 1 "
+                        "pair or more; 0 of 2"));
+}
+
 TEST(VerdictText, SaysFirstThatNodesWereLost) {
   Matrix matrix = whole(8);
   matrix.lost.push_back({.rank = 3, .round = 2, .reason = "no answer within 2.5 s"});
