@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "flags/fields.h"
 #include "flags/values.h"
 #include "interruption.h"
 #include "options.h"
@@ -87,7 +88,7 @@ std::string to_text(const fabric::FabricResult& outcome, const std::string& form
   if (format == "csv") return fabric::to_csv(outcome.matrix);
   double most = 0;
   for (const fabric::RoundCost& cost : outcome.costs) most = std::max(most, cost.own_ms);
-  return fabric::to_table(outcome.matrix, outcome.verdict, table_width(wide)) +
+  return with_flags(fabric::to_table(outcome.matrix, outcome.verdict, table_width(wide))) +
          fmt::format("\nThe coordinator itself took {:.1f} ms of a round at most.\n", most);
 }
 

@@ -13,6 +13,7 @@ TEST(WithFlags, NamesTheFlagOfEachField) {
 TEST(WithFlags, KnowsTheFieldsOfAFabricsPlan) {
   EXPECT_EQ(with_flags("`duration_s` of 900 s. Give `bandwidth_sizes` or `latency_sizes`."),
             "--duration of 900 s. Give --size or --latency-size.");
+  EXPECT_EQ(with_flags("Name the devices by `rails`."), "Name the devices by --rails.");
 }
 
 TEST(WithFlags, PrefersTheFlagsOfTheProgram) {
