@@ -9,6 +9,15 @@
 namespace rdmabench::health {
 namespace {
 
+constexpr std::size_t kLongestLine = 240;  // node-problem-detector's max_output_length
+
+/// Of printable text: its first bytes, and "..." where there are more.
+std::string cut(const std::string& text, std::size_t most) {
+  constexpr std::string_view kMark = "...";
+  if (text.size() <= most) return text;
+  return text.substr(0, most - std::min(most, kMark.size())).append(kMark);
+}
+
 /// A finding that is not PASS, with its remedy.
 std::string block(const Finding& finding) {
   std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.check,
@@ -100,21 +109,30 @@ std::string to_text(const Diagnosis& diagnosis, bool all) {
 
 std::string to_line(const Diagnosis& diagnosis) {
   const Tally tally = diagnosis.tally();
-  if (!tally.failed()) return fmt::format("{} checks passed, none failed\n", tally.pass);
+  if (!tally.failed()) {
+    return fmt::format("{} checks passed, {} skipped, none failed\n", tally.pass, tally.skip);
+  }
   const auto& all = diagnosis.findings;
   const auto has = [&](Status status) {
     return std::find_if(all.begin(), all.end(),
                         [&](const Finding& one) { return one.status == status; });
   };
   const Finding& first = tally.fail > 0 ? *has(Status::fail) : *has(Status::error);
-  std::string text = fmt::format("{} {} {}: {}", name(first.status), first.check, first.subject,
-                                 first.observed.empty() ? first.reason : first.observed);
   const std::string_view action = action_of(first);
-  if (!first.expected.empty()) text += fmt::format(", expected {}", first.expected);
-  if (!action.empty()) text += fmt::format("; {}: {}", action, first.remedy);
+  const std::string head =
+      fmt::format("{} {} {}{}: ", name(first.status), first.check, first.subject,
+                  action.empty() ? "" : fmt::format(", {}", action));
+  std::string observed = first.observed.empty() ? first.reason : first.observed;
+  if (!first.expected.empty()) observed += fmt::format(", expected {}", first.expected);
+  const std::string remedy = first.remedy.empty() ? "" : "; " + first.remedy;
   const std::uint32_t more = tally.fail + tally.error - 1;
-  if (more > 0) text += fmt::format(" And {} more", more);
-  return report::printable(text) + '\n';
+  const std::string others = more > 0 ? fmt::format(" And {} more", more) : "";
+  // What was observed gives way to the remedy, as far as a reader still knows what it is.
+  const auto room = [&](std::size_t taken) { return kLongestLine - std::min(kLongestLine, taken); };
+  constexpr std::size_t kLeast = 60;
+  observed = cut(observed, std::max(kLeast, room(head.size() + remedy.size() + others.size() + 1)));
+  const std::string text = cut(head + observed + remedy, room(others.size() + 1));
+  return report::printable(text + others) + '\n';
 }
 
 }  // namespace rdmabench::health

@@ -24,6 +24,9 @@ constexpr std::array kDrivers{Driver{"mlx5_core ", mlx5}, Driver{"bnxt_en ", bnx
                               Driver{"bnxt_re ", bnxt},   Driver{"efa ", efa},
                               Driver{"irdma", intel},     Driver{"ice ", intel}};
 
+constexpr std::string_view kLookForIt =
+    "Look at whether the device is back: rdma link; if it is not, reboot.";
+
 // Sources: the drivers in Linux (mlx5/core/health.c, events.c and cmd.c, bnxt.c, bnxt_re's
 // qplib_rcfw.c, efa_com.c, ice_main.c, irdma/hw.c, pci/pcie/aer.c).
 constexpr std::array kKnown{
@@ -31,6 +34,17 @@ constexpr std::array kKnown{
               "Reboot; if it comes again, update the firmware or replace the card.",
               action::kReboot},
     KnownLine{mlx5, "assert_var[", Status::fail, "its firmware failed an assertion",
+              "Reboot, update the firmware, and send the lines to NVIDIA.", action::kReboot},
+    KnownLine{mlx5, "Fatal error 1 detected", Status::fail, "it does not answer over PCIe",
+              "Reboot; if it comes again, reseat the card.", action::kReboot},
+    // The kernel recovers from these, or a virtual function was taken away.
+    KnownLine{mlx5, "Fatal error 2 detected", Status::warn,
+              "the kernel took it offline for a while", kLookForIt, action::kInvestigate},
+    KnownLine{mlx5, "Fatal error 3 detected", Status::warn,
+              "its interface to the host was disabled", kLookForIt, action::kInvestigate},
+    KnownLine{mlx5, "Fatal error 4 detected", Status::warn, "another function of the card reset it",
+              kLookForIt, action::kInvestigate},
+    KnownLine{mlx5, "Fatal error 5 detected", Status::fail, "its firmware asks for a reset",
               "Reboot, update the firmware, and send the lines to NVIDIA.", action::kReboot},
     KnownLine{mlx5, "Port module event[error]", Status::fail, "the cable or its module is faulty",
               "Reseat the cable; if it comes again, replace it.", action::kReseat},

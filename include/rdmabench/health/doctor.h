@@ -81,8 +81,9 @@ std::string to_json(const Diagnosis& diagnosis);
 /// by "; ".
 std::string to_csv(const Diagnosis& diagnosis);
 
-/// One line for schedulers and monitors: the first FAIL or ERROR with its remedy and how many more
-/// there are, or that there are none. Ended by a newline.
+/// One line of at most 240 bytes for schedulers and monitors: the first FAIL or ERROR with its
+/// action, what was observed, its remedy and how many more there are, or that there are none. Ended
+/// by a newline.
 std::string to_line(const Diagnosis& diagnosis);
 
 /// For people: first FAIL, ERROR and WARN with their remedies, then SKIP by reason; with `all` also

@@ -15,6 +15,7 @@ struct ExpectationKey {
   std::string_view name;
   std::string_view meaning;
   bool number;                                      ///< the value is a whole number
+  bool of_device;                                   ///< of RDMA devices or their ports
   bool (*takes)(std::string_view value) = nullptr;  ///< null: any text
 };
 

@@ -8,11 +8,29 @@
 namespace rdmabench::health {
 namespace {
 
+/// The first thing of a device that is expected; null if none is.
+const ExpectationKey* wanted_of_device(Probe& probe) {
+  for (const ExpectationKey& key : expectation_keys()) {
+    if (key.of_device && probe.expectation(key.name) != nullptr) return &key;
+  }
+  return nullptr;
+}
+
+/// On a node without a device no other check has a subject, whatever is expected.
 void device_count(Probe& probe) {
   const std::size_t devices = probe.node().devices.size();
   probe.compare("devices", std::to_string(devices), Status::fail);
   const Expectation* const wanted = probe.expectation("devices");
-  if (wanted != nullptr && devices > to_number(wanted->value).value_or(devices)) probe.warn();
+  if (wanted != nullptr) {
+    if (devices > to_number(wanted->value).value_or(devices)) probe.warn();
+    return;
+  }
+  const ExpectationKey* const key = wanted_of_device(probe);
+  if (devices > 0 || key == nullptr) return;
+  const Expectation& expected = *probe.expectation(key->name);
+  probe.expect(fmt::format("1 or more, because of {}={}", key->name, expected.value),
+               expected.source);
+  probe.fail();
 }
 
 void registered(Probe& probe) {
@@ -170,7 +188,7 @@ void mixed(Probe& probe) {
 
 constexpr std::array kDeviceChecks = std::to_array<Check>({
     {{"device.count", "Number of RDMA devices", "sys/class/infiniband",
-      "FAIL with fewer than expected, WARN with more",
+      "FAIL with fewer than expected, or none where something of devices is; WARN with more",
       "Look for the missing device with lspci; load its driver, reseat it, or hand it to the container.",
       "facebookresearch/gcm check_hca", true},
      device_count},

@@ -42,9 +42,10 @@ constexpr Check log_check(std::string_view id, std::string_view title, std::stri
 }
 
 constexpr std::array kLogChecks = std::to_array<Check>({
-    log_check("log.mlx5", "The kernel's log of mlx5",
-              "FAIL: firmware stopped, command unanswered, bad cable; WARN: heat, slot power",
-              "Linux mlx5/core/{health,events,cmd}.c", log_of<LogSource::mlx5>),
+    log_check(
+        "log.mlx5", "The kernel's log of mlx5",
+        "FAIL: firmware or device stopped, command unanswered, bad cable; WARN: heat, slot power, a reset",
+        "Linux mlx5/core/{health,events,cmd}.c", log_of<LogSource::mlx5>),
     log_check("log.bnxt", "The kernel's log of bnxt", "FAIL: firmware reset, command unanswered",
               "Linux bnxt.c, qplib_rcfw.c", log_of<LogSource::bnxt>),
     log_check("log.efa", "The kernel's log of EFA", "FAIL: the device does not answer",

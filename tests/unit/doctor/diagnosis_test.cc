@@ -133,9 +133,9 @@ TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   EXPECT_EQ(diagnosis.findings[1].observed, "126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0");
   EXPECT_EQ(diagnosis.findings[1].expected, "at least 400 Gb/s, the rate of its ports");
   const std::string line = to_line(diagnosis);
-  EXPECT_THAT(line, StartsWith("FAIL pcie.path "));
-  EXPECT_THAT(line, HasSubstr(": 126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0, expected at least 400 "
-                              "Gb/s, the rate of its ports; reseat: "));
+  EXPECT_THAT(line,
+              StartsWith("FAIL pcie.path mlx5_1, reseat: 126 Gb/s: PCIe 16 GT/s x8 at "
+                         "0000:97:01.0, expected at least 400 Gb/s, the rate of its ports; "));
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
@@ -154,11 +154,51 @@ TEST(Formats, OfALineHaveTheFirstFaultAndTheNumberOfOthers) {
   down.observed = "1: DOWN";
   down.remedy = "Bring it up.";
   EXPECT_EQ(to_line(diagnosis),
-            "FAIL port.state b: 1: DOWN; change setting: Bring it up. And 1 more\n");
+            "FAIL port.state b, change setting: 1: DOWN; Bring it up. And 1 more\n");
   diagnosis.findings.pop_back();
   EXPECT_EQ(to_line(diagnosis), "ERROR port.rate a: no?[2J number\n");
   diagnosis.findings.clear();
-  EXPECT_EQ(to_line(diagnosis), "0 checks passed, none failed\n");
+  add("port.rate", "a", Status::pass);
+  add("port.mtu", "a", Status::skip);
+  add("port.state", "a", Status::skip);
+  EXPECT_EQ(to_line(diagnosis), "1 checks passed, 2 skipped, none failed\n");
+}
+
+TEST(Formats, OfALineFitInNodeProblemDetectors240Bytes) {
+  Diagnosis diagnosis;
+  for (int i = 0; i < 12; ++i) {
+    Finding& finding = diagnosis.findings.emplace_back();
+    finding.check = "log.mlx5";
+    finding.subject = "node";
+    finding.status = Status::fail;
+    finding.observed = std::string(300, 'o');
+    finding.expected = std::string(300, 'e');
+    finding.remedy = "Reboot; if it comes again, reseat the card.";
+  }
+  const std::string line = to_line(diagnosis);
+  EXPECT_EQ(line.size(), 240U);
+  EXPECT_THAT(line, StartsWith("FAIL log.mlx5 node, change setting: ooo"));
+  EXPECT_THAT(line, HasSubstr("ooo...; Reboot; if it comes again, reseat the card. And 11 more\n"));
+  diagnosis.findings[0].remedy = std::string(300, 'r');
+  EXPECT_THAT(to_line(diagnosis), HasSubstr("rrr... And 11 more\n"));
+  EXPECT_LE(to_line(diagnosis).size(), 240U);
+}
+
+TEST(Doctor, WhatIsExpectedOfDevicesFailsANodeWithoutAny) {
+  DoctorOptions options;
+  options.only = {"device.count", "port.rate"};
+  options.expectations.add_profile(R"({"rate_gbps": 800})", "connectx-8.json");
+  const Diagnosis diagnosis = judge(load("virtual-machine"), options);
+  ASSERT_FALSE(diagnosis.findings.empty());
+  const Finding& count = diagnosis.findings[0];
+  EXPECT_EQ(count.status, Status::fail);
+  EXPECT_EQ(count.observed, "0");
+  EXPECT_EQ(count.expected, "1 or more, because of rate_gbps=800");
+  EXPECT_EQ(count.source, Source::profile);
+  EXPECT_THAT(count.remedy, StartsWith("Look for the missing device with lspci"));
+  EXPECT_EQ(to_line(diagnosis),
+            "FAIL device.count node, reseat: 0, expected 1 or more, because of rate_gbps=800; " +
+                count.remedy + "\n");
 }
 
 TEST(Doctor, SaysOneActionForWhatFails) {
@@ -213,6 +253,10 @@ TEST(Doctor, SaysTheActionOfTheKernelsLine) {
   EXPECT_EQ(action_of(finding("NVRM: Xid (PCI:0000:2b:00): 79, GPU has fallen off the bus.")),
             "reboot");
   EXPECT_EQ(action_of(finding("NVRM: Xid (PCI:0000:2b:00): 999, new")), "ask vendor");
+  const auto pci =
+      finding("mlx5_core 0000:1b:00.0: poll_health:825:(pid 0): Fatal error 1 detected");
+  EXPECT_THAT(pci.observed, StartsWith("it does not answer over PCIe in 1 line, last: "));
+  EXPECT_EQ(action_of(pci), "reboot");
 }
 
 TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {
