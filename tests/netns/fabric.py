@@ -160,22 +160,31 @@ class Planted(unittest.TestCase):
     def test_two_at_once(self):
         self.named({("sender", 2, None): 0.7, ("route", 4, 7): 0.5}, senders={2: 0.7}, routes={(4, 7): 0.5})
 
-    def test_slow_uplink(self):
-        """Of each route from one half of the nodes to the other: by the topology, one link that all of them cross."""
+    def slow_half(self, heading: str, above: str, part: str, element: str) -> str:
+        """Each route from one half of the nodes to the other is slow: the finding is that part, and no other."""
         half = NODES // 2
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "topology.csv")
-            file.write_text("node,leaf,spine\n" + "".join(f"node{node},{node // half},0\n" for node in range(NODES)))
+            file.write_text(f"{heading}\n" + "".join(f"node{node},{node // half}{above}\n" for node in range(NODES)))
             code, output, found = self.measure(
                 "--topology", str(file), routes={(a, b): 0.6 for a in range(half) for b in range(half, NODES)})
         verdict = found["verdict"][0]
         self.assertEqual([(one["part"], one["element"], one["confirmed"]) for one in verdict["findings"]],
-                         [("link", "leaf 0 to spine 0", True)], output)
+                         [(part, element, True)], output)
         self.assertAlmostEqual(verdict["findings"][0]["ratio"], 0.6, delta=0.05, msg=output)
-        self.assertIn("the same pairs cross spine 0 to leaf 1", output)
         self.assertEqual(verdict["links"], {"directions": 4, "crossed": 4, "fewest_pairs": half * half,
                                             "leaves": 2, "within": 2}, output)
         self.assertEqual(code, 1, output)
+        return output
+
+    def test_slow_uplink(self):
+        """By the topology, one link that all of the slow routes cross."""
+        output = self.slow_half("node,leaf,spine", ",0", "link", "leaf 0 to spine 0")
+        self.assertIn("the same pairs cross spine 0 to leaf 1", output)
+
+    def test_slow_way_between_leaves(self):
+        """The topology has nothing above its leaves."""
+        self.slow_half("node,leaf", "", "between", "leaf 0 and leaf 1 (towards leaf 1)")
 
     def test_link_down_from_the_start(self):
         self.lost(5, "never came", "--wait", "5s", down=5)
