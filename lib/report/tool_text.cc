@@ -1,6 +1,7 @@
 #include "tool_text.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace rdmabench::report {
 
@@ -27,8 +28,22 @@ std::string_view after_word(std::string_view line) noexcept {
   return line.substr(std::min(line.find(' '), line.size() - 1) + 1);
 }
 
-/// "node1 slurmstepd[7]: " after a time.
-std::string_view without_host_and_program(std::string_view line) noexcept {
+/// "INFO ", "INFO: " and "- name - INFO - " of Python's logging, or "node1 slurmstepd[7]: ".
+std::string_view without_origin(std::string_view line) noexcept {
+  constexpr std::array<std::string_view, 4> kLevels{" INFO ", " WARNING ", " ERROR ", " DEBUG "};
+  constexpr std::size_t kLongest = 128;
+  const std::string_view beginning = line.substr(0, kLongest);
+  for (const std::string_view level : kLevels) {
+    const std::string_view word = level.substr(1, level.size() - 2);
+    if (line.starts_with(word) && line.size() > word.size()) {
+      if (line[word.size()] == ':') return line.substr(word.size() + 1);
+      if (line[word.size()] == ' ') return line.substr(word.size());
+    }
+    const std::size_t at = line.starts_with("- ") ? beginning.find(level) : std::string_view::npos;
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = line.substr(at + level.size());
+    return rest.starts_with("- ") ? rest.substr(1) : rest;
+  }
   const std::size_t colon = line.find(": ");
   if (colon == std::string_view::npos || line.starts_with('#') || line.starts_with(' ')) {
     return line;
@@ -37,49 +52,175 @@ std::string_view without_host_and_program(std::string_view line) noexcept {
   return std::count(words.begin(), words.end(), ' ') == 1 ? line.substr(colon + 1) : line;
 }
 
-std::string_view without_one_tag(std::string_view line) noexcept {
-  constexpr std::size_t kLongest = 256;
-  const std::string_view beginning = line.substr(0, kLongest);
-  if (const std::size_t tag = beginning.find("<stdout>:"); tag != std::string_view::npos) {
-    return line.substr(tag + 9);
-  }
-  if (line.starts_with('[')) {
-    const std::size_t end = beginning.find(']');
-    // "[node01:12345] 7 more processes ..." are Open MPI's own words.
-    const std::string_view name = line.substr(0, std::min(end, line.size()));
-    const bool own = std::count(name.begin(), name.end(), ':') == 1 &&
-                     parse_number<std::uint64_t>(name.substr(name.find(':') + 1));
-    const bool tag = !own && end != std::string_view::npos && end + 1 < line.size() &&
-                     (line[end + 1] == ' ' || line[end + 1] == ':');
-    return tag ? line.substr(end + 1 + (line[end + 1] == ':' ? 1 : 0)) : line;
-  }
-  if (is_like(line, "0000-00-00T00:00:00")) return without_host_and_program(after_word(line));
-  if (is_like(line, "0000-00-00 00:00:00")) {
-    return without_host_and_program(after_word(after_word(line)));
-  }
+/// Behind a time of day; `line` itself where it begins with none.
+std::string_view without_time(std::string_view line) noexcept {
+  if (is_like(line, "0000-00-00T00:00:00")) return after_word(line);
+  if (is_like(line, "0000-00-00 00:00:00")) return after_word(after_word(line));
   if (is_like(line, "aaa 00 00:00:00 ") || is_like(line, "aaa  0 00:00:00 ")) {
-    return without_host_and_program(line.substr(16));
+    return line.substr(16);
   }
+  return line;
+}
+
+/// How long a tag is that has no time.
+std::size_t tag_size(std::string_view line) noexcept {
+  constexpr std::size_t kLongest = 256;
+  // These words with a colon are a tool's own.
+  constexpr std::array<std::string_view, 5> kOwn{"Error", "error", "Failed", "Warning",
+                                                 "VALIDATION"};
+  const std::string_view beginning = line.substr(0, kLongest);
+  for (const std::string_view stream : {"<stdout>:", "<stderr>:"}) {
+    const std::size_t at = beginning.find(stream);
+    if (at != std::string_view::npos) return at + stream.size();
+  }
+  if (line.empty() || line[0] == '#' || line[0] == ' ') return 0;
+  if (line[0] == '[') {
+    const std::size_t end = beginning.find(']');
+    if (end == std::string_view::npos || end + 1 >= line.size()) return 0;
+    // "[node01:12345] 7 more processes ..." are Open MPI's own words.
+    const std::string_view name = line.substr(0, end);
+    if (std::count(name.begin(), name.end(), ':') == 1 &&
+        parse_number<std::uint64_t>(name.substr(name.find(':') + 1))) {
+      return 0;
+    }
+    if (line[end + 1] == ':') return end + 2;
+    return line[end + 1] == ' ' ? end + 1 : 0;
+  }
+  if (line[0] == '(') {  // "(RayWorker pid=123, ip=10.0.0.1) "
+    const std::size_t end = beginning.find(") ");
+    return end != std::string_view::npos && has(line.substr(0, end), "pid=") ? end + 1 : 0;
+  }
+  const std::size_t blank = line.find(' ');
+  const std::size_t bar = line.find_first_not_of(' ', std::min(blank, line.size()));
+  if (bar != std::string_view::npos && line[bar] == '|') return bar + 1;  // "nccl-1  | "
   const std::size_t colon = beginning.find(": ");
-  if (line.empty() || line[0] == '#' || line[0] == ' ' || colon == std::string_view::npos ||
-      line.find(' ') < colon) {
-    return line;
-  }
-  return line.substr(colon + 1);
+  if (colon == std::string_view::npos || blank < colon) return 0;
+  const bool own = std::find(kOwn.begin(), kOwn.end(), line.substr(0, colon)) != kOwn.end();
+  return own ? 0 : colon + 1;
 }
 
 }  // namespace
 
-std::string_view without_tag(std::string_view line) noexcept {
-  for (int i = 0; i < 4; ++i) {  // "[pod/main] 2026-07-01T12:00:00Z 0: "
+TaggedLine tagged(std::string_view line) noexcept {
+  TaggedLine out{.text = line};
+  for (std::size_t i = 0; i < TaggedLine::kMost; ++i) {
     // One blank stands between two tags; more of them begin what the tool printed.
-    const bool blank = i > 0 && line.size() > 1 && line[0] == ' ' && line[1] != ' ';
-    const std::string_view from = line.substr(blank ? 1 : 0);
-    const std::string_view rest = without_one_tag(from);
+    const bool blank = i > 0 && out.text.size() > 1 && out.text[0] == ' ' && out.text[1] != ' ';
+    const std::string_view from = out.text.substr(blank ? 1 : 0);
+    const std::string_view timeless = without_time(from);
+    const std::string_view rest =
+        timeless.size() == from.size() ? from.substr(tag_size(from)) : without_origin(timeless);
     if (rest.size() == from.size()) break;
-    line = rest;
+    out.tags[out.count++] = timeless.substr(0, timeless.size() - rest.size());
+    out.text = rest;
   }
-  return line;
+  return out;
+}
+
+std::string_view without_tag(std::string_view line) noexcept {
+  return tagged(line).text;
+}
+
+namespace {
+
+/// The first `count` tags as one text.
+std::string joined_tags(const TaggedLine& line, std::size_t count) {
+  std::string key;
+  for (std::size_t i = 0; i < count; ++i) key += line.tags[i];
+  return key;
+}
+
+bool is_heading(std::string_view line) noexcept {
+  return (has(line, "#bytes") && has(line, "#iterations")) || has(line, "# Size") ||
+         (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer");
+}
+
+}  // namespace
+
+std::string grouped_by_tag(std::string text) {
+  std::unordered_map<std::string, std::size_t> groups;  // by tag
+  const std::vector<std::string_view> lines = lines_of(text);
+  for (const std::string_view line : lines) {
+    if (!is_heading(line)) continue;
+    const TaggedLine one = tagged(line);
+    groups.emplace(joined_tags(one, one.count), groups.size());
+  }
+  if (groups.size() < 2) return text;
+  std::vector<std::string> texts(groups.size());
+  std::size_t current = 0;
+  for (const std::string_view line : lines) {
+    const TaggedLine one = tagged(line);
+    // What a tool printed may look like one more tag: "node1: slurmstepd: ".
+    for (std::size_t count = one.count + 1; count-- > 0;) {
+      const auto found = groups.find(joined_tags(one, count));
+      if (found == groups.end()) continue;
+      current = found->second;
+      break;
+    }
+    texts[current].append(line).append("\n");
+  }
+  const bool whole = text.ends_with('\n');
+  text.clear();
+  for (const std::string& one : texts) text += one;
+  if (!whole && !text.empty()) text.pop_back();
+  return text;
+}
+
+bool is_kill(std::string_view line) noexcept {
+  const std::string_view all = rdmabench::trimmed(line);
+  if (all == "Terminated" || all == "Killed") return true;
+  for (const std::string_view words :
+       {"exited on signal", "CANCELLED AT", "DUE TO TIME LIMIT", "MPI_ABORT was invoked",
+        "BAD TERMINATION", "EXIT STRING:", "srun: error:", "Segmentation fault"}) {
+    if (has(line, words)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string_view> json_objects(std::string_view text) {
+  std::vector<std::string_view> objects;
+  std::size_t depth = 0;
+  std::size_t begin = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (depth++ == 0) begin = i;
+    } else if ((c == '}' || c == ']') && depth > 0 && --depth == 0) {
+      objects.push_back(text.substr(begin, i + 1 - begin));
+    }
+  }
+  if (depth > 0) objects.push_back(text.substr(begin));
+  if (objects.empty()) objects.push_back(text);
+  return objects;
+}
+
+std::string closed_json(std::string_view text) {
+  std::string open;  // the brackets that are due
+  std::string due;
+  std::size_t end = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      open += c == '{' ? '}' : ']';
+    } else if (!open.empty() && c == open.back()) {
+      open.pop_back();
+      end = i + 1;
+      due.assign(open.rbegin(), open.rend());
+    }
+  }
+  return std::string(text.substr(0, end)) + due;
 }
 
 std::string without_colours(std::string_view text) {

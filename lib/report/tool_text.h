@@ -1,8 +1,11 @@
 // Reading what other tools printed.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -12,10 +15,32 @@ namespace rdmabench::report {
 /// Of a text what tells whose it is: launchers and libraries may speak first.
 std::string_view beginning_of(std::string_view text) noexcept;
 
-/// Without "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh, "[pod/name/main] " of
-/// kubectl, a time as of RFC 3339 or syslog, with the host and program behind it, and several of
-/// these.
+/// A line behind what launchers put before it: "[1,0]<stdout>:" of Open MPI, "0: " of srun -l,
+/// "node1: " of pdsh, "[pod/name/main] " of kubectl, "nccl-1  | " of docker compose, "(Worker
+/// pid=1) " of Ray and SkyPilot, a time as of RFC 3339, syslog or Python's logging, with the host
+/// and program or the level behind it, and several of these.
+struct TaggedLine {
+  static constexpr std::size_t kMost = 4;      ///< "[pod/main] 2026-07-01T12:00:00Z 0: "
+  std::array<std::string_view, kMost> tags{};  ///< without times, which each line has of its own
+  std::size_t count = 0;
+  std::string_view text{};
+};
+TaggedLine tagged(std::string_view line) noexcept;
 std::string_view without_tag(std::string_view line) noexcept;
+
+/// Where several tags have a table, the lines of each tag together: they were printed at the same
+/// time. Other lines stay behind the one before them.
+std::string grouped_by_tag(std::string text);
+
+/// Whether a shell, mpirun or a scheduler says in this line that it ended a program.
+bool is_kill(std::string_view line) noexcept;
+
+/// The objects of JSON that stand one behind the other; the last one may be cut off. All of the
+/// text where there is none.
+std::vector<std::string_view> json_objects(std::string_view text);
+
+/// JSON that was cut off, up to its last whole list or object, and closed.
+std::string closed_json(std::string_view text);
 
 /// Without the terminal's colours (ECMA-48, "select graphic rendition").
 std::string without_colours(std::string_view text);

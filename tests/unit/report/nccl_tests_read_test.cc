@@ -113,11 +113,27 @@ TEST(NcclTestsRead, ColumnsOfBroadcastAndGatherOfOldReleases) {
 }
 
 TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
-  for (const std::string tag :
-       {"[1,0]<stdout>:", "0: ", "node-1: ", "[node01] ", "[0] ", "[0]: ", "[pod/launcher-x/main] ",
-        "2026-07-01T12:00:00.123456789Z ", "2026-07-01 12:00:00 ", "2026-07-01 12:00:00,123 [3] ",
-        "Jul  1 12:00:00 node1 slurm[77]: ", "2026-07-01T12:00:00+0000 node1 nccl[77]: ",
-        "[pod/launcher-x/main] 2026-07-01T12:00:00Z [1,0]<stdout>:", "\x1b[36mpod-1\x1b[0m: "}) {
+  for (const std::string tag : {"[1,0]<stdout>:",
+                                "0: ",
+                                "node-1: ",
+                                "[node01] ",
+                                "[0] ",
+                                "[0]: ",
+                                "[pod/launcher-x/main] ",
+                                "2026-07-01T12:00:00.123456789Z ",
+                                "2026-07-01 12:00:00 ",
+                                "2026-07-01 12:00:00,123 [3] ",
+                                "Jul  1 12:00:00 node1 slurm[77]: ",
+                                "[1,0]<stderr>:",
+                                "nccl-1  | ",
+                                "(RayWorker pid=123, ip=10.0.0.1) ",
+                                "(head, rank=0, pid=1234) ",
+                                "2026-07-01 12:00:00,123 INFO ",
+                                "2026-07-01 12:00:00,123 WARNING: ",
+                                "2026-07-01 12:00:00,123 - root - INFO - ",
+                                "2026-07-01T12:00:00+0000 node1 nccl[77]: ",
+                                "[pod/launcher-x/main] 2026-07-01T12:00:00Z [1,0]<stdout>:",
+                                "\x1b[36mpod-1\x1b[0m: "}) {
     std::string text;
     std::string_view rest = kNew;
     while (!rest.empty()) {
