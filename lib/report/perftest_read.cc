@@ -134,6 +134,42 @@ Json document_of(const Run& run) {
   return document_of(out);
 }
 
+constexpr std::string_view kCutRow = "its table ends within a row";
+
+/// perftest's own words where it gives up.
+bool is_failure(std::string_view text) noexcept {
+  for (const std::string_view words :
+       {"Failed ", "Failed:", "Couldn't", "Error", "Problems with warm up", "poll CQ failed",
+        "Poll ", "VALIDATION: FAILED", "VALIDATION: ERROR", "Did not get Message"}) {
+    if (text.starts_with(words)) return true;
+  }
+  return has(text, "Failed status") || has(text, "Completion with error") ||
+         has(text, "A completion with ") || has(text, "Unable to");
+}
+
+constexpr std::string_view kWaits = "Waiting for client to connect";
+
+bool is_title(std::string_view text) noexcept {
+  text = trimmed(text);
+  return text.ends_with(" Test") && (has(text, " BW ") || has(text, " Latency "));
+}
+
+/// A number that its rate is not, where it divided by nothing: "inf", "-nan".
+bool is_no_number(std::string_view word) noexcept {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  return word == "inf" || word == "nan";
+}
+
+/// Within a table: "12, 1.70" of -U and -H, and what mlx5 dumps of a completion, four words of
+/// eight hexadecimal digits.
+bool is_no_row(const std::vector<std::string_view>& words) {
+  if (words[0].ends_with(',')) return true;
+  return words.size() == 4 && std::all_of(words.begin(), words.end(), [](std::string_view word) {
+           return word.size() == 8 &&
+                  word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+         });
+}
+
 /// Reads one text, line by line.
 class TableReader {
  public:
@@ -149,7 +185,8 @@ class TableReader {
       heading(text);
     } else if (text.starts_with("---")) {
       columns_.clear();
-    } else if (has(text, "Waiting for client to connect")) {
+      if (!run_.rows.empty()) closed_ = true;
+    } else if (has(text, kWaits)) {
       waits_ = true;  // a server says so before its title
     } else if (is_title(text)) {
       begin_run(text);
@@ -158,15 +195,20 @@ class TableReader {
       skips_ = true;  // parts of the table before
     } else if (!columns_.empty() && text[0] >= '0' && text[0] <= '9') {
       row(text);
-    } else if (has(text, "Failed status") || has(text, "Completion with error") ||
-               text.starts_with("Couldn't") || has(text, "Unable to")) {
-      if (run_.error.empty()) run_.error = printable_line(text);
+    } else if (is_failure(text) || (begun() && !closed_ && is_kill(raw))) {
+      if (run_.error.empty() || run_.error == kCutRow) run_.error = printable_line(text);
     } else if (columns_.empty() && has(text, ":")) {
       facts(text);
     }
   }
 
-  std::vector<Json> finish() && {
+  /// `whole`: the last line was ended.
+  std::vector<Json> finish(bool whole) && {
+    if (!whole && row_line_ == line_ && !run_.rows.empty()) {
+      run_.rows.pop_back();
+      if (run_.error.empty()) run_.error = kCutRow;
+    }
+    if (waits_ && runs_.empty() && !begun()) run_.error = "a server to which no client came";
     end_run();
     const auto has_client_of = [this](const Run& server) {
       return std::any_of(runs_.begin(), runs_.end(), [&](const Run& run) {
@@ -179,7 +221,7 @@ class TableReader {
         std::any_of(runs_.begin(), runs_.end(), [](const Run& run) { return !run.rows.empty(); });
     std::vector<Json> documents;
     for (Run& run : runs_) {
-      if (run.rows.empty() && any && run.error.empty()) continue;
+      if (run.rows.empty() && any && run.any_heading && run.error.empty()) continue;
       if (run.of_server && has_client_of(run)) continue;
       if (run.rows.empty() && run.error.empty()) {
         run.error = "its table has no row: this is a server's, or the run failed";
@@ -195,17 +237,24 @@ class TableReader {
     return std::string(text.substr(0, text.find('\r')));
   }
 
-  static bool is_title(std::string_view text) {
-    const std::size_t end = text.find_last_not_of(" \t\r");
-    text = text.substr(0, end + 1);
-    return text.ends_with(" Test") && (has(text, " BW ") || has(text, " Latency "));
+  bool begun() const { return run_.any_heading || !run_.title.empty(); }
+
+  /// With --run_infinitely a row is printed again and again, and no last line.
+  bool is_endless() const {
+    const auto size_of = [](const auto& row) { return row.at("size_bytes"); };
+    return run_.rows.size() > 1 &&
+           std::all_of(run_.rows.begin(), run_.rows.end(),
+                       [&](const auto& row) { return size_of(row) == size_of(run_.rows.front()); });
   }
 
   void end_run() {
-    if (run_.any_heading || !run_.error.empty()) runs_.push_back(std::move(run_));
+    if (run_.error.empty() && !run_.rows.empty() && !closed_ && !is_endless()) {
+      run_.error = "its table stops without its last line: the run was aborted";
+    }
+    if (begun() || !run_.error.empty()) runs_.push_back(std::move(run_));
     run_ = {};
     columns_.clear();
-    skips_ = false;
+    skips_ = closed_ = false;
   }
 
   void begin_run(std::string_view title) {
@@ -236,7 +285,10 @@ class TableReader {
     columns_.clear();
     for (const auto& [at, key] : found) columns_.push_back(key);
     const std::string unit = rest_after(text, "BW average[");
-    if (!skips_) run_.unit = unit.substr(0, unit.find(']'));
+    if (!skips_) {
+      run_.unit = unit.substr(0, unit.find(']'));
+      closed_ = false;
+    }
     if (has(text, "[cycles]")) {
       refuse_text(source_, line_, "its times are in cycles, and their frequency is not told");
     }
@@ -245,9 +297,10 @@ class TableReader {
 
   void row(std::string_view text) {
     const std::vector<std::string_view> words = words_of(text);
+    if (is_no_row(words)) return;
     if (words.size() < columns_.size()) {
-      if (!run_.rows.empty()) {  // it was killed while it wrote
-        run_.error = "its table ends within a row";
+      if (!run_.title.empty()) {  // it was killed while it wrote
+        if (run_.error.empty()) run_.error = kCutRow;
         return columns_.clear();
       }
       refuse_text(
@@ -256,7 +309,7 @@ class TableReader {
     }
     std::map<std::string, double> row;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].empty()) continue;
+      if (columns_[i].empty() || is_no_number(words[i])) continue;
       const auto value = parse_number<double>(words[i]);
       if (!value || *value < 0 || *value > 1e18) {
         refuse_text(source_, line_, fmt::format("'{}' is not a number of a table", words[i]));
@@ -264,12 +317,16 @@ class TableReader {
       row[std::string(columns_[i])] = *value;
     }
     if (!(row["size_bytes"] >= 1)) refuse_text(source_, line_, "a message of no bytes");
-    if (!skips_) run_.rows.push_back(std::move(row));
+    if (skips_) return;
+    run_.rows.push_back(std::move(row));
+    row_line_ = line_;
   }
 
   const std::string& source_;
   bool waits_ = false;
+  bool closed_ = false;  ///< by the dashes behind its rows, with which each table ends
   std::size_t line_ = 0;
+  std::size_t row_line_ = 0;               ///< of the last row
   std::vector<std::string_view> columns_;  ///< keys, from left to right; empty outside of a table
   bool skips_ = false;
   Run run_;
@@ -338,24 +395,27 @@ bool has_json(std::string_view text) noexcept {
   return has(text, "\"test_info\"") || has(text, "test_info: {");
 }
 
-/// One line of 4.5, which quotes neither keys nor words: `Link_type: Ethernet,`. As it is, where it
-/// is another one.
+/// One line of 4.5, which quotes neither keys nor words: `Link_type: Ethernet,`; of all releases
+/// `"BW_peak": inf,`. As it is, where it is another one.
 std::string quoted(std::string_view line) {
   constexpr std::string_view kKey =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
   line = trimmed(line);
-  const std::size_t end = line.find_first_not_of(kKey);
   const std::size_t colon = line.find(':');
-  if (end == 0 || end == std::string_view::npos || colon == std::string_view::npos ||
-      line.find_first_not_of(' ', end) != colon) {
+  std::string_view key = trimmed(line.substr(0, colon));
+  const bool in_quotes = key.size() > 2 && key.starts_with('"') && key.ends_with('"');
+  if (in_quotes) key = key.substr(1, key.size() - 2);
+  if (colon == std::string_view::npos || key.empty() ||
+      key.find_first_not_of(kKey) != std::string_view::npos) {
     return std::string(line);
   }
   std::string_view value = trimmed(line.substr(colon + 1));
   const bool comma = value.ends_with(',');
   if (comma) value.remove_suffix(1);
+  if (in_quotes && !is_no_number(value)) return std::string(line);
   const bool word = !value.empty() && value != "{" && value != "[" && value.front() != '"' &&
                     !parse_number<double>(value);
-  return fmt::format(R"("{}": {}{})", line.substr(0, end),
+  return fmt::format(R"("{}": {}{})", key,
                      word ? fmt::format(R"("{}")", value) : std::string(value), comma ? "," : "");
 }
 
@@ -374,25 +434,7 @@ std::string mended(std::string_view whole) {
   return out;
 }
 
-}  // namespace
-
-bool is_perftest(std::string_view text) noexcept {
-  text = beginning_of(text);
-  return (has(text, "#bytes") && has(text, "#iterations")) ||
-         (has_json(text) && !has(text, "\"schema\""));
-}
-
-std::vector<Json> perftest_documents(std::string_view text, const std::string& source) {
-  if (!has_json(text)) {
-    TableReader reader(source);
-    for (const std::string_view line : lines_of(text)) reader.take(line);
-    return std::move(reader).finish();
-  }
-  constexpr int kDeepest = 8;
-  const std::string valid = mended(text);  // its quotes are what the parser sees
-  if (json_exceeds(valid, kDeepest)) refuse_text(source, 1, "nested deeper than its JSON is");
-  const Json json = Json::parse(valid, nullptr, false);
-  if (!json.is_object()) refuse_text(source, 1, "test_info stands in what is not JSON");
+Json document_of(const Json& json, bool whole) {
   std::vector<Json> results;
   if (json.contains("results")) {
     const Json& all = json["results"];
@@ -402,7 +444,52 @@ std::vector<Json> perftest_documents(std::string_view text, const std::string& s
       results.push_back(all);
     }
   }
-  return {document_of(run_of(object_of(json, "test_info"), results))};
+  Run run = run_of(object_of(json, "test_info"), results);
+  if (!whole) run.error = "the file was not written to its end: the run was aborted";
+  return document_of(run);
+}
+
+/// What it prints before its table, and where it does not come so far.
+bool is_beginning(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = rdmabench::trimmed(without_tag(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (is_title(line) || line.starts_with("Couldn't connect to ") ||
+        line.starts_with("Unable to find the Infiniband/RoCE device") ||
+        (line.starts_with('*') && has(line, kWaits))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_perftest(std::string_view text) noexcept {
+  text = beginning_of(text);
+  return (has(text, "#bytes") && has(text, "#iterations")) ||
+         (has_json(text) && !has(text, "\"schema\"")) || is_beginning(text);
+}
+
+std::vector<Json> perftest_documents(std::string_view text, const std::string& source) {
+  if (!has_json(text)) {
+    TableReader reader(source);
+    for (const std::string_view line : lines_of(text)) reader.take(line);
+    return std::move(reader).finish(text.ends_with('\n'));
+  }
+  constexpr int kDeepest = 8;
+  const std::string valid = mended(text);  // its quotes are what the parser sees
+  if (json_exceeds(valid, kDeepest)) refuse_text(source, 1, "nested deeper than its JSON is");
+  std::vector<Json> documents;
+  for (const std::string_view one : json_objects(valid)) {
+    const Json json = Json::parse(one, nullptr, false);
+    const Json cut = json.is_discarded() ? Json::parse(closed_json(one), nullptr, false) : Json();
+    const Json& read = json.is_discarded() ? cut : json;
+    if (!read.is_object()) refuse_text(source, 1, "test_info stands in what is not JSON");
+    documents.push_back(document_of(read, !json.is_discarded()));
+  }
+  return documents;
 }
 
 }  // namespace rdmabench::report

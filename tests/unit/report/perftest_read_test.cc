@@ -24,7 +24,8 @@ constexpr const char* kBandwidth =
     " Mtu             : 4096[B]\n"
     "----\n"
     " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
-    " 65536      5000             0.00               392.5   \t\t   0.748634\n";
+    " 65536      5000             0.00               392.5   \t\t   0.748634\n"
+    "----\n";
 
 nlohmann::ordered_json only(const std::string& text) {
   const std::vector<Document> documents = parse_documents(text, "ib.txt");
@@ -120,7 +121,8 @@ TEST(PerftestRead, TakesTheHeadingsOfMlx4sTime) {
       " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
       "Conflicting CPU frequency values detected: 1600.000000 != 3301.000000\n"
       " 2       1000          2.25           15.75        2.50\n"
-      " 4       1000          2.25           7.50         2.50\n");
+      " 4       1000          2.25           7.50         2.50\n"
+      "------------------------------------------------------------------\n");
   ASSERT_EQ(latency["results"].size(), 2U);
   EXPECT_EQ(latency["error"], nullptr);
   const auto& row = latency["results"][0];
@@ -220,6 +222,100 @@ TEST(PerftestRead, SaysWhatHasNoRow) {
   EXPECT_EQ(only("RDMA_Write BW Test\n" + heading + kBandwidth)["results"].size(), 1);
 }
 
+/// A run of the newest release up to the heading, and a row.
+const std::string kHead =
+    "----\n"
+    "                    RDMA_Read BW Test\n"
+    " Connection type : RC\t\tUsing SRQ      : OFF\n"
+    "----\n"
+    " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n";
+const std::string kRow = " 32768      5000             96.63             96.58 \t\t   0.174943\n";
+
+TEST(PerftestRead, ATableWithoutItsLastLineIsOfARunThatWasAborted) {
+  EXPECT_EQ(only(kHead + kRow + "----\n")["error"], nullptr);
+  const auto killed = only(kHead + kRow);
+  EXPECT_EQ(killed["error"], "its table stops without its last line: the run was aborted");
+  EXPECT_EQ(killed["results"].size(), 1U);
+  std::string next = kRow;
+  next.replace(next.find("32768"), 5, "65536");
+  EXPECT_THAT(only(kHead + kRow + next)["error"].dump(), HasSubstr("aborted"));
+  EXPECT_EQ(only(kHead + kRow + kRow)["error"], nullptr) << "--run_infinitely prints no last line";
+  const auto within = only(kHead + kRow + next.substr(0, next.find("0.174943") + 4));
+  EXPECT_EQ(within["error"], "its table ends within a row");
+  EXPECT_EQ(within["results"].size(), 1U) << "0.17 is not what it wrote";
+}
+
+TEST(PerftestRead, ItsOwnWordsAndAKillAreTheError) {
+  for (const std::string words :
+       {"Failed to complete run_iter_bw function successfully", "Problems with warm up",
+        "Error occurred while running infinitely! aborting ...", "Terminated",
+        "Couldn't post send: qp 0 scnt=1", "poll CQ failed -1",
+        "VALIDATION: FAILED - 2 error(s), 3 bytes", "srun: error: node1: task 0: Killed",
+        "Error: BW result is below bw limit"}) {
+    const auto error = only(kHead + kRow + words + "\n")["error"].dump();
+    EXPECT_THAT(words, HasSubstr(error.substr(1, error.size() - 2)));
+  }
+  const std::string whole = kHead + kRow + "----\n";
+  EXPECT_EQ(only(whole + "Error: BW result is below bw limit\n")["error"],
+            "Error: BW result is below bw limit");
+  EXPECT_EQ(only(whole + "Terminated\n")["error"], nullptr) << "its server was, behind it";
+  EXPECT_THAT(only(kHead + kRow +
+                   "slurmstepd: error: *** STEP 12.0 ON node1 CANCELLED AT 2025-11-25T10:00:00 DUE "
+                   "TO TIME LIMIT ***\n")["error"]
+                  .dump(),
+              HasSubstr("TIME LIMIT"));
+}
+
+TEST(PerftestRead, WhatMlx5DumpsOfACompletionIsNoRow) {
+  const std::string dump =
+      "mlx5: node1: got completion with error:\n"
+      "00000000 00000000 00000000 00000000\n"
+      "00000000 00008813 0800004a 000000d2\n";
+  const auto first = only(kHead + dump + " Problems with warm up\n");
+  EXPECT_EQ(first["error"], "Problems with warm up");
+  EXPECT_EQ(first["results"].size(), 0U);
+  const auto mid = only(kHead + kRow + dump + " Completion with error at client\n");
+  EXPECT_EQ(mid["error"], "Completion with error at client");
+  EXPECT_EQ(mid["results"].size(), 1U);
+}
+
+TEST(PerftestRead, ACutRowIsAnErrorWhichItsOwnWordsReplace) {
+  for (const std::string cut :
+       {" 65536      5000             196.63             19", " 65536   50", " 65536   50\n"}) {
+    const auto body = only(kHead + cut);
+    EXPECT_EQ(body["error"], "its table ends within a row") << cut;
+    EXPECT_EQ(body["results"].size(), 0U);
+  }
+  EXPECT_EQ(only(kHead + kRow + " 65536   50\n Failed status 13: wr_id 0 syndrom 0x88\n")["error"],
+            "Failed status 13: wr_id 0 syndrom 0x88");
+}
+
+TEST(PerftestRead, SamplesOfUAndHAreNoRows) {
+  const std::string heading =
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n";
+  const auto body =
+      only("                    Send Latency Test\n" + heading +
+           "#, usec\n1, 1.70\n2, 1.71\n----\n" + heading +
+           " 2       1000          1.71           5.42         1.75     \t       1.76\n----\n");
+  EXPECT_EQ(body["error"], nullptr);
+  ASSERT_EQ(body["results"].size(), 1U);
+  EXPECT_EQ(body["results"][0]["p50_ns"], 1750);
+}
+
+TEST(PerftestRead, ARunThatDidNotComeToItsTableIsADocument) {
+  EXPECT_EQ(
+      only("Couldn't connect to node2:18515\n Unable to init the socket connection\n")["error"],
+      "Couldn't connect to node2:18515");
+  EXPECT_EQ(only("\n****\n* Waiting for client to connect... *\n****\n")["error"],
+            "a server to which no client came");
+  const std::string title = kHead.substr(0, kHead.find(" #bytes"));
+  EXPECT_THAT(only(title)["error"].dump(), HasSubstr("no row"));
+  const auto documents = parse_documents(title + kBandwidth, "x");
+  ASSERT_EQ(documents.size(), 2U) << "not only a server";
+  EXPECT_THAT(documents[0].body["error"].dump(), HasSubstr("no row"));
+  EXPECT_EQ(documents[1].body["error"], nullptr);
+}
+
 TEST(PerftestRead, RefusesWhatMakesNoSense) {
   const std::string heading =
       " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
@@ -252,6 +348,26 @@ TEST(PerftestRead, TakesJsonAndTellsItsUnitByTheMessageRate) {
   const auto unknown = only(json(1, ""));
   EXPECT_EQ(unknown["results"][0]["bits_per_s"], nullptr);
   EXPECT_THAT(unknown["notes"].dump(), HasSubstr("unit of its rates is not told"));
+}
+
+TEST(PerftestRead, TakesJsonWithNumbersThatAreNone) {
+  for (const std::string none : {"inf", "-nan"}) {
+    std::string text = json(392.5, "");
+    text.replace(text.find("\"BW_peak\": 0") + 11, 1, none);
+    const auto row = only(text)["results"][0];
+    EXPECT_EQ(row["peak_bits_per_s"], nullptr) << none;
+    EXPECT_NEAR(row["bits_per_s"].get<double>(), 392.5e9, 1) << none;
+  }
+}
+
+TEST(PerftestRead, TakesJsonBehindJsonAndWhatWasCut) {
+  const std::string one = json(392.5, "");
+  const auto both = parse_documents(one + json(392.4, ""), "x.json");
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_NEAR(both[1].body["results"][0]["bits_per_s"].get<double>(), 392.4e9, 1);
+  const auto cut = only(one.substr(0, one.find("\"BW_average\"")));
+  EXPECT_THAT(cut["error"].dump(), HasSubstr("not written to its end"));
+  EXPECT_EQ(cut["results"].size(), 0U);
 }
 
 /// What perftest 4.5 wrote with --out_json over Soft-RoCE.
