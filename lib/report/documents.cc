@@ -207,7 +207,7 @@ bool is_imported(std::string_view text) noexcept {
 
 std::vector<Json> imported_documents(std::string_view given, const std::string& source,
                                      const std::string& program) {
-  const std::string text = without_colours(given);
+  const std::string text = grouped_by_tag(without_colours(given));
   if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
   if (is_mean_table(text)) return mean_table_documents(text, source, program);
   return perftest_documents(text, source);

@@ -231,5 +231,58 @@ TEST(Imported, TheProgramOfNcclTestsMayBeNamed) {
             "all-to-all");
 }
 
+/// Lines of two texts in turn behind their tags, those of `b` from the line `from` of `a` on.
+std::string in_turn(const std::string& a, const std::string& b, std::size_t from) {
+  std::istringstream lines_a(a);
+  std::istringstream lines_b(b);
+  std::string out;
+  std::string line;
+  for (std::size_t i = 0; std::getline(lines_a, line); ++i) {
+    out += "2026-07-01T12:00:0" + std::to_string(i % 10) + "Z node1: " + line + "\n";
+    if (i >= from && std::getline(lines_b, line)) out += "node3: " + line + "\n";
+  }
+  while (std::getline(lines_b, line)) out += "node3: " + line + "\n";
+  return out;
+}
+
+std::string perftest_text(const std::string& average, const std::string& begin = "",
+                          const std::string& local = "0x49", const std::string& remote = "0x50") {
+  return begin + "                    RDMA_Write BW Test\n local address: LID 0x01 QPN " + local +
+         "\n remote address: LID 0x01 QPN " + remote +
+         "\n----\n"
+         " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+         " 65536      5000             196.63             " +
+         average + "   0.374943\n----\n";
+}
+
+TEST(Imported, LinesOfSeveralTagsAreReadApart) {
+  for (const std::size_t from : {0, 1, 3, 6}) {
+    const auto documents = parse_documents(
+        in_turn(perftest_text("196.58"), perftest_text("96.58"), from) + "srun: all done\n", "x");
+    ASSERT_EQ(documents.size(), 2U) << from;
+    EXPECT_DOUBLE_EQ(documents[0].body["results"][0]["bits_per_s"], 196.58e9);
+    EXPECT_DOUBLE_EQ(documents[1].body["results"][0]["bits_per_s"], 96.58e9);
+    EXPECT_EQ(documents[0].body["error"], nullptr);
+    EXPECT_EQ(documents[1].body["error"], nullptr);
+  }
+  const std::string waits = "* Waiting for client to connect... *\n";
+  const std::string sides =
+      in_turn(perftest_text("196.58", waits), perftest_text("196.5", "", "0x50", "0x49"), 2);
+  const auto run = parse_documents(sides, "x");
+  ASSERT_EQ(run.size(), 1U) << "both sides of one run";
+  EXPECT_DOUBLE_EQ(run[0].body["results"][0]["bits_per_s"], 196.5e9);
+  const std::string osu = text_of_file("osu_latency.txt");
+  EXPECT_EQ(parse_documents(in_turn(osu, osu, 2), "x").size(), 2U);
+}
+
+TEST(Imported, AFailureBetweenSeveralTagsStaysWithItsTag) {
+  std::string failed = perftest_text("96.58");
+  failed.replace(failed.rfind("----"), 4, " Failed to complete run_iter_bw function successfully");
+  const auto documents = parse_documents(in_turn(perftest_text("196.58"), failed, 0), "x");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[0].body["error"], nullptr);
+  EXPECT_EQ(documents[1].body["error"], "Failed to complete run_iter_bw function successfully");
+}
+
 }  // namespace
 }  // namespace rdmabench::report
