@@ -58,6 +58,7 @@ std::vector<nlohmann::ordered_json> perftest_documents(std::string_view text,
 std::vector<nlohmann::ordered_json> nccl_tests_documents(std::string_view text,
                                                          const std::string& source,
                                                          const std::string& program = "");
+bool is_nccl_tests_program(const std::string& name);
 nlohmann::ordered_json nccl_tests_document(const NcclTestsTable& table, const std::string& source);
 
 }  // namespace rdmabench::report

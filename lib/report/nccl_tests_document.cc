@@ -177,7 +177,29 @@ std::vector<std::string_view> allowed(const NcclTestsTable& table) {
   return {"all_gather_perf", "alltoall_perf"};
 }
 
+/// Its last lines may say that it failed where no row does.
+std::string error_of(const NcclTestsTable& table) {
+  if (!table.error.empty()) return table.error;
+  const auto is_wrong = [](const std::optional<NcclTestsCell>& cell) {
+    return cell && cell->wrong.value_or(0) > 0;
+  };
+  const bool any_wrong =
+      std::any_of(table.rows.begin(), table.rows.end(), [&](const NcclTestsRow& row) {
+        return is_wrong(row.out_of_place) || is_wrong(row.in_place);
+      });
+  if (table.out_of_bounds.value_or(0) > 0 && !any_wrong) {
+    return fmt::format("Out of bounds values: {} FAILED, which no row has", *table.out_of_bounds);
+  }
+  if (!table.below_minimum) return "";
+  return fmt::format("Avg bus bandwidth: {} FAILED, below NCCL_TESTS_MIN_BW",
+                     table.average_bus_gb_per_s.value_or(0));
+}
+
 }  // namespace
+
+bool is_nccl_tests_program(const std::string& name) {
+  return !program_in(name).empty();
+}
 
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
   if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
@@ -197,6 +219,7 @@ Json nccl_tests_document(const NcclTestsTable& table, const std::string& source)
   const std::string operation = table.operation.empty() && !table.rows.empty()
                                     ? std::string(operation_of(program, source))
                                     : table.operation;
+  const std::string error = error_of(table);
   Json results = Json::array();
   Json notes = table.notes;
   std::uint64_t empty = 0;
@@ -225,7 +248,7 @@ Json nccl_tests_document(const NcclTestsTable& table, const std::string& source)
   return {
       {"schema", kCollSchema},
       {"backend", table.backend},
-      {"error", table.error.empty() ? Json(nullptr) : Json(table.error)},
+      {"error", error.empty() ? Json(nullptr) : Json(error)},
       {"blame", nullptr},
       {"environment", Json::array()},
       {"library", std::move(library)},
@@ -259,13 +282,17 @@ std::vector<Json> nccl_tests_documents(std::string_view text, const std::string&
     tables = parse_rccl_json(text, source);
   } else if (const std::size_t begin = text.find_first_not_of(" \t\r\n");
              begin != std::string_view::npos && text[begin] == '{') {
-    tables.push_back(parse_nccl_tests_json(text, source));
+    for (const std::string_view one : json_objects(text)) {
+      tables.push_back(parse_nccl_tests_json(one, source));
+    }
   } else {
     tables = parse_nccl_tests_text(text, source);
   }
   std::vector<Json> documents;
   for (NcclTestsTable& table : tables) {
-    if (!program.empty()) table.program = program;
+    if (!is_nccl_tests_program(base_name(table.program)) && is_nccl_tests_program(program)) {
+      table.program = program;
+    }
     documents.push_back(nccl_tests_document(table, source));
   }
   return documents;

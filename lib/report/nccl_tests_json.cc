@@ -102,28 +102,14 @@ void read_config(const Json& config, NcclTestsTable& table) {
       std::min(std::uint64_t{table.threads} * table.gpus * table.ranks.size(), kMostRanks));
 }
 
-/// JSON that was cut off, up to its last whole list or object, and closed.
-std::string closed(std::string_view text) {
-  std::string open;  // the brackets that are due
-  std::string due;
-  std::size_t end = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      if (c == '"') in_text = false;
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '{' || c == '[') {
-      open += c == '{' ? '}' : ']';
-    } else if (!open.empty() && c == open.back()) {
-      open.pop_back();
-      end = i + 1;
-      due.assign(open.rbegin(), open.rend());
-    }
+/// What it says of how the run ended; "" where it ended well. Also after an abort it closes its
+/// brackets, but has no last keys.
+std::string end_of(const Json& body) {
+  for (const Json& error : list_of(body, "errors")) {
+    if (error.is_string() && !error.get<std::string>().empty()) return error.get<std::string>();
   }
-  return std::string(text.substr(0, end)) + due;
+  if (body.contains("out_of_bounds")) return "";
+  return "it has no \"out_of_bounds\", with which it ends: the run was aborted";
 }
 
 }  // namespace
@@ -138,7 +124,7 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   Json body = Json::parse(text, nullptr, false);
   NcclTestsTable table;
   if (body.is_discarded()) {
-    body = Json::parse(closed(text), nullptr, false);
+    body = Json::parse(closed_json(text), nullptr, false);
     table.error = "the file was not written to its end: the run was aborted";
   }
   if (body.is_discarded()) refuse(source, "not JSON");
@@ -156,11 +142,19 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
       table.notes.emplace_back("A result without a time was left out.");
     }
   }
-  if (table.rows.empty() && table.error.empty()) refuse(source, "it has no results");
+  if (table.rows.empty() && table.error.empty() && table.library.empty()) {
+    refuse(source, "it has no results");
+  }
+  if (table.error.empty()) table.error = end_of(body);
+  if (table.error.empty() && table.rows.empty()) {
+    table.error = "it has no results: the run failed before its first one";
+  }
   if (const Json& bounds = object_of(body, "out_of_bounds"); bounds.contains("count")) {
     table.out_of_bounds = whole(bounds, "count");
   }
-  table.average_bus_gb_per_s = loose_number(object_of(body, "average_bus_bandwidth"), "bandwidth");
+  const Json& average = object_of(body, "average_bus_bandwidth");
+  table.average_bus_gb_per_s = loose_number(average, "bandwidth");
+  table.below_minimum = any_text_of(average, "okay") == "false";
   return table;
 }
 

@@ -85,7 +85,14 @@ class Reader {
     }
   }
 
-  std::vector<NcclTestsTable> finish() && {
+  /// `whole`: the last line was ended.
+  std::vector<NcclTestsTable> finish(bool whole) && {
+    if (!whole && row_line_ == line_ && !table_.rows.empty()) {
+      table_.rows.pop_back();
+      stop(std::string(kWithinRow));
+    }
+    // It may end before it has printed more than who it is.
+    if (tables_.empty() && !(table_.version.empty() && table_.program.empty())) begun_ = true;
     end_run();
     if (tables_.empty()) refuse_line(source_, 1, "no table of nccl-tests is in it");
     return std::move(tables_);
@@ -110,7 +117,7 @@ class Reader {
       tables_.push_back(std::move(table_));
     }
     table_ = {};
-    begun_ = in_table_ = any_rank_ = broken_ = false;
+    begun_ = in_table_ = any_rank_ = broken_ = in_place_only_ = has_head_ = false;
     highest_rank_ = 0;
   }
 
@@ -130,17 +137,21 @@ class Reader {
     }
     if (has(line, " Rank ") && has(line, " device ")) return device(line);
     if (has(line, "algbw") && has(line, "busbw")) return heading(line);
+    if (has(line, "in-place")) in_place_only_ = !has(line, "out-of-place");
     if (has(line, "Out of bounds values")) table_.out_of_bounds = after(line, ":");
     if (has(line, "Avg bus bandwidth")) {
-      table_.average_bus_gb_per_s = parse_number<double>(rest_after(line, ":"));
+      const std::string text = rest_after(line, ":");
+      table_.average_bus_gb_per_s = parse_number<double>(text.substr(0, text.find(' ')));
+      table_.below_minimum = text.ends_with("FAILED");
       in_table_ = false;
     }
+    if (line.starts_with("# error: ")) stop(rest_after(line, "# error: "));
   }
 
   void config(std::string_view line) {
     // Ranks without MPI print a head each, one behind the other.
     if (in_table_ || !table_.rows.empty() || !table_.error.empty()) end_run();
-    begun_ = true;
+    begun_ = has_head_ = true;
     table_.threads = static_cast<std::uint32_t>(after(line, "nThread "));
     table_.gpus = static_cast<std::uint32_t>(after(line, "nGpus "));
     table_.min_bytes = after(line, "minBytes ");
@@ -191,7 +202,7 @@ class Reader {
   std::optional<NcclTestsCell> cell(const Words& words, std::size_t at) const {
     const auto time = parse_number<double>(words[at]);
     const auto algorithm = parse_number<double>(words[at + 1]);
-    if (!time || !algorithm) return std::nullopt;
+    if (!time || !algorithm || *time < 0) return std::nullopt;
     NcclTestsCell out{.time_us = *time * us_, .algorithm_gb_per_s = *algorithm};
     out.bus_gb_per_s = parse_number<double>(words[at + 2]);
     if (counts_wrong_) out.wrong = parse_number<double>(words[at + 3]);
@@ -209,16 +220,18 @@ class Reader {
     // A time of day at the end (-S): "2026-07-01 12:00:00".
     if (words.size() > 2 && has(words.back(), ":")) words.resize(words.size() - 2);
     const std::size_t wide = with_spread_ ? 8 : 4;
-    const std::size_t left = words.size() - std::min(words.size(), 2 * wide);
+    const std::size_t cells = (in_place_only_ ? 1 : 2) * wide;
+    const std::size_t left = words.size() - std::min(words.size(), cells);
     const auto size = parse_number<std::uint64_t>(words[0]);
     if (std::exchange(broken_, false) && left < 3) return;  // the rest of that row
-    if (!table_.rows.empty() && words.size() != width_) {   // it was killed while it wrote
+    if (table_.rows.empty() ? has_head_ && left < 3 : words.size() != width_) {
+      // It was killed while it wrote.
       return stop(std::string(kWithinRow));
     }
     if (left < 3 || left > 5 || !size) {
       refuse_line(source_, line_,
                   fmt::format("a row of {} columns, where {} to {} would make sense", words.size(),
-                              2 * wide + 3, 2 * wide + 5));
+                              cells + 3, cells + 5));
     }
     width_ = words.size();
     NcclTestsRow out;
@@ -235,19 +248,23 @@ class Reader {
         out.reduction = words[i];
       }
     }
-    out.out_of_place = cell(words, left);
-    out.in_place = cell(words, left + wide);
+    if (!in_place_only_) out.out_of_place = cell(words, left);
+    out.in_place = cell(words, words.size() - wide);
     if (!out.out_of_place && !out.in_place) refuse_line(source_, line_, "a row without a time");
     table_.rows.push_back(std::move(out));
+    row_line_ = line_;
   }
 
   const std::string& source_;
   std::size_t line_ = 0;
+  std::size_t row_line_ = 0;  ///< of the last row
   NcclTestsTable table_;
   std::vector<NcclTestsTable> tables_;
-  bool begun_ = false;  ///< what a run has done, or its table's heading, was there
+  bool begun_ = false;     ///< what a run has done, or its table's heading, was there
+  bool has_head_ = false;  ///< the line "nThread ..."
   bool in_table_ = false;
-  bool broken_ = false;  ///< the last row, by NCCL's log
+  bool in_place_only_ = false;  ///< RCCL's, with -O 0
+  bool broken_ = false;         ///< the last row, by NCCL's log
   bool counts_wrong_ = false;
   bool with_spread_ = false;
   double us_ = 1;  ///< of the unit of its times: until 2019, with a column "res", milliseconds
@@ -268,7 +285,7 @@ std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text,
                                                   const std::string& source) {
   Reader reader(source);
   for (const std::string_view line : lines_of(text)) reader.take(line);
-  return std::move(reader).finish();
+  return std::move(reader).finish(text.ends_with('\n'));
 }
 
 }  // namespace rdmabench::report

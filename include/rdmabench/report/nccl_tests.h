@@ -72,6 +72,7 @@ struct NcclTestsTable {
   std::vector<NcclTestsRow> rows{};
   std::optional<std::uint64_t> out_of_bounds{};
   std::optional<double> average_bus_gb_per_s{};
+  bool below_minimum = false;        ///< that average, than NCCL_TESTS_MIN_BW
   std::vector<std::string> notes{};  ///< for standard error: what was not read, and why
   std::string error{};               ///< why it ended early
 };

@@ -258,6 +258,71 @@ TEST(NcclTestsRead, ARunWithoutARowIsADocumentWithAnError) {
   EXPECT_TRUE(nameless[1].body["error"].is_null());
 }
 
+TEST(NcclTestsRead, ARowThatWasCutFirstIsAnError) {
+  const std::string whole = kNew;
+  const std::string heading = whole.substr(0, whole.find("        1024"));
+  for (const std::string cut : {"           8             2     float     sum      -1   ",
+                                "           8             2     float     sum      -1   \n",
+                                "  8  2  float  sum  -1    33.20    0.00    0.00       0    3"}) {
+    const auto documents = parse_documents(heading + cut, "x.txt");
+    ASSERT_EQ(documents.size(), 1U) << cut;
+    EXPECT_EQ(documents[0].body["error"], "its table ends within a row") << cut;
+    EXPECT_EQ(documents[0].body["results"].size(), 0U) << cut;
+  }
+  // Without its end the last number may be another one.
+  const std::string row = whole.substr(whole.rfind("        2048"));
+  const auto last = parse_nccl_tests_text(first_row() + row.substr(0, row.find("N/A") - 9), "x");
+  EXPECT_EQ(last.at(0).rows.size(), 1U);
+  EXPECT_EQ(last.at(0).error, "its table ends within a row");
+}
+
+TEST(NcclTestsRead, OnlyItsFirstLineIsARunWithoutARow) {
+  const std::string whole = kNew;
+  const auto documents = parse_documents(whole.substr(0, whole.find('\n') + 1), "x.txt");
+  ASSERT_EQ(documents.size(), 1U);
+  EXPECT_THAT(documents[0].body["error"].dump(), HasSubstr("no row"));
+}
+
+TEST(NcclTestsRead, LastLinesThatFailedAreTheError) {
+  const auto error_with = [](const std::string& from, const std::string& to) {
+    std::string text = kNew;
+    text.replace(text.find("       2    11.50"), 8, "       0");
+    text.replace(text.find("values : 2 FAILED"), 17, "values : 0 OK");
+    text.replace(text.find(from), from.size(), to);
+    return parse_documents(text, "x.txt").at(0).body["error"];
+  };
+  EXPECT_EQ(error_with("#\n", "#\n"), nullptr);
+  EXPECT_EQ(error_with("values : 0 OK", "values : 4 FAILED"),
+            "Out of bounds values: 4 FAILED, which no row has");
+  EXPECT_EQ(error_with("bandwidth    : 0.07 ", "bandwidth    : 0.07 FAILED"),
+            "Avg bus bandwidth: 0.07 FAILED, below NCCL_TESTS_MIN_BW");
+  EXPECT_EQ(error_with("bandwidth    : 0.07 ", "bandwidth    : 0.07 OK"), nullptr);
+  EXPECT_EQ(error_with("concluded: reduce_scatter_perf\n", "concluded\n# error: unhandled\n"),
+            "unhandled");
+}
+
+TEST(NcclTestsRead, RcclInPlaceAlone) {
+  const std::string text =
+      "# nThread 1 nGpus 8 minBytes 8 maxBytes 128 step: 2(factor) warmup iters: 1 iters: 20 agg "
+      "iters: 1 validation: 1 graph: 0\n"
+      "#\n"
+      "rccl-tests: Version develop:ae3e635\n"
+      "#                                                              in-place          \n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)       \n"
+      "           8             2     float     sum        0    33.20    0.00    0.00       0\n"
+      "          16             4     float     sum        0    34.20    0.00    0.00       3\n"
+      "# Out of bounds values : 0 OK\n"
+      "# Avg bus bandwidth    : 0.00123 \n";
+  const NcclTestsTable table = parse_nccl_tests_text(text, "x").at(0);
+  EXPECT_EQ(table.error, "");
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_FALSE(table.rows[1].out_of_place);
+  EXPECT_EQ(table.rows[1].in_place->time_us, 34.2);
+  EXPECT_EQ(table.rows[1].in_place->wrong, 3);
+  EXPECT_EQ(table.rows[1].root, 0);
+}
+
 // 2017 and 2018: milliseconds, and no "#" before the first and the last lines.
 constexpr const char* kFirst =
     "nThread 1 nGpus 2 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 5 iters: 20 "
@@ -378,6 +443,54 @@ TEST(NcclTestsRead, JsonThatIsNone) {
   EXPECT_THAT(
       usage_complaint([] { parse_nccl_tests_json(R"({"results": [{"size": "x"}]})", "f"); }),
       HasSubstr("no results"));
+}
+
+std::string json_with(const std::string& from, const std::string& to) {
+  std::string text = kJson;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(NcclTestsRead, JsonOfARunThatFailedHasAnError) {
+  const auto error_of = [](const std::string& text) {
+    const auto documents = parse_documents(text, "x.json");
+    EXPECT_EQ(documents.size(), 1U);
+    return documents.at(0).body["error"].dump();
+  };
+  EXPECT_EQ(error_of(kJson), "null");
+  const std::string whole = kJson;
+  EXPECT_THAT(error_of(whole.substr(0, whole.find(",\n \"out_of_bounds\"")) + "}"),
+              HasSubstr("the run was aborted"));
+  EXPECT_EQ(error_of(json_with("\"errors\": []", "\"errors\": [\"unhandled cuda error\"]")),
+            "\"unhandled cuda error\"");
+  EXPECT_EQ(error_of(json_with("\"errors\": []", "\"errors\": [\"\"]")), "null");
+  EXPECT_THAT(error_of(json_with("\"unchecked\"", "\"false\"")),
+              HasSubstr("Avg bus bandwidth: 0.5 FAILED"));
+  EXPECT_THAT(error_of(json_with("{\"count\": 0, \"okay\": \"true\"}",
+                                 "{\"count\": 4, \"okay\": \"false\"}")),
+              HasSubstr("Out of bounds values: 4 FAILED"));
+  const std::size_t rows = whole.find("[{\"size\"");
+  const std::string none = whole.substr(0, rows) + "[]" + whole.substr(whole.find(",\n \"out_of"));
+  EXPECT_THAT(error_of(none), HasSubstr("failed before its first"));
+}
+
+TEST(NcclTestsRead, JsonBehindJson) {
+  const auto documents = parse_documents(kJson + std::string("\n") + kJson, "x.json");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[1].body["results"].size(), 2U);
+}
+
+TEST(NcclTestsRead, ANamedProgramIsOnlyOfWhatDoesNotSay) {
+  const auto operation = [](const std::string& text, const std::string& program) {
+    return parse_documents(text, "x", program).at(0).body["results"][0]["operation"];
+  };
+  EXPECT_EQ(operation(kNew, "all_gather_perf"), "reduce-scatter");
+  EXPECT_EQ(operation(kJson, "all_gather_perf"), "broadcast");
+  EXPECT_EQ(operation(json_with("/opt/bin/broadcast_perf", "/tmp/a.out"), "reduce_perf"), "reduce");
+  EXPECT_EQ(operation(kOld, "sendrecv_perf"), "send-receive");
+  const std::string rccl =
+      R"({"name":"AllReduce","ranks":8,"size":1024,"type":"float","redop":"sum","inPlace":0,)"
+      R"("time":20.5,"algBw":0.05,"busBw":0.0875,"wrong":0})";
+  EXPECT_EQ(operation(rccl, "all_gather_perf"), "all-reduce");
 }
 
 TEST(NcclTestsRead, IsToldFromOtherTexts) {
