@@ -26,6 +26,7 @@ struct MeanColumn {
 constexpr std::array kMeanColumns{MeanColumn{"# Size", "size_bytes", 1},
                                   MeanColumn{"Latency (us)", "mean_ns", kNsPerUs},
                                   MeanColumn{"Avg Latency(us)", "mean_ns", kNsPerUs},
+                                  MeanColumn{"Pure Comm.(us)", "mean_ns", kNsPerUs},
                                   MeanColumn{"Min Latency(us)", "min_ns", kNsPerUs},
                                   MeanColumn{"Max Latency(us)", "max_ns", kNsPerUs},
                                   MeanColumn{"P50 Tail Lat(us)", "p50_ns", kNsPerUs},
@@ -68,10 +69,14 @@ std::optional<double> number_of_word(std::string_view word, double kilo) {
 }
 
 struct MeanTable {
-  std::string title;  ///< "MPI Allreduce Latency"; "" of fabtests
-  std::string type;   ///< "MPI_CHAR"
+  std::string title;    ///< "MPI Allreduce Latency"; "" of fabtests
+  std::string program;  ///< "fi_rdm_pingpong", where fabtests' -M says it
+  std::string name;     ///< of fabtests' rows: "min_int8_lat"
+  std::string type;     ///< "MPI_CHAR"
   std::uint64_t window = 0;
   bool answers = false;  ///< fi_pingpong's column of acknowledged messages
+  bool has_times = false;
+  bool overlaps = false;  ///< has columns of a computation in the meantime
   std::vector<std::map<std::string, double>> rows;
   std::string error;
 };
@@ -104,8 +109,16 @@ class MeanReader {
       const auto parts = has(line, "usec/xfer") ? words_of(line) : parts_of(line);
       headings_.assign(parts.begin(), parts.end());
       table_.answers = has(line, "#ack");
-    } else if (!headings_.empty() && !line.empty() && line[0] >= '0' && line[0] <= '9') {
-      row(line);
+      table_.has_times = has(line, "(us)");
+      table_.overlaps = has(line, "Pure Comm.(us)");
+      unread_ = false;
+    } else if (line.ends_with(':') && is_program(program_of(line))) {
+      if (!table_.rows.empty()) end_table();
+      table_.program = program_of(line);
+    } else if (is_kill(raw) || is_failure_of_fabtests(raw)) {
+      fail(trimmed(raw));
+    } else if (!line.empty() && is_row(line)) {
+      headings_.empty() ? unread() : row(line);
     }
   }
 
@@ -121,24 +134,61 @@ class MeanReader {
                 "Give what a program of OSU's micro-benchmarks or of fabtests printed.");
   }
 
+  /// The first word of a line, without its folder.
+  static std::string program_of(std::string_view line) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    return std::string(word.substr(word.rfind('/') + 1));
+  }
+
+  static bool is_program(std::string_view word) {
+    return word.starts_with("fi_") && !has(word, ":") && !has(word, "(");
+  }
+
+  static bool is_failure_of_fabtests(std::string_view line) {
+    return has(line, "fi_cq_readerr") || has(line, "fi_eq_readerr") ||
+           (has(line, "[error] ") && has(line, "fabtests:")) ||
+           (has(line, "(): ") && has(line, ", ret="));
+  }
+
+  void fail(std::string_view why) {
+    if (table_.error.empty() || cut_) table_.error = why;
+    cut_ = false;
+  }
+
+  /// Of a table that has no sizes: a barrier's, or times of MPI_Init.
+  void unread() {
+    if (!table_.title.empty()) unread_ = true;
+  }
+
+  /// Titles and records, which have no heading, are tables too.
   void end_table() {
-    if (!headings_.empty()) {
+    const bool any = !table_.title.empty() || !headings_.empty() || !table_.rows.empty();
+    if (any && !unread_) {
       if (table_.rows.empty() && table_.error.empty()) table_.error = "it stops without a row";
-      tables_.push_back(std::move(table_));
-    } else if (!table_.rows.empty()) {  // of records, which have no heading
       tables_.push_back(std::move(table_));
     }
     table_ = {};
     headings_.clear();
+    unread_ = cut_ = false;
+  }
+
+  bool has_names() const { return !headings_.empty() && headings_.front() == "name"; }
+
+  bool is_row(std::string_view line) const {
+    if (has_names()) return words_of(line).size() > 1 && number_of_word(words_of(line)[1], 1024);
+    return (line[0] >= '0' && line[0] <= '9') || line.starts_with("nprocs:");
   }
 
   void row(std::string_view line) {
     const std::vector<std::string_view> words = words_of(line);
     if (words.size() < headings_.size()) {
-      table_.error = fmt::format("it stops within line {}, which has {} of {} columns", line_,
-                                 words.size(), headings_.size());
+      cut_ = table_.error.empty() || cut_;
+      if (cut_)
+        table_.error = fmt::format("it stops within line {}, which has {} of {} columns", line_,
+                                   words.size(), headings_.size());
       return;
     }
+    if (has_names() && words[0] != table_.name) next_name(words[0]);
     std::map<std::string, double> row;
     for (std::size_t i = 0; i < headings_.size(); ++i) {
       const std::string& heading = headings_[i];
@@ -148,6 +198,16 @@ class MeanReader {
       put(row, heading, words[i]);
     }
     if (row["size_bytes"] >= 1) table_.rows.push_back(std::move(row));
+  }
+
+  /// A table for each name.
+  void next_name(std::string_view name) {
+    if (!table_.rows.empty()) {
+      const std::vector<std::string> headings = headings_;
+      end_table();
+      headings_ = headings;
+    }
+    table_.name = name;
   }
 
   /// fabtests' option -M: "- { xfer_size: 64, iterations: 100, ... }".
@@ -177,6 +237,8 @@ class MeanReader {
   const std::string& source_;
   std::size_t line_ = 0;
   std::vector<std::string> headings_;
+  bool unread_ = false;
+  bool cut_ = false;  ///< its error is a row that was cut
   MeanTable table_;
   std::vector<MeanTable> tables_;
 };
@@ -189,15 +251,41 @@ constexpr std::array kSameSize{Name{"MPI Allreduce", "all-reduce"},
 constexpr std::array kTypes{Name{"MPI_CHAR", "int8"}, Name{"MPI_INT", "int32"},
                             Name{"MPI_FLOAT", "float32"}, Name{"MPI_DOUBLE", "float64"}};
 
+/// What MPI's title without "MPI " begins with where it is between two sides.
+constexpr std::array<std::string_view, 4> kBetweenTwo{"latency", "bandwidth", "bi-directional",
+                                                      "multi"};
+
+bool is_between_two(std::string_view lower_title) {
+  if (!lower_title.starts_with("mpi ")) return false;
+  return std::any_of(kBetweenTwo.begin(), kBetweenTwo.end(), [&](std::string_view words) {
+    return lower_title.substr(4).starts_with(words);
+  });
+}
+
 bool is_collective(const std::string& title) {
-  for (const char* one : {"MPI Latency", "MPI Multi", "Bandwidth", "_Put", "_Get"}) {
-    if (has(title, one)) return false;
-  }
-  return has(title, "Latency");
+  const std::string words = lower(title);
+  return has(words, "latency") && !words.starts_with("mpi_") && !is_between_two(words);
+}
+
+/// Its other tests are of OpenSHMEM and UPC.
+std::string backend_of_title(const std::string& title) {
+  const std::string word = lower(title.substr(0, title.find_first_of(" _")));
+  return word == "mpi" || word == "nccl" || word == "rccl" ? word : "unknown";
+}
+
+/// OSU's own words where it is none of ours.
+std::string operation_of_title(const std::string& title) {
+  const std::string words = lower(title);
+  if (is_between_two(words)) return "send";
+  if (words.starts_with("mpi_put ")) return "write";
+  if (words.starts_with("mpi_get ")) return "read";
+  return title;
 }
 
 Json collective_of(const MeanTable& table, const std::string& source) {
-  NcclTestsTable out{.tool = "OSU's micro-benchmarks", .backend = "mpi", .program = table.title};
+  NcclTestsTable out{.tool = "OSU's micro-benchmarks",
+                     .backend = backend_of_title(table.title),
+                     .program = table.title};
   out.operation = table.title;
   for (const Name& name : kSameSize) {
     if ((table.title + ' ').starts_with(name.first)) out.operation = name.second;
@@ -205,6 +293,11 @@ Json collective_of(const MeanTable& table, const std::string& source) {
   if (out.operation == table.title) {
     out.notes.emplace_back(
         "Its sizes are those of one rank's message, so that it is not compared with results of ours.");
+  }
+  if (table.overlaps) {
+    out.notes.emplace_back(
+        "Its times are those of the communication alone; the overall ones, with a computation in "
+        "the meantime, were left out.");
   }
   std::string type = "unknown";
   for (const Name& name : kTypes) {
@@ -232,33 +325,39 @@ Json osu_document(const MeanTable& table, const std::string& source) {
   if (is_collective(table.title)) return collective_of(table, source);
   ImportedRun run{.tool = "OSU's micro-benchmarks",
                   .test = table.title,
-                  .operation = has(table.title, "_Put")   ? "write"
-                               : has(table.title, "_Get") ? "read"
-                                                          : "send",
-                  .backend = "mpi",
-                  .latency = has(table.title, "Latency"),
-                  .both_ways = has(table.title, "Bi-Directional"),
+                  .operation = operation_of_title(table.title),
+                  .backend = backend_of_title(table.title),
+                  .latency = table.has_times || has(lower(table.title), "latency"),
+                  .both_ways = has(lower(table.title), "bi-directional"),
                   .depth = table.window,
                   .rows = table.rows,
                   .error = table.error};
   return document_of(run);
 }
 
-/// Its tables do not tell a latency from a bandwidth, nor the operation: the program's name does.
+/// Its tables do not tell a latency from a bandwidth, nor the operation: the program's name does,
+/// or that of the rows.
 Json fabtests_document(const MeanTable& table, const std::string& source,
                        const std::string& program) {
-  std::string name = program.empty() ? source.substr(source.rfind('/') + 1) : program;
+  std::string name = source.substr(source.rfind('/') + 1);
+  if (program.starts_with("fi_")) name = program;
+  if (table.name.starts_with("fi_")) name = table.name;
+  if (!table.program.empty()) name = table.program;
   name.resize(std::min(name.find('.'), name.size()));
   if (table.answers && !name.starts_with("fi_")) name = "fi_pingpong";
-  const bool latency = has(name, "pingpong");
-  if (!name.starts_with("fi_") || (!latency && !has(name, "_bw"))) {
+  const bool named = !table.name.empty() && !table.name.starts_with("fi_");
+  const bool latency = named ? table.name.ends_with("lat") : has(name, "pingpong");
+  const bool bandwidth = named ? table.name.ends_with("bw") : has(name, "_bw");
+  if ((!named && !name.starts_with("fi_")) || (!latency && !bandwidth)) {
     throw Error(Fault::usage,
                 fmt::format("'{}' does not say which program of fabtests printed it", source),
                 "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
   }
+  if (named) name = table.name;
   ImportedRun run{.tool = "fabtests",
                   .test = name,
-                  .operation = has(name, "rma") ? name : "send",  // it has -o, and does not say
+                  // it has -o, and does not say
+                  .operation = named || has(name, "rma") ? name : "send",
                   .backend = "ofi",
                   .latency = latency,
                   .rows = table.rows,

@@ -231,6 +231,104 @@ TEST(Imported, TheProgramOfNcclTestsMayBeNamed) {
             "all-to-all");
 }
 
+TEST(Imported, OsuOneSidedTestsKeepTheirNames) {
+  const auto read = [](const std::string& title, const std::string& heading) {
+    return parse_documents("# OSU " + title + " Test v5.9\n# Window creation: MPI_Win_allocate\n" +
+                               "# Size          " + heading + "\n8                       2.70\n",
+                           "x")
+        .at(0)
+        .body;
+  };
+  for (const std::string title :
+       {"MPI_Accumulate latency", "MPI_Fetch_and_op latency", "MPI_Compare_and_swap latency",
+        "MPI_Get_accumulate latency", "OpenSHMEM Put", "SHMEM Get"}) {
+    const auto body = read(title, "Latency (us)");
+    EXPECT_EQ(body["test"], "latency") << title;
+    EXPECT_EQ(body["results"][0]["operation"], title);
+    EXPECT_DOUBLE_EQ(body["results"][0]["mean_ns"], 2700) << title;
+  }
+  EXPECT_EQ(read("MPI_Put Latency", "Latency (us)")["results"][0]["operation"], "write");
+  EXPECT_EQ(read("MPI_Get latency", "Latency (us)")["results"][0]["operation"], "read");
+  const auto put = read("MPI_Put Bi-directional Bandwidth", "Bandwidth (MB/s)");
+  EXPECT_EQ(put["results"][0]["direction"], "both_ways");
+  EXPECT_EQ(put["results"][0]["operation"], "write");
+  EXPECT_EQ(read("OpenSHMEM Put", "Latency (us)")["resolved"]["backend"], "unknown");
+  EXPECT_EQ(read("NCCL Allreduce Latency", "Avg Latency(us)")["backend"], "nccl");
+}
+
+TEST(Imported, OsuNonBlockingCollectivesAreTimesOfTheCommunication) {
+  const auto body =
+      parse_documents(
+          "# OSU MPI Non-blocking Broadcast Latency Test v5.9\n"
+          "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+          "# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+          "1                       3.62              1.58              1.40              0.00\n"
+          "2                       3.64              1.58              1.41              0.00\n",
+          "x")
+          .at(0)
+          .body;
+  ASSERT_EQ(body["results"].size(), 2U);
+  EXPECT_EQ(body["results"][0]["operation"], "MPI Non-blocking Broadcast Latency");
+  EXPECT_DOUBLE_EQ(body["results"][1]["mean_ns"], 1410);
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("communication alone"));
+}
+
+TEST(Imported, AKilledTableAndFabtestsOwnWordsAreErrors) {
+  const std::string osu =
+      "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n1                       0.21\n";
+  const std::string noticed =
+      "mpirun noticed that process rank 1 with PID 0 on node node2 exited on signal 11 "
+      "(Segmentation fault).";
+  const auto killed = parse_documents(osu + "----\n" + noticed + "\n", "x").at(0).body;
+  EXPECT_EQ(killed["error"], noticed);
+  EXPECT_EQ(killed["results"].size(), 1U);
+  const auto cut = parse_documents(osu + "2\nslurmstepd: error: CANCELLED AT 10:00\n", "x");
+  EXPECT_THAT(cut.at(0).body["error"].dump(), HasSubstr("CANCELLED AT"));
+  EXPECT_EQ(parse_documents("# OSU MPI Latency Test v7.4\n", "x").at(0).body["error"],
+            "it stops without a row");
+  const std::string table =
+      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "64      1k      125k        0.00s     26.34       2.43       0.41\n";
+  for (const std::string words :
+       {"fi_cq_readerr: err: Input/output error (5), prov_err: Unknown error (5)",
+        "[error] 1700000000:fabtests:common/shared.c:12: cq_readerr 5 (Input/output error)",
+        "fi_domain(): common/shared.c:743, ret=-61 (No data available)"}) {
+    EXPECT_EQ(parse_documents(table + words + "\n", "fi_rma_bw.txt").at(0).body["error"], words);
+  }
+}
+
+TEST(Imported, FabtestsNamesInTheTextWin) {
+  const std::string record =
+      "- { xfer_size: 64, iterations: 1000, total: 64000, time: 0.001, MB/sec: 26.3, usec/xfer: "
+      "2.43, Mxfers/sec: 0.41 }\n";
+  const auto both = parse_documents("---\n./bin/fi_rdm_pingpong -M -p tcp 10.0.0.1 :\n" + record +
+                                        "---\nfi_msg_bw -M :\n" + record,
+                                    "x.txt", "fi_rma_bw");
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0].body["config"]["test"], "fi_rdm_pingpong");
+  EXPECT_EQ(both[0].body["test"], "latency");
+  EXPECT_DOUBLE_EQ(both[0].body["results"][0]["mean_ns"], 2430);
+  EXPECT_EQ(both[1].body["test"], "bandwidth");
+
+  const std::string heading =
+      "name      bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n";
+  const auto old =
+      parse_documents(heading + "fi_rdm_pingpong  64  1k  125k  0.00s  26.3  2.43  0.41\n", "x");
+  EXPECT_EQ(old.at(0).body["test"], "latency");
+  EXPECT_EQ(old.at(0).body["results"][0]["operation"], "send");
+  EXPECT_EQ(old.at(0).body["results"][0]["size_bytes"], 64);
+  const auto atomic =
+      parse_documents(heading +
+                          "write_min_int8_lat  64  1k  125k  0.00s  26.3  2.4  0.4\n"
+                          "write_min_int8_lat  128  1k  1m  0.00s  26.3  2.4  0.4\n"
+                          "fetch_max_int8_lat  64  1k  125k  0.00s  26.3  3.4  0.4\n",
+                      "fi_rdm_atomic.txt");
+  ASSERT_EQ(atomic.size(), 2U);
+  EXPECT_EQ(atomic[0].body["results"].size(), 2U);
+  EXPECT_EQ(atomic[1].body["results"][0]["operation"], "fetch_max_int8_lat");
+  EXPECT_DOUBLE_EQ(atomic[1].body["results"][0]["mean_ns"], 3400);
+}
+
 /// Lines of two texts in turn behind their tags, those of `b` from the line `from` of `a` on.
 std::string in_turn(const std::string& a, const std::string& b, std::size_t from) {
   std::istringstream lines_a(a);
