@@ -61,13 +61,9 @@ int make_report(const ReportOptions& options) {
                 "Name a file with --output FILE, or another --format.");
   }
   check_writable(options.output);
-  std::vector<Document> documents;
-  for (const std::string& path : options.files) {
-    for (const std::string& file : report::document_files(path, {".json", ".jsonl"})) {
-      for (Document& one : report::read_documents(file, options.program))
-        documents.push_back(std::move(one));
-    }
-  }
+  const report::FolderDocuments read =
+      report::read_folders(options.files, {".json", ".jsonl"}, options.program);
+  const std::vector<Document>& documents = read.documents;
   const std::string text = to_text(documents, format);
   write_text(text, options.output);
   for (const Document& document : documents) {
@@ -75,7 +71,8 @@ int make_report(const ReportOptions& options) {
       tell(fmt::format("{}: {}", document.source, note));
     }
   }
-  return 0;
+  for (const std::string& why : read.left_out) tell("left out: " + why);
+  return read.left_out.empty() ? 0 : static_cast<int>(Fault::usage);
 }
 
 }  // namespace
@@ -101,7 +98,7 @@ void add_report(CLI::App& app, Command& command) {
       "  markdown    for a chat or an issue\n"
       "\n"
       "Exit codes: 0 written, also where documents have failures; 1 it could not be written; 2 a file\n"
-      "is not a document of rdmabench (file and line are named).\n"
+      "is not a document of rdmabench (file and line are named); of a folder the others are written.\n"
       "\n"
       "Examples:\n"
       "  rdmabench report fabric.jsonl node*.json -o report.html\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include "base/file.h"
@@ -199,6 +200,22 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
   }
 }
 
+void check_program(const std::string& program) {
+  if (program.empty() || is_nccl_tests_program(program)) return;
+  for (const std::string_view known : {"fi_", "osu_", "ib_", "raw_ethernet_"}) {
+    if (program.starts_with(known)) return;
+  }
+  throw Error(Fault::usage, fmt::format("no program that is read is called '{}'", program),
+              "Name one of nccl-tests or of fabtests: --as all_gather_perf, --as fi_rma_bw.");
+}
+
+bool begins_as_json(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = trimmed(text);
+  return text.starts_with('{') || text.starts_with('[');
+}
+
 }  // namespace
 
 bool is_imported(std::string_view text) noexcept {
@@ -207,6 +224,7 @@ bool is_imported(std::string_view text) noexcept {
 
 std::vector<Json> imported_documents(std::string_view given, const std::string& source,
                                      const std::string& program) {
+  check_program(program);
   const std::string text = grouped_by_tag(without_colours(given));
   if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
   if (is_mean_table(text)) return mean_table_documents(text, source, program);
@@ -225,6 +243,10 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
       documents[i].source = fmt::format("{}#{}", source, i + 1);
     }
     return documents;
+  }
+  check_program(program);
+  if (!blank(text) && !begins_as_json(text)) {
+    refuse(source, 1, "neither JSON nor the text of a tool that is known");
   }
   Parser parser(source, limits);
   if (is_lines(text)) {
@@ -268,6 +290,31 @@ std::vector<Document> read_documents(const std::string& path, const std::string&
                            limits);
   }
   return parse_documents(read_document(path, limits.file_bytes), path, program, limits);
+}
+
+FolderDocuments read_folders(const std::vector<std::string>& paths,
+                             const std::set<std::string>& endings, const std::string& program) {
+  check_program(program);
+  FolderDocuments out;
+  for (const std::string& path : paths) {
+    std::vector<Document> read;
+    std::vector<std::string> left_out;
+    for (const std::string& file : document_files(path, endings)) {
+      try {
+        for (Document& one : read_documents(file, program)) read.push_back(std::move(one));
+      } catch (const Error& error) {
+        if (file == path || error.fault() != Fault::usage) throw;
+        left_out.emplace_back(error.what());
+      }
+    }
+    if (read.empty() && !left_out.empty()) {
+      throw Error(Fault::usage, left_out.front(),
+                  fmt::format("'{}' has no file that could be read.", path));
+    }
+    std::move(read.begin(), read.end(), std::back_inserter(out.documents));
+    std::move(left_out.begin(), left_out.end(), std::back_inserter(out.left_out));
+  }
+  return out;
 }
 
 }  // namespace rdmabench::report

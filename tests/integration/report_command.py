@@ -142,6 +142,19 @@ class Report(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("37.98 us", result.stdout)
 
+    def test_a_file_of_a_folder_that_nobody_knows_makes_itself_known(self):
+        folder = self.path / "texts"
+        folder.mkdir()
+        osu = pathlib.Path(__file__).parents[1] / "imported" / "osu_latency.txt"
+        (folder / "a.txt").write_text(osu.read_text(encoding="utf-8"), encoding="utf-8")
+        (folder / "b.txt").write_text("Couldn't connect to node2:18515\n", encoding="utf-8")
+        (folder / "c.txt").write_text("ssh: connection refused\n", encoding="utf-8")
+        result = run("report", str(folder), "--format", "markdown")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("37.98 us", result.stdout)
+        self.assertIn("connect to node2:18515", result.stdout)
+        self.assertIn("left out: '" + str(folder / "c.txt"), result.stderr)
+
     def test_standard_input(self):
         with open(self.files[0], encoding="utf-8") as file:
             result = subprocess.run([command.TOOL, "report", "-", "--format", "markdown"], stdin=file, capture_output=True, text=True, timeout=60, check=False)

@@ -81,6 +81,17 @@ std::vector<std::string> document_files(const std::string& path,
 std::vector<Document> read_documents(const std::string& path, const std::string& program = "",
                                      const ReadLimits& limits = {});
 
+struct FolderDocuments {
+  std::vector<Document> documents{};
+  std::vector<std::string> left_out{};  ///< why, with the name, of each file that was not taken
+};
+
+/// The documents of all `paths`. Of a folder a file that cannot be read as one does not keep the
+/// others from being read. Throws Error(usage) for a file that is named itself, and for a folder
+/// of which none is taken.
+FolderDocuments read_folders(const std::vector<std::string>& paths,
+                             const std::set<std::string>& endings, const std::string& program = "");
+
 /// Whether another tool seems to have written the text: perftest, nccl-tests, RCCL's tests, OSU's
 /// micro-benchmarks, fabtests.
 bool is_imported(std::string_view text) noexcept;

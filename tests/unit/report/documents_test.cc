@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "../complaint.h"
@@ -203,6 +204,46 @@ TEST(Documents, KeepsItsLimits) {
   limits.pairs = 1;
   EXPECT_THAT(refusal(std::string(kPlan) + kMeasurement + kMeasurement, limits),
               HasSubstr("more than 1 measurements"));
+}
+
+TEST(Documents, OfAFolderWhatIsNoDocumentIsLeftOutAndNamed) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "documents_test_folder";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::set<std::string> endings{".json", ".jsonl"};
+  std::ofstream(folder / "node1.txt")
+      << "                    Send BW Test\n"
+         " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+         " 2          1000             1.50               1.00\n----\n";
+  std::ofstream(folder / "node7.txt") << "Couldn't connect to node2:18515\n";
+  const FolderDocuments both = read_folders({folder}, endings);
+  ASSERT_EQ(both.documents.size(), 2U);
+  EXPECT_EQ(both.documents[1].body["error"], "Couldn't connect to node2:18515");
+  EXPECT_TRUE(both.left_out.empty());
+
+  std::ofstream(folder / "node8.txt") << "ssh: connection refused\n";
+  const FolderDocuments read = read_folders({folder}, endings);
+  EXPECT_EQ(read.documents.size(), 2U);
+  ASSERT_EQ(read.left_out.size(), 1U);
+  EXPECT_THAT(read.left_out[0],
+              HasSubstr("node8.txt', line 1: neither JSON nor the text of a tool"));
+  EXPECT_THROW(read_folders({folder, folder / "node8.txt"}, endings), Error) << "it is named";
+  fs::remove(folder / "node1.txt");
+  fs::remove(folder / "node7.txt");
+  EXPECT_THAT(complaint([&] { read_folders({folder}, endings); }, Fault::usage),
+              HasSubstr("node8.txt"));
+}
+
+TEST(Documents, RefusesAProgramThatNobodyKnows) {
+  const std::string text = to_json(latency_sample());
+  for (const char* program : {"all_gather_perf", "reduce_perf_mpi", "fi_rma_bw", "osu_bw"}) {
+    EXPECT_EQ(parse_documents(text, "x", program).size(), 1U) << program;
+  }
+  for (const std::string& one : {text, std::string("# nccl-tests version 2.19.6\n")}) {
+    EXPECT_THAT(complaint([&] { parse_documents(one, "x", "foo"); }, Fault::usage),
+                HasSubstr("no program that is read is called 'foo'"));
+  }
 }
 
 TEST(Documents, NamesAFileThatCannotBeRead) {
