@@ -196,6 +196,8 @@ TEST(PerftestRead, BothSidesOutputInOneFileIsOneRun) {
     EXPECT_EQ(only(both)["results"][0]["p50_ns"], 1600);
   }
   EXPECT_EQ(only(server)["results"][0]["p50_ns"], 1700) << "of a server's output alone";
+  const std::string failed = server + " Failed status 12: wr_id 0\n" + client;
+  EXPECT_EQ(parse_documents(failed, "x").size(), 2U) << "what a server says of a failure stays";
   EXPECT_EQ(parse_documents(server + side("1.60", "0x19", "0x20"), "x").size(), 2U)
       << "a client of another server";
 }
