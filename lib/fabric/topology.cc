@@ -1,22 +1,20 @@
 #include "rdmabench/fabric/attribution.h"
 
 #include <fmt/format.h>
-#include <regex.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/file.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
+#include "topology_lines.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -24,81 +22,13 @@ namespace {
 constexpr std::size_t kMostParts = 1'000'000;  // points, and links
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  for (const std::string_view part : rdmabench::split(text, at)) parts.emplace_back(trimmed(part));
-  return parts;
-}
-
-/// Of a line of CSV (RFC 4180): in quotes a comma is one of the cell, and two quotes are one.
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (quoted && line.substr(i, 2) == "\"\"") {
-      cells.back() += line[i++];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += line[i];
-    }
-  }
-  for (std::string& cell : cells) cell = trimmed(cell);
-  return cells;
-}
-
-/// Of a line of topology.conf, by the keys in small letters.
-std::map<std::string, std::string> values_of(const std::string& line) {
-  std::map<std::string, std::string> values;
-  for (const std::string_view word : words_of(line)) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) continue;
-    values[lower(word.substr(0, equals))] = word.substr(equals + 1);
-  }
-  return values;
-}
-
-/// An extended regular expression of regex(7) for the beginning of a line.
-class LinePattern {
- public:
-  using Parts = std::array<std::string, 9>;  ///< the line, then what each pair of parentheses took
-
-  explicit LinePattern(const char* expression) {
-    if (const int fault = regcomp(&compiled_, expression, REG_EXTENDED); fault != 0) {
-      std::array<char, 128> text{};
-      regerror(fault, &compiled_, text.data(), text.size());
-      throw Error(Fault::failed, fmt::format("regcomp: {}", text.data()));
-    }
-  }
-  LinePattern(const LinePattern&) = delete;
-  LinePattern& operator=(const LinePattern&) = delete;
-  ~LinePattern() { regfree(&compiled_); }
-
-  bool match(const std::string& line, Parts& parts) const {
-    std::array<regmatch_t, std::tuple_size_v<Parts>> found{};
-    if (regexec(&compiled_, line.c_str(), found.size(), found.data(), 0) != 0) return false;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto [begin, end] = found[i];
-      parts[i] = begin < 0 ? ""
-                           : line.substr(static_cast<std::size_t>(begin),
-                                         static_cast<std::size_t>(end - begin));
-    }
-    return true;
-  }
-
- private:
-  regex_t compiled_{};
-};
-
 /// Adds texts to a topology. An error names the file and the line.
 class TopologyReader {
  public:
   void add(const TopologyText& file) {
     name_ = file.name;
     const std::string_view mark = file.text.starts_with("\xEF\xBB\xBF") ? "\xEF\xBB\xBF" : "";
-    lines_ = split(std::string_view(file.text).substr(mark.size()), '\n');
+    lines_ = parts_of(std::string_view(file.text).substr(mark.size()), '\n');
     const auto any = [&](auto&& is) { return std::any_of(lines_.begin(), lines_.end(), is); };
     const auto first = std::find_if(lines_.begin(), lines_.end(), [](const std::string& line) {
       return !line.empty() && line.front() != '#';
@@ -112,11 +42,11 @@ class TopologyReader {
     if (any([](const std::string& line) { return line.rfind("switchguid=", 0) == 0; })) {
       return read_ibnetdiscover();
     }
-    const auto values = values_of(*first);
+    const auto values = conf_values(*first);
     for (const char* key : {"switchname", "blockname", "blocksizes"}) {
       if (values.contains(key)) return read_slurm();
     }
-    const std::string head = lower(cells_of(*first).front());
+    const std::string head = lower(csv_cells(*first).front());
     if (head == "node" || head == "host" || head == "instance") return read_csv();
     refuse(
         "it is not ibnetdiscover's or dump_fts's output, Slurm's topology.conf, lldpctl's JSON, or "
@@ -285,8 +215,8 @@ class TopologyReader {
     if (close == std::string::npos) refuse(fmt::format("'{}' lacks a ]", text));
     const std::vector<std::string> tails = expanded(text.substr(close + 1));
     std::vector<std::string> names;
-    for (const std::string& range : split(text.substr(open + 1, close - open - 1), ',')) {
-      const std::vector<std::string> ends = split(range, '-');
+    for (const std::string& range : parts_of(text.substr(open + 1, close - open - 1), ',')) {
+      const std::vector<std::string> ends = parts_of(range, '-');
       const auto is_number = [](const std::string& end) {
         return !end.empty() && end.size() <= 9 &&
                end.find_first_not_of("0123456789") == std::string::npos;
@@ -337,7 +267,7 @@ class TopologyReader {
 
   /// A switch of topology/tree, or a block of topology/block, which is a leaf.
   void read_switch(const std::string& line) {
-    std::map<std::string, std::string> values = values_of(line);
+    std::map<std::string, std::string> values = conf_values(line);
     const bool block = values.contains("blockname");
     if (values.empty() || (!block && values.contains("blocksizes"))) return;
     if (!block && !values.contains("switchname")) refuse("a line without SwitchName or BlockName");
@@ -354,11 +284,11 @@ class TopologyReader {
   }
 
   void read_csv() {
-    const std::vector<std::string> heading = cells_of(lines_[at_]);
+    const std::vector<std::string> heading = csv_cells(lines_[at_]);
     if (heading.size() < 2) refuse("a heading without a level above the nodes");
     while (++at_ < lines_.size()) {
       if (lines_[at_].empty() || lines_[at_].front() == '#') continue;
-      const std::vector<std::string> cells = cells_of(lines_[at_]);
+      const std::vector<std::string> cells = csv_cells(lines_[at_]);
       if (cells.size() != heading.size()) {
         refuse(fmt::format("{} cells, but the heading has {}", cells.size(), heading.size()));
       }
