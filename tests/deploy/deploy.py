@@ -162,7 +162,7 @@ class MpiJob:
     def test_fabric_has_the_options(self) -> None:
         (fabric,) = [item["value"] for item in self.launcher["env"] if item["name"] == "FABRIC"]
         self.assertIn("rdmabench fabric $FABRIC --output", self.launcher["args"][0])
-        known = subprocess.run([TOOL, "fabric", "--help"], check=True, text=True, capture_output=True).stdout
+        known = subprocess.run([TOOL, "fabric", "--help-all"], check=True, text=True, capture_output=True).stdout
         for option in re.findall(r"--[a-z-]+", fabric):
             self.assertRegex(known, rf"(?m)^ .*{option}\b")
 
