@@ -142,13 +142,13 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
   decision.variation = variation_of(judgement.deviation);
   decision.pays = difference > limit;
   if (judgement.a_units < kFewestLaunches || !judgement.estimate) {
-    decision.ground = Ground::few;
+    decision.reason = AnswerReason::few;
     decision.more_launches = kFewestLaunches - std::min(kFewestLaunches, judgement.a_units);
     return;
   }
   if (judgement.estimate->low > limit || judgement.estimate->high < limit) {
     decision.answer = judgement.estimate->low > limit ? Answer::yes : Answer::no;
-    decision.ground = Ground::proven;
+    decision.reason = AnswerReason::proven;
     return;
   }
   // Proving a side of the limit is proving a difference from it beyond no margin at all.
@@ -159,10 +159,10 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
                                      .alpha = settings.alpha,
                                      .power = settings.power});
   if (need && *need <= judgement.a_units + kManyMore) {
-    decision.ground = Ground::more;
+    decision.reason = AnswerReason::more;
     decision.more_launches = std::max(*need, judgement.a_units + 1) - judgement.a_units;
   } else {
-    decision.ground = decision.variation > kNoisy ? Ground::noise : Ground::close;
+    decision.reason = decision.variation > kNoisy ? AnswerReason::noise : AnswerReason::close;
   }
 }
 
@@ -364,10 +364,10 @@ std::string_view name(Answer answer) noexcept {
   return answer == Answer::yes ? "YES" : answer == Answer::no ? "NO" : "NOT PROVEN";
 }
 
-std::string_view name(Ground ground) noexcept {
+std::string_view name(AnswerReason reason) noexcept {
   constexpr std::array<std::string_view, 5> kWords{"proven", "few_launches", "more_launches",
                                                    "noise", "close"};
-  return kWords[static_cast<std::size_t>(ground)];
+  return kWords[static_cast<std::size_t>(reason)];
 }
 
 void DecisionOptions::check() const {

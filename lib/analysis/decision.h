@@ -24,7 +24,7 @@ enum class Answer : std::uint8_t { yes, no, not_proven };
 std::string_view name(Answer answer) noexcept;
 
 /// Why the answer is as it is.
-enum class Ground : std::uint8_t {
+enum class AnswerReason : std::uint8_t {
   proven,  ///< the likely range lies on one side of the limit
   few,     ///< fewer than kFewestLaunches of a kind on a side
   more,    ///< some more launches should settle it
@@ -33,7 +33,7 @@ enum class Ground : std::uint8_t {
 };
 
 /// "proven", "few_launches", "more_launches", "noise", "close".
-std::string_view name(Ground ground) noexcept;
+std::string_view name(AnswerReason reason) noexcept;
 
 /// An estimate, and its 1 - 2 alpha interval over launches.
 struct Likely {
@@ -101,7 +101,7 @@ struct Decision {
   DecisionOptions options;
   Projection projection;
   Answer answer = Answer::not_proven;
-  Ground ground = Ground::few;
+  AnswerReason reason = AnswerReason::few;
   bool pays = false;  ///< by the estimate
   double limit = 1;   ///< A pays where B's step time over A's is larger
   double nodes = 0;   ///< that the answer is for

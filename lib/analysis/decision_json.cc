@@ -132,7 +132,7 @@ std::string to_json(const Page& page, const Decision& decision) {
   json["schema"] = report::kDecideSchema;
   json["language"] = page.language == Language::korean ? "ko" : "en";
   json["answer"] = name(decision.answer);
-  json["ground"] = name(decision.ground);
+  json["ground"] = name(decision.reason);
   json["nodes"] = decision.nodes;
   json["margin"] = projection.settings.margin;
   json["alpha"] = projection.settings.alpha;

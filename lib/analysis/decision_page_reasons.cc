@@ -58,16 +58,16 @@ class Reasons : private PageParts {
   void add_sure() {
     open("sure", say("title_sure"));
     const Settings& settings = projection_.settings;
-    const std::string_view ground = name(decision_.ground);
+    const std::string_view reason = name(decision_.reason);
     put(say_named(
-        fmt::format("ground_{}", ground.substr(0, ground.find('_'))),
+        fmt::format("ground_{}", reason.substr(0, reason.find('_'))),
         {Shown::percent("alpha", settings.alpha), Shown::number("needed", kFewestLaunches),
          Shown::number("launches", decision_.launches),
          Shown::number("more", decision_.more_launches.value_or(0)),
          Shown::percent("variation", decision_.variation)}));
     put(launches(a_, decision_.projection.a));
     put(launches(b_, *decision_.projection.b));
-    if (decision_.launches > 1 && decision_.ground != Ground::noise) {
+    if (decision_.launches > 1 && decision_.reason != AnswerReason::noise) {
       put(say("variation", {Shown::percent("variation", decision_.variation)}));
     }
     if (decision_.order.separate) {
@@ -168,15 +168,15 @@ class Reasons : private PageParts {
     const bool open_answer = decision_.answer == Answer::not_proven;
     const bool disturbed =
         decision_.projection.a.suspect_launches + decision_.projection.b->suspect_launches > 0;
-    if (disturbed || decision_.ground == Ground::noise) {
+    if (disturbed || decision_.reason == AnswerReason::noise) {
       add_command("next_doctor", "rdmabench doctor");
     }
-    if (decision_.ground == Ground::noise || decision_.order.separate) {
+    if (decision_.reason == AnswerReason::noise || decision_.order.separate) {
       // Launches with less noise are not mixed with these.
-      add_command(decision_.ground == Ground::noise ? "next_anew" : "next_plan",
+      add_command(decision_.reason == AnswerReason::noise ? "next_anew" : "next_plan",
                   options_.new_plan_command);
       add_command("next_run_anew", options_.new_run_command);
-    } else if (open_answer && decision_.ground != Ground::close) {
+    } else if (open_answer && decision_.reason != AnswerReason::close) {
       add_command("next_plan",
                   decision_.launches > 1 ? options_.plan_command : options_.new_plan_command);
       add_command("next_run", options_.run_command);

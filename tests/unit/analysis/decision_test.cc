@@ -81,7 +81,7 @@ const Flip& flip_of(const Decision& decision, const char* name) {
 TEST(Decision, SaysYesWithoutPricesBeyondTheMargin) {
   const Decision decision = decided(2e11, 1e11);
   EXPECT_EQ(decision.answer, Answer::yes);
-  EXPECT_EQ(decision.ground, Ground::proven);
+  EXPECT_EQ(decision.reason, AnswerReason::proven);
   EXPECT_TRUE(decision.pays);
   EXPECT_EQ(decision.nodes, 64);
   EXPECT_NEAR(decision.ratio.value, (0.0621 + 0.1575) / (0.0621 + 0.315), 0.003);
@@ -95,7 +95,7 @@ TEST(Decision, SaysYesWithoutPricesBeyondTheMargin) {
 TEST(Decision, SaysNoWithoutPricesWithinTheMarginAndWhereAIsSlower) {
   const Decision alike = decided(1.001e11, 1e11);
   EXPECT_EQ(alike.answer, Answer::no);
-  EXPECT_EQ(alike.ground, Ground::proven);
+  EXPECT_EQ(alike.reason, AnswerReason::proven);
   EXPECT_EQ(decided(1e11, 2e11).answer, Answer::no);
 }
 
@@ -115,11 +115,11 @@ TEST(Decision, RestsOnTheCostOfAStepWhereThereArePrices) {
 TEST(Decision, ProvesNothingFromTooFewLaunches) {
   const Decision few = decided(2e11, 1e11, question(), 4);
   EXPECT_EQ(few.answer, Answer::not_proven);
-  EXPECT_EQ(few.ground, Ground::few);
+  EXPECT_EQ(few.reason, AnswerReason::few);
   EXPECT_EQ(few.more_launches, 1U);
   EXPECT_TRUE(few.pays);
   const Decision single = decided(2e11, 1e11, question(), 1);
-  EXPECT_EQ(single.ground, Ground::few);
+  EXPECT_EQ(single.reason, AnswerReason::few);
   EXPECT_FALSE(single.ratio.low);
   EXPECT_THAT(to_document(single, DecisionFormat::text, Language::english),
               HasSubstr("A single launch has no likely range."));
@@ -128,18 +128,18 @@ TEST(Decision, ProvesNothingFromTooFewLaunches) {
 TEST(Decision, TellsNoiseFromALackOfLaunches) {
   const Decision noisy = decided(1.3e11, 1e11, question(), 6, 0.3);
   EXPECT_EQ(noisy.answer, Answer::not_proven);
-  EXPECT_EQ(noisy.ground, Ground::noise);
+  EXPECT_EQ(noisy.reason, AnswerReason::noise);
   EXPECT_FALSE(noisy.more_launches);
   EXPECT_GT(noisy.variation, 0.1);
   const Decision more = decided(1.12e11, 1e11, question(), 6, 0.04);
-  EXPECT_EQ(more.ground, Ground::more);
+  EXPECT_EQ(more.reason, AnswerReason::more);
   ASSERT_TRUE(more.more_launches);
   EXPECT_GE(*more.more_launches, 1U);
   EXPECT_LE(*more.more_launches, 30U);
   const Decision close =
       decided(2e11, 1e11, question(20 * decided(2e11, 1e11).premium.value + 20.0001, 20));
   EXPECT_EQ(close.answer, Answer::not_proven);
-  EXPECT_EQ(close.ground, Ground::close);
+  EXPECT_EQ(close.reason, AnswerReason::close);
 }
 
 TEST(Decision, CountsWorkInTimeAndMoney) {
