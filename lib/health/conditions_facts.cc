@@ -45,7 +45,7 @@ Fact to_fact(const report::Counter& counter) {
   return {std::move(name), *counter.change};
 }
 
-void add_thread(Facts& facts, std::size_t index, const Placement& thread) {
+void add_thread(Facts& facts, std::size_t index, const ThreadPlacement& thread) {
   const auto add = [&](std::string_view field, auto value) {
     facts.push_back({fmt::format("{}{}_{}", kThread, index, field), std::move(value)});
   };
@@ -117,7 +117,7 @@ report::Counter counter_from(const Fact& fact) {
 }
 
 /// "threadN_FIELD"; false for a name of another form.
-bool take_thread(const Fact& fact, std::vector<Placement>& threads) {
+bool take_thread(const Fact& fact, std::vector<ThreadPlacement>& threads) {
   const std::string_view name = fact.name;
   if (!name.starts_with(kThread)) return false;
   std::size_t index = 0;
@@ -127,7 +127,7 @@ bool take_thread(const Fact& fact, std::vector<Placement>& threads) {
   if (status != std::errc() || stopped == end || *stopped != '_') return false;
   if (index >= kMostThreads) refuse(fact, "There are too many threads.");
   if (threads.size() <= index) threads.resize(index + 1);
-  Placement& thread = threads[index];
+  ThreadPlacement& thread = threads[index];
   const std::string_view field(stopped + 1, static_cast<std::size_t>(end - stopped - 1));
   if (field == "affinity") thread.affinity = get_text(fact);
   if (field == "cpus_allowed") thread.cpus = static_cast<std::uint32_t>(get_uint(fact, kMostCpu));

@@ -85,10 +85,10 @@ void ThreadWatch::begin() {
   begin_ = read_state();
 }
 
-Placement ThreadWatch::end() const {
+ThreadPlacement ThreadWatch::end() const {
   const State now = read_state();
   const State then = begin_.value_or(now);
-  Placement placement;
+  ThreadPlacement placement;
   placement.cpu_begin = then.cpu;
   placement.cpu_end = now.cpu;
   if (then.migrations && now.migrations) placement.migrations = *now.migrations - *then.migrations;
@@ -109,7 +109,7 @@ Placement ThreadWatch::end() const {
   return placement;
 }
 
-void ThreadWatch::add_cpu_times(const State& now, Placement& placement) const {
+void ThreadWatch::add_cpu_times(const State& now, ThreadPlacement& placement) const {
   if (!begin_ || begin_->cpu != now.cpu) return;  // meaningless if the thread moved
   constexpr std::uint64_t kFewTicks = 20;         // at least 200 ms in ticks of 10 ms
   const auto share = [&](std::uint64_t cpu, std::uint64_t CpuTime::*part) {

@@ -9,8 +9,8 @@
 
 namespace rdmabench::health {
 
-/// Placement of one thread during a run. Values that need a privilege may be missing.
-struct Placement {
+/// Where one thread ran during a run. Values that need a privilege may be missing.
+struct ThreadPlacement {
   std::string affinity;    ///< the CPUs it could use: "0-3,8"; "" if not known
   std::uint32_t cpus = 0;  ///< their number; 1: it is pinned
   int cpu_begin = -1;      ///< where it started; -1 if not known
@@ -41,7 +41,7 @@ class ThreadWatch {
   void begin();
 
   /// May be called again for a longer span; without begin() only the values at the end are set.
-  Placement end() const;
+  ThreadPlacement end() const;
 
  private:
   /// From /proc/stat, in ticks of 10 ms.
@@ -60,7 +60,7 @@ class ThreadWatch {
   };
 
   State read_state() const;
-  void add_cpu_times(const State& now, Placement& placement) const;
+  void add_cpu_times(const State& now, ThreadPlacement& placement) const;
   static std::optional<CpuTime> cpu_time(const std::string& stat, std::uint64_t cpu);
 
   std::string root_;

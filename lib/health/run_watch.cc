@@ -50,7 +50,7 @@ void RunWatch::begin() {
   begin_ = std::chrono::steady_clock::now();
 }
 
-RunConditions RunWatch::end(std::vector<Placement> others) {
+RunConditions RunWatch::end(std::vector<ThreadPlacement> others) {
   conditions_.watched_ns =
       std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin_).count();
   conditions_.threads = {thread_.end()};

@@ -21,8 +21,8 @@ struct DeviceNode {
 /// The conditions of one side of a run.
 struct RunConditions {
   std::vector<report::Counter> counters;
-  std::vector<report::Counter> bytes;  ///< byte_counters(); of this machine alone, not in facts
-  std::vector<Placement> threads;      ///< the thread that began the watch first
+  std::vector<report::Counter> bytes;    ///< byte_counters(); of this machine alone, not in facts
+  std::vector<ThreadPlacement> threads;  ///< the thread that began the watch first
   Noise noise;
   double watched_ns = 0;  ///< from the end of begin() to the call of end()
   std::vector<DeviceNode> devices;
@@ -60,7 +60,7 @@ class RunWatch {
   void begin();
 
   /// `others`: the placements of the other measuring threads, which watched themselves.
-  RunConditions end(std::vector<Placement> others = {});
+  RunConditions end(std::vector<ThreadPlacement> others = {});
 
  private:
   void settle(std::chrono::nanoseconds since);

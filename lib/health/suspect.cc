@@ -136,7 +136,7 @@ void judge_clock(const NamedConditions& side, const report::Report& report,
 }
 
 void judge_thread(const NamedConditions& side, std::size_t index, std::vector<Suspicion>& found) {
-  const Placement& thread = side.conditions->threads[index];
+  const ThreadPlacement& thread = side.conditions->threads[index];
   const std::string who = side.conditions->threads.size() == 1
                               ? fmt::format("{}: the measuring thread", side.name)
                               : fmt::format("{}: measuring thread {}", side.name, index);

@@ -17,7 +17,7 @@ RunConditions full_truth() {
       {"rxe0:1", "ack_timeouts", "retransmission", "hw_counters/RTO x", 12, false},
       {"rxe0:1", "symbol_errors", "error", "counters/symbol_error", 5, true},
       {"eth0", "interface_receive_drops", "discard", "statistics/rx_dropped", std::nullopt, false}};
-  Placement pinned;
+  ThreadPlacement pinned;
   pinned.affinity = "3";
   pinned.cpus = 1;
   pinned.cpu_begin = pinned.cpu_end = 3;
@@ -29,7 +29,7 @@ RunConditions full_truth() {
   pinned.governor = "performance";
   pinned.sibling_busy = 0.25;
   pinned.stolen = 0.125;
-  conditions.threads = {pinned, Placement()};
+  conditions.threads = {pinned, ThreadPlacement()};
   conditions.noise = {20e6, 1000, 7, 4250, 9000};
   conditions.watched_ns = 1.5e9;
   conditions.devices = {{"rxe0:1", 0}, {"eth0", -1}};

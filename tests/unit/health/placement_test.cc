@@ -50,7 +50,7 @@ void write_migrations(const Tree& tree, int count) {
                  std::to_string(count) + "\nnr_switches : 4\n");
 }
 
-TEST(Placement, ReadsWhatAnyThreadMayRead) {
+TEST(ThreadPlacement, ReadsWhatAnyThreadMayRead) {
   const Tree tree;
   on_pinned_thread([&](int cpu) {
     const int sibling = cpu + 1;
@@ -65,7 +65,7 @@ TEST(Placement, ReadsWhatAnyThreadMayRead) {
     watch.begin();
     tree.write("proc/stat", stat(cpu, sibling, 190, 10, 75, 125));
     write_migrations(tree, 7);
-    const Placement placement = watch.end();
+    const ThreadPlacement placement = watch.end();
     EXPECT_EQ(placement.affinity, std::to_string(cpu));
     EXPECT_EQ(placement.cpus, 1U);
     EXPECT_EQ(placement.cpu_begin, cpu);
@@ -82,12 +82,12 @@ TEST(Placement, ReadsWhatAnyThreadMayRead) {
   });
 }
 
-TEST(Placement, SaysNothingOfWhatItCannotRead) {
+TEST(ThreadPlacement, SaysNothingOfWhatItCannotRead) {
   const Tree tree;
   on_pinned_thread([&](int cpu) {
     ThreadWatch watch(tree.root());
     watch.begin();
-    const Placement placement = watch.end();
+    const ThreadPlacement placement = watch.end();
     EXPECT_EQ(placement.cpu_end, cpu);
     EXPECT_EQ(placement.migrations, std::nullopt);
     EXPECT_EQ(placement.moves(), 0U);
@@ -98,7 +98,7 @@ TEST(Placement, SaysNothingOfWhatItCannotRead) {
   });
 }
 
-TEST(Placement, TakesNoShareOfAFewTicks) {
+TEST(ThreadPlacement, TakesNoShareOfAFewTicks) {
   const Tree tree;
   on_pinned_thread([&](int cpu) {
     tree.write("proc/stat", stat(cpu, cpu + 1, 100, 0, 0, 0));
@@ -109,7 +109,7 @@ TEST(Placement, TakesNoShareOfAFewTicks) {
   });
 }
 
-TEST(Placement, SurvivesGarbage) {
+TEST(ThreadPlacement, SurvivesGarbage) {
   const Tree tree;
   on_pinned_thread([&](int cpu) {
     const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/";
@@ -120,15 +120,15 @@ TEST(Placement, SurvivesGarbage) {
     tree.write("proc/thread-self/sched", "se.nr_migrations");
     ThreadWatch watch(tree.root());
     watch.begin();
-    const Placement placement = watch.end();
+    const ThreadPlacement placement = watch.end();
     EXPECT_EQ(placement.numa_node, -1);
     EXPECT_EQ(placement.migrations, std::nullopt);
     EXPECT_EQ(placement.stolen, std::nullopt);
   });
 }
 
-TEST(Placement, CountsAChangeOfTheCpuAsAMove) {
-  Placement placement;
+TEST(ThreadPlacement, CountsAChangeOfTheCpuAsAMove) {
+  ThreadPlacement placement;
   placement.cpu_begin = 1;
   placement.cpu_end = 2;
   EXPECT_EQ(placement.moves(), 1U);
@@ -136,10 +136,10 @@ TEST(Placement, CountsAChangeOfTheCpuAsAMove) {
   EXPECT_EQ(placement.moves(), 1U);
 }
 
-TEST(Placement, OfThisThreadHasAnAffinity) {
+TEST(ThreadPlacement, OfThisThreadHasAnAffinity) {
   ThreadWatch watch;
   watch.begin();
-  const Placement placement = watch.end();
+  const ThreadPlacement placement = watch.end();
   EXPECT_GE(placement.cpus, 1U);
   EXPECT_FALSE(placement.affinity.empty());
 }

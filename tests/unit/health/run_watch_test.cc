@@ -84,7 +84,7 @@ TEST_F(RunWatches, TellOfDevicesThreadsAndTheClock) {
   RunWatch run = watch(nanoseconds(0));
   run.begin();
   tree.write(kClockSource, "hpet\n");
-  Placement other;
+  ThreadPlacement other;
   other.cpu_begin = other.cpu_end = 6;
   const RunConditions conditions = run.end({other});
   ASSERT_EQ(conditions.devices.size(), 1U);

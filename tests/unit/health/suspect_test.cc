@@ -25,7 +25,7 @@ RunConditions calm() {
       {"mlx5_0:1", "received_packets", "traffic", "hw_counters/x", 123456, false},
       {"mlx5_0:1", "ack_timeouts", "retransmission", "hw_counters/local_ack_timeout_err", 0, false},
       {"mlx5_0:1", "flushed_completions", "other", "hw_counters/req_cqe_flush_error", 9, false}};
-  Placement thread;
+  ThreadPlacement thread;
   thread.affinity = "0-7";
   thread.cpus = 8;
   thread.cpu_begin = thread.cpu_end = 2;
