@@ -99,15 +99,15 @@ MemoryPath Session::memory_path() const {
 }
 
 std::vector<std::string> Session::direct_routes() const {
-  std::vector<std::string> ways;
+  std::vector<std::string> routes;
   for (const std::unique_ptr<Worker>& worker : workers_) {
     const memory::GpuMemory* const gpu = worker->gpu_memory();
     if (gpu == nullptr || gpu->staged()) continue;
-    for (const std::string& way : worker->describe().memory_routes) {
-      if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+    for (const std::string& route : worker->describe().memory_routes) {
+      if (std::find(routes.begin(), routes.end(), route) == routes.end()) routes.push_back(route);
     }
   }
-  return ways;
+  return routes;
 }
 
 report::Facts Session::memory_facts() const {
@@ -125,7 +125,7 @@ void Session::prepare(Side side, const EpochOrder& order) {
           .operation = spec_.operation,
           .side = side,
           .validate = spec_.validate || order.verify,
-          .at_rest = spec_.gpu,
+          .epoch_content = spec_.gpu,
           .clock = measure::clock_choice().source,
           .paced = spec_.paced && spec_.shape == workload::Shape::stream,
           .target_idle = spec_.target_idle};

@@ -56,7 +56,7 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
   workload::EpochResult run(workload::Watch& watch, std::span<measure::Ticks> intervals) override {
     workload::EpochResult result = prepared_.loop(endpoint(), plan_, watch, intervals);
     if (result.outcome != workload::Outcome::ok || prepared_.check == nullptr) return result;
-    if (key_.at_rest || workload::gpu_of(endpoint()) != nullptr) {
+    if (key_.epoch_content || workload::gpu_of(endpoint()) != nullptr) {
       try {
         prepared_.check(endpoint(), key_, plan_, result);
       } catch (const std::exception& error) {  // a worker's thread must not throw

@@ -75,7 +75,7 @@ bool check_fetched(std::span<const std::byte> message, std::uint64_t i, std::uin
 template <class Op, bool kValidate, transport::Transport T>
 bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
                      EpochResult& result) noexcept {
-  if (gpu_of(endpoint) != nullptr) return true;  // check_at_rest() asks the GPU
+  if (gpu_of(endpoint) != nullptr) return true;  // check_content() asks the GPU
   const transport::Region window = endpoint.window();
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
     result.succeeded += word_in(message_in(window, slot, transport::kAtomicBytes));
@@ -88,8 +88,8 @@ bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
 
 /// What the target of operations that it is not told of does when all have been done.
 template <class Op, bool kValidate, transport::Transport T>
-bool check_quiet(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
-                 EpochResult& result) noexcept {
+bool check_window_after(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+                        EpochResult& result) noexcept {
   if constexpr (Op::kAtomic) {
     return count_succeeded<Op, kValidate>(endpoint, plan, inbox, result);
   } else if constexpr (kValidate && !Op::kFromTarget) {

@@ -1,4 +1,4 @@
-// Duplex: a stream each way at the same time, over the same queue pairs and with a common window.
+// Duplex: a stream in each direction at the same time, over the same queue pairs, timed as one.
 #pragma once
 
 #include <span>
@@ -80,7 +80,7 @@ class Duplex {
   bool check() noexcept {
     result_.message = result_.arrived;
     if constexpr (Op::kNotifies) return arrivals_.check_all();
-    return check_quiet<Op, kValidate>(endpoint_, plan_, inbox_, result_);
+    return check_window_after<Op, kValidate>(endpoint_, plan_, inbox_, result_);
   }
 
   bool confirm() noexcept { return inbox_.post_marker(taker()); }

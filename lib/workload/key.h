@@ -12,7 +12,7 @@ struct LoopKey {
   transport::OperationCode operation = transport::OperationCode::send;
   Side side = Side::initiator;
   bool validate = false;
-  bool at_rest = false;  ///< what is validated is so before and after the loop: at_rest.h
+  bool epoch_content = false;  ///< validated before and after the loop, not in it: epoch_content.h
   /// Of latency; other shapes stamp by measure::stamp_now().
   measure::ClockSource clock = measure::ClockSource::raw;
   bool paced = false;        ///< a stream keeps to EpochPlan::gap_q16; an open loop always does

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "rdmabench/base/error.h"
-#include "workload/at_rest.h"
 #include "workload/counters.h"
+#include "workload/epoch_content.h"
 #include "workload/key.h"
 #include "workload/ping_pong.h"
 
@@ -34,8 +34,8 @@ void prepare(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   check_plan(key, plan);
   check_drained(endpoint.posted() - endpoint.completed());
   if constexpr (!T::kReliable) discard_arrivals(endpoint);
-  if (key.at_rest || gpu_of(endpoint) != nullptr) {
-    return prepare_at_rest<T, WantedOp>(endpoint, key, plan);
+  if (key.epoch_content || gpu_of(endpoint) != nullptr) {
+    return prepare_content<T, WantedOp>(endpoint, key, plan);
   }
   const transport::Region window = endpoint.window();
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {

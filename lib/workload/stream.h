@@ -73,13 +73,13 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
 /// has stopped when the marker comes, the wait does not spin. A write's clock still runs, and waits
 /// for our answer.
 template <transport::Transport T, class Op, bool kValidate>
-EpochResult quiet_target(T& endpoint, const EpochPlan& plan, Watch& watch,
-                         std::span<measure::Ticks> /*intervals*/) noexcept {
+EpochResult one_sided_target(T& endpoint, const EpochPlan& plan, Watch& watch,
+                             std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   constexpr bool kNaps = transport::is_timed_by_completion(Op::kCode) && !T::kNeedsProgress;
   if (!inbox.wait_marker(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
-  if (check_quiet<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_marker();
+  if (check_window_after<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_marker();
   return result;
 }
 

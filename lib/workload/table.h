@@ -36,7 +36,7 @@ constexpr Loop<T> stream_loop(const LoopKey& key) {
     if constexpr (Op::kNotifies) {
       return &stream_target<T, Op, kValidate>;
     } else {
-      return &quiet_target<T, Op, kValidate>;
+      return &one_sided_target<T, Op, kValidate>;
     }
   }
   return key.paced ? &stream_initiator<T, Op, kValidate, Paced>
@@ -47,7 +47,7 @@ template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> latency_loop(const LoopKey& key) {
   const bool tsc = key.clock == measure::ClockSource::tsc;
   if constexpr (Op::kFlushes || Op::kFromTarget) {
-    if (key.side == Side::target) return &quiet_target<T, Op, kValidate>;
+    if (key.side == Side::target) return &one_sided_target<T, Op, kValidate>;
     return tsc ? &completion_latency_initiator<T, Op, measure::TscClock, kValidate>
                : &completion_latency_initiator<T, Op, measure::RawClock, kValidate>;
   } else {
@@ -75,7 +75,7 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
       if constexpr (Op::kNotifies) {
         return &echo_target<T, Op, kValidate>;
       } else {
-        return &quiet_target<T, Op, kValidate>;
+        return &one_sided_target<T, Op, kValidate>;
       }
     }
     return &open_loop_initiator<T, Op, ChosenClock, kValidate>;
@@ -123,9 +123,9 @@ requires(T::kForExtended) inline constexpr bool kMeasures<T, Op> =
 template <transport::Transport T, class Op>
 constexpr Entry<T> entry_for(const LoopKey& key) {
   if constexpr (kMeasures<T, Op>) {
-    const bool compares = key.validate && !key.at_rest;
+    const bool compares = key.validate && !key.epoch_content;
     const Loop<T> loop = compares ? loop_for<T, Op, true>(key) : loop_for<T, Op, false>(key);
-    if (loop != nullptr) return {loop, &prepare<T, Op>, &check_at_rest<T, Op>};
+    if (loop != nullptr) return {loop, &prepare<T, Op>, &check_content<T, Op>};
   }
   return {};
 }

@@ -75,7 +75,7 @@ struct EpochResult {
   std::uint64_t checked = 0;  ///< messages whose every byte was compared
   std::uint64_t arrived =
       0;  ///< messages that this side received, as a target that is told of them
-  /// Atomics at the target: how often its words moved by one, hence how many operations succeeded.
+  /// Atomics, at the target: the sum of its counters, which is the number of successful operations.
   std::uint64_t succeeded = 0;
 };
 

@@ -1,4 +1,5 @@
-// Polling with a watch: the waits that every loop is made of.
+// Posts, polls and reposts receives for one epoch, and ends it on a stall or failure. (It is named
+// Inbox because receiving was its first use.)
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// Why a loop that sees no completion stops waiting.
+// Stall detection: ends a polling loop when nothing has completed for a given time, or when the
+// peer has gone.
 #pragma once
 
 #include <chrono>
@@ -9,10 +10,10 @@
 
 namespace rdmabench::workload {
 
-/// Counts empty polls, and looks at the clock and the peer only once in 1024 of them.
+/// Counts empty polls, and checks the clock and the peer only once in 1024 of them.
 ///
-/// That look also yields the processor: with more spinning threads than cores, the peer may be
-/// waiting for ours. Thread rule: one thread.
+/// Each check also calls sched_yield(): if there are more polling threads than cores, the peer may
+/// need this core. Thread rule: one thread.
 class Watch {
  public:
   /// Gives up when nothing completed for `limit`, or when `interrupted()` says that the peer has

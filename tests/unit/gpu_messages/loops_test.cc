@@ -102,7 +102,7 @@ class GpuLoops : public OnFakeGpu {
     LoopKey key{.shape = one.shape,
                 .operation = one.operation,
                 .validate = one.validate,
-                .at_rest = true,
+                .epoch_content = true,
                 .clock = measure::clock_choice().source,
                 .paced = one.shape == Shape::open_loop};
     LoopKey target = key;
@@ -275,7 +275,7 @@ TEST_F(GpuLoops, OverSrdNothingFlushesAndNoRegionNeedsReadsForIt) {
 
 TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
   Endpoint server = server_alone();
-  const workload::RestingSlots window = workload::window_of(server);
+  const workload::ContentSlots window = workload::window_of(server);
   workload::clear(window, 200);
   EXPECT_FALSE(workload::find_stray(window, 200, 3).has_value());
   auto* byte = static_cast<std::byte*>(fake_cuda_host_pointer(
@@ -322,7 +322,7 @@ TEST_F(GpuLoops, AGpuPointerOfTheCallerIsNeverCopied) {
 TEST_F(GpuLoops, AllSlotsAreReadByOneCopy) {
   have({{"FAKE_CUDA_FAIL", "cuMemcpyDtoHAsync_v2:2:700"}});
   Endpoint server = server_alone();
-  const workload::RestingSlots window = workload::window_of(server);
+  const workload::ContentSlots window = workload::window_of(server);
   ASSERT_GT(window.region.slots, 1U);
   workload::clear(window, 200);
   const workload::Landed landed = workload::find_landed(window, 200);
@@ -334,7 +334,7 @@ TEST_F(GpuLoops, AllSlotsAreReadByOneCopy) {
 
 TEST_F(GpuLoops, AWrongByteIsNamedWithItsPlace) {
   Endpoint server = server_alone();
-  const workload::RestingSlots window = workload::window_of(server);
+  const workload::ContentSlots window = workload::window_of(server);
   workload::fill(window, 200, 8);
   EXPECT_FALSE(workload::compare(window, 200, 8).has_value());
   auto* byte = static_cast<std::byte*>(fake_cuda_host_pointer(

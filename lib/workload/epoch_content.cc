@@ -1,4 +1,4 @@
-#include "workload/at_rest.h"
+#include "workload/epoch_content.h"
 
 #include <vector>
 
@@ -12,7 +12,7 @@ constexpr std::uint64_t kStraySlots = 16;
 constexpr std::uint64_t kStrayBytes = 4096;
 constexpr std::uint64_t kCopyBytes = 4U << 20;
 
-std::uint64_t offset_of(const RestingSlots& slots) noexcept {
+std::uint64_t offset_of(const ContentSlots& slots) noexcept {
   return static_cast<std::uint64_t>(slots.region.data - slots.gpu->data());
 }
 
@@ -20,7 +20,7 @@ std::uint64_t offset_of(const RestingSlots& slots) noexcept {
 /// it returns false. Slots of a GPU are copied many at a time: a copy of each would take longer
 /// than the epoch.
 template <class Take>
-void for_each_slot(const RestingSlots& slots, std::uint64_t first, std::uint64_t end,
+void for_each_slot(const ContentSlots& slots, std::uint64_t first, std::uint64_t end,
                    std::uint64_t size, const Take& take) {
   const std::uint64_t stride = slots.region.stride;
   const std::uint64_t at_once = std::max<std::uint64_t>(1, kCopyBytes / stride);
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> first_set(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void fill(const RestingSlots& slots, std::uint64_t size, std::uint64_t count) {
+void fill(const ContentSlots& slots, std::uint64_t size, std::uint64_t count) {
   if (slots.gpu != nullptr) {
     slots.gpu->fill(offset_of(slots), size, slots.region.stride, count);
     return;
@@ -58,7 +58,7 @@ void fill(const RestingSlots& slots, std::uint64_t size, std::uint64_t count) {
   }
 }
 
-void clear(const RestingSlots& slots, std::uint64_t size) {
+void clear(const ContentSlots& slots, std::uint64_t size) {
   if (slots.gpu != nullptr) {
     slots.gpu->clear(offset_of(slots), slots.region.stride * (slots.region.slots - 1) + size);
     return;
@@ -66,7 +66,7 @@ void clear(const RestingSlots& slots, std::uint64_t size) {
   for (std::uint64_t i = 0; i < slots.region.slots; ++i) clear(message_in(slots.region, i, size));
 }
 
-std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
+std::optional<WrongByte> compare(const ContentSlots& slots, std::uint64_t size,
                                  std::uint64_t count) {
   if (slots.gpu != nullptr) {
     const auto wrong = slots.gpu->find_mismatch(offset_of(slots), size, slots.region.stride, count);
@@ -81,7 +81,7 @@ std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
   return wrong;
 }
 
-std::optional<WrongByte> find_stray(const RestingSlots& slots, std::uint64_t size,
+std::optional<WrongByte> find_stray(const ContentSlots& slots, std::uint64_t size,
                                     std::uint64_t first) {
   std::optional<WrongByte> stray;
   for_each_slot(slots, first, std::min<std::uint64_t>(slots.region.slots, first + kStraySlots),
@@ -93,7 +93,7 @@ std::optional<WrongByte> find_stray(const RestingSlots& slots, std::uint64_t siz
   return stray;
 }
 
-Landed find_landed(const RestingSlots& slots, std::uint64_t size) {
+Landed find_landed(const ContentSlots& slots, std::uint64_t size) {
   Landed landed;
   const auto judge = [&](std::uint64_t slot, std::span<const std::byte> message) {
     if (const auto tag = static_cast<std::uint8_t>(message.back())) {
@@ -108,7 +108,7 @@ Landed find_landed(const RestingSlots& slots, std::uint64_t size) {
   return landed;
 }
 
-std::uint64_t sum_words(const RestingSlots& slots) {
+std::uint64_t sum_words(const ContentSlots& slots) {
   std::uint64_t sum = 0;
   for_each_slot(slots, 0, slots.region.slots, transport::kAtomicBytes,
                 [&](std::uint64_t, std::span<const std::byte> word) {

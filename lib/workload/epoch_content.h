@@ -1,14 +1,14 @@
 // What is written before an epoch and compared after it, instead of message by message: where the
 // loops may not touch the bytes, because they are a GPU's, and for the transfer by which two sides
-// make sure that bytes arrive at all. Nothing of this lies within what is timed.
+// make sure that bytes arrive at all. This is outside of the timed part.
 //
 // Every slot that messages leave from holds one message for the whole epoch, tagged by its slot;
 // every slot they land in is cleared before. So what is compared is the message that came last to
-// each slot, none of before an epoch can pass for one of it, and slots that no message was for must
-// still be clear. What this does not see: a message that was lost or wrong and was followed by
-// another one into the same slot, for the two are alike. How many came is counted by the loops
-// where an operation tells its target (sends, immediates); of reliable writes and reads the
-// completions are all there is.
+// each slot, a message of an earlier epoch cannot be mistaken for one of this epoch, and slots that
+// no message was for must still be clear. What this does not see: a message that was lost or wrong
+// and was followed by another one into the same slot, for the two are alike. How many came is
+// counted by the loops where an operation tells its target (sends, immediates); of reliable writes
+// and reads the completions are all there is.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace rdmabench::workload {
 
 /// A region, and the GPU that alone may touch it; null for the host's.
-struct RestingSlots {
+struct ContentSlots {
   transport::Region region;
   memory::GpuMemory* gpu = nullptr;
 };
@@ -43,38 +43,38 @@ struct Landed {
 // Each throws Error(failed) where the GPU fails.
 
 /// The first `count` slots: a message of `size` with the tag of its slot.
-void fill(const RestingSlots& slots, std::uint64_t size, std::uint64_t count);
+void fill(const ContentSlots& slots, std::uint64_t size, std::uint64_t count);
 /// All slots: zeros where messages of `size` will be.
-void clear(const RestingSlots& slots, std::uint64_t size);
+void clear(const ContentSlots& slots, std::uint64_t size);
 /// Whether the first `count` slots hold what fill() writes.
-std::optional<WrongByte> compare(const RestingSlots& slots, std::uint64_t size,
+std::optional<WrongByte> compare(const ContentSlots& slots, std::uint64_t size,
                                  std::uint64_t count);
 /// Whether the slots from `first` on are as clear() left them: of the next 16 the first 4 KiB of
 /// each at most, for there may be many and large ones.
-std::optional<WrongByte> find_stray(const RestingSlots& slots, std::uint64_t size,
+std::optional<WrongByte> find_stray(const ContentSlots& slots, std::uint64_t size,
                                     std::uint64_t first);
 /// Whether each slot holds a whole message, or zeros.
-Landed find_landed(const RestingSlots& slots, std::uint64_t size);
+Landed find_landed(const ContentSlots& slots, std::uint64_t size);
 /// The sum of the first words of all slots: how often atomics moved them.
-std::uint64_t sum_words(const RestingSlots& slots);
+std::uint64_t sum_words(const ContentSlots& slots);
 
 template <transport::Transport T>
-RestingSlots sends_of(const T& endpoint) noexcept {
+ContentSlots sends_of(const T& endpoint) noexcept {
   return {endpoint.send_region(), gpu_of(endpoint, Place::sends)};
 }
 template <transport::Transport T>
-RestingSlots receives_of(const T& endpoint) noexcept {
+ContentSlots receives_of(const T& endpoint) noexcept {
   return {endpoint.receive_region(), gpu_of(endpoint, Place::receives)};
 }
 template <transport::Transport T>
-RestingSlots window_of(const T& endpoint) noexcept {
+ContentSlots window_of(const T& endpoint) noexcept {
   return {endpoint.window(), gpu_of(endpoint, Place::window)};
 }
 
 /// Who does what to which bytes in an epoch.
 template <class Op>
-struct RestingRoles {
-  explicit RestingRoles(const LoopKey& key) noexcept
+struct ContentRoles {
+  explicit ContentRoles(const LoopKey& key) noexcept
       : initiates(key.side == Side::initiator || key.shape == Shape::duplex),
         serves(key.side == Side::target || key.shape == Shape::duplex) {
     const bool answered =
@@ -93,35 +93,35 @@ struct RestingRoles {
 };
 
 /// Slots that messages of an epoch use: a latency test has one under way, in the first.
-inline std::uint64_t resting_count(const LoopKey& key, const transport::Region& region,
+inline std::uint64_t content_count(const LoopKey& key, const transport::Region& region,
                                    std::uint64_t messages) noexcept {
   if (key.shape == Shape::latency) return 1;
   return std::min<std::uint64_t>(region.slots, messages);
 }
 
 template <transport::Transport T, class Op>
-void prepare_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
-  const RestingRoles<Op> role(key);
+void prepare_content(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
+  const ContentRoles<Op> role(key);
   if (Op::kAtomic) {
     if (role.serves) clear(window_of(endpoint), plan.size);  // counters begin at 0
     return;
   }
   if (!key.validate) return;
-  const RestingSlots sends = sends_of(endpoint);
-  const RestingSlots window = window_of(endpoint);
+  const ContentSlots sends = sends_of(endpoint);
+  const ContentSlots window = window_of(endpoint);
   if (Op::kFromTarget) {
-    if (role.serves) fill(window, plan.size, resting_count(key, window.region, plan.iterations));
+    if (role.serves) fill(window, plan.size, content_count(key, window.region, plan.iterations));
     if (role.fetches) clear(sends, plan.size);
     return;
   }
   if (role.lands) clear(Op::kTwoSided ? receives_of(endpoint) : window, plan.size);
-  if (role.sends) fill(sends, plan.size, resting_count(key, sends.region, plan.iterations));
+  if (role.sends) fill(sends, plan.size, content_count(key, sends.region, plan.iterations));
 }
 
 /// After a loop that ended well. Throws as the functions above.
 template <transport::Transport T, class Op>
-void check_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan, EpochResult& result) {
-  const RestingRoles<Op> role(key);
+void check_content(T& endpoint, const LoopKey& key, const EpochPlan& plan, EpochResult& result) {
+  const ContentRoles<Op> role(key);
   const auto refuse = [&](Outcome outcome, std::uint64_t slot, std::uint64_t byte) {
     result.outcome = outcome;
     result.message = std::min(slot, plan.iterations - 1);
@@ -138,14 +138,14 @@ void check_at_rest(T& endpoint, const LoopKey& key, const EpochPlan& plan, Epoch
   }
   if (!key.validate) return;
   if (role.fetches || (role.lands && !Op::kTwoSided && T::kReliable)) {
-    const RestingSlots slots = role.fetches ? sends_of(endpoint) : window_of(endpoint);
-    const std::uint64_t count = resting_count(key, slots.region, plan.iterations);
+    const ContentSlots slots = role.fetches ? sends_of(endpoint) : window_of(endpoint);
+    const std::uint64_t count = content_count(key, slots.region, plan.iterations);
     auto wrong = compare(slots, plan.size, count);
     if (!wrong) wrong = find_stray(slots, plan.size, count);
     if (wrong) return refuse(Outcome::wrong_data, wrong->slot, wrong->byte);
     result.checked += count;
   } else if (role.lands) {
-    const RestingSlots slots = Op::kTwoSided ? receives_of(endpoint) : window_of(endpoint);
+    const ContentSlots slots = Op::kTwoSided ? receives_of(endpoint) : window_of(endpoint);
     const Landed landed = find_landed(slots, plan.size);
     if (landed.wrong) return refuse(Outcome::wrong_data, landed.wrong->slot, landed.wrong->byte);
     result.checked += landed.whole;
