@@ -150,7 +150,7 @@ int check(const State& state) {
   const auto on_progress = progress();
   netplugin::Check result;
   if (state.host.empty()) {
-    result = netplugin::check_here(state.options, on_progress, on_log);
+    result = netplugin::check_in_process(state.options, on_progress, on_log);
   } else {
     control::Channel server =
         control::Channel::connect(state.host, state.port, Deadline::after(std::chrono::seconds(10)),

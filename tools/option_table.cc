@@ -94,7 +94,7 @@ constexpr Flag kTraffic[] = {
        [](Options& o, const Given& /*given*/) { o.config.sizes = parse_size_list("1:8M"); }),
     on(
         "-b, --bidirectional",
-        "both sides send at once; the figures count both ways, over one common window",
+        "both sides send at once; the figures count both directions, timed over one interval",
         [](Options& o, const Given& /*given*/) { o.config.shape = workload::Shape::duplex; }, kBw),
     row("--interval=TIME",
         "report also the result of each such time, between epochs and never during one", "",

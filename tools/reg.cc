@@ -45,13 +45,14 @@ void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
     outcome.results.push_back(bench.measure(memory, options.registration, size, options.stop));
     return;
   }
-  run::GpuRoutes ways = bench.measure_routes(memory, options.registration, size, options.stop);
-  std::move(ways.costs.begin(), ways.costs.end(), std::back_inserter(outcome.results));
-  std::move(ways.refused.begin(), ways.refused.end(), std::back_inserter(outcome.refused_routes));
+  run::GpuRoutes routes = bench.measure_routes(memory, options.registration, size, options.stop);
+  std::move(routes.costs.begin(), routes.costs.end(), std::back_inserter(outcome.results));
+  std::move(routes.refused.begin(), routes.refused.end(),
+            std::back_inserter(outcome.refused_routes));
 }
 
 run::RegistrationReport measure(const RegOptions& options) {
-  for (const memory::Request& memory : options.memories) memory::check_here(memory);
+  for (const memory::Request& memory : options.memories) memory::check_available(memory);
   const run::RegistrationBench bench(options.device);
   run::RegistrationReport outcome;
   outcome.device = bench.device();
@@ -110,7 +111,7 @@ void add_options(CLI::App& app, RegOptions& options) {
           },
           "KIND",
           "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; GPU "
-          "memory is registered by every way [host]")
+          "memory is registered by every route [host]")
       ->allow_extra_args(false);
   group.parsed(
       "--numa", [&](const std::string& text) { options.numa = memory::parse_numa(text); }, "NODE",
@@ -156,7 +157,7 @@ void add_reg(CLI::App& app, Command& command) {
       "Examples:\n"
       "  rdmabench reg -s 4K:1G                        host memory, a sweep\n"
       "  rdmabench reg --memory host --memory huge     side by side\n"
-      "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   every way for GPU memory\n"
+      "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   every route for GPU memory\n"
       "  rdmabench reg --memory dmabuf --format json");
   auto options = std::make_shared<RegOptions>();
   options->memories = {memory::Request{}};

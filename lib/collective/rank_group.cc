@@ -37,13 +37,13 @@ constexpr std::uint32_t kHeartbeat = 1;
 /// Both channels of each rank from 1 on, by rank and channel. Throws Error(failed) that names the
 /// missing ranks.
 std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
-                                                   const std::string& token,
+                                                   const std::string& run_id,
                                                    std::vector<RankIdentity>& identities,
                                                    Deadline deadline) {
   const auto size = static_cast<std::uint32_t>(identities.size());
   control::Readiness readiness;
   control::Admission admission(listener, readiness,
-                               {.token = token, .size = size, .channels = 2, .first_rank = 1});
+                               {.run_id = run_id, .size = size, .channels = 2, .first_rank = 1});
   std::vector<std::optional<control::Channel>> channels(std::size_t{2} * (size - 1));
   while (!admission.complete()) {
     if (deadline.passed()) {
@@ -101,7 +101,7 @@ std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
   std::vector<control::Channel> heartbeats;
   if (size > 1) {
     std::size_t number = 0;
-    for (auto& channel : admit(listener, address.token, identities, deadline)) {
+    for (auto& channel : admit(listener, address.run_id, identities, deadline)) {
       (number++ % 2 == kMain ? channels : heartbeats).push_back(std::move(*channel));
     }
   }
@@ -116,7 +116,7 @@ std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
 std::unique_ptr<RankGroup> RankGroup::join(const control::BootstrapAddress& address, Team team,
                                            RankIdentity self, const HeartbeatOptions& options,
                                            Deadline deadline) {
-  control::RankHello hello{.token = address.token,
+  control::RankHello hello{.run_id = address.run_id,
                            .rank = team.rank,
                            .size = team.size,
                            .host = self.host,

@@ -22,9 +22,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::size_t kMaxHost = 256;        // bytes; gethostname(2) gives at most 64
-constexpr std::uint32_t kMaxChannels = 16;   // of a rank
-constexpr std::size_t kMaxStrangers = 1024;  // connections beyond those of the ranks
+constexpr std::size_t kMaxHost = 256;       // bytes; gethostname(2) gives at most 64
+constexpr std::uint32_t kMaxChannels = 16;  // of a rank
+constexpr std::size_t kMaxPending = 1024;   // connections beyond those of the ranks
 constexpr std::chrono::seconds kHelloLimit{10};
 constexpr std::chrono::milliseconds kSendLimit{500};
 constexpr std::chrono::milliseconds kNoRoomPause{50};
@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kLeastAttempt{30};
 
 std::string to_text(const RankHello& hello) {
   const nlohmann::ordered_json json = {
-      {"token", hello.token},     {"rank", hello.rank},
+      {"token", hello.run_id},    {"rank", hello.rank},
       {"size", hello.size},       {"host", printable(hello.host, kMaxHost - 3)},
       {"process", hello.process}, {"channel", hello.channel}};
   return json.dump();
@@ -45,7 +45,7 @@ std::string to_text(const RankHello& hello) {
 
 RankHello parse_rank_hello(std::string_view text) {
   const nlohmann::json json = parse_object(text, "hello");
-  return {.token = get_string(json, "token", kMaxToken),
+  return {.run_id = get_string(json, "token", kMaxRunId),
           .rank = get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1),
           .size = get_uint<std::uint32_t>(json, "size", 1, kMaxRanks),
           .host = printable(get_string(json, "host", kMaxHost)),
@@ -89,7 +89,7 @@ void Admission::accept() {
     if (!channel) return;
     if (!closed_.empty()) return channel->abort(closed_);
     // Without a word: a rank whose connection breaks tries again.
-    if (pending_.size() >= seats_.size() + kMaxStrangers) {
+    if (pending_.size() >= seats_.size() + kMaxPending) {
       pending_.erase(pending_.begin());
     }
     readiness_.watch(*channel, next_key_);
@@ -111,7 +111,7 @@ RankHello Admission::read_hello(const Message& message) {
                 "Install the same rdmabench everywhere. Is this the port of 'rdmabench serve'?");
   }
   RankHello hello = parse_rank_hello(message.payload);
-  if (hello.token != rules_.token) throw Error(Fault::failed, "this is rank 0 of another run");
+  if (hello.run_id != rules_.run_id) throw Error(Fault::failed, "this is rank 0 of another run");
   if (hello.size != rules_.size) {
     throw Error(Fault::failed,
                 fmt::format("rank {} expects {} ranks, rank 0 expects {}", hello.rank, hello.size,

@@ -35,11 +35,11 @@ constexpr std::string_view name_of(AdmissionMessage type) noexcept {
                       std::array<std::string_view, 2>{"hello", "welcome"});
 }
 
-inline constexpr std::size_t kMaxToken = 64;  ///< bytes
+inline constexpr std::size_t kMaxRunId = 64;  ///< bytes
 
 /// The first message on every connection to rank 0.
 struct RankHello {
-  std::string token{};  ///< of the run, see BootstrapAddress; "" before the ranks share one
+  std::string run_id{};  ///< of the run, see BootstrapAddress; "" before the ranks share one
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::string host{};
@@ -51,7 +51,7 @@ std::string to_text(const RankHello& hello);
 RankHello parse_rank_hello(std::string_view text);
 
 struct AdmissionRules {
-  std::string token{};
+  std::string run_id{};
   std::uint32_t size = 1;        ///< ranks
   std::uint32_t channels = 1;    ///< connections of each
   std::uint32_t first_rank = 0;  ///< 1 where rank 0 itself does not connect

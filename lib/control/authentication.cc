@@ -12,17 +12,17 @@
 namespace rdmabench::control {
 
 Authentication Authentication::token_file(std::string path) {
-  Authentication made(Way::token);
+  Authentication made(Method::token);
   made.file_ = std::move(path);
   return made;
 }
 
 Authentication Authentication::munge() {
-  return Authentication(Way::munge);
+  return Authentication(Method::munge);
 }
 
 Authentication Authentication::insecure() {
-  return Authentication(Way::none);
+  return Authentication(Method::none);
 }
 
 Authentication Authentication::secret(std::string_view bytes) {
@@ -30,7 +30,7 @@ Authentication Authentication::secret(std::string_view bytes) {
     throw Error(Fault::usage, fmt::format("a secret of {} bytes", bytes.size()),
                 fmt::format("It has to have {} to {}.", kMinSecret, kMaxSecret));
   }
-  Authentication made(Way::token);
+  Authentication made(Method::token);
   made.secret_ = std::make_shared<const Secret>(bytes);
   return made;
 }
@@ -43,9 +43,9 @@ Authentication Authentication::of_this_process() {
 
 Authentication Authentication::loaded() const {
   Authentication made = *this;
-  if (way_ == Way::none) return made;
+  if (method_ == Method::none) return made;
   static_cast<void>(hmac_sha256("", ""));  // throws where libcrypto is missing
-  if (way_ == Way::munge) {
+  if (method_ == Method::munge) {
     require_munge();
   } else if (secret_ == nullptr) {
     if (file_.empty()) made.file_ = named_token_file();
@@ -60,7 +60,7 @@ Authentication Authentication::loaded() const {
 }
 
 Authentication Authentication::derived(std::string_view label) const {
-  if (way_ != Way::token) return *this;
+  if (method_ != Method::token) return *this;
   const Authentication own = loaded();
   const Digest key = hkdf_extract("rdmabench job", own.secret_->bytes());
   return secret(view(hkdf_expand(view(key), label)));

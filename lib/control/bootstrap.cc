@@ -20,7 +20,7 @@
 namespace rdmabench::control {
 namespace {
 
-constexpr std::size_t kTokenBytes = 16;
+constexpr std::size_t kRunIdBytes = 16;
 constexpr std::size_t kMaxAddresses = 256;
 constexpr std::size_t kMaxAddress = 256;  // bytes
 
@@ -60,14 +60,14 @@ std::string random_text(std::size_t bytes) {
 }  // namespace
 
 BootstrapAddress make_bootstrap_address(std::uint16_t port) {
-  return {.token = random_text(kTokenBytes),
+  return {.run_id = random_text(kRunIdBytes),
           .port = port,
           .addresses = own_addresses(),
           .key = random_text(kMinSecret)};
 }
 
 std::string to_text(const BootstrapAddress& address) {
-  const nlohmann::ordered_json json = {{"token", address.token},
+  const nlohmann::ordered_json json = {{"token", address.run_id},
                                        {"key", address.key},
                                        {"port", address.port},
                                        {"addresses", address.addresses}};
@@ -76,7 +76,7 @@ std::string to_text(const BootstrapAddress& address) {
 
 BootstrapAddress parse_bootstrap_address(std::string_view text) {
   const nlohmann::json json = parse_object(text, "address of rank 0");
-  BootstrapAddress address{.token = get_string(json, "token", kMaxToken),
+  BootstrapAddress address{.run_id = get_string(json, "token", kMaxRunId),
                            .port = get_uint<std::uint16_t>(json, "port", 1),
                            .key = get_string(json, "key", 2 * kMinSecret)};
   for (const nlohmann::json& one : get_list(json, "addresses", kMaxAddresses)) {

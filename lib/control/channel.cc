@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kAbortLimit{200};
 constexpr std::size_t kMaxReason = 1000;  // bytes of an abort's payload
 constexpr std::string_view kSeePeer = "Look at what it printed.";
 
-bool wait_until(const Connection& connection, short events, Deadline deadline) {
+bool wait_until(const ChannelSocket& connection, short events, Deadline deadline) {
   pollfd entry{connection.socket, events, 0};
   return wait_for({&entry, 1}, deadline, connection.stop);
 }
@@ -59,12 +59,12 @@ Next peek(int handle) noexcept {
 /// One message to wait for: its deadline, and how to complain about it.
 class Arrival {
  public:
-  Arrival(Connection& connection, Deadline deadline, std::string_view what)
+  Arrival(ChannelSocket& connection, Deadline deadline, std::string_view what)
       : connection_(connection), deadline_(deadline), given_(deadline.left()), what_(what) {}
 
   /// The message, once all of it has come; nothing while bytes are missing that are not here yet.
   std::optional<Message> take() {
-    Connection& c = connection_;
+    ChannelSocket& c = connection_;
     if (c.distrusted) throw_distrusted();
     DecodedHeader decoded = decode_header(c.arrived(), c.max_payload);
     while (decoded.fault == HeaderFault::incomplete) {
@@ -95,7 +95,7 @@ class Arrival {
   /// Takes at least one byte, so that at most `wanted` bytes of the frame are there. False when
   /// there is none yet.
   bool read_towards(std::size_t wanted) {
-    Connection& c = connection_;
+    ChannelSocket& c = connection_;
     wanted_ = wanted;
     c.frame.resize(wanted);
     const ssize_t got = recv(c.socket, c.frame.data() + c.have, wanted - c.have, 0);
@@ -144,7 +144,7 @@ class Arrival {
     return have == 0 ? "" : fmt::format(" ({} of {} bytes came)", have, wanted_);
   }
 
-  Connection& connection_;
+  ChannelSocket& connection_;
   Deadline deadline_;
   std::chrono::nanoseconds given_;
   std::string_view what_;
@@ -153,7 +153,7 @@ class Arrival {
 
 }  // namespace
 
-Channel::Channel(std::unique_ptr<Connection> connection) noexcept
+Channel::Channel(std::unique_ptr<ChannelSocket> connection) noexcept
     : connection_(std::move(connection)) {}
 Channel::~Channel() = default;
 Channel::Channel(Channel&& other) noexcept = default;

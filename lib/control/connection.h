@@ -19,12 +19,12 @@ namespace rdmabench::control {
 inline constexpr std::uint32_t kMaxUnproved = 2000;
 
 /// The socket does not block: reads and writes wait in wait_for() alone.
-struct Connection {
+struct ChannelSocket {
   /// Takes over a connected socket.
-  explicit Connection(int connected) noexcept : socket(connected) {}
-  ~Connection() { close(socket); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  explicit ChannelSocket(int connected) noexcept : socket(connected) {}
+  ~ChannelSocket() { close(socket); }
+  ChannelSocket(const ChannelSocket&) = delete;
+  ChannelSocket& operator=(const ChannelSocket&) = delete;
 
   std::string_view arrived() const noexcept { return {frame.data(), have}; }
 

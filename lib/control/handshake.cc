@@ -10,7 +10,7 @@
 namespace rdmabench::control {
 namespace {
 
-using Way = Authentication::Way;
+using Method = Authentication::Method;
 
 constexpr std::string_view kClient = "client";
 constexpr std::string_view kServer = "server";
@@ -27,13 +27,13 @@ void add(std::string& text, std::string_view part) {
   text += part;
 }
 
-std::string_view way_text(Way way) {
-  switch (way) {
-    case Way::token:
+std::string_view method_text(Method method) {
+  switch (method) {
+    case Method::token:
       return "a token";
-    case Way::munge:
+    case Method::munge:
       return "MUNGE";
-    case Way::none:
+    case Method::none:
       return "no authentication (`insecure`)";
   }
   return "an unknown way to authenticate";
@@ -50,15 +50,15 @@ std::string munge_payload(const Transcript& transcript) {
 [[noreturn]] void throw_refused(const std::string& peer, const std::string& host,
                                 const Authentication& own, std::string_view payload) {
   const auto reason = static_cast<RefusalReason>(payload.empty() ? 0 : payload[0]);
-  const Way theirs = static_cast<Way>(payload.size() < 2 ? 0 : payload[1]);
+  const Method theirs = static_cast<Method>(payload.size() < 2 ? 0 : payload[1]);
   switch (reason) {
     case RefusalReason::other_way:
       throw Refusal(Fault::failed,
-                    fmt::format("the peer {} uses {}, this side {}", peer, way_text(theirs),
-                                way_text(own.way())),
+                    fmt::format("the peer {} uses {}, this side {}", peer, method_text(theirs),
+                                method_text(own.method())),
                     "Give both sides the same `auth`, and `insecure` to both or to neither.");
     case RefusalReason::other_secret:
-      if (own.way() == Way::munge) {
+      if (own.method() == Method::munge) {
         throw Refusal(
             Fault::failed,
             fmt::format("the peer {} did not accept this user's MUNGE credential", peer),
@@ -82,9 +82,9 @@ std::string munge_payload(const Transcript& transcript) {
           Fault::failed,
           fmt::format("too many connections to the peer {} are not authenticated yet", peer));
     case RefusalReason::late:
-      throw BrokenHandshake(Fault::failed,
-                            fmt::format("the peer {} waited too long for this side's proof{}", peer,
-                                        own.way() == Way::munge ? ", or for its munged" : ""));
+      throw BrokenHandshake(
+          Fault::failed, fmt::format("the peer {} waited too long for this side's proof{}", peer,
+                                     own.method() == Method::munge ? ", or for its munged" : ""));
     case RefusalReason::unreadable:
       break;
   }
@@ -139,7 +139,7 @@ std::string Transcript::text(std::string_view role, bool with_addresses) const {
   add(text, "rdmabench");
   add(text, role);
   add(text, std::to_string(kProtocolVersion));
-  add(text, std::to_string(static_cast<unsigned>(way)));
+  add(text, std::to_string(static_cast<unsigned>(method)));
   add(text, client_nonce);
   add(text, server_nonce);
   add(text, with_addresses ? client_end : "");
@@ -160,15 +160,16 @@ SessionKeys session_keys(const Transcript& transcript, std::string_view secret) 
 
 void Handshake::of_client(Channel& channel, const Authentication& own, const std::string& host,
                           Deadline deadline) {
-  Connection& connection = *channel.connection_;
-  Transcript transcript{.way = own.way(),
+  ChannelSocket& connection = *channel.connection_;
+  Transcript transcript{.method = own.method(),
                         .client_nonce = random_bytes(kNonce),
                         .client_end = end_text(connection.local_ip, connection.local_port),
                         .server_end = end_text(connection.peer_ip, connection.peer_port)};
   bool heard = false;
   try {
     channel.send(HandshakeMessage::greeting,
-                 std::string(1, static_cast<char>(own.way())) + transcript.client_nonce, deadline);
+                 std::string(1, static_cast<char>(own.method())) + transcript.client_nonce,
+                 deadline);
     if (own.is_insecure()) {
       answer(channel, HandshakeMessage::welcome, host, own, deadline);
       connection.max_payload = kMaxPayload;
@@ -188,7 +189,7 @@ void Handshake::of_client(Channel& channel, const Authentication& own, const std
 
   std::shared_ptr<const Secret> secret = own.secret_;
   std::string credential;
-  if (own.way() == Way::munge) {
+  if (own.method() == Method::munge) {
     const WipedText fresh(random_bytes(kMinSecret));
     secret = std::make_shared<const Secret>(fresh.text);
     const WipedText payload(munge_payload(transcript) + fresh.text);
@@ -214,7 +215,7 @@ void Handshake::refuse(Channel& channel, RefusalReason reason) const {
   const std::string text = fmt::format("refused the peer {}: {}", channel.peer(), name_of(reason));
   try {
     const std::array<char, 2> payload{static_cast<char>(reason),
-                                      static_cast<char>(authentication_.way())};
+                                      static_cast<char>(authentication_.method())};
     channel.send(HandshakeMessage::refusal, {payload.data(), payload.size()}, Deadline::after({}));
   } catch (const Error&) {
     // It has left, or does not read.
@@ -244,7 +245,7 @@ bool Handshake::proceed(Channel& channel) {
 
 bool Handshake::greeted(Channel& channel, std::string_view greeting) {
   if (greeting.size() != 1 + kNonce) refuse(channel, RefusalReason::unreadable);
-  if (greeting[0] != static_cast<char>(authentication_.way())) {
+  if (greeting[0] != static_cast<char>(authentication_.method())) {
     refuse(channel, RefusalReason::other_way);
   }
   if (authentication_.is_insecure()) {
@@ -252,8 +253,8 @@ bool Handshake::greeted(Channel& channel, std::string_view greeting) {
     channel.connection_->max_payload = kMaxPayload;
     return true;
   }
-  const Connection& connection = *channel.connection_;
-  transcript_ = {.way = authentication_.way(),
+  const ChannelSocket& connection = *channel.connection_;
+  transcript_ = {.method = authentication_.method(),
                  .client_nonce = std::string(greeting.substr(1)),
                  .server_nonce = random_bytes(kNonce),
                  .client_end = end_text(connection.peer_ip, connection.peer_port),
@@ -266,7 +267,7 @@ bool Handshake::greeted(Channel& channel, std::string_view greeting) {
 bool Handshake::proved(Channel& channel, std::string_view payload) {
   if (payload.size() < 2 * kDigest) refuse(channel, RefusalReason::unreadable);
   proofs_ = payload.substr(0, 2 * kDigest);
-  if (authentication_.way() == Way::munge) {
+  if (authentication_.method() == Method::munge) {
     credential_ = decoder_->decode(std::string(payload.substr(2 * kDigest)));
     return false;
   }

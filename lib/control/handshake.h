@@ -66,7 +66,7 @@ class ServerBusy : public BrokenHandshake {
 
 /// What a proof and the session keys are made of.
 struct Transcript {
-  Authentication::Way way = Authentication::Way::token;
+  Authentication::Method method = Authentication::Method::token;
   std::string client_nonce{};
   std::string server_nonce{};
   std::string client_end{};  ///< "10.0.0.1:4242", without the scope of a link-local address

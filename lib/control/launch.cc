@@ -66,7 +66,7 @@ class Reader {
       if (auto place = of(launcher)) return over_tcp(std::move(*place));
     }
     const bool under_pmix = has_pmix_server();
-    if (under_pmix && !own_address() && pmix()) return {Launch::Way::pmix, {}, {}};
+    if (under_pmix && !own_address() && pmix()) return {Launch::Source::pmix, {}, {}};
     for (const Launcher& launcher : kOuter) {
       if (auto place = of(launcher)) return over_tcp(std::move(*place), launcher.of_job);
     }
@@ -132,7 +132,7 @@ class Reader {
           "ranks.");
     }
     // A number: a bare container has no /etc/hosts, which gives localhost its address.
-    return {Launch::Way::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0})};
+    return {Launch::Source::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0})};
   }
 
   /// An address meant for rdmabench alone takes precedence over PMIx.

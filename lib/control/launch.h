@@ -23,8 +23,8 @@ struct Address {
 };
 
 struct Launch {
-  enum class Way : std::uint8_t { pmix, tcp };
-  Way way = Way::tcp;
+  enum class Source : std::uint8_t { pmix, tcp };  ///< of rank and size
+  Source source = Source::tcp;
   Place place;      ///< of `tcp`; PMIx is asked for its own
   Address address;  ///< of `tcp`: where rank 0 listens
 };

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "base/event.h"
+#include "pending_handshakes.h"
 #include "rdmabench/base/error.h"
-#include "strangers.h"
 #include "tcp.h"
 #include "wait.h"
 
@@ -76,14 +76,14 @@ void open_any(tcp::acceptor& acceptor, std::uint16_t port) {
 
 }  // namespace
 
-/// What a listener waits for, behind one file descriptor: the acceptor, a clock and the strangers.
-/// Source: epoll(7), timerfd_create(2), eventfd(2).
+/// What a listener waits for, behind one file descriptor: the acceptor, a clock and the pending
+/// handshakes. Source: epoll(7), timerfd_create(2), eventfd(2).
 class Waits {
  public:
-  // Keys from 1 on are the strangers'.
+  // Keys from 1 on are those of PendingHandshakes.
   static constexpr std::uint64_t kAcceptor = 0;
   static constexpr std::uint64_t kClock = ~std::uint64_t{0};
-  static constexpr std::uint64_t kDecoded = kClock - 1;  // a credential of a stranger
+  static constexpr std::uint64_t kDecoded = kClock - 1;  // a credential has been decoded
 
   /// Throws Error(failed) when this process has no room for three more file descriptors.
   Waits() {
@@ -140,7 +140,7 @@ struct Listener::Impl {
   tcp::acceptor acceptor{context};
   Waits waits;
   Authentication authentication;
-  Strangers strangers{authentication};
+  PendingHandshakes pending{authentication};
   std::uint16_t port = 0;
 };
 
@@ -156,7 +156,7 @@ Listener::Listener(const std::string& address, std::uint16_t port,
     open(impl_->acceptor, results.begin()->endpoint(), false);
   }
   impl_->waits.add(impl_->acceptor.native_handle(), Waits::kAcceptor);
-  if (const int decoded = impl_->strangers.decoded_handle(); decoded >= 0) {
+  if (const int decoded = impl_->pending.decoded_handle(); decoded >= 0) {
     impl_->waits.add(decoded, Waits::kDecoded);
   }
   impl_->port = impl_->acceptor.local_endpoint().port();
@@ -189,24 +189,23 @@ void Listener::Impl::accept_next() {
     const int code = errno;
     // The client may have left between the wait and now.
     if (code == EAGAIN || code == ECONNABORTED || code == EINTR) return;
-    // Strangers must not keep those out who could be served.
-    if ((code == EMFILE || code == ENFILE) && strangers.drop_oldest()) return;
+    // Unauthenticated connections must not keep those out that could be served.
+    if ((code == EMFILE || code == ENFILE) && pending.drop_oldest()) return;
     throw Error(Fault::failed, fmt::format("accept a connection on port {}", port),
                 "Raise 'ulimit -n', or wait until other clients are done.", code);
   }
   peer.resize(size);
   Channel channel(adopt(socket, peer, address_text(peer.address())));
   const int handle = channel.handle();
-  if (const auto key = strangers.add(std::move(channel))) waits.add(handle, *key);
+  if (const auto key = pending.add(std::move(channel))) waits.add(handle, *key);
 }
 
 /// Ends waits that are over, and sets the clock to the next.
 void Listener::Impl::look_at_clock() {
-  waits.wake_in(strangers.expire());
+  waits.wake_in(pending.expire());
 }
 
-/// What can be done without waiting: strangers first, so that the known are not kept waiting by the
-/// new.
+/// What can be done without waiting: handshakes that have begun come before new connections.
 std::optional<Channel> Listener::Impl::step() {
   constexpr std::size_t kAtATime = 64;
   std::array<epoll_event, kAtATime> events{};
@@ -216,8 +215,8 @@ std::optional<Channel> Listener::Impl::step() {
   for (std::size_t i = 0; i < count && !known; ++i) {
     const std::uint64_t key = events[i].data.u64;  // packed: a copy
     is_new = is_new || key == Waits::kAcceptor;
-    known = key == Waits::kDecoded ? strangers.proceed_decoded() : strangers.proceed(key);
-    if (const int quiet = strangers.decoding(key); quiet >= 0) waits.remove(quiet);
+    known = key == Waits::kDecoded ? pending.proceed_decoded() : pending.proceed(key);
+    if (const int quiet = pending.decoding(key); quiet >= 0) waits.remove(quiet);
   }
   if (known) waits.remove(known->handle());
   look_at_clock();  // now: there may be no room for one more
@@ -234,7 +233,7 @@ std::optional<Channel> Listener::accept(Deadline deadline) {
     std::array<pollfd, 2> waits{{{stop_handle(), POLLIN, 0}, {handle(), POLLIN, 0}}};
     if (!wait_for(waits, deadline) || waits[0].revents != 0) return std::nullopt;
     if (std::optional<Channel> known = impl_->step()) return known;
-    // Strangers may keep this busy for ever.
+    // Unauthenticated connections may keep this busy for ever.
     if (steps >= kStepsPastDeadline && deadline.passed()) return std::nullopt;
   }
 }

@@ -79,7 +79,7 @@ std::shared_ptr<MungeDecoder::Job> MungeDecoder::decode(std::string credential) 
   job->credential_ = std::move(credential);
   {
     const std::lock_guard lock(state_->mutex);
-    // There are never more than strangers, however long munged takes.
+    // There are never more than connections that are not authenticated, however long munged takes.
     std::erase_if(state_->jobs, [](const auto& one) { return one.use_count() == 1; });
     state_->jobs.push_back(job);
   }

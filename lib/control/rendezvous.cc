@@ -71,7 +71,7 @@ void Rendezvous::check_get(std::uint32_t rank, std::string_view key) const {
 
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) try {
   const Launch launch = read_launch(options, environment, has_pmix);
-  if (launch.way == Launch::Way::pmix) return over_pmix(options);
+  if (launch.source == Launch::Source::pmix) return over_pmix(options);
   return std::make_unique<TcpRendezvous>(launch, options.authentication, options.timeout);
 } catch (const std::system_error& error) {
   throw Error(Fault::failed, "start a thread", "Raise 'ulimit -u' if it is too low.",

@@ -20,7 +20,7 @@ void set(int socket, int level, int option, int value) {
   static_cast<void>(setsockopt(socket, level, option, &value, sizeof value));
 }
 
-void set_local_end(Connection& connection) {
+void set_local_end(ChannelSocket& connection) {
   asio::ip::tcp::endpoint local;
   auto size = static_cast<socklen_t>(local.capacity());
   connection.local_ip = "unknown";
@@ -32,9 +32,9 @@ void set_local_end(Connection& connection) {
 
 }  // namespace
 
-std::unique_ptr<Connection> adopt(int socket, const asio::ip::tcp::endpoint& peer,
-                                  const std::string& host) {
-  auto connection = std::make_unique<Connection>(socket);
+std::unique_ptr<ChannelSocket> adopt(int socket, const asio::ip::tcp::endpoint& peer,
+                                     const std::string& host) {
+  auto connection = std::make_unique<ChannelSocket>(socket);
   static_cast<void>(fcntl(socket, F_SETFD, FD_CLOEXEC));
   static_cast<void>(fcntl(socket, F_SETFL, O_NONBLOCK));
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -30,7 +30,7 @@ std::string host_and_port(const std::string& host, std::uint16_t port);
 
 /// Takes over `socket`, just connected to `peer`, and makes it ready for messages. `host` is what
 /// error texts call the peer.
-std::unique_ptr<Connection> adopt(int socket, const asio::ip::tcp::endpoint& peer,
-                                  const std::string& host);
+std::unique_ptr<ChannelSocket> adopt(int socket, const asio::ip::tcp::endpoint& peer,
+                                     const std::string& host);
 
 }  // namespace rdmabench::control

@@ -254,7 +254,7 @@ std::string run_agent(const AgentOptions& options, const control::BootstrapAddre
                       nanoseconds timeout) {
   const Deadline deadline = Deadline::after(timeout);
   control::Channel channel = control::join_rank_0(coordinator,
-                                                  {.token = coordinator.token,
+                                                  {.run_id = coordinator.run_id,
                                                    .rank = options.rank,
                                                    .size = options.size,
                                                    .host = options.host},

@@ -27,9 +27,9 @@ struct ControlAgents::Peer {
   bool ready = false;
 };
 
-ControlAgents::ControlAgents(control::Listener& listener, std::string token, std::uint32_t size)
+ControlAgents::ControlAgents(control::Listener& listener, std::string run_id, std::uint32_t size)
     : size_(size),
-      admission_(listener, readiness_, {.token = std::move(token), .size = size}),
+      admission_(listener, readiness_, {.run_id = std::move(run_id), .size = size}),
       key_of_rank_(size, 0),
       refusals_(size) {}
 

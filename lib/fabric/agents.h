@@ -59,8 +59,8 @@ struct AdmittedAgents {
 /// Agents at the other end of control channels, all served by one thread.
 class ControlAgents final : public Agents {
  public:
-  /// `listener` has to outlive it. `token` is the run's, see control::BootstrapAddress.
-  ControlAgents(control::Listener& listener, std::string token, std::uint32_t size);
+  /// `listener` has to outlive it. `run_id` is that of control::BootstrapAddress.
+  ControlAgents(control::Listener& listener, std::string run_id, std::uint32_t size);
   ~ControlAgents() override;
 
   /// Admits every rank, sends it the plan and waits until it is ready. Ranks that do not come in

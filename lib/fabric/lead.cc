@@ -106,12 +106,12 @@ Prepared prepare(const FabricOptions& options, std::uint32_t size) {
   return prepared;
 }
 
-FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& token,
+FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& run_id,
                   control::Listener& listener, const OnFabricProgress& on_progress) {
   const FabricPlan& plan = options.plan;
   std::optional<Matrix>& earlier = prepared.earlier;
 
-  ControlAgents agents(listener, token, prepared.size);
+  ControlAgents agents(listener, run_id, prepared.size);
   AdmittedAgents admitted = agents.admit(plan, Deadline::after(options.wait));
   const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_hosts(*earlier, nodes);

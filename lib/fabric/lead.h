@@ -38,9 +38,9 @@ struct Prepared {
 /// is not of this run or cannot be written.
 Prepared prepare(const FabricOptions& options, std::uint32_t size);
 
-/// Admits the agents of all ranks that have the token, runs the rounds of the plan, confirms what
+/// Admits the agents of all ranks that have the run id, runs the rounds of the plan, confirms what
 /// stands out and says goodbye. Throws Error as run() does.
-FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& token,
+FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& run_id,
                   control::Listener& listener, const OnFabricProgress& on_progress = {});
 
 }  // namespace rdmabench::fabric

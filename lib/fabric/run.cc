@@ -48,7 +48,7 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
   });
   // An error closes the listener, so that the agent's thread ends: it is joined after that.
   control::Listener listener = std::move(*found.listener);
-  outcome.result = lead(options, std::move(*prepared), found.address.token, listener, on_progress);
+  outcome.result = lead(options, std::move(*prepared), found.address.run_id, listener, on_progress);
   return outcome;
 }
 

@@ -19,7 +19,7 @@ enum class Mode : std::uint8_t {
 /// "plain", "vmm", "the caller's".
 std::string_view name(Mode mode) noexcept;
 
-/// The page size in which a NIC pins GPU memory, for every way of registration. Source:
+/// The page size in which a NIC pins GPU memory, for every route of registration. Source:
 /// the GPUDirect RDMA design guide, "Pinning GPU memory".
 inline constexpr std::uint64_t kGpuPageBytes = 65536;
 

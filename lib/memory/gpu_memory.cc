@@ -54,7 +54,7 @@ GpuMemory::Choice GpuMemory::choose(const Request& request) {
                                      all.size(), nearest.text)};
 }
 
-void check_here(const Request& request) {
+void check_available(const Request& request) {
   if (request.kind != Kind::cuda) return;
   if (request.gpu == "auto") {
     static_cast<void>(gpu::devices());

@@ -218,7 +218,7 @@ void run_all(Check& check, const OnProgress& on_progress,
   }
 }
 
-Check check_here(const Options& options, const OnProgress& on_progress, const OnLog& on_log) {
+Check check_in_process(const Options& options, const OnProgress& on_progress, const OnLog& on_log) {
   check_options(options);
   Check check;
   check.file = options.file;

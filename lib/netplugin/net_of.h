@@ -125,9 +125,9 @@ LoopResult stream_loop(N& net, const Exchange& exchange, bool sender, std::uint6
                        int window) {
   Calls<N> calls(net, exchange);
   LoopResult& result = calls.result();
-  Message token = sender ? exchange.in : exchange.out;
-  token.bytes = 1;
-  if (sender && !calls.receive(token)) return result;
+  Message confirmation = sender ? exchange.in : exchange.out;
+  confirmation.bytes = 1;
+  if (sender && !calls.receive(confirmation)) return result;
   std::array<void*, abi::kMaxRequests> requests{};
   const auto slots = static_cast<std::uint64_t>(window);
   const measure::Ticks begin = Clock::stamp();
@@ -156,7 +156,7 @@ LoopResult stream_loop(N& net, const Exchange& exchange, bool sender, std::uint6
       return result;
     }
   }
-  if (!sender && !calls.send(token)) return result;
+  if (!sender && !calls.send(confirmation)) return result;
   if (!calls.await_incoming() || !calls.await_outgoing()) return result;
   result.elapsed = Clock::stamp() - begin;
   return result;

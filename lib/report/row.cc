@@ -214,7 +214,7 @@ Json to_row(const LoadResult& result, const Resolved& resolved) {
            {"offered_messages_per_s", finite(result.offered_messages_per_s)},
            {"achieved_messages_per_s", finite(result.achieved_messages_per_s)},
            {"max_lag_ns", finite(result.max_lag_ns)},
-           {"taken_off", result.taken_off},
+           {"taken_off", result.saturated},
            {"knee", result.knee},
            {"knee_reliable", result.knee_reliable}};
   row.update(to_row(result.latency, resolved));

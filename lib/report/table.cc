@@ -131,10 +131,10 @@ std::string knee_text(std::span<const LoadResult> curve) {
   const auto knee =
       std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.knee; });
   const auto fine = std::find_if(curve.rbegin(), curve.rend(),
-                                 [](const LoadResult& row) { return !row.taken_off; });
+                                 [](const LoadResult& row) { return !row.saturated; });
   if (knee == curve.end()) {
     if (curve.size() < 2) return "";  // one load is not a curve
-    if (!curve.front().taken_off) {
+    if (!curve.front().saturated) {
       return "knee: none, latency does not rise steeply up to the highest load\n";
     }
     if (fine == curve.rend())

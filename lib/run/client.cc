@@ -159,7 +159,7 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   const SessionSpec spec = make_spec(config);
   // Before anyone is asked: a GPU, or a device for the back end that was named, that is not here.
   if (config.backend == "auto") {
-    memory::check_here(memory::parse_request(config.memory));
+    memory::check_available(memory::parse_request(config.memory));
   } else {
     check_this_side(config);
   }

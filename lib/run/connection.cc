@@ -168,7 +168,7 @@ std::vector<const Backend*> candidates(std::string_view name,
 Offer make_offer(const Backend& backend, const transport::EndpointRequest& request) {
   Offer offer{.backend = std::string(backend.name), .text = "", .error = ""};
   try {
-    memory::check_here(memory::parse_request(request.memory));
+    memory::check_available(memory::parse_request(request.memory));
     offer.text = backend.offer(request);
   } catch (const Error& error) {
     if (error.fault() == Fault::usage) throw;  // a device that does not exist is not "try another"

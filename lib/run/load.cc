@@ -22,7 +22,7 @@ constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at 
 
 // Latency rises steeply where the median is twice the least, or where the rate is
 // no longer kept.
-constexpr double kTakenOff = 2.0;
+constexpr double kSaturatedRatio = 2.0;
 constexpr double kKept = 0.95;
 
 double achieved(std::uint64_t messages, double elapsed_ns) {
@@ -39,10 +39,10 @@ void mark_knee(std::span<report::LoadResult> rows) {
     light = std::min(light, row.latency.latency.p50_ns);
   }
   for (report::LoadResult& row : rows) {
-    row.taken_off = row.latency.latency.p50_ns > kTakenOff * light ||
+    row.saturated = row.latency.latency.p50_ns > kSaturatedRatio * light ||
                     row.achieved_messages_per_s < kKept * row.offered_messages_per_s;
   }
-  const auto is_off = [](const report::LoadResult& row) { return row.taken_off; };
+  const auto is_off = [](const report::LoadResult& row) { return row.saturated; };
   const auto first_off = std::find_if(rows.begin(), rows.end(), is_off);
   if (first_off == rows.end()) return;
   if (first_off == rows.begin()) {

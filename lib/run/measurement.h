@@ -28,7 +28,7 @@ struct RateInterval {
 /// lies within, also where a stall made one epoch long; no end is faster than the fastest epoch.
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
-/// Sets `taken_off` of the rows of one size, from the lightest load to the heaviest, and `knee` and
+/// Sets `saturated` of the rows of one size, from the lightest load to the heaviest, and `knee` and
 /// `knee_reliable` of the one before the first whose latency rises steeply. No row is a knee where
 /// the first rises steeply already, or none does.
 void mark_knee(std::span<report::LoadResult> rows);

@@ -156,7 +156,7 @@ SessionSpec make_spec(const Config& config) {
 
 void check_this_side(const Config& config) {
   const SessionSpec spec = make_spec(config);
-  memory::check_here(memory::parse_request(config.memory));
+  memory::check_available(memory::parse_request(config.memory));
   const std::vector<transport::EndpointRequest> rails = rail_requests(spec, config);
   make_offers(candidates(config.backend, rails.front()), rails);
 }

@@ -25,13 +25,14 @@ std::string percentile(const Summary& summary, double p, double ns) {
   return summary.supports(p) ? microseconds(ns) : "-";
 }
 
-/// Each way by which GPU memory does not register, once for each kind of memory and reason.
-std::string refusals_text(const std::vector<RefusedRoute>& ways) {
+/// Each route by which GPU memory does not register, once for each kind of memory and reason.
+std::string refusals_text(const std::vector<RefusedRoute>& routes) {
   std::string text;
   std::vector<std::string> said;
-  for (const RefusedRoute& way : ways) {
+  for (const RefusedRoute& refused : routes) {
     const std::string line =
-        fmt::format("{}: not {}: {}\n", way.memory, route_text(way.route, way.mapping), way.reason);
+        fmt::format("{}: not {}: {}\n", refused.memory, route_text(refused.route, refused.mapping),
+                    refused.reason);
     if (std::find(said.begin(), said.end(), line) != said.end()) continue;
     text += (said.empty() ? "\n" : "") + line;
     said.push_back(line);
@@ -136,12 +137,12 @@ std::string to_json(const RegistrationReport& measured) {
     object["notes"] = one.notes;
     results.push_back(std::move(object));
   }
-  const Json refused = list_of_each(measured.refused_routes, [](const RefusedRoute& way) {
-    return Json{{"memory", way.memory},
-                {"size_bytes", way.size_bytes},
-                {"route", name(way.route)},
-                {"mapping", way.mapping},
-                {"reason", way.reason}};
+  const Json refused = list_of_each(measured.refused_routes, [](const RefusedRoute& one) {
+    return Json{{"memory", one.memory},
+                {"size_bytes", one.size_bytes},
+                {"route", name(one.route)},
+                {"mapping", one.mapping},
+                {"reason", one.reason}};
   });
   const Json document = {
       {"schema", "rdmabench/1"},

@@ -275,7 +275,8 @@ void Server::Impl::serve_session(Client& client) {
     log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
-      line = converse(session, {config, allowed, gate, turns, quota, client.name, shares, begun});
+      line = run_server_session(session,
+                                {config, allowed, gate, turns, quota, client.name, shares, begun});
       about = About::completed;
     } catch (const std::exception& error) {
       line = client.stop.stop_requested() ? std::string(client.why)

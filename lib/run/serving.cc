@@ -71,28 +71,31 @@ struct ServedEpochs {
 };
 
 /// Waits until all clients of an incast can begin.
-void wait_for_others(const Session& session, const Host& host) {
+void wait_for_others(const Session& session, const ServerResources& resources) {
   const SessionSpec& spec = session.spec();
   if (spec.clients == 1) return;
   // A little less than the client waits, so that it receives the error.
-  host.gate.pass(spec.job, spec.clients, Deadline::after(spec.timeout * 9 / 10), session.stop());
+  resources.gate.pass(spec.job, spec.clients, Deadline::after(spec.timeout * 9 / 10),
+                      session.stop());
 }
 
 /// One epoch. Returns its messages.
-std::uint64_t serve_epoch(Session& session, const EpochOrder& order, const Host& host) {
+std::uint64_t serve_epoch(Session& session, const EpochOrder& order,
+                          const ServerResources& resources) {
   session.prepare(workload::Side::target, order);
   session.send(SessionMessage::ready);
   const EpochOutcome outcome = session.run({});
   if (session.spec().target_idle) session.receive(SessionMessage::result, "end of the operations");
-  if (order.verify) wait_for_others(session, host);
+  if (order.verify) wait_for_others(session, resources);
   session.send(SessionMessage::result, to_text(outcome.target));
   return order.iterations * session.workers();
 }
 
 /// Serves epochs until the client says bye or gives up.
-ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host& host) {
+ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
+                          const ServerResources& resources) {
   ServedEpochs done;
-  Patience patience(host.config.max_idle);
+  Patience patience(resources.config.max_idle);
   bool timed = !may_start_over(session.spec());
   for (;;) {
     session.throw_if_stopped();
@@ -119,7 +122,7 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch, const Host&
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
     timed = timed || !order.verify;
     try {
-      done.messages += serve_epoch(session, order, host);
+      done.messages += serve_epoch(session, order, resources);
     } catch (const Error& error) {
       if (timed || !may_be_the_memory(session, error)) throw;
       done.failed = error.what();
@@ -162,26 +165,26 @@ void check_timeout(const Request& request, const ServerConfig& config) {
 }
 
 /// Waits for this session's turn, for less time than the client waits.
-Turns::Turn wait_for_turn(const Session& session, const Host& host) {
+Turns::Turn wait_for_turn(const Session& session, const ServerResources& resources) {
   const auto least =
-      std::min<std::chrono::nanoseconds>(host.config.timeout, session.spec().timeout);
-  return host.turns.wait(host.name, Deadline::after(least * 9 / 10), session.stop());
+      std::min<std::chrono::nanoseconds>(resources.config.timeout, session.spec().timeout);
+  return resources.turns.wait(resources.name, Deadline::after(least * 9 / 10), session.stop());
 }
 
 /// The server's half of setting up a session.
 void open_workers(Session& session, const Request& request,
-                  const transport::EndpointRequest& wanted, const Host& host) {
+                  const transport::EndpointRequest& wanted, const ServerResources& resources) {
   ServerSteps steps;
   steps.admit = [&](const Backend& backend, const std::vector<std::string>& choices) {
     for (std::size_t i = 0; i < request.spec.workers; ++i) {
       const transport::Footprint takes = backend.footprint(wanted, choices[i % choices.size()]);
-      host.shares.push_back(
-          host.quota.take(host.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
+      resources.shares.push_back(resources.quota.take(
+          resources.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
     }
   };
   steps.open = [&](const Backend& backend, const transport::EndpointRequest& of_one,
                    std::string_view choice) {
-    const Turns::Turn turn = wait_for_turn(session, host);
+    const Turns::Turn turn = wait_for_turn(session, resources);
     session.open(backend, of_one, choice);
   };
   steps.introduce = [&] {
@@ -193,51 +196,53 @@ void open_workers(Session& session, const Request& request,
     return own;
   };
   const std::vector<Offer> ours = [&] {
-    const Turns::Turn turn = wait_for_turn(session, host);
+    const Turns::Turn turn = wait_for_turn(session, resources);
     return answer_offers(wanted, request.rails.front());
   }();
   connect_server(session, wanted, ours, request.rails.size(), request.spec.workers, steps);
 }
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.
-ServedEpochs serve_request(Session& session, const Request& request, const Host& host,
+ServedEpochs serve_request(Session& session, const Request& request,
+                           const ServerResources& resources,
                            const std::vector<memory::FailedRoute>& failed) {
-  check_timeout(request, host.config);
+  check_timeout(request, resources.config);
   session.agree(request.spec);
-  session.set_cpus(host.config.cpus);
+  session.set_cpus(resources.config.cpus);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
-  wanted.device = host.config.device;
-  wanted.gid_index = host.config.gid_index;
+  wanted.device = resources.config.device;
+  wanted.gid_index = resources.config.gid_index;
   wanted.failed_routes = failed;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
   wanted.allowed_peers =
-      std::make_shared<AllowedPeers>(wanted.peer_ip, wanted.local_ip, host.allowed);
+      std::make_shared<AllowedPeers>(wanted.peer_ip, wanted.local_ip, resources.allowed);
   wanted.stop = session.stop();
-  host.shares.clear();  // the workers that they were for are closed
-  host.shares.push_back(host.quota.take(
-      host.name,
+  resources.shares.clear();  // the workers that they were for are closed
+  resources.shares.push_back(resources.quota.take(
+      resources.name,
       {.threads = request.spec.workers, .memory = memory_of(wanted) * request.spec.workers}));
-  open_workers(session, request, wanted, host);
+  open_workers(session, request, wanted, resources);
   std::optional<health::RunWatch> watch;
   if (request.spec.watch) {
     watch.emplace(session.devices());
     watch->begin();
   }
-  if (!request.spec.gpu) wait_for_others(session, host);  // else with the transfer to be verified
+  if (!request.spec.gpu)
+    wait_for_others(session, resources);  // else with the transfer to be verified
   session.send(SessionMessage::ready);
-  host.begun = true;
+  resources.begun = true;
   session.set_timeout(request.spec.timeout);
-  return serve_epochs(session, watch ? &*watch : nullptr, host);
+  return serve_epochs(session, watch ? &*watch : nullptr, resources);
 }
 
 }  // namespace
 
-std::string converse(Session& session, const Host& host) {
+std::string run_server_session(Session& session, const ServerResources& resources) {
   Request request = parse_request(session.receive(SessionMessage::request, "request"));
   std::vector<memory::FailedRoute> failed;
   for (int tried = 1;; ++tried) {
-    const ServedEpochs done = serve_request(session, request, host, failed);
+    const ServedEpochs done = serve_request(session, request, resources, failed);
     if (done.failed.empty()) {
       return fmt::format("{}: {} messages", describe(request.spec, session.worker().describe()),
                          done.messages);

@@ -13,20 +13,20 @@
 
 namespace rdmabench::run {
 
-/// What every attempt of a session uses.
-struct Host {
+/// What the server lends to one session; kept when the session starts over.
+struct ServerResources {
   const ServerConfig& config;
   const AllowedNetworks& allowed;
   Gate& gate;
   Turns& turns;  ///< to look for devices and to open an endpoint
   Quota& quota;
-  const std::string& name;            ///< whom the client counts as
+  const std::string& name;            ///< the address under which the client is counted
   std::vector<Quota::Share>& shares;  ///< threads and memory of this session, for all its workers
   bool& begun;                        ///< set once both sides are ready to measure
 };
 
 /// A whole session, once its client has connected. Returns its line for the log. Throws what ended
 /// it; the client is not told yet.
-std::string converse(Session& session, const Host& host);
+std::string run_server_session(Session& session, const ServerResources& resources);
 
 }  // namespace rdmabench::run

@@ -57,8 +57,8 @@ class Session : private OwnedChannel, public Connection {
 
   /// The devices that the workers use, each once.
   std::vector<std::string> devices() const;
-  /// The ways by which the workers' GPU memory is registered in place, each once. Staged memory has
-  /// no such way.
+  /// The routes by which the workers' GPU memory is registered in place, each once. Staged memory
+  /// has no such route.
   std::vector<std::string> direct_routes() const;
 
   /// `staged` where the memory of any worker is, else `direct` where that of any is a GPU's.

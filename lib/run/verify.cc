@@ -12,14 +12,14 @@
 namespace rdmabench::run {
 namespace {
 
-constexpr int kPatience = 3;  // timeouts of the session, after which no other way is begun
+constexpr int kMaxTimeouts = 3;  // timeouts of the session, after which no other route is tried
 
 std::string remedy_for(const SessionSpec& spec) {
   if (spec.clients == 1) {
     return "Try another `gpu_mapping` (default, pcie, data-direct), and `memory` host to see "
            "whether the path itself works.";
   }
-  return "The clients of an incast start together, so none takes another way by itself: give all of "
+  return "The clients of an incast start together, so none changes to another route by itself: give all of "
          "them the same other `gpu_mapping` (default, pcie or data-direct), or `memory` host to see "
          "whether the path itself works.";
 }
@@ -47,8 +47,8 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedRoute>& failed) {
-  for (std::string& way : session.direct_routes()) {
-    failed.push_back({std::move(way), control::printable(why)});
+  for (std::string& route : session.direct_routes()) {
+    failed.push_back({std::move(route), control::printable(why)});
   }
 }
 
@@ -56,7 +56,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
                               std::vector<std::string>& notes) {
   if (!session.spec().gpu) return "";
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the loop reads it
-  const Deadline last = Deadline::after(kPatience * config.timeout);
+  const Deadline last = Deadline::after(kMaxTimeouts * config.timeout);
   std::vector<memory::FailedRoute> failed;
   for (int tried = 1;; ++tried) {
     std::string why;

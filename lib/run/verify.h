@@ -1,5 +1,5 @@
 // The transfer by which two sides make sure that bytes reach a GPU's memory at all, before any is
-// timed, and the step down to the next way of registering it where they do not.
+// timed, and the change to the next route of registering it where they do not.
 #pragma once
 
 #include <string>

@@ -50,12 +50,12 @@ CompletionQueues::~CompletionQueues() {
   }
 }
 
-bool CompletionQueues::arm(Trouble& trouble) noexcept {
+bool CompletionQueues::arm(WaitFailure& failure) noexcept {
   bool any = false;
   for (std::uint32_t i = 0; i < count_; ++i) {
     if (armed_[i]) continue;
     if (const int code = ibv_req_notify_cq(queues_[i].get(), 0); code != 0) {
-      trouble = {"ibv_req_notify_cq", code > 0 ? code : errno};
+      failure = {"ibv_req_notify_cq", code > 0 ? code : errno};
       return true;
     }
     armed_[i] = any = true;
@@ -63,7 +63,7 @@ bool CompletionQueues::arm(Trouble& trouble) noexcept {
   return any;
 }
 
-void CompletionQueues::take_events(Trouble& trouble) noexcept {
+void CompletionQueues::take_events(WaitFailure& failure) noexcept {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   while (ibv_get_cq_event(channel_.get(), &queue, &context) == 0) {
@@ -73,19 +73,19 @@ void CompletionQueues::take_events(Trouble& trouble) noexcept {
       ibv_ack_cq_events(queue, std::exchange(unacknowledged_[i], 0));
     }
   }
-  if (errno != EAGAIN && errno != EINTR) trouble = {"ibv_get_cq_event", errno};
+  if (errno != EAGAIN && errno != EINTR) failure = {"ibv_get_cq_event", errno};
 }
 
-CompletionQueues::Trouble CompletionQueues::wait_for_event(
+CompletionQueues::WaitFailure CompletionQueues::wait_for_event(
     std::chrono::milliseconds at_most) noexcept {
-  Trouble trouble;
-  if (channel_ == nullptr || arm(trouble)) return trouble;
+  WaitFailure failure;
+  if (channel_ == nullptr || arm(failure)) return failure;
   pollfd readable{.fd = channel_->fd, .events = POLLIN, .revents = 0};
   const auto wait = std::clamp<std::int64_t>(at_most.count(), 0, std::numeric_limits<int>::max());
   const int ready = poll(&readable, 1, static_cast<int>(wait));
-  if (ready < 0 && errno != EINTR) trouble = {"poll", errno};
-  if (ready > 0) take_events(trouble);
-  return trouble;
+  if (ready < 0 && errno != EINTR) failure = {"poll", errno};
+  if (ready > 0) take_events(failure);
+  return failure;
 }
 
 }  // namespace rdmabench::verbs

@@ -107,7 +107,7 @@ void initialize_initiator(ibv_qp& initiator, std::uint8_t port, std::uint16_t pa
          "DC initiator to INIT");
 }
 
-void open_target(ibv_qp& target, const Connection& here) {
+void open_target(ibv_qp& target, const ConnectionAttributes& here) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTR;
   attributes.path_mtu = encode_mtu(here.mtu);
@@ -119,7 +119,7 @@ void open_target(ibv_qp& target, const Connection& here) {
          "DC targets are exhausted.");
 }
 
-void connect_initiator(ibv_qp& initiator, const Connection& connection) {
+void connect_initiator(ibv_qp& initiator, const ConnectionAttributes& connection) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   receive.path_mtu = encode_mtu(connection.mtu);

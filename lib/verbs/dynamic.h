@@ -32,9 +32,9 @@ void initialize_initiator(ibv_qp& initiator, std::uint8_t port, std::uint16_t pa
 
 /// INIT to RTR: then the target has a number and accepts messages. Uses port, GID, MTU and path of
 /// `here`, and nothing of a peer. Throws Error(failed).
-void open_target(ibv_qp& target, const Connection& here);
+void open_target(ibv_qp& target, const ConnectionAttributes& here);
 
 /// INIT to RTR to RTS. Each request names its peer. Throws Error(failed).
-void connect_initiator(ibv_qp& initiator, const Connection& connection);
+void connect_initiator(ibv_qp& initiator, const ConnectionAttributes& connection);
 
 }  // namespace rdmabench::verbs

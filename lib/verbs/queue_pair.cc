@@ -14,7 +14,7 @@
 namespace rdmabench::verbs {
 namespace {
 
-std::string peer_text(const Connection& connection) {
+std::string peer_text(const ConnectionAttributes& connection) {
   return fmt::format("peer {} LID {} queue pair {}, MTU {}", to_text(connection.remote_gid),
                      connection.remote_lid, connection.remote_qpn, connection.mtu);
 }
@@ -27,7 +27,7 @@ bool responds(ibv_qp_type type) {
   return type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
 }
 
-void to_rtr(ibv_qp& queue_pair, const Connection& connection) {
+void to_rtr(ibv_qp& queue_pair, const ConnectionAttributes& connection) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;
   if (queue_pair.qp_type == IBV_QPT_UD) {
@@ -47,7 +47,7 @@ void to_rtr(ibv_qp& queue_pair, const Connection& connection) {
   modify(queue_pair, receive, mask, fmt::format("to RTR: {}", peer_text(connection)));
 }
 
-void to_rts(ibv_qp& queue_pair, const Connection& connection) {
+void to_rts(ibv_qp& queue_pair, const ConnectionAttributes& connection) {
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
   send.sq_psn = connection.local_psn;
@@ -134,7 +134,7 @@ void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_vi
   throw setup_error(call, what, code, {.context = queue_pair.context});
 }
 
-ibv_ah_attr address_vector(const Connection& connection) {
+ibv_ah_attr address_vector(const ConnectionAttributes& connection) {
   ibv_ah_attr vector{};
   vector.port_num = connection.port;
   vector.dlid = connection.remote_lid;
@@ -205,12 +205,12 @@ void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_i
          fmt::format("to INIT on port {}, partition key {}", port, partition_index));
 }
 
-void connect(ibv_qp& queue_pair, const Connection& connection) {
+void connect(ibv_qp& queue_pair, const ConnectionAttributes& connection) {
   to_rtr(queue_pair, connection);
   to_rts(queue_pair, connection);
 }
 
-AddressHandle create_address_handle(ibv_pd& domain, const Connection& connection) {
+AddressHandle create_address_handle(ibv_pd& domain, const ConnectionAttributes& connection) {
   ibv_ah_attr vector = address_vector(connection);
   AddressHandle handle(ibv_create_ah(&domain, &vector));
   if (handle == nullptr) {

@@ -25,6 +25,6 @@ void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_vi
             std::string_view remedy = {});
 
 /// How packets get there.
-ibv_ah_attr address_vector(const Connection& connection);
+ibv_ah_attr address_vector(const ConnectionAttributes& connection);
 
 }  // namespace rdmabench::verbs

@@ -85,7 +85,7 @@ void initialize_scalable(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t pa
          "SRD to INIT");
 }
 
-void connect_scalable(ibv_qp& queue_pair, const Connection& connection,
+void connect_scalable(ibv_qp& queue_pair, const ConnectionAttributes& connection,
                       const ScalableLimits& limits) {
   ibv_qp_attr receive{};
   receive.qp_state = IBV_QPS_RTR;

@@ -72,8 +72,8 @@ class RawClient {
   int socket_;
 };
 
-std::string greeting(control::Authentication::Way way) {
-  const std::string payload = std::string(1, static_cast<char>(way)) + std::string(32, 'n');
+std::string greeting(control::Authentication::Method method) {
+  const std::string payload = std::string(1, static_cast<char>(method)) + std::string(32, 'n');
   const auto header = control::encode_header(
       {control::HandshakeMessage::greeting, static_cast<std::uint32_t>(payload.size())});
   return std::string(header.data(), header.size()) + payload;
@@ -113,7 +113,7 @@ Verdict judge_channel(std::string_view bytes) {
       {static_cast<std::uint8_t>(bytes.front()), bytes.size() / kMaxPieces, 1});
   bytes.remove_prefix(1);
   std::optional<RawClient> client(listener.port());
-  client->write(greeting(control::Authentication::Way::none));
+  client->write(greeting(control::Authentication::Method::none));
   Channel channel = listener.accept(Deadline::after(std::chrono::seconds(5))).value();
 
   std::vector<Message> got;
@@ -156,7 +156,7 @@ Verdict judge_munge_stranger(std::string_view bytes) {
   std::optional<Listener>& listener = munge_listener();
   if (!listener) return {.known = false};
   const RawClient client(listener->port());
-  client.write(greeting(control::Authentication::Way::munge));
+  client.write(greeting(control::Authentication::Method::munge));
   client.write(bytes);
   client.finish();
   const Deadline late = Deadline::after(std::chrono::seconds(4));
@@ -177,7 +177,7 @@ Verdict judge_stranger(std::string_view bytes) {
   static Listener listener("127.0.0.1", 0, authentication);
   {
     const RawClient client(listener.port());
-    if (bytes.starts_with('p')) client.write(greeting(control::Authentication::Way::token));
+    if (bytes.starts_with('p')) client.write(greeting(control::Authentication::Method::token));
     client.write(bytes.substr(std::min<std::size_t>(bytes.size(), 1)));
     client.finish();
     // All has come, so one call reads it to the end of the connection.

@@ -195,12 +195,12 @@ std::string offer_rule(const std::vector<Candidate>& offered) {
     return error.fault() == Fault::unavailable ? "" : "no path, for an odd reason";
   }
   const std::string text =
-      transport::verbs::write_placement({.device = path->server->device,
-                                         .port = path->server->port,
-                                         .mtu = std::min(path->client->mtu, path->server->mtu),
-                                         .reason = path->reason});
+      transport::verbs::write_local_path({.device = path->server->device,
+                                          .port = path->server->port,
+                                          .mtu = std::min(path->client->mtu, path->server->mtu),
+                                          .reason = path->reason});
   try {
-    static_cast<void>(transport::verbs::read_placement(text));
+    static_cast<void>(transport::verbs::read_local_path(text));
   } catch (const Error& error) {
     return std::string("the peer would refuse our choice: ") + error.what();
   }
@@ -214,10 +214,10 @@ Verdict judge_verbs_offer(std::string_view text) {
       offer_rule);
 }
 Verdict judge_verbs_placement(std::string_view text) {
-  using transport::verbs::Placement;
-  return judge(text, transport::verbs::read_placement, transport::verbs::write_placement,
-               [](const Placement& placement) -> std::string {
-                 return is_mtu(placement.mtu) && placement.port != 0 ? "" : "out of bounds";
+  using transport::verbs::LocalPath;
+  return judge(text, transport::verbs::read_local_path, transport::verbs::write_local_path,
+               [](const LocalPath& local) -> std::string {
+                 return is_mtu(local.mtu) && local.port != 0 ? "" : "out of bounds";
                });
 }
 Verdict judge_verbs_address(std::string_view text) {

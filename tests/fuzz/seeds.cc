@@ -61,7 +61,7 @@ void add_rendezvous(std::vector<Seed>& list) {
       {"payload", "seed-bootstrap",
        "B" +
            to_text(BootstrapAddress{
-               .token = "0a1b", .port = 7, .addresses = {"10.0.0.1", "fd00::1"}, .key = "2c3d"})});
+               .run_id = "0a1b", .port = 7, .addresses = {"10.0.0.1", "fd00::1"}, .key = "2c3d"})});
 }
 
 void add_jobs(std::vector<Seed>& list) {
@@ -177,12 +177,12 @@ void add_verbs(std::vector<Seed>& list) {
                                       .gid = {0, gid("fe80::4"), GidType::ib, "", -1}}};
   list.push_back({"payload", "seed-verbs-offer", "O" + transport::verbs::write_offer(offer)});
   list.push_back({"payload", "seed-verbs-placement",
-                  "P" + transport::verbs::write_placement({.device = "rxe0",
-                                                           .port = 1,
-                                                           .gid_index = 1,
-                                                           .global = true,
-                                                           .mtu = 1024,
-                                                           .reason = "same subnet"})});
+                  "P" + transport::verbs::write_local_path({.device = "rxe0",
+                                                            .port = 1,
+                                                            .gid_index = 1,
+                                                            .global = true,
+                                                            .mtu = 1024,
+                                                            .reason = "same subnet"})});
   list.push_back({"payload", "seed-verbs-address",
                   "A" + transport::verbs::write_address(
                             {.queue_pairs = 2,

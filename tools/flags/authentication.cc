@@ -24,7 +24,7 @@ constexpr const char* kInsecure = "--insecure";
 
 /// What the earlier options chose: one that does not go with a token.
 void refuse_other_way(const Authentication& authentication, std::string_view given) {
-  if (authentication.way() == Authentication::Way::munge) {
+  if (authentication.method() == Authentication::Method::munge) {
     refuse_both(given, fmt::format("{} munge", kAuth));
   }
   if (authentication.is_insecure()) refuse_both(given, kInsecure);
@@ -47,7 +47,7 @@ void set_auth(Authentication& to, const Given& given) {
 }
 
 void set_insecure(Authentication& to, const Given& given) {
-  if (to.way() == Authentication::Way::munge) {
+  if (to.method() == Authentication::Method::munge) {
     refuse_both(given.name, fmt::format("{} munge", kAuth));
   }
   if (!to.file().empty()) refuse_both(given.name, kFile);

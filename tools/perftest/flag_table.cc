@@ -100,8 +100,9 @@ constexpr Flag kReportFlags[] = {
            "guest", turn_on<&Flags::cycles>),
     refused("-H, --report-histogrm", kLat, kNoSamples),
     refused("-U, --report-unsorted", kLat, kNoSamples),
-    refused("--report-both", kBw,
-            "Leave it out: both directions share one window, so each has half of the row."),
+    refused(
+        "--report-both", kBw,
+        "Leave it out: both directions are timed over one interval, so each has half of the row."),
     refused(
         "--report-per-port", kBw,
         "Run one client for each port, with -i 1 and with -i 2: one 'rdmabench serve' serves both."),

@@ -59,7 +59,7 @@ constexpr Flag kTrafficFlags[] = {
     mapped("--run_infinitely", kBw, "prints a row every -D seconds (5) until a signal", "guest",
            turn_on<&Flags::endless>),
     not_needed("--perform_warm_up", kAll, "every size has a warm-up, which is not timed", "guest"),
-    mapped("-b, --bidirectional", kBw, "both directions, timed over one common window", "guest",
+    mapped("-b, --bidirectional", kBw, "both directions, timed over one common interval", "guest",
            turn_on<&Flags::both_ways>),
     refused("--reversed", kBw,
             "Exchange the two hosts, or measure that direction with ib_read_bw."),

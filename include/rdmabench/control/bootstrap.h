@@ -15,7 +15,7 @@ namespace rdmabench::control {
 
 /// Where rank 0 listens: it publishes this by the rendezvous.
 struct BootstrapAddress {
-  std::string token{};  ///< of the run: another run's rank 0 may listen at the same port
+  std::string run_id{};  ///< random: another run's rank 0 may listen at the same port
   std::uint16_t port = 0;
   std::vector<std::string> addresses{};  ///< of rank 0's machine, numeric; not all may be reachable
   std::string key{};                     ///< random; only the rendezvous carries it

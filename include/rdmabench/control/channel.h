@@ -21,7 +21,7 @@
 
 namespace rdmabench::control {
 
-struct Connection;  // the socket; internal
+struct ChannelSocket;  // internal
 
 /// Raise it whenever a field of any message, or their order, changes, in whatever protocol: two
 /// programs of different versions refuse each other. tests/unit/protocol holds it.
@@ -120,7 +120,7 @@ class Secret;  // internal
 /// Error(unavailable) for a library. Thread rule: a value.
 class Authentication {
  public:
-  enum class Way : std::uint8_t {
+  enum class Method : std::uint8_t {
     token = 1,  ///< both ends have the same secret
     munge,      ///< both ends are the same user, says MUNGE
     none,       ///< neither end proves anything
@@ -141,8 +141,8 @@ class Authentication {
   /// libcrypto.
   static Authentication of_this_process();
 
-  Way way() const noexcept { return way_; }
-  bool is_insecure() const noexcept { return way_ == Way::none; }
+  Method method() const noexcept { return method_; }
+  bool is_insecure() const noexcept { return method_ == Method::none; }
   /// Of the token; "" where none is named, unless loaded() found it.
   const std::string& file() const noexcept { return file_; }
 
@@ -157,9 +157,9 @@ class Authentication {
 
  private:
   friend class Handshake;
-  explicit Authentication(Way way) : way_(way) {}
+  explicit Authentication(Method method) : method_(method) {}
 
-  Way way_ = Way::token;
+  Method method_ = Method::token;
   std::string file_;
   std::shared_ptr<const Secret> secret_;
 };
@@ -244,9 +244,9 @@ class Channel {
  private:
   friend class Listener;
   friend class Handshake;
-  explicit Channel(std::unique_ptr<Connection> connection) noexcept;
+  explicit Channel(std::unique_ptr<ChannelSocket> connection) noexcept;
 
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<ChannelSocket> connection_;
 };
 
 }  // namespace rdmabench::control

@@ -95,7 +95,7 @@ GpuMapping parse_gpu_mapping(std::string_view text);
 std::string to_text(const Request& request);
 
 /// Throws Error where the request is for a GPU that is not here; allocates nothing.
-void check_here(const Request& request);
+void check_available(const Request& request);
 
 /// The request for the next buffer after one of `bytes`. In a file it gets another offset.
 Request next(Request request, std::uint64_t bytes);

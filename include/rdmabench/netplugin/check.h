@@ -134,12 +134,13 @@ using OnLog = std::function<void(const std::string& what, const std::string& tex
 ///
 /// Throws Error(usage) for options out of bounds and for a file that is not a plugin,
 /// Error(unavailable) for a plugin that cannot be loaded.
-Check check_here(const Options& options, const OnProgress& on_progress, const OnLog& on_log = {});
+Check check_in_process(const Options& options, const OnProgress& on_progress,
+                       const OnLog& on_log = {});
 
 inline constexpr std::uint16_t kDefaultPort = 18517;
 
 /// The client of two processes. The client sends and the server receives. Thread rule and errors as
-/// check_here(). If the server is lost, the run ends and Check::error says so.
+/// check_in_process(). If the server is lost, the run ends and Check::error says so.
 Check check_with(const Options& options, control::Channel& server, const OnProgress& on_progress,
                  const OnLog& on_log = {});
 

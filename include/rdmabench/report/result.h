@@ -81,7 +81,7 @@ struct LoadResult {
   double offered_messages_per_s = 0;  ///< over all threads
   double achieved_messages_per_s = 0;
   double max_lag_ns = 0;   ///< by which the latest post missed its time
-  bool taken_off = false;  ///< latency is far above that of the lightest load, or the rate not kept
+  bool saturated = false;  ///< latency is far above that of the lightest load, or the rate not kept
   bool knee = false;  ///< the highest load before latency rises steeply; one row of a size at most
   /// Of the knee, or of the lowest load where latency already rises steeply there: false where
   /// latency was normal again at a higher load, as after a disturbance.

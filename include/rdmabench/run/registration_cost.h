@@ -64,7 +64,7 @@ struct RegistrationReport {
   Fault fault = Fault::failed;               ///< of the first refusal
 };
 
-/// For people: a row for each result, then why its route was taken, then the refused ways.
+/// For people: a row for each result, then why its route was taken, then the refused routes.
 std::string to_table(const RegistrationReport& report, std::size_t width = report::kUsualWidth);
 
 /// A document rdmabench/1 of test "registration", and its rows with the same names as CSV.
@@ -88,9 +88,9 @@ class RegistrationBench {
                            const verbs::RegistrationRequest& registration, std::uint64_t bytes,
                            const RegistrationStop& stop) const;
 
-  /// Measures GPU memory (Kind::cuda) by each way separately, each with new memory, so
-  /// that ways behind the first that works are measured too. Throws what memory::Buffer does, and
-  /// Error(unavailable) with all reasons if a dma-buf is required and no way works.
+  /// Measures GPU memory (Kind::cuda) by each route separately, each with new memory, so
+  /// that routes behind the first that works are measured too. Throws what memory::Buffer does, and
+  /// Error(unavailable) with all reasons if a dma-buf is required and no route works.
   GpuRoutes measure_routes(const memory::Request& memory,
                            const verbs::RegistrationRequest& registration, std::uint64_t bytes,
                            const RegistrationStop& stop) const;

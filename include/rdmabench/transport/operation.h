@@ -33,11 +33,11 @@ struct OneSided {
   static constexpr bool kFromTarget = false;  ///< the initiator's completion brings data back
   /// Acts on 8 aligned bytes of the target's window and brings back what they were.
   static constexpr bool kAtomic = false;
-  /// The target's device answers it, and not only acknowledges: `outstanding_reads` limits how many
-  /// are under way.
+  /// The target's device sends a response, not only an ACK: `outstanding_reads` (max_rd_atomic)
+  /// limits how many are outstanding.
   static constexpr bool kAnswered = false;
-  /// Carries no data: completes when what was written there before can be read by all. A test of it
-  /// writes each message and then flushes it.
+  /// Carries no data: completes when earlier writes to that range are globally visible. The
+  /// benchmark posts a write before each flush.
   static constexpr bool kFlushes = false;
   static constexpr bool kExtended = false;    ///< only ibv_wr_post(3) has it, on RC queue pairs
   static constexpr std::uint64_t kBytes = 0;  ///< of every message; 0: the caller's choice
@@ -74,7 +74,7 @@ struct FetchAdd : OneSided {
   static constexpr bool kFromTarget = true, kAnswered = true, kAtomic = true;
   static constexpr std::uint64_t kBytes = 8;
 };
-/// Replaces the word of the post by that word plus 1: it succeeds where the target held the word.
+/// Compares the target's 8 bytes with `word`; if they are equal, stores `word` + 1.
 struct CompareSwap : OneSided {
   static constexpr OperationCode kCode = OperationCode::compare_swap;
   static constexpr std::string_view kName = "compare-swap";

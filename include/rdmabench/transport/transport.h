@@ -107,11 +107,11 @@ struct EndpointRequest : EndpointOptions {
   bool latency = true;         ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
   /// Memory of the caller, in place of memory of the endpoint's own. It is registered where it lies
-  /// and never copied; messages leave from it, and it is the window that the peer reads and writes:
-  /// send_region() and window() are the same bytes, of as many slots as fit, whatever `send_slots`
-  /// says. Without it they are separate.
-  /// The caller keeps it until the endpoint is gone. `memory` tells its kind: "host", or "cuda:0"
-  /// for a pointer of that GPU. Empty: the endpoint allocates.
+  /// and never copied; messages are sent from it, and the peer reads and writes it (the "window";
+  /// not a verbs memory window): send_region() and window() are the same bytes, of as many slots as
+  /// fit, whatever `send_slots` says. Without it they are separate. The caller keeps it until the
+  /// endpoint is gone. `memory` tells its kind: "host", or "cuda:0" for a pointer of that GPU.
+  /// Empty: the endpoint allocates.
   std::span<std::byte> buffer;
   std::span<std::byte> receive_buffer;  ///< the same for the receive slots; empty: allocate
   std::uint32_t local_queue_pairs = 0;  ///< UD only: so many serve all peers; 0 = one for each

@@ -31,8 +31,8 @@ class CompletionQueues {
   /// Each queue once.
   std::span<ibv_cq* const> all() const noexcept { return {all_.data(), count_}; }
 
-  /// How a wait_for_event() failed; `call` is null where it did not.
-  struct Trouble {
+  /// Which call of wait_for_event() failed and its errno; `call` is null after success.
+  struct WaitFailure {
     const char* call = nullptr;
     int code = 0;
   };
@@ -40,11 +40,11 @@ class CompletionQueues {
   /// Call it after polls of all queues came back empty. The first call asks for events and returns
   /// at once, because what completed before it makes none: poll again. The next one sleeps until
   /// there is an event or `at_most` has passed. Source: ibv_get_cq_event(3), ibv_req_notify_cq(3).
-  Trouble wait_for_event(std::chrono::milliseconds at_most) noexcept;
+  WaitFailure wait_for_event(std::chrono::milliseconds at_most) noexcept;
 
  private:
-  bool arm(Trouble& trouble) noexcept;
-  void take_events(Trouble& trouble) noexcept;
+  bool arm(WaitFailure& failure) noexcept;
+  void take_events(WaitFailure& failure) noexcept;
 
   CompletionChannel channel_;
   std::array<CompletionQueue, 2> queues_;  ///< after the channel, which they refer to

@@ -64,8 +64,8 @@ void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_i
 /// Encodes an MTU given in bytes. Throws Error(usage) for an invalid MTU.
 ibv_mtu encode_mtu(std::uint32_t bytes);
 
-/// The address of the other queue pair, and the path to it.
-struct Connection {
+/// What ibv_modify_qp(3) needs to connect a queue pair: the address of the other one, and the path.
+struct ConnectionAttributes {
   std::uint8_t port = 1;        ///< local port
   std::uint32_t gid_index = 0;  ///< local; unused unless `global`
   bool global = false;          ///< packets have a global header; always on RoCE
@@ -83,9 +83,9 @@ struct Connection {
 /// INIT to RTR to RTS, with the attributes of the queue pair's type; UD uses only the port and the
 /// packet sequence number. Throws Error(failed) that names the step and what to check, Error(usage)
 /// for an invalid MTU. Source: ibv_modify_qp(3).
-void connect(ibv_qp& queue_pair, const Connection& connection);
+void connect(ibv_qp& queue_pair, const ConnectionAttributes& connection);
 
 /// The address of a peer for a UD queue pair. Throws Error(failed). Source: ibv_create_ah(3).
-AddressHandle create_address_handle(ibv_pd& domain, const Connection& connection);
+AddressHandle create_address_handle(ibv_pd& domain, const ConnectionAttributes& connection);
 
 }  // namespace rdmabench::verbs

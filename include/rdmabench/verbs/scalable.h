@@ -34,7 +34,7 @@ void initialize_scalable(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t pa
                          std::uint32_t q_key);
 
 /// INIT to RTR to RTS. Each request names its peer. Throws Error(failed).
-void connect_scalable(ibv_qp& queue_pair, const Connection& connection,
+void connect_scalable(ibv_qp& queue_pair, const ConnectionAttributes& connection,
                       const ScalableLimits& limits);
 
 }  // namespace rdmabench::verbs

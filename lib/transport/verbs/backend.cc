@@ -14,13 +14,13 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
-using mechanism::Candidate;
-using mechanism::DeviceInfo;
-using mechanism::GidEntry;
-using mechanism::LinkLayer;
-using mechanism::PortInfo;
-using mechanism::PortRef;
+namespace ibv = rdmabench::verbs;
+using ibv::Candidate;
+using ibv::DeviceInfo;
+using ibv::GidEntry;
+using ibv::LinkLayer;
+using ibv::PortInfo;
+using ibv::PortRef;
 
 constexpr std::uint32_t kMaxGidIndex = 255;  // ibv_global_route holds it in 8 bits
 
@@ -80,7 +80,7 @@ std::string obstacles(std::span<const DeviceInfo> devices, std::span<const PortR
   return text;
 }
 
-std::uint32_t path_mtu(const EndpointRequest& request, const mechanism::Path& path) {
+std::uint32_t path_mtu(const EndpointRequest& request, const ibv::Path& path) {
   const std::uint32_t limit = std::min(path.client->mtu, path.server->mtu);
   if (request.mtu == 0) return limit;
   const bool is_mtu = request.mtu == 256 || request.mtu == 512 || request.mtu == 1024 ||
@@ -99,22 +99,22 @@ std::uint32_t path_mtu(const EndpointRequest& request, const mechanism::Path& pa
 }
 
 /// Where PCIe limits the rate of a path: the link.
-std::string slower_link(const mechanism::Path& path) {
+std::string slower_link(const ibv::Path& path) {
   const bool client = path.client->gbps <= path.server->gbps;
   const Candidate& end = client ? *path.client : *path.server;
   if (!end.pcie_is_slower) return "";
   return fmt::format("the PCIe link of the {}'s {}", client ? "client" : "server", end.device);
 }
 
-std::string place(const Candidate& at, const mechanism::Path& path, std::uint32_t mtu) {
-  return write_placement({.device = at.device,
-                          .port = at.port,
-                          .gid_index = static_cast<std::uint8_t>(at.gid.index),
-                          .global = path.global,
-                          .mtu = mtu,
-                          .gbps = std::min(path.client->gbps, path.server->gbps),
-                          .slower = slower_link(path),
-                          .reason = path.reason});
+std::string place(const Candidate& at, const ibv::Path& path, std::uint32_t mtu) {
+  return write_local_path({.device = at.device,
+                           .port = at.port,
+                           .gid_index = static_cast<std::uint8_t>(at.gid.index),
+                           .global = path.global,
+                           .mtu = mtu,
+                           .gbps = std::min(path.client->gbps, path.server->gbps),
+                           .slower = slower_link(path),
+                           .reason = path.reason});
 }
 
 /// One line of `rdmabench devices`.
@@ -146,15 +146,15 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
 
 std::string offer(const EndpointRequest& request) {
   const Service service = service_of(request);  // what verbs forbid opens nothing
-  const std::vector<DeviceInfo> devices = mechanism::list_devices();
+  const std::vector<DeviceInfo> devices = ibv::list_devices();
   if (devices.empty()) {
-    const std::string hidden = mechanism::hidden_devices();
+    const std::string hidden = ibv::hidden_devices();
     throw Error(Fault::unavailable, "no RDMA device here",
                 !hidden.empty() ? hidden
                                 : "Load the NIC's RDMA driver, or try Soft-RoCE: 'rdma link add "
                                   "rxe0 type rxe netdev eth0'; or use `backend` ofi.");
   }
-  const std::vector<PortRef> ports = mechanism::select_ports(devices, request.device);
+  const std::vector<PortRef> ports = ibv::select_ports(devices, request.device);
   std::vector<Candidate> candidates;
   for (const PortRef& at : ports) {
     if (!obstacle(*at.device, *at.port, service).empty()) continue;
@@ -184,10 +184,9 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
               std::string_view server_offer) {
   const std::vector<Candidate> client = read_offer(client_offer, "client");
   const std::vector<Candidate> server = read_offer(server_offer, "server");
-  const mechanism::ControlAddresses control{.client = mechanism::parse_gid(request.local_ip),
-                                            .server = mechanism::parse_gid(request.peer_ip)};
-  const mechanism::Path path =
-      mechanism::choose_path(client, server, control, mechanism::route_source);
+  const ibv::ControlAddresses control{.client = ibv::parse_gid(request.local_ip),
+                                      .server = ibv::parse_gid(request.peer_ip)};
+  const ibv::Path path = ibv::choose_path(client, server, control, ibv::route_source);
   const std::uint32_t mtu = path_mtu(request, path);
   return {.client = place(*path.client, path, mtu),
           .server = place(*path.server, path, mtu),
@@ -196,7 +195,7 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
 
 std::vector<transport::DeviceInfo> devices() {
   std::vector<transport::DeviceInfo> lines;
-  for (const DeviceInfo& device : mechanism::list_devices()) {
+  for (const DeviceInfo& device : ibv::list_devices()) {
     for (const PortInfo& port : device.ports) lines.push_back(line(device, port));
     if (device.ports.empty()) {
       lines.push_back({.backend = std::string(kRow.name),

@@ -16,7 +16,7 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
+namespace ibv = rdmabench::verbs;
 
 constexpr std::string_view kSameRelease = "Run the same release of rdmabench on both sides.";
 
@@ -48,9 +48,9 @@ void Core::check_peer(const Address& peer) const {
                     "slots of {}",
                     peer.window_bytes, peer.stride, window_.bytes(), window.stride));
   }
-  if (peer.mtu != placement_.mtu) {
+  if (peer.mtu != local_path_.mtu) {
     refuse(
-        fmt::format("the peer's path MTU is {} and this side's is {}", peer.mtu, placement_.mtu));
+        fmt::format("the peer's path MTU is {} and this side's is {}", peer.mtu, local_path_.mtu));
   }
   if (request_.operations.any(acts_on_word) && peer.window % kAtomicBytes != 0) {
     refuse("the peer's window is not aligned to the words of atomics");
@@ -75,8 +75,8 @@ void Core::check_allowed(const Address& peer) const {
   if (request_.allowed_peers == nullptr) return;
   const AllowedPeers& allowed = *request_.allowed_peers;
   const auto is_own = [&peer] {
-    const std::vector<mechanism::DeviceInfo> devices = mechanism::list_devices();
-    return std::any_of(devices.begin(), devices.end(), [&](const mechanism::DeviceInfo& device) {
+    const std::vector<ibv::DeviceInfo> devices = ibv::list_devices();
+    return std::any_of(devices.begin(), devices.end(), [&](const ibv::DeviceInfo& device) {
       return std::any_of(device.ports.begin(), device.ports.end(), [&](const auto& port) {
         return std::any_of(port.gids.begin(), port.gids.end(),
                            [&](const auto& entry) { return entry.gid == peer.gid; });
@@ -86,11 +86,11 @@ void Core::check_allowed(const Address& peer) const {
   allowed.check_gid({peer.gid.raw}, peer.lid, {gid_.raw}, allowed.here() && is_own());
 }
 
-mechanism::Connection Core::connection_to(std::uint16_t lid, const mechanism::Gid& gid) const {
-  return {.port = placement_.port,
-          .gid_index = placement_.gid_index,
-          .global = placement_.global,
-          .mtu = placement_.mtu,
+ibv::ConnectionAttributes Core::connection_to(std::uint16_t lid, const ibv::Gid& gid) const {
+  return {.port = local_path_.port,
+          .gid_index = local_path_.gid_index,
+          .global = local_path_.global,
+          .mtu = local_path_.mtu,
           .remote_lid = lid,
           .remote_gid = gid,
           .reads_out = reads_out_,
@@ -125,32 +125,32 @@ void Core::connect(std::string_view peer_address) {
 }
 
 void Core::connect_queue_pairs(const Address& peer) {
-  mechanism::Connection connection = connection_to(peer.lid, peer.gid);
+  ibv::ConnectionAttributes connection = connection_to(peer.lid, peer.gid);
   for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     connection.local_psn = first_packets_[i];
     connection.remote_psn = other.psn;
     if (plan_.service == Service::dc) {
-      mechanism::connect_initiator(*queues_.pairs[i], connection);
+      ibv::connect_initiator(*queues_.pairs[i], connection);
       continue;
     }
     if (plan_.service == Service::srd) {
-      mechanism::connect_scalable(*queues_.pairs[i], connection, plan_.scalable);
+      ibv::connect_scalable(*queues_.pairs[i], connection, plan_.scalable);
       continue;
     }
     connection.remote_qpn = plan_.service == Service::xrc ? other.receiver : other.qpn;
-    mechanism::connect(*queues_.pairs[i], connection);
+    ibv::connect(*queues_.pairs[i], connection);
     if (plan_.service == Service::xrc) {
       connection.remote_qpn = other.qpn;
-      mechanism::connect(*queues_.receivers[i], connection);
+      ibv::connect(*queues_.receivers[i], connection);
     }
   }
 }
 
 /// The IP address that rdma_cm knows this side by.
-mechanism::Gid Core::manager_address() const {
+ibv::Gid Core::manager_address() const {
   if (ethernet_) return gid_;
-  const auto address = mechanism::parse_gid(request_.local_ip);
+  const auto address = ibv::parse_gid(request_.local_ip);
   if (address) return *address;
   throw Error(
       Fault::unavailable, "rdma_cm on InfiniBand without an IP address",
@@ -159,7 +159,7 @@ mechanism::Gid Core::manager_address() const {
 
 /// A server listens from the start, because its address is what the client connects to.
 void Core::open_manager() {
-  manager_ = std::make_unique<mechanism::ConnectionManager>();
+  manager_ = std::make_unique<ibv::ConnectionManager>();
   if (request_.client) return;
   std::random_device random;
   session_ = std::uint64_t{random()} << 32 | random();
@@ -167,15 +167,15 @@ void Core::open_manager() {
 }
 
 void Core::connect_by_manager(const Address& peer) {
-  const mechanism::ManagedConnection with{.device = placement_.device,
-                                          .port = placement_.port,
-                                          .session = request_.client ? peer.session : session_,
-                                          .mtu = placement_.mtu,
-                                          .reads_out = reads_out_,
-                                          .reads_in = plan_.reads_in,
-                                          .path = plan_.path,
-                                          .timeout = request_.timeout,
-                                          .stop = request_.stop};
+  const ibv::ManagedConnection with{.device = local_path_.device,
+                                    .port = local_path_.port,
+                                    .session = request_.client ? peer.session : session_,
+                                    .mtu = local_path_.mtu,
+                                    .reads_out = reads_out_,
+                                    .reads_in = plan_.reads_in,
+                                    .path = plan_.path,
+                                    .timeout = request_.timeout,
+                                    .stop = request_.stop};
   if (request_.client) {
     manager_->connect(manager_address(), peer.manager, peer.listener, queues_.pairs, with);
   } else {
@@ -188,19 +188,20 @@ void Core::reach_peers(const Address& peer) {
   if (plan_.service == Service::xrc) remote_shared_receives_ = peer.shared_receives;
   if (!plan_.extended && !plan_.names_peers()) return;
   const bool dynamic = plan_.service == Service::dc;
-  const mechanism::Connection connection = connection_to(peer.lid, peer.gid);
+  const ibv::ConnectionAttributes connection = connection_to(peer.lid, peer.gid);
   for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
     ibv_qp& pair = *send_queues_[i].queue_pair;
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     if (plan_.names_peers()) {
-      address_handles_.push_back(mechanism::create_address_handle(*domain_, connection));
+      address_handles_.push_back(ibv::create_address_handle(*domain_, connection));
     }
-    routes_.push_back({.queue_pair = plan_.extended ? ibv_qp_to_qp_ex(&pair) : nullptr,
-                       .dynamic = dynamic ? mechanism::dynamic_requests(pair) : nullptr,
-                       .handle = plan_.names_peers() ? address_handles_.back().get() : nullptr,
-                       .number = dynamic ? other.receiver : other.qpn,
-                       .q_key = peer.q_key,
-                       .dc_key = peer.dc_key});
+    destinations_.push_back(
+        {.queue_pair = plan_.extended ? ibv_qp_to_qp_ex(&pair) : nullptr,
+         .dynamic = dynamic ? ibv::dynamic_requests(pair) : nullptr,
+         .handle = plan_.names_peers() ? address_handles_.back().get() : nullptr,
+         .number = dynamic ? other.receiver : other.qpn,
+         .q_key = peer.q_key,
+         .dc_key = peer.dc_key});
   }
 }
 
@@ -208,9 +209,9 @@ void Core::reach_peers(const Address& peer) {
 /// peer can know of it.
 void Core::open_targets() {
   post_all_receives();
-  const mechanism::Connection here = connection_to(lid_, gid_);
-  for (const mechanism::QueuePair& target : queues_.receivers) {
-    mechanism::open_target(*target, here);
+  const ibv::ConnectionAttributes here = connection_to(lid_, gid_);
+  for (const ibv::QueuePair& target : queues_.receivers) {
+    ibv::open_target(*target, here);
   }
 }
 

@@ -20,8 +20,8 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
-using mechanism::Access;
+namespace ibv = rdmabench::verbs;
+using ibv::Access;
 
 /// Of a queue pair that can be sent to; the upper bit would make it the kernel's own.
 std::uint32_t random_q_key() {
@@ -37,10 +37,10 @@ std::uint64_t random_dc_key() {
 
 Core::Core(const EndpointRequest& request, std::string_view choice)
     : request_(request),
-      placement_(read_placement(choice)),
-      context_(mechanism::open_device(placement_.device)),
-      plan_(make_plan(request, placement_, *context_)),
-      domain_(mechanism::allocate_protection_domain(*context_)),
+      local_path_(read_local_path(choice)),
+      context_(ibv::open_device(local_path_.device)),
+      plan_(make_plan(request, local_path_, *context_)),
+      domain_(ibv::allocate_protection_domain(*context_)),
       sends_(make_slots(Access::local, Slots::sends)),
       receives_(make_slots(Access::local, Slots::receives)),
       window_(make_slots(window_access(), Slots::window)),
@@ -52,11 +52,11 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
   if (request.inline_limit > 0 && queues_.inline_bytes < plan_.inline_bytes) {
     plan_.reduced.push_back(fmt::format("inline {} reduced to {}: what {} takes",
                                         plan_.inline_bytes, queues_.inline_bytes,
-                                        placement_.device));
+                                        local_path_.device));
   }
-  const ibv_port_attr port = mechanism::query_port(*context_, placement_.port);
-  driver_ = mechanism::driver_name(*context_->device);
-  gid_ = mechanism::query_gid(*context_, placement_.port, placement_.gid_index);
+  const ibv_port_attr port = ibv::query_port(*context_, local_path_.port);
+  driver_ = ibv::driver_name(*context_->device);
+  gid_ = ibv::query_gid(*context_, local_path_.port, local_path_.gid_index);
   lid_ = port.lid;
   ethernet_ = port.link_layer == IBV_LINK_LAYER_ETHERNET;
   std::random_device random;
@@ -77,21 +77,21 @@ Access Core::window_access() const {
 }
 
 void Core::initialize_queue_pairs() {
-  const mechanism::RemoteAccess access{.more = remote_access(request_.operations)};
+  const ibv::RemoteAccess access{.more = remote_access(request_.operations)};
   const std::uint16_t partition = plan_.path.partition_index;
   const auto initialize = [&](ibv_qp& queue_pair) {
-    mechanism::initialize(queue_pair, placement_.port, partition, access, q_key_);
+    ibv::initialize(queue_pair, local_path_.port, partition, access, q_key_);
   };
-  for (const mechanism::QueuePair& pair : queues_.pairs) {
+  for (const ibv::QueuePair& pair : queues_.pairs) {
     if (plan_.service == Service::dc) {
-      mechanism::initialize_initiator(*pair, placement_.port, partition);
+      ibv::initialize_initiator(*pair, local_path_.port, partition);
     } else if (plan_.service == Service::srd) {
-      mechanism::initialize_scalable(*pair, placement_.port, partition, q_key_);
+      ibv::initialize_scalable(*pair, local_path_.port, partition, q_key_);
     } else {
       initialize(*pair);
     }
   }
-  for (const mechanism::QueuePair& receiver : queues_.receivers) initialize(*receiver);
+  for (const ibv::QueuePair& receiver : queues_.receivers) initialize(*receiver);
 }
 
 SlotLayout Core::layout(Slots which) const {
@@ -117,7 +117,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
   where.gpu_mapping = memory::parse_gpu_mapping(request_.gpu_mapping);
   where.failed_routes = request_.failed_routes;
   where.numa = memory::parse_numa(request_.numa);
-  where.device = placement_.device;
+  where.device = local_path_.device;
   where.existing = slots.buffer.data();
   // In a file, each lies behind those before it.
   for (const Slots before : {Slots::sends, Slots::receives}) {
@@ -140,7 +140,7 @@ std::string Core::make_flush() {
   try {
     flush_ = std::make_unique<FlushRead>(*context_, *domain_, connection_to(lid_, gid_));
   } catch (const Error& error) {  // iWARP has none, for one
-    return fmt::format("a queue pair to itself, for {} to read by: {}", placement_.device,
+    return fmt::format("a queue pair to itself, for {} to read by: {}", local_path_.device,
                        error.what());
   }
   return "";
@@ -237,7 +237,7 @@ std::string Core::address() const {
                   .dc_key = plan_.service == Service::dc ? dc_key_ : 0,
                   .lid = lid_,
                   .gid = gid_,
-                  .mtu = placement_.mtu,
+                  .mtu = local_path_.mtu,
                   .reads_in = plan_.reads_in,
                   .window = window_.address(),
                   .window_bytes = window_.bytes(),
@@ -252,7 +252,7 @@ std::string Core::address() const {
     if (plan_.has_receivers()) address.queues[i].receiver = queues_.receivers[i]->qp_num;
   }
   if (plan_.service == Service::xrc) {
-    address.shared_receives = mechanism::xrc_receive_queue_number(*queues_.shared_receives);
+    address.shared_receives = ibv::xrc_receive_queue_number(*queues_.shared_receives);
   }
   return write_address(address);
 }
@@ -284,10 +284,10 @@ void Core::fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode
   }
   request.qp_type.xrc.remote_srqn = remote_shared_receives_;
   if (plan_.datagrams()) {
-    const Route& route = routes_[send_queue.tag >> 32];
-    request.wr.ud.ah = route.handle;
-    request.wr.ud.remote_qpn = route.number;
-    request.wr.ud.remote_qkey = route.q_key;
+    const PostDestination& destination = destinations_[send_queue.tag >> 32];
+    request.wr.ud.ah = destination.handle;
+    request.wr.ud.remote_qpn = destination.number;
+    request.wr.ud.remote_qkey = destination.q_key;
   } else if (is_atomic(code)) {
     request.wr.atomic.rkey = window_keys_[send_queue.tag >> 32];
     request.wr.atomic.compare_add = 1;

@@ -56,7 +56,8 @@ void add_memory(Details& details, const RegisteredSlots& slots) {
   }
 }
 
-/// The parts of an endpoint's memory may have taken different ways; where they did, each is named.
+/// The parts of an endpoint's memory may have taken different routes; where they did, each is
+/// named.
 void add_gpu_memory(Description& description, const RegisteredSlots& sends,
                     const RegisteredSlots& receives, const RegisteredSlots& window) {
   Details& details = description.details;
@@ -64,9 +65,9 @@ void add_gpu_memory(Description& description, const RegisteredSlots& sends,
   const std::string send_route = route_of(sends.registration());
   const std::string receive_route = route_of(receives.registration());
   const bool same = route == send_route && route == receive_route;
-  std::vector<std::string>& ways = description.memory_routes;
-  for (const std::string& way : {route, send_route, receive_route}) {
-    if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
+  std::vector<std::string>& routes = description.memory_routes;
+  for (const std::string& one : {route, send_route, receive_route}) {
+    if (std::find(routes.begin(), routes.end(), one) == routes.end()) routes.push_back(one);
   }
   details.emplace_back(
       "memory_route",
@@ -104,7 +105,7 @@ void Core::remember(const Address& peer) {
 Description Core::describe(std::uint64_t /*bytes*/) const {
   Description description{.backend = "verbs",
                           .provider = driver_.empty() ? "verbs" : driver_,
-                          .device = fmt::format("{}:{}", placement_.device, placement_.port),
+                          .device = fmt::format("{}:{}", local_path_.device, local_path_.port),
                           .transport = std::string(name(plan_.service)),
                           .completion = completion_level(plan_.service),
                           .details = {}};
@@ -113,13 +114,13 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   };
   add("link_layer", ethernet_ ? "Ethernet" : "InfiniBand");
   add("gid", to_text(gid_));
-  add("gid_index", std::to_string(placement_.gid_index));
+  add("gid_index", std::to_string(local_path_.gid_index));
   if (lid_ != 0) add("lid", std::to_string(lid_));
-  add("path", placement_.reason);
-  add("global_header", placement_.global ? "true" : "false");
-  add("mtu", std::to_string(placement_.mtu));
-  if (placement_.gbps > 0) add("rate_gbps", fmt::format("{:g}", placement_.gbps));
-  if (!placement_.slower.empty()) add("rate_of", placement_.slower);
+  add("path", local_path_.reason);
+  add("global_header", local_path_.global ? "true" : "false");
+  add("mtu", std::to_string(local_path_.mtu));
+  if (local_path_.gbps > 0) add("rate_gbps", fmt::format("{:g}", local_path_.gbps));
+  if (!local_path_.slower.empty()) add("rate_of", local_path_.slower);
   add("inline", std::to_string(queues_.inline_bytes));
   if (plan_.service == Service::srd) {
     add("rdma", fmt::format("{}, at most {} bytes",

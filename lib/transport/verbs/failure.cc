@@ -9,7 +9,7 @@
 
 namespace rdmabench::transport::verbs {
 
-namespace mechanism = rdmabench::verbs;
+namespace ibv = rdmabench::verbs;
 
 std::string Core::failure() const {
   if (!failed_) return "nothing failed";
@@ -32,11 +32,11 @@ std::string Core::failure() const {
                        : tagged ? (id & 0xffffffff) - 1
                                 : id - 1,
                        tagged ? fmt::format(" of queue pair {}", send_queue) : "",
-                       mechanism::to_text(failed_completion_));
+                       ibv::to_text(failed_completion_));
   }
-  return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, placement_.device,
-                     placement_.port, to_text(gid_), number, peer_.empty() ? "no peer yet" : peer_,
-                     placement_.mtu);
+  return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, local_path_.device,
+                     local_path_.port, to_text(gid_), number, peer_.empty() ? "no peer yet" : peer_,
+                     local_path_.mtu);
 }
 
 FailedCall Core::failed_call() const {
@@ -44,7 +44,7 @@ FailedCall Core::failed_call() const {
   if (failed_call_ == nullptr) {
     return {.library = "libibverbs",
             .name = "ibv_poll_cq",
-            .status = std::string(mechanism::explain(failed_completion_.status).name)};
+            .status = std::string(ibv::explain(failed_completion_.status).name)};
   }
   const std::string_view call = failed_call_;
   return {.library = "libibverbs",
@@ -89,9 +89,9 @@ int Core::fail(int poll_result) noexcept {
   return -1;
 }
 
-bool Core::fail(mechanism::CompletionQueues::Trouble trouble) noexcept {
-  if (trouble.call == nullptr) return true;
-  refuse(trouble.call, trouble.code);
+bool Core::fail(ibv::CompletionQueues::WaitFailure failure) noexcept {
+  if (failure.call == nullptr) return true;
+  refuse(failure.call, failure.code);
   return false;
 }
 

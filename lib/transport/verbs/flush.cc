@@ -13,23 +13,22 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
+namespace ibv = rdmabench::verbs;
 
 constexpr auto kLongestRead = std::chrono::seconds(2);
 
 }  // namespace
 
-FlushRead::FlushRead(ibv_context& context, ibv_pd& domain, mechanism::Connection to_itself)
+FlushRead::FlushRead(ibv_context& context, ibv_pd& domain, ibv::ConnectionAttributes to_itself)
     : completions_(context, {}),
-      region_(mechanism::register_memory(domain, landing_, mechanism::Access::local)),
-      queue_pair_(
-          mechanism::create_queue_pair(domain, {.send_completions = completions_.sends(),
-                                                .receive_completions = completions_.receives()})
-              .queue_pair) {
+      region_(ibv::register_memory(domain, landing_, ibv::Access::local)),
+      queue_pair_(ibv::create_queue_pair(domain, {.send_completions = completions_.sends(),
+                                                  .receive_completions = completions_.receives()})
+                      .queue_pair) {
   to_itself.remote_qpn = queue_pair_->qp_num;
   to_itself.reads_out = to_itself.reads_in = 1;
-  mechanism::initialize(*queue_pair_, to_itself.port, to_itself.path.partition_index);
-  mechanism::connect(*queue_pair_, to_itself);
+  ibv::initialize(*queue_pair_, to_itself.port, to_itself.path.partition_index);
+  ibv::connect(*queue_pair_, to_itself);
 }
 
 ibv_wc FlushRead::wait() {
@@ -65,8 +64,8 @@ void FlushRead::read(std::uint64_t address, std::uint32_t remote_key) {
     throw Error(Fault::failed, "ibv_post_send(the read that flushes GPU memory)", "", code);
   }
   if (const ibv_wc completion = wait(); completion.status != IBV_WC_SUCCESS) {
-    throw Error(Fault::failed, fmt::format("the read that flushes GPU memory: {}",
-                                           mechanism::to_text(completion)));
+    throw Error(Fault::failed,
+                fmt::format("the read that flushes GPU memory: {}", ibv::to_text(completion)));
   }
 }
 

@@ -18,7 +18,7 @@ namespace rdmabench::transport::verbs {
 class FlushRead {
  public:
   /// `to_itself` names this side's own port, GID and LID. Throws Error(failed).
-  FlushRead(ibv_context& context, ibv_pd& domain, rdmabench::verbs::Connection to_itself);
+  FlushRead(ibv_context& context, ibv_pd& domain, rdmabench::verbs::ConnectionAttributes to_itself);
   FlushRead(const FlushRead&) = delete;
   FlushRead& operator=(const FlushRead&) = delete;
 

@@ -120,17 +120,16 @@ std::vector<Candidate> read_offer(std::string_view text, std::string_view whose)
   });
 }
 
-std::string write_placement(const Placement& placement) {
-  return json{{"device", placement.device},   {"port", placement.port},
-              {"index", placement.gid_index}, {"global", placement.global},
-              {"mtu", placement.mtu},         {"mbps", to_mbps(placement.gbps)},
-              {"slower", placement.slower},   {"reason", placement.reason}}
+std::string write_local_path(const LocalPath& local) {
+  return json{{"device", local.device}, {"port", local.port},    {"index", local.gid_index},
+              {"global", local.global}, {"mtu", local.mtu},      {"mbps", to_mbps(local.gbps)},
+              {"slower", local.slower}, {"reason", local.reason}}
       .dump();
 }
 
-Placement read_placement(std::string_view text) {
+LocalPath read_local_path(std::string_view text) {
   return read_object(text, "client's verbs choice", kMaxValues, [](const json& object) {
-    return Placement{.device = get_text(object, "device", kMaxName),
+    return LocalPath{.device = get_text(object, "device", kMaxName),
                      .port = get_uint<std::uint8_t>(object, "port", 1),
                      .gid_index = get_uint<std::uint8_t>(object, "index"),
                      .global = get_bool(object, "global"),

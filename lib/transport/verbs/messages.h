@@ -20,8 +20,8 @@ std::string write_offer(std::span<const rdmabench::verbs::Candidate> candidates)
 /// `whose` is "client" or "server", for errors.
 std::vector<rdmabench::verbs::Candidate> read_offer(std::string_view text, std::string_view whose);
 
-std::string write_placement(const Placement& placement);
-Placement read_placement(std::string_view text);
+std::string write_local_path(const LocalPath& local);
+LocalPath read_local_path(std::string_view text);
 
 /// One queue pair of the peer.
 struct QueueAddress {

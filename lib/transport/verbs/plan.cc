@@ -16,7 +16,7 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
+namespace ibv = rdmabench::verbs;
 
 constexpr std::uint32_t kDefaultInline = 220;  // what most adapters take in a small work request
 
@@ -94,7 +94,7 @@ std::optional<OperationCode> find_lacking(const EndpointRequest& request, Lacks&
 
 struct Device {
   explicit Device(ibv_context& context)
-      : attributes(mechanism::query_device(context)),
+      : attributes(ibv::query_device(context)),
         name(ibv_get_device_name(context.device)),
         vectors(context.num_comp_vectors) {}
 
@@ -149,7 +149,7 @@ void check_scalable(const EndpointRequest& request, const Plan& plan, const Devi
 /// What newer devices say of operations that older ones have not.
 void check_extended(const EndpointRequest& request, ibv_context& context, const Device& device) {
   if (!request.operations.any(is_extended)) return;
-  const std::uint64_t capabilities = mechanism::query_capabilities(context);
+  const std::uint64_t capabilities = ibv::query_capabilities(context);
   const auto lacking = find_lacking(
       request, [&](OperationCode code) { return (needs(code).device & ~capabilities) != 0; });
   if (!lacking) return;
@@ -243,9 +243,9 @@ void take(T& attribute, std::int32_t value, std::int32_t most, std::string_view 
   attribute = static_cast<T>(value);
 }
 
-mechanism::PathAttributes path_attributes(const PathOptions& options, const Placement& placement,
-                                          const ibv_port_attr& port, const Device& device) {
-  mechanism::PathAttributes path;
+ibv::PathAttributes path_attributes(const PathOptions& options, const LocalPath& local,
+                                    const ibv_port_attr& port, const Device& device) {
+  ibv::PathAttributes path;
   take(path.service_level, options.service_level, 15, "service level");
   take(path.traffic_class, options.traffic_class, 255, "traffic class");
   take(path.flow_label, options.flow_label, 0xfffff, "flow label");
@@ -257,12 +257,12 @@ mechanism::PathAttributes path_attributes(const PathOptions& options, const Plac
   take(path.partition_index, options.partition_index, 0xffff, "partition key index");
   if (options.partition_index >= port.pkey_tbl_len) {
     refuse(fmt::format("partition key index {} on {}:{}", options.partition_index, device.name,
-                       placement.port),
+                       local.port),
            fmt::format("Its table has {} entries, numbered from 0.", port.pkey_tbl_len));
   }
   const bool marks =
       options.traffic_class >= 0 || options.flow_label >= 0 || options.hop_limit >= 0;
-  if (marks && !placement.global) {
+  if (marks && !local.global) {
     refuse("a traffic class, flow label or hop limit on a path without the global header",
            "Within an InfiniBand subnet packets carry none of them.");
   }
@@ -271,11 +271,11 @@ mechanism::PathAttributes path_attributes(const PathOptions& options, const Plac
 
 /// DC and SRD are of one kind of device each.
 void require_kind(Plan& plan, ibv_context& context, const Device& device) {
-  if (plan.service == Service::dc && !mechanism::has_dynamic(*context.device)) {
+  if (plan.service == Service::dc && !ibv::has_dynamic(*context.device)) {
     device.lacks("DC", "Only mlx5 devices have it (mlx5dv): take `service` rc.");
   }
   if (plan.service != Service::srd) return;
-  const auto limits = mechanism::query_scalable(context);
+  const auto limits = ibv::query_scalable(context);
   if (!limits) device.lacks("SRD", "Only EFA devices have it (efadv): take `service` rc.");
   plan.scalable = *limits;
 }
@@ -286,7 +286,7 @@ std::uint32_t wanted_inline(const EndpointRequest& request, ibv_context& context
   if (memory::parse_request(request.memory).kind == memory::Kind::cuda) return 0;
   // Soft-RoCE finds inline data of ibv_wr_post(3) only where the request has IBV_SEND_INLINE too,
   // which is not a flag of that call (rdma-core, providers/rxe).
-  if (request.operations.any(is_extended) && mechanism::driver_name(*context.device) == "rxe") {
+  if (request.operations.any(is_extended) && ibv::driver_name(*context.device) == "rxe") {
     return 0;
   }
   std::uint64_t wanted = request.latency ? kDefaultInline : 0;
@@ -347,18 +347,18 @@ Service service_of(const EndpointRequest& request) {
   return service;
 }
 
-Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_context& context) {
+Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_context& context) {
   check_request(request);
   Plan plan;
   plan.service = service_of(request);
   if (request.operations.any(acts_on_word)) check_words(request);
-  if (plan.datagrams() && request.max_size > placement.mtu) {
+  if (plan.datagrams() && request.max_size > local.mtu) {
     refuse(fmt::format("a message of {} bytes over ud", request.max_size),
-           fmt::format("A datagram holds at most the path MTU, {} bytes here.", placement.mtu));
+           fmt::format("A datagram holds at most the path MTU, {} bytes here.", local.mtu));
   }
   const Device device(context);
   require_kind(plan, context, device);
-  const ibv_port_attr port = mechanism::query_port(context, placement.port);
+  const ibv_port_attr port = ibv::query_port(context, local.port);
   // EFA's is that of a send.
   if (plan.service != Service::srd || request.operations.any(is_two_sided)) {
     device.check("byte messages", request.max_size, "max_msg_sz", port.max_msg_sz,
@@ -382,7 +382,7 @@ Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_c
   plan.separate_queues = request.separate_queues;
   plan.extended = plan.service == Service::dc || plan.service == Service::srd ||
                   request.operations.any(is_extended);
-  plan.path = path_attributes(request.path, placement, port, device);
+  plan.path = path_attributes(request.path, local, port, device);
   check_extended(request, context, device);
   check_features(request, plan, device);
   fit_queues(plan, device);

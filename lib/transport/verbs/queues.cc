@@ -7,7 +7,7 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
+namespace ibv = rdmabench::verbs;
 
 ibv_qp_type queue_pair_type(Service service) {
   switch (service) {
@@ -22,7 +22,7 @@ ibv_qp_type queue_pair_type(Service service) {
   }
 }
 
-mechanism::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointRequest& request) {
+ibv::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointRequest& request) {
   // make_plan() has checked the sum against max_cqe, which is an int. One to spare.
   const std::uint32_t sends = plan.queue_pairs * plan.depth;
   const std::uint32_t receives = plan.queue_pairs * plan.receives;
@@ -39,44 +39,43 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
     : completions(context, completion_queues(plan, request)), inline_bytes(plan.inline_bytes) {
   const bool xrc = plan.service == Service::xrc;
   if (xrc) {
-    xrc_domain = mechanism::open_xrc_domain(context);
-    shared_receives = mechanism::create_xrc_receive_queue(
-        domain, *xrc_domain, *completions.receives(), plan.queue_pairs * plan.receives);
+    xrc_domain = ibv::open_xrc_domain(context);
+    shared_receives = ibv::create_xrc_receive_queue(domain, *xrc_domain, *completions.receives(),
+                                                    plan.queue_pairs * plan.receives);
   } else if (plan.shared_receives) {
-    shared_receives =
-        mechanism::create_shared_receive_queue(domain, plan.queue_pairs * plan.receives);
+    shared_receives = ibv::create_shared_receive_queue(domain, plan.queue_pairs * plan.receives);
   }
   const std::uint32_t queue_pairs_each =
       (plan.queue_pairs + plan.local_queue_pairs - 1) / plan.local_queue_pairs;
-  mechanism::QueuePairSpec spec{.type = queue_pair_type(plan.service),
-                                .send_completions = completions.sends(),
-                                .receive_completions = completions.receives(),
-                                .shared_receives = xrc ? nullptr : shared_receives.get(),
-                                .sends = queue_pairs_each * plan.depth,
-                                .receives = queue_pairs_each * plan.receives,
-                                .segments = plan.segments,
-                                .inline_bytes = plan.inline_bytes,
-                                .posting = plan.extended ? posting(request.operations) : 0};
+  ibv::QueuePairSpec spec{.type = queue_pair_type(plan.service),
+                          .send_completions = completions.sends(),
+                          .receive_completions = completions.receives(),
+                          .shared_receives = xrc ? nullptr : shared_receives.get(),
+                          .sends = queue_pairs_each * plan.depth,
+                          .receives = queue_pairs_each * plan.receives,
+                          .segments = plan.segments,
+                          .inline_bytes = plan.inline_bytes,
+                          .posting = plan.extended ? posting(request.operations) : 0};
   const auto create = [&] {
     if (plan.service == Service::dc) {
-      return mechanism::create_initiator(domain, spec, request.operations.any(is_atomic));
+      return ibv::create_initiator(domain, spec, request.operations.any(is_atomic));
     }
     if (plan.service == Service::srd) {
-      return mechanism::create_scalable(domain, spec, plan.scalable);
+      return ibv::create_scalable(domain, spec, plan.scalable);
     }
-    return mechanism::create_queue_pair(domain, spec);
+    return ibv::create_queue_pair(domain, spec);
   };
   for (std::uint32_t i = 0; i < plan.local_queue_pairs; ++i) {
-    mechanism::SizedQueuePair sized = create();
+    ibv::SizedQueuePair sized = create();
     // What the first was refused, the others need not ask for.
     inline_bytes = spec.inline_bytes = std::min(spec.inline_bytes, sized.inline_bytes);
     pairs.push_back(std::move(sized.queue_pair));
   }
   for (std::uint32_t i = 0; plan.has_receivers() && i < plan.local_queue_pairs; ++i) {
-    receivers.push_back(xrc ? mechanism::create_queue_pair(domain, {.type = IBV_QPT_XRC_RECV,
-                                                                    .xrc_domain = xrc_domain.get()})
+    receivers.push_back(xrc ? ibv::create_queue_pair(domain, {.type = IBV_QPT_XRC_RECV,
+                                                              .xrc_domain = xrc_domain.get()})
                                   .queue_pair
-                            : mechanism::create_target(domain, spec, dc_key));
+                            : ibv::create_target(domain, spec, dc_key));
   }
 }
 

@@ -8,11 +8,11 @@
 namespace rdmabench::transport::verbs {
 namespace {
 
-namespace mechanism = rdmabench::verbs;
-using mechanism::Route;
+namespace ibv = rdmabench::verbs;
+using ibv::Route;
 using memory::GpuMapping;
 
-mechanism::MemoryArea area_of(const memory::Buffer& memory) {
+ibv::MemoryArea area_of(const memory::Buffer& memory) {
   return {.bytes = memory.bytes(),
           .dma_buf = memory.dma_buf(),
           .dma_buf_offset = memory.dma_buf_offset()};
@@ -22,58 +22,58 @@ void refuse_if(const std::string& obstacle) {
   if (!obstacle.empty()) throw Error(Fault::unavailable, obstacle);
 }
 
-/// Why a way is not tried, or "".
-std::string skipped(const GpuRoute& way, const memory::Request& where,
-                    const mechanism::RegistrationRequest& how) {
+/// Why a route is not tried, or "".
+std::string skipped(const GpuRoute& gpu_route, const memory::Request& where,
+                    const ibv::RegistrationRequest& how) {
   const GpuMapping wanted = where.gpu_mapping;
-  if (wanted != GpuMapping::automatic && (!by_dma_buf(way) || way.mapping != wanted)) {
+  if (wanted != GpuMapping::automatic && (!by_dma_buf(gpu_route) || gpu_route.mapping != wanted)) {
     return fmt::format("the mapping {} was requested", name(wanted));
   }
-  if (how.require_dma_buf && !by_dma_buf(way)) return "a dma-buf was requested";
-  if (way.route == Route::staged) {  // always possible
+  if (how.require_dma_buf && !by_dma_buf(gpu_route)) return "a dma-buf was requested";
+  if (gpu_route.route == Route::staged) {  // always possible
     return where.existing == nullptr ? "" : "memory of the caller is not copied";
   }
   for (const memory::FailedRoute& failed : where.failed_routes) {
-    if (failed.route == to_text(way)) {
+    if (failed.route == to_text(gpu_route)) {
       return fmt::format("registered, but the verifying transfer failed: {}", failed.reason);
     }
   }
   return "";
 }
 
-mechanism::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory,
-                                          const memory::Request& where,
-                                          const mechanism::RegistrationRequest& how) {
+ibv::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory,
+                                    const memory::Request& where,
+                                    const ibv::RegistrationRequest& how) {
   if (how.on_demand) {
     throw Error(Fault::usage, "on-demand paging of GPU memory",
                 "The GPU's driver pins its pages: leave out `on_demand`.");
   }
-  mechanism::Registration result;
+  ibv::Registration result;
   std::string reasons;
-  for (const GpuRoute& way : gpu_routes()) {
-    std::string reason = skipped(way, where, how);
+  for (const GpuRoute& gpu_route : gpu_routes()) {
+    std::string reason = skipped(gpu_route, where, how);
     if (reason.empty() && result.region != nullptr) {
       reason = fmt::format("not needed: {} works", name(result.route));
     }
     if (reason.empty()) {
       try {
-        const mechanism::MemoryArea area = ready(domain, memory, way, how.machine_root);
-        result.region = register_by(way.route, domain, area, how);
-        result.route = way.route;
-        result.mapping = mapping_text(way);
+        const ibv::MemoryArea area = ready(domain, memory, gpu_route, how.machine_root);
+        result.region = register_by(gpu_route.route, domain, area, how);
+        result.route = gpu_route.route;
+        result.mapping = mapping_text(gpu_route);
         continue;
       } catch (const Error& error) {
         reason = error.what();
       }
     }
-    reasons += fmt::format("{} {}: {}", reasons.empty() ? "" : ";", to_text(way), reason);
-    result.others.push_back({way.route, std::move(reason), mapping_text(way)});
+    reasons += fmt::format("{} {}: {}", reasons.empty() ? "" : ";", to_text(gpu_route), reason);
+    result.others.push_back({gpu_route.route, std::move(reason), mapping_text(gpu_route)});
   }
   if (result.region != nullptr) return result;
   throw Error(Fault::unavailable,
               fmt::format("GPU memory cannot be registered with {} as requested:{}",
                           ibv_get_device_name(domain.context->device), reasons),
-              "Set `gpu_mapping` to auto to use a way that works.");
+              "Set `gpu_mapping` to auto to use a route that works.");
 }
 
 }  // namespace
@@ -86,32 +86,33 @@ std::vector<GpuRoute> gpu_routes() {
           {Route::staged, GpuMapping::automatic}};
 }
 
-bool by_dma_buf(const GpuRoute& way) noexcept {
-  return way.route == Route::dma_buf || way.route == Route::data_direct;
+bool by_dma_buf(const GpuRoute& gpu_route) noexcept {
+  return gpu_route.route == Route::dma_buf || gpu_route.route == Route::data_direct;
 }
 
-std::string mapping_text(const GpuRoute& way) {
-  if (!by_dma_buf(way)) return "";
-  return std::string(name(way.route == Route::data_direct ? GpuMapping::pcie : way.mapping));
+std::string mapping_text(const GpuRoute& gpu_route) {
+  if (!by_dma_buf(gpu_route)) return "";
+  return std::string(
+      name(gpu_route.route == Route::data_direct ? GpuMapping::pcie : gpu_route.mapping));
 }
 
-std::string to_text(const GpuRoute& way) {
-  return route_text(way.route, mapping_text(way));
+std::string to_text(const GpuRoute& gpu_route) {
+  return route_text(gpu_route.route, mapping_text(gpu_route));
 }
 
-mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuRoute& way,
-                            const std::string& machine_root) {
-  switch (way.route) {
+ibv::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuRoute& gpu_route,
+                      const std::string& machine_root) {
+  switch (gpu_route.route) {
     case Route::data_direct:
-      refuse_if(mechanism::data_direct_obstacle(*domain.context));
+      refuse_if(ibv::data_direct_obstacle(*domain.context));
       memory.gpu()->export_dma_buf(GpuMapping::pcie);
       break;
     case Route::dma_buf:
-      refuse_if(mechanism::dma_buf_obstacle(domain));
-      memory.gpu()->export_dma_buf(way.mapping);
+      refuse_if(ibv::dma_buf_obstacle(domain));
+      memory.gpu()->export_dma_buf(gpu_route.mapping);
       break;
     case Route::peer_memory:
-      refuse_if(mechanism::peer_memory_obstacle(machine_root));
+      refuse_if(ibv::peer_memory_obstacle(machine_root));
       break;
     default:
       memory.stage_through_host();
@@ -119,11 +120,11 @@ mechanism::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory, const GpuRou
   return area_of(memory);
 }
 
-mechanism::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,
-                                        const memory::Request& where,
-                                        const mechanism::RegistrationRequest& how) {
+ibv::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,
+                                  const memory::Request& where,
+                                  const ibv::RegistrationRequest& how) {
   if (memory.gpu() != nullptr) return register_in_order(domain, memory, where, how);
-  return mechanism::register_memory(domain, area_of(memory), how);
+  return ibv::register_memory(domain, area_of(memory), how);
 }
 
 }  // namespace rdmabench::transport::verbs

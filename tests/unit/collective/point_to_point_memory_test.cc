@@ -89,7 +89,7 @@ TEST(WireMemory, IsKnownFromTheBackEndsFacts) {
 TEST(WireSteps, WithoutARowThatTheyExplainANoteSaysSo) {
   control::Listener listener("127.0.0.1", 0);
   const control::BootstrapAddress address{
-      .token = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
+      .run_id = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
   const PointToPointOptions options{
       .backend = "loop", .as_nccl = true, .duration = std::chrono::milliseconds(1)};
   const Deadline deadline = Deadline::after(std::chrono::seconds(20));

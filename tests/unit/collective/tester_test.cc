@@ -58,7 +58,7 @@ TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
   ThreadWorld world(ranks);
   control::Listener listener("127.0.0.1", 0);
   const control::BootstrapAddress bootstrap_address{
-      .token = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
+      .run_id = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
   const HeartbeatOptions heartbeat{.interval = milliseconds(50)};
   const MemberOptions member{.timeout = plan.timeout, .devices = {}};
   const Deadline deadline = Deadline::after(seconds(20));
@@ -384,7 +384,7 @@ TEST(Tester, AnAnswerThatCannotBeIsTheFaultOfItsRank) {
 TEST(RankGroup, ARankThatDoesNotComeIsNamed) {
   control::Listener listener("127.0.0.1", 0);
   EXPECT_THAT(complaint([&] {
-                RankGroup::lead(listener, {.token = "t", .port = listener.port(), .addresses = {}},
+                RankGroup::lead(listener, {.run_id = "t", .port = listener.port(), .addresses = {}},
                                 3, {}, {}, Deadline::after(milliseconds(100)));
               }).what(),
               HasSubstr("rank 1, 2 did not come to rank 0 in time"));
@@ -393,9 +393,9 @@ TEST(RankGroup, ARankThatDoesNotComeIsNamed) {
 TEST(RankGroup, AStrangerIsSentAway) {
   control::Listener listener("127.0.0.1", 0);
   const control::BootstrapAddress bootstrap_address{
-      .token = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
+      .run_id = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
   control::BootstrapAddress wrong = bootstrap_address;
-  wrong.token = "other";
+  wrong.run_id = "other";
   std::string error;
   std::thread stranger([&] {
     try {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <vector>
 
+#include "control/pending_handshakes.h"
 #include "control/seal.h"
-#include "control/strangers.h"
 #include "peers.h"
 
 namespace rdmabench::control {
@@ -128,10 +128,10 @@ class RawClient {
   explicit RawClient(Listener& listener, std::string_view secret = kRight,
                      const std::string& seen_as = "127.0.0.1") {
     socket.connect(listener.port());
-    socket.write(greeting(Authentication::Way::token));
+    socket.write(greeting(Authentication::Method::token));
     EXPECT_FALSE(listener.accept(brief()));  // it answers, and waits for the proof
     const std::string challenge = socket.read(kHeaderBytes + kNonce);
-    transcript = {.way = Authentication::Way::token,
+    transcript = {.method = Authentication::Method::token,
                   .client_nonce = std::string(kNonce, 'n'),
                   .server_nonce = challenge.substr(kHeaderBytes),
                   .client_end = seen_as + ":" + std::to_string(socket.port()),
@@ -224,7 +224,7 @@ TEST_F(Frames, ThatAreCutShortAreNotTaken) {
   EXPECT_THAT(refused(), HasSubstr("(30 of 31 bytes came)"));
 }
 
-/// Why the server refuses a stranger: the frame that it gets, or "" where it is closed without.
+/// Why the server refuses a peer: the frame that it gets, or "" where it is closed without.
 std::string reason_given(Listener& listener, const RawSocket& stranger) {
   EXPECT_FALSE(listener.accept(brief()));
   const std::string answer = stranger.read(kFrameOfRefusal);
@@ -234,36 +234,37 @@ std::string reason_given(Listener& listener, const RawSocket& stranger) {
   return std::string(name_of(static_cast<RefusalReason>(answer[kHeaderBytes])));
 }
 
-TEST(Stranger, BehindTranslatedAddressesIsToldSo) {
+TEST(UnauthenticatedPeer, BehindTranslatedAddressesIsToldSo) {
   Listener listener("127.0.0.1", 0, right());
   const RawClient client(listener, kRight, "10.0.0.1");
   EXPECT_EQ(reason_given(listener, client.socket), "addresses are translated on the way");
 }
 
-TEST(Stranger, WithARecordedProofIsRefused) {
+TEST(UnauthenticatedPeer, WithARecordedProofIsRefused) {
   Listener listener("127.0.0.1", 0, right());
   const RawClient honest(listener);
   EXPECT_TRUE(listener.accept(plenty()));
   const RawSocket thief;  // the nonce of the server is another one now
   thief.connect(listener.port());
-  thief.write(greeting(Authentication::Way::token) + frame(HandshakeMessage::proof, honest.proof));
+  thief.write(greeting(Authentication::Method::token) +
+              frame(HandshakeMessage::proof, honest.proof));
   EXPECT_FALSE(listener.accept(brief()));
   EXPECT_EQ(thief.read(kHeaderBytes + kNonce).size(), kHeaderBytes + kNonce);
   EXPECT_EQ(reason_given(listener, thief), "it has another secret");
 }
 
-TEST(Stranger, MayNotAnswerWithTheServersOwnProof) {
+TEST(UnauthenticatedPeer, MayNotAnswerWithTheServersOwnProof) {
   Listener listener("127.0.0.1", 0, right());
   const RawSocket stranger;
   stranger.connect(listener.port());
-  stranger.write(greeting(Authentication::Way::token));
+  stranger.write(greeting(Authentication::Method::token));
   EXPECT_FALSE(listener.accept(brief()));
   const std::string challenge = stranger.read(kHeaderBytes + kNonce);
   stranger.write(challenge);
   EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does");
 }
 
-TEST(Stranger, MaySendNothingButTheHandshake) {
+TEST(UnauthenticatedPeer, MaySendNothingButTheHandshake) {
   for (const std::string& bytes :
        {std::string("GET / HTTP/1.1\r\n\r\n"), frame(TestMessage::hello, "{}"),
         frame(HandshakeMessage::abort, "x"), frame(HandshakeMessage::greeting, "short"),
@@ -279,7 +280,7 @@ TEST(Stranger, MaySendNothingButTheHandshake) {
   }
 }
 
-TEST(Stranger, MaySendLessThan4KiB) {
+TEST(UnauthenticatedPeer, MaySendLessThan4KiB) {
   Listener listener("127.0.0.1", 0, right());
   const RawSocket stranger;
   stranger.connect(listener.port());
@@ -288,14 +289,14 @@ TEST(Stranger, MaySendLessThan4KiB) {
   EXPECT_LT(2 * (kHeaderBytes + kMaxUnproved), 4096);  // two frames at most
 }
 
-TEST(Stranger, ThatIsSilentDelaysNobodyAndIsClosed) {
+TEST(UnauthenticatedPeer, ThatIsSilentDelaysNobodyAndIsClosed) {
   Listener listener("127.0.0.1", 0, right());
   std::vector<RawSocket> silent(3);
   for (const RawSocket& one : silent) one.connect(listener.port());
   const auto begin = Deadline::Clock::now();
   EXPECT_NO_THROW(meet(listener, "127.0.0.1", right()));
-  EXPECT_LT(Deadline::Clock::now() - begin, Strangers::kLimit);
-  EXPECT_FALSE(listener.accept(Deadline::after(Strangers::kLimit + 100ms)));
+  EXPECT_LT(Deadline::Clock::now() - begin, PendingHandshakes::kLimit);
+  EXPECT_FALSE(listener.accept(Deadline::after(PendingHandshakes::kLimit + 100ms)));
   for (const RawSocket& one : silent) {
     const std::string answer = one.read(kFrameOfRefusal);
     ASSERT_EQ(answer.size(), kFrameOfRefusal);
@@ -304,14 +305,15 @@ TEST(Stranger, ThatIsSilentDelaysNobodyAndIsClosed) {
   }
 }
 
-TEST(Stranger, MakesRoomForThoseWhoComeLater) {
+TEST(UnauthenticatedPeer, MakesRoomForThoseWhoComeLater) {
   Listener listener("127.0.0.1", 0, right());
-  constexpr std::size_t kMany = 20 * Strangers::kMostOfAddress;
+  constexpr std::size_t kMany = 20 * PendingHandshakes::kMaxPerAddress;
   std::vector<RawSocket> silent(kMany);
   for (const RawSocket& one : silent) one.connect(listener.port());
   const auto begin = Deadline::Clock::now();
   EXPECT_NO_THROW(meet(listener, "127.0.0.1", right()));
-  EXPECT_LT(Deadline::Clock::now() - begin, Strangers::kLimit);  // none of them waits for its end
+  EXPECT_LT(Deadline::Clock::now() - begin,
+            PendingHandshakes::kLimit);  // none of them waits for its end
   const std::string answer = silent.front().read(kFrameOfRefusal);
   ASSERT_EQ(answer.size(), kFrameOfRefusal);
   EXPECT_EQ(static_cast<RefusalReason>(answer[kHeaderBytes]), RefusalReason::busy);

@@ -42,7 +42,7 @@ Variables both(Variables first, const Variables& second) {
 TEST(Launch, TakesTheNamesOfTorchrun) {
   const Launch launch =
       read({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "n1"}, {"MASTER_PORT", "29500"}});
-  EXPECT_EQ(launch.way, Launch::Way::tcp);
+  EXPECT_EQ(launch.source, Launch::Source::tcp);
   EXPECT_EQ(launch.place.rank, 3U);
   EXPECT_EQ(launch.place.size, 8U);
   EXPECT_EQ(launch.place.source, "RANK and WORLD_SIZE (torchrun)");
@@ -88,7 +88,7 @@ TEST(Launch, LooksAtTheInnermostLauncherFirst) {
   const Variables mpirun{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
   const Variables torchrun{
       {"RANK", "5"}, {"WORLD_SIZE", "9"}, {"MASTER_ADDR", "n1"}, {"MASTER_PORT", "1"}};
-  EXPECT_EQ(read(both(both(mpirun, kSlurm), kPmix)).way, Launch::Way::pmix);
+  EXPECT_EQ(read(both(both(mpirun, kSlurm), kPmix)).source, Launch::Source::pmix);
   EXPECT_EQ(read(both(both(torchrun, kSlurm), kPmix)).place.rank, 5U);
   EXPECT_THAT(refusal(both(mpirun, kSlurm)), HasSubstr("nothing says where rank 0 is"));
   const Variables ours{{"RDMABENCH_RANK", "7"}, {"RDMABENCH_SIZE", "8"}};
@@ -100,7 +100,7 @@ TEST(Launch, LooksAtTheInnermostLauncherFirst) {
 
 TEST(Launch, GoesRoundPmixWithAnAddressOfItsOwn) {
   const Launch launch = read(both(kPmix, kSlurm), {.address = "n1:7000"});
-  EXPECT_EQ(launch.way, Launch::Way::tcp);
+  EXPECT_EQ(launch.source, Launch::Source::tcp);
   EXPECT_EQ(launch.place.rank, 3U);
   EXPECT_EQ(launch.address, (Address{"n1", 7000}));
 }

@@ -133,7 +133,7 @@ TEST(Listener, SurvivesRunningOutOfFileDescriptors) {
   Listener listener("127.0.0.1", 0, Authentication::insecure());
   const RawSocket client;
   client.connect(listener.port());
-  client.write(greeting(Authentication::Way::none));
+  client.write(greeting(Authentication::Method::none));
   // UndefinedBehaviorSanitizer looks at the type of an object it has not seen before through a
   // pipe.
   EXPECT_THAT(complaint([] { throw Error(Fault::failed, "seen"); }), HasSubstr("seen"));

@@ -181,16 +181,16 @@ inline std::string frame(MessageType type, std::string_view payload = {}) {
   return std::string(header.data(), header.size()).append(payload);
 }
 
-inline std::string greeting(Authentication::Way way) {
+inline std::string greeting(Authentication::Method method) {
   return frame(HandshakeMessage::greeting,
-               std::string(1, static_cast<char>(way)) + std::string(kNonce, 'n'));
+               std::string(1, static_cast<char>(method)) + std::string(kNonce, 'n'));
 }
 
 /// A server's channel whose client is a raw socket. Neither proves who it is.
 struct RawPair {
   RawPair() : listener("127.0.0.1", 0, Authentication::insecure()) {
     client.connect(listener.port());
-    client.write(greeting(Authentication::Way::none));
+    client.write(greeting(Authentication::Method::none));
     server.emplace(listener.accept(plenty()).value());
     EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
   }

@@ -270,14 +270,14 @@ class AdmissionTest : public ::testing::Test {
   /// Connects and is served up to its hello.
   void arrive(const RawSocket& client) {
     client.connect(listener_.port());
-    client.write(greeting(Authentication::Way::none));
+    client.write(greeting(Authentication::Method::none));
     serve();
     EXPECT_EQ(client.read(kHeaderBytes), frame(HandshakeMessage::welcome));
   }
 
   Listener listener_{"127.0.0.1", 0, Authentication::insecure()};
   Readiness readiness_;
-  Admission admission_{listener_, readiness_, {.token = "", .size = 1}};
+  Admission admission_{listener_, readiness_, {.run_id = "", .size = 1}};
 };
 
 TEST_F(AdmissionTest, ClosesTheOldestConnectionWithoutRefusingItsRank) {

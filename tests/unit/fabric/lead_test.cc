@@ -50,8 +50,8 @@ class LeadTest : public ::testing::Test {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  void start(std::uint32_t rank, std::string token = "abc") {
-    threads_.emplace_back([this, rank, token = std::move(token)] {
+  void start(std::uint32_t rank, std::string run_id = "abc") {
+    threads_.emplace_back([this, rank, run_id = std::move(run_id)] {
       const AgentOptions options{.rank = rank,
                                  .size = size_,
                                  .host = "host" + std::to_string(rank),
@@ -60,7 +60,7 @@ class LeadTest : public ::testing::Test {
       std::string reason;
       try {
         reason = run_agent(options,
-                           {.token = token, .port = listener_.port(), .addresses = {"127.0.0.1"}},
+                           {.run_id = run_id, .port = listener_.port(), .addresses = {"127.0.0.1"}},
                            std::chrono::seconds(60));
       } catch (const std::exception& error) {
         reason = error.what();
@@ -71,7 +71,7 @@ class LeadTest : public ::testing::Test {
   }
 
   FabricResult measure(const OnFabricProgress& on_progress = {}) {
-    return lead(options_, prepare(options_, size_), token_, listener_, on_progress);
+    return lead(options_, prepare(options_, size_), run_id_, listener_, on_progress);
   }
 
   std::vector<std::string> errors() {
@@ -83,7 +83,7 @@ class LeadTest : public ::testing::Test {
   control::Listener listener_;
   FabricOptions options_;
   std::uint32_t size_ = 3;
-  std::string token_ = "abc";
+  std::string run_id_ = "abc";
   std::string root_ = "/";  ///< of the agents' counters
 
  private:
@@ -179,13 +179,13 @@ TEST_F(LeadTest, ConnectionsThatMakeNoSenseDoNotDisturb) {
   std::thread strangers([&] {
     Channel wrong_rank = Channel::connect("127.0.0.1", listener_.port(), plenty());
     wrong_rank.send(AdmissionMessage::hello,
-                    to_text(control::RankHello{.token = "abc", .rank = 7, .size = 3, .host = "x"}),
+                    to_text(control::RankHello{.run_id = "abc", .rank = 7, .size = 3, .host = "x"}),
                     plenty());
     Channel nonsense = Channel::connect("127.0.0.1", listener_.port(), plenty());
     nonsense.send(AdmissionMessage::hello, "{", plenty());
     Channel liar = Channel::connect("127.0.0.1", listener_.port(), plenty());
     liar.send(AdmissionMessage::hello,
-              to_text(control::RankHello{.token = "abc", .rank = 2, .size = 3, .host = "liar"}),
+              to_text(control::RankHello{.run_id = "abc", .rank = 2, .size = 3, .host = "liar"}),
               plenty());
     liar.send(FabricMessage::ready,
               to_text(Ready{.rails = {}, .ports = {1, 2, 3}, .environment = {}}), plenty());
@@ -317,11 +317,11 @@ TEST_F(AgentTest, LeavesWhenTheCoordinatorDoes) {
 TEST(BootstrapAddress, IsReadAsItWasWritten) {
   const control::BootstrapAddress made = control::make_bootstrap_address(1234);
   const control::BootstrapAddress read = control::parse_bootstrap_address(to_text(made));
-  EXPECT_EQ(read.token, made.token);
+  EXPECT_EQ(read.run_id, made.run_id);
   EXPECT_EQ(read.port, 1234);
   EXPECT_EQ(read.addresses, made.addresses);
   EXPECT_FALSE(read.addresses.empty());
-  EXPECT_NE(control::make_bootstrap_address(1).token, made.token);
+  EXPECT_NE(control::make_bootstrap_address(1).run_id, made.run_id);
   EXPECT_THROW(control::parse_bootstrap_address(R"({"token":"x","port":0,"addresses":[]})"), Error);
 }
 

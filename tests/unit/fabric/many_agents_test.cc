@@ -29,19 +29,20 @@ Deadline plenty() {
 /// All the agents of a run in one thread.
 class Crowd {
  public:
-  Crowd(std::uint32_t size, std::uint16_t port, std::string token)
-      : size_(size), port_(port), token_(std::move(token)) {}
+  Crowd(std::uint32_t size, std::uint16_t port, std::string run_id)
+      : size_(size), port_(port), run_id_(std::move(run_id)) {}
 
   /// Until every one of them was sent home, or away.
   void run() {
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
       channels_.push_back(Channel::connect("127.0.0.1", port_, plenty()));
       readiness_.watch(channels_.back(), rank);
-      channels_.back().send(
-          control::AdmissionMessage::hello,
-          to_text(control::RankHello{
-              .token = token_, .rank = rank, .size = size_, .host = "host" + std::to_string(rank)}),
-          plenty());
+      channels_.back().send(control::AdmissionMessage::hello,
+                            to_text(control::RankHello{.run_id = run_id_,
+                                                       .rank = rank,
+                                                       .size = size_,
+                                                       .host = "host" + std::to_string(rank)}),
+                            plenty());
     }
     std::vector<bool> home(size_, false);
     for (std::uint32_t left = size_; left > 0;) {
@@ -88,7 +89,7 @@ class Crowd {
 
   std::uint32_t size_;
   std::uint16_t port_;
-  std::string token_;
+  std::string run_id_;
   FabricPlan plan_;
   std::vector<Channel> channels_;
   control::Readiness readiness_;
@@ -109,13 +110,13 @@ TEST(ManyAgents, GoThroughEightRounds) {
   FabricOptions options;
   options.plan.pattern = "random";
   options.plan.rounds = 8;
-  const std::string token = "of this run";
+  const std::string run_id = "of this run";
   options.wait = std::chrono::seconds(100);
   options.confirm = false;
   options.output = ::testing::TempDir() + "/fabric_many_agents_test.jsonl";
-  Crowd crowd(kAgents, listener.port(), token);
+  Crowd crowd(kAgents, listener.port(), run_id);
   std::thread agents([&] { crowd.run(); });
-  const FabricResult outcome = lead(options, prepare(options, kAgents), token, listener);
+  const FabricResult outcome = lead(options, prepare(options, kAgents), run_id, listener);
   agents.join();
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(8 * kAgents * 2));

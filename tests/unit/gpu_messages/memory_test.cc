@@ -105,7 +105,7 @@ TEST_F(GpuBuffer, WhereNoCallFlushesTheNicsReadDoes) {
 
 TEST_F(GpuBuffer, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
   EXPECT_EQ(complaint([] { Buffer(parse_request("cuda:7"), kBytes); }).fault(), Fault::usage);
-  EXPECT_EQ(complaint([] { check_here(parse_request("cuda:7")); }).fault(), Fault::usage);
+  EXPECT_EQ(complaint([] { check_available(parse_request("cuda:7")); }).fault(), Fault::usage);
   have({{"FAKE_CUDA_DEVICES", "0"}});
   const Error error = complaint([] { Buffer(parse_request("cuda:0"), kBytes); });
   EXPECT_EQ(error.fault(), Fault::unavailable);

@@ -36,8 +36,8 @@ using Messages = std::vector<std::pair<std::string, std::string>>;
 
 Messages admission() {
   return {{"bootstrap address",
-           to_text(control::BootstrapAddress{.token = "t", .port = 1, .addresses = {"::1"}})},
-          {"hello", to_text(control::RankHello{.token = "t", .rank = 1, .size = 2, .host = "n"})}};
+           to_text(control::BootstrapAddress{.run_id = "t", .port = 1, .addresses = {"::1"}})},
+          {"hello", to_text(control::RankHello{.run_id = "t", .rank = 1, .size = 2, .host = "n"})}};
 }
 
 Messages rendezvous() {
@@ -109,7 +109,7 @@ Messages verbs_messages() {
   std::vector<rdmabench::verbs::Candidate> candidates(1);
   candidates[0].gid = {0, gid, rdmabench::verbs::GidType::roce_v2, "eth0", 24};
   return {{"offer", write_offer(candidates)},
-          {"placement", write_placement({.device = "d", .mtu = 1024, .reason = "r"})},
+          {"placement", write_local_path({.device = "d", .mtu = 1024, .reason = "r"})},
           {"address", write_address({.queues = {{1, 2, 3}}, .gid = gid, .mtu = 1024})}};
 }
 #endif

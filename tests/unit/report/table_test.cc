@@ -78,7 +78,7 @@ Report curve(std::size_t knee, bool reliable, double rate) {
     row.load = 0.3 * static_cast<double>(i + 1);
     row.offered_messages_per_s = row.achieved_messages_per_s = rate * static_cast<double>(i + 1);
     row.knee = i == knee;
-    row.taken_off = i > knee && (reliable || i != 3);
+    row.saturated = i > knee && (reliable || i != 3);
     row.knee_reliable = i != knee || reliable;
     rows.push_back(row);
   }
@@ -95,10 +95,10 @@ TEST(Table, SaysWhetherAKneeIsReliable) {
   EXPECT_THAT(to_table(curve(9, true, 1e6)),
               HasSubstr("does not rise steeply up to the highest load"));
   Report early = curve(9, true, 1e6);
-  for (LoadResult& row : std::get<std::vector<LoadResult>>(early.results)) row.taken_off = true;
+  for (LoadResult& row : std::get<std::vector<LoadResult>>(early.results)) row.saturated = true;
   EXPECT_THAT(to_table(early), HasSubstr("already at the lowest load"));
   LoadResult& third = std::get<std::vector<LoadResult>>(early.results)[2];
-  third.taken_off = false;
+  third.saturated = false;
   EXPECT_THAT(to_table(early),
               HasSubstr("knee: not reliable: latency rises steeply at the lowest load, but is "
                         "normal again at 90 %"));

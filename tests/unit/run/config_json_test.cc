@@ -94,10 +94,10 @@ TEST(ConfigFromJson, ReadsOptionsOfThisSide) {
 }
 
 TEST(ConfigFromJson, ReadsHowTheServerAndThisSideKnowOneAnother) {
-  using Way = control::Authentication::Way;
-  EXPECT_EQ(config_given("{}").authentication.way(), Way::token);
+  using Method = control::Authentication::Method;
+  EXPECT_EQ(config_given("{}").authentication.method(), Method::token);
   EXPECT_EQ(config_given(R"({"token_file":"/a/token"})").authentication.file(), "/a/token");
-  EXPECT_EQ(config_given(R"({"auth":"munge"})").authentication.way(), Way::munge);
+  EXPECT_EQ(config_given(R"({"auth":"munge"})").authentication.method(), Method::munge);
   EXPECT_EQ(config_given(R"({"auth":"token","token_file":"t"})").authentication.file(), "t");
   EXPECT_TRUE(config_given(R"({"insecure":true})").authentication.is_insecure());
   EXPECT_FALSE(config_given(R"({"insecure":false,"auth":"token"})").authentication.is_insecure());

@@ -62,14 +62,14 @@ TEST(Knee, IsNotReliableWhereOnlyTheLowestLoadsHaveTakenOff) {
   EXPECT_EQ(found(rows), (Found{-1, true})) << "no load is the highest normal one";
   mark_knee(rows);
   EXPECT_FALSE(rows[0].knee_reliable);
-  EXPECT_TRUE(rows[0].taken_off);
-  EXPECT_FALSE(rows[2].taken_off);
+  EXPECT_TRUE(rows[0].saturated);
+  EXPECT_FALSE(rows[2].saturated);
 }
 
 TEST(Knee, TellsTheRowsThatHaveTakenOff) {
   std::vector<report::LoadResult> rows = curve({5, 50, 6});
   mark_knee(rows);
-  EXPECT_THAT((std::vector<bool>{rows[0].taken_off, rows[1].taken_off, rows[2].taken_off}),
+  EXPECT_THAT((std::vector<bool>{rows[0].saturated, rows[1].saturated, rows[2].saturated}),
               ElementsAre(false, true, false));
 }
 

@@ -98,7 +98,7 @@ class Core {
   PostStatus refuse(const char* call, int code) noexcept;
   int fail(const ibv_wc& completion) noexcept;
   int fail(int poll_result) noexcept;
-  bool fail(rdmabench::verbs::CompletionQueues::Trouble trouble) noexcept;
+  bool fail(rdmabench::verbs::CompletionQueues::WaitFailure failure) noexcept;
 
   // Where a post is not like the one before it. False for what the endpoint was not opened for.
   /// Builds the requests of an operation for messages of `bytes`.
@@ -112,7 +112,7 @@ class Core {
   std::uint64_t send_address_ = 0;
   std::uint64_t window_address_ = 0;  ///< the peer's
   std::uint64_t signal_every_ = 1;
-  std::uint64_t interval_ = 1;  ///< the same, or endless where every request asks by itself
+  std::uint64_t interval_ = 1;  ///< the same, or 2^62 (never) if every request is signalled
   std::uint64_t depth_ = 1;
   std::uint64_t posted_ = 0;  ///< over all queue pairs, where there may be several
   std::uint64_t completed_ = 0;
@@ -124,7 +124,7 @@ class Core {
   std::array<ibv_sge, kBatch> returned_pieces_{};  ///< of receives that go back together, linked
   std::array<ibv_recv_wr, kBatch> returned_requests_{};
   std::vector<ReceiveSlot> receive_slots_;
-  std::vector<Route> routes_;  ///< UD, DC and SRD: of each queue pair
+  std::vector<PostDestination> destinations_;  ///< UD, DC and SRD: of each queue pair
 
  private:
   /// In the order in which a file holds them.
@@ -151,12 +151,12 @@ class Core {
   bool permits(OperationCode code, std::uint64_t bytes) noexcept;
   void fill(ibv_send_wr& request, const SendQueue& send_queue, OperationCode code,
             std::uint64_t bytes) const noexcept;
-  rdmabench::verbs::Connection connection_to(std::uint16_t lid,
-                                             const rdmabench::verbs::Gid& gid) const;
+  rdmabench::verbs::ConnectionAttributes connection_to(std::uint16_t lid,
+                                                       const rdmabench::verbs::Gid& gid) const;
 
   // Parents before children: each is destroyed after all that is declared below it.
   EndpointRequest request_;
-  Placement placement_;
+  LocalPath local_path_;
   rdmabench::verbs::Context context_;
   Plan plan_;
   rdmabench::verbs::ProtectionDomain domain_;

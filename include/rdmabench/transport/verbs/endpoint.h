@@ -95,12 +95,13 @@ class BasicEndpoint : public Core {
     Prepared& prepared = send_queue.prepared[static_cast<std::size_t>(Op::kCode)];
     if (prepared.bytes != bytes && !prepare(send_queue, Op::kCode, bytes)) [[unlikely]]
       return PostStatus::failed;
-    ibv_send_wr& request = asks(send_queue, number, signal) ? prepared.signalled : prepared.request;
-    aim<Op>(request, prepared.piece, local, remote, word);
+    ibv_send_wr& request =
+        must_signal(send_queue, number, signal) ? prepared.signalled : prepared.request;
+    set_addresses<Op>(request, prepared.piece, local, remote, word);
     request.wr_id = id_of(send_queue, number + 1);
     int code = 0;
     if constexpr (kExtended) {
-      code = hand_over<Op>(queue_pair, &request, 1);
+      code = post_extended<Op>(queue_pair, &request, 1);
     } else {
       ibv_send_wr* refused;  // of no interest: there is one
       code = ibv_post_send(send_queue.queue_pair, &request, &refused);
@@ -127,7 +128,8 @@ class BasicEndpoint : public Core {
       if (send_queue.list_bytes[i] != message.bytes &&
           !prepare_in_list(send_queue, i, message.bytes)) [[unlikely]]
         return PostStatus::failed;
-      aim<Op>(request[i], *request[i].sg_list, message.local, message.remote, message.word);
+      set_addresses<Op>(request[i], *request[i].sg_list, message.local, message.remote,
+                        message.word);
       request[i].wr_id = id_of(send_queue, first + i + 1);
     }
     // One completion for a list in which the interval ends: it stands for all before it.
@@ -141,7 +143,7 @@ class BasicEndpoint : public Core {
     int code = 0;
     ibv_send_wr* refused = request;  // set where ibv_post_send(3) fails
     if constexpr (kExtended) {
-      code = hand_over<Op>(queue_pair, request, size);
+      code = post_extended<Op>(queue_pair, request, size);
     } else {
       code = ibv_post_send(send_queue.queue_pair, request, &refused);
     }
@@ -229,8 +231,9 @@ class BasicEndpoint : public Core {
 
   /// Points a request at its message.
   template <class Op>
-  [[gnu::always_inline]] void aim(ibv_send_wr& request, ibv_sge& piece, std::uint64_t local,
-                                  std::uint64_t remote, std::uint64_t word) noexcept {
+  [[gnu::always_inline]] void set_addresses(ibv_send_wr& request, ibv_sge& piece,
+                                            std::uint64_t local, std::uint64_t remote,
+                                            std::uint64_t word) noexcept {
     std::uint64_t address = send_address_ + local;
     if constexpr (kManyQueuePairs) {
       for (int k = 0; k < request.num_sge; ++k) {
@@ -248,27 +251,27 @@ class BasicEndpoint : public Core {
     }
   }
 
-  /// Whether this post must be one that asks for a completion. Where all do, `request` does so
-  /// itself, and its way is the shorter one.
-  [[gnu::always_inline]] bool asks(SendQueue& send_queue, std::uint64_t number,
-                                   Signal signal) noexcept {
+  /// Whether this post must set IBV_SEND_SIGNALED. Where every post is signalled, `request` has the
+  /// flag already, and this is false.
+  [[gnu::always_inline]] bool must_signal(SendQueue& send_queue, std::uint64_t number,
+                                          Signal signal) noexcept {
     if (number != send_queue.signal_at && signal != Signal::now) [[likely]]
       return false;
     send_queue.signal_at = number + interval_;
     return true;
   }
 
-  /// All of `requests` or, with an errno, none. EFA takes none that does not ask for a completion.
+  /// All of `requests` or, with an errno, none. EFA accepts only signalled requests.
   template <class Op>
-  [[gnu::always_inline]] int hand_over(std::uint32_t queue_pair, const ibv_send_wr* requests,
-                                       std::uint32_t count) noexcept requires(kExtended) {
-    const Route& route = routes_[queue_pair];
-    ibv_wr_start(route.queue_pair);
+  [[gnu::always_inline]] int post_extended(std::uint32_t queue_pair, const ibv_send_wr* requests,
+                                           std::uint32_t count) noexcept requires(kExtended) {
+    const PostDestination& destination = destinations_[queue_pair];
+    ibv_wr_start(destination.queue_pair);
     for (std::uint32_t i = 0; i < count; ++i) {
-      add_request<Op, Policy::kPosting>(route, requests[i],
+      add_request<Op, Policy::kPosting>(destination, requests[i],
                                         kCompletesEach ? unsigned{IBV_SEND_SIGNALED} : 0U);
     }
-    return ibv_wr_complete(route.queue_pair);
+    return ibv_wr_complete(destination.queue_pair);
   }
 
   [[gnu::always_inline]] void count(SendQueue& send_queue, std::uint64_t posted,

@@ -25,7 +25,7 @@ namespace rdmabench::transport::verbs {
 enum class Posting : std::uint8_t { lists, connected, dynamic, scalable };
 
 /// What ibv_wr_post(3) posts to, and the peer where requests name one: UD, DC and SRD.
-struct Route {
+struct PostDestination {
   ibv_qp_ex* queue_pair = nullptr;  ///< null for UD
   mlx5dv_qp_ex* dynamic = nullptr;  ///< DC: the same queue pair
   ibv_ah* handle = nullptr;
@@ -96,19 +96,21 @@ template <class Op, class Queue>
 /// One whole request between ibv_wr_start() and ibv_wr_complete(). The flag IBV_SEND_INLINE stays
 /// behind: the setter says it.
 template <class Op, Posting kPosting>
-[[gnu::always_inline]] inline void add_request(const Route& route, const ibv_send_wr& request,
+[[gnu::always_inline]] inline void add_request(const PostDestination& destination,
+                                               const ibv_send_wr& request,
                                                unsigned more_flags) noexcept {
-  ibv_qp_ex* const queue = route.queue_pair;
+  ibv_qp_ex* const queue = destination.queue_pair;
   queue->wr_id = request.wr_id;
   queue->wr_flags = (request.send_flags & ~unsigned{IBV_SEND_INLINE}) | more_flags;
   begin_request<Op>(queue, request);
   if constexpr (!Op::kExtended) add_data(queue, request);  // those bring their data along
   if constexpr (kPosting == Posting::dynamic) {
 #if RDMABENCH_HAVE_MLX5
-    mlx5dv_wr_set_dc_addr(route.dynamic, route.handle, route.number, route.dc_key);
+    mlx5dv_wr_set_dc_addr(destination.dynamic, destination.handle, destination.number,
+                          destination.dc_key);
 #endif
   } else if constexpr (kPosting == Posting::scalable) {
-    ibv_wr_set_ud_addr(queue, route.handle, route.number, route.q_key);
+    ibv_wr_set_ud_addr(queue, destination.handle, destination.number, destination.q_key);
   }
 }
 

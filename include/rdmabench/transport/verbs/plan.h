@@ -13,7 +13,7 @@
 namespace rdmabench::transport::verbs {
 
 /// What the client chose for one side: where its queue pairs are and how packets leave it.
-struct Placement {
+struct LocalPath {
   std::string device;
   std::uint8_t port = 1;
   std::uint8_t gid_index = 0;
@@ -60,7 +60,7 @@ struct Plan {
 /// Throws Error: usage where the request contradicts itself, unavailable where the device lacks
 /// what it asks for; both name the value and the limit. Depth and receives beyond the device's
 /// max_qp_wr or max_cqe are reduced.
-Plan make_plan(const EndpointRequest& request, const Placement& placement, ibv_context& context);
+Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_context& context);
 
 /// The service a request means, with what contradicts it refused before anything is opened.
 Service service_of(const EndpointRequest& request);

@@ -1,4 +1,4 @@
-#include "strangers.h"
+#include "pending_handshakes.h"
 
 #include <sys/socket.h>
 
@@ -22,52 +22,52 @@ void tell(const Error& error) {
 
 }  // namespace
 
-void Strangers::refuse(Stranger& stranger, RefusalReason reason) {
+void PendingHandshakes::refuse(PendingHandshake& pending, RefusalReason reason) {
   try {
-    stranger.handshake.refuse(stranger.channel, reason);
+    pending.handshake.refuse(pending.channel, reason);
   } catch (const Error& error) {
     tell(error);
   }
 }
 
-std::optional<std::uint64_t> Strangers::add(Channel channel) {
-  Stranger stranger{std::move(channel),
-                    {},
-                    Handshake(authentication_, decoder_ ? &*decoder_ : nullptr),
-                    Deadline::after(kGrace),
-                    Deadline::after(kLimit)};
-  stranger.host = host_of(stranger.channel.peer_ip(), stranger.channel.local_ip());
+std::optional<std::uint64_t> PendingHandshakes::add(Channel channel) {
+  PendingHandshake pending{std::move(channel),
+                           {},
+                           Handshake(authentication_, decoder_ ? &*decoder_ : nullptr),
+                           Deadline::after(kGrace),
+                           Deadline::after(kLimit)};
+  pending.host = host_of(pending.channel.peer_ip(), pending.channel.local_ip());
   std::map<std::string_view, std::size_t> counts;
-  std::string_view crowded = stranger.host;
+  std::string_view crowded = pending.host;
   for (const auto& [key, other] : all_) {
-    if (++counts[other.host] > counts[crowded] && all_.size() >= kMost) crowded = other.host;
+    if (++counts[other.host] > counts[crowded] && all_.size() >= kMax) crowded = other.host;
   }
-  if (counts[stranger.host] >= kMostOfAddress) crowded = stranger.host;
-  if (counts[stranger.host] >= kMostOfAddress || all_.size() >= kMost) {
+  if (counts[pending.host] >= kMaxPerAddress) crowded = pending.host;
+  if (counts[pending.host] >= kMaxPerAddress || all_.size() >= kMax) {
     const auto oldest = std::find_if(
         all_.begin(), all_.end(), [&](const auto& other) { return other.second.host == crowded; });
     if (!oldest->second.grace.passed()) {
       // What it has sent is read, or closing would reset the connection before it has its answer.
       std::array<char, kHandshakeBytes> sent;
-      static_cast<void>(recv(stranger.channel.handle(), sent.data(), sent.size(), MSG_DONTWAIT));
-      refuse(stranger, RefusalReason::busy);
+      static_cast<void>(recv(pending.channel.handle(), sent.data(), sent.size(), MSG_DONTWAIT));
+      refuse(pending, RefusalReason::busy);
       return std::nullopt;
     }
     refuse(oldest->second, RefusalReason::busy);
     all_.erase(oldest);
   }
-  all_.try_emplace(next_, std::move(stranger));
+  all_.try_emplace(next_, std::move(pending));
   return next_++;
 }
 
-bool Strangers::drop_oldest() {
+bool PendingHandshakes::drop_oldest() {
   if (all_.empty()) return false;
   refuse(all_.begin()->second, RefusalReason::busy);
   all_.erase(all_.begin());
   return true;
 }
 
-std::optional<Channel> Strangers::proceed(std::uint64_t key) {
+std::optional<Channel> PendingHandshakes::proceed(std::uint64_t key) {
   const auto found = all_.find(key);
   if (found == all_.end()) return std::nullopt;
   std::optional<Channel> known;
@@ -81,7 +81,7 @@ std::optional<Channel> Strangers::proceed(std::uint64_t key) {
   return known;
 }
 
-std::optional<Channel> Strangers::proceed_decoded() {
+std::optional<Channel> PendingHandshakes::proceed_decoded() {
   decoder_->event().clear();
   for (;;) {
     const auto ready = std::find_if(all_.begin(), all_.end(),
@@ -94,13 +94,13 @@ std::optional<Channel> Strangers::proceed_decoded() {
   }
 }
 
-int Strangers::decoding(std::uint64_t key) const {
+int PendingHandshakes::decoding(std::uint64_t key) const {
   const auto found = all_.find(key);
   const bool is = found != all_.end() && found->second.handshake.decoding();
   return is ? found->second.channel.handle() : -1;
 }
 
-std::optional<std::chrono::nanoseconds> Strangers::expire() {
+std::optional<std::chrono::nanoseconds> PendingHandshakes::expire() {
   while (!all_.empty() && all_.begin()->second.limit.passed()) {
     refuse(all_.begin()->second, RefusalReason::late);
     all_.erase(all_.begin());

@@ -1,5 +1,5 @@
-// Connections whose other end has not proved yet who it is. They share the server's thread, and
-// none can delay another.
+// Connections whose other end is not authenticated yet. They share the server's thread, and none
+// can delay another.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,17 @@
 namespace rdmabench::control {
 
 /// Thread rule: one thread.
-class Strangers {
+class PendingHandshakes {
  public:
-  static constexpr std::size_t kMost = 512;               ///< in all
-  static constexpr std::size_t kMostOfAddress = 8;        ///< of one address
+  static constexpr std::size_t kMax = 512;                ///< in all
+  static constexpr std::size_t kMaxPerAddress = 8;        ///< of one address
   static constexpr std::chrono::seconds kLimit{2};        ///< for all of the handshake
   static constexpr std::chrono::milliseconds kGrace{10};  ///< before one makes room for another
 
   /// `authentication` is loaded(), and outlives this.
-  explicit Strangers(const Authentication& authentication) : authentication_(authentication) {
-    if (authentication.way() == Authentication::Way::munge) decoder_.emplace();
+  explicit PendingHandshakes(const Authentication& authentication)
+      : authentication_(authentication) {
+    if (authentication.method() == Authentication::Method::munge) decoder_.emplace();
   }
 
   /// Returns its key. Where there are too many, of its address or of all, the oldest of the address
@@ -43,8 +44,8 @@ class Strangers {
   /// The same for one of those whose credential has been decoded. Nothing where none is known.
   std::optional<Channel> proceed_decoded();
 
-  /// The socket of a stranger that is not to be read now, because its credential is being decoded;
-  /// -1 otherwise.
+  /// The socket of a connection that is not to be read now, because its credential is being
+  /// decoded; -1 otherwise.
   int decoding(std::uint64_t key) const;
 
   /// Readable when proceed_decoded() has work; -1 where nobody uses MUNGE.
@@ -54,16 +55,16 @@ class Strangers {
   std::optional<std::chrono::nanoseconds> expire();
 
  private:
-  struct Stranger {
+  struct PendingHandshake {
     Channel channel;
     std::string host;  ///< whom it counts as
     Handshake handshake;
     Deadline grace;
     Deadline limit;
   };
-  using Map = std::map<std::uint64_t, Stranger>;  // the oldest first
+  using Map = std::map<std::uint64_t, PendingHandshake>;  // the oldest first
 
-  static void refuse(Stranger& stranger, RefusalReason reason);
+  static void refuse(PendingHandshake& pending, RefusalReason reason);
 
   const Authentication& authentication_;
   std::optional<MungeDecoder> decoder_;
