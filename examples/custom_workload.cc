@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kRequestBytes = 64, kAnswerBytes = 4096, kLookUps = 5000;
 
 /// One side. Once made it neither allocates nor throws. Its Inbox polls and makes room, and ends
-/// every wait when nothing moves for its Watch's limit: false says that it is over.
+/// every wait when nothing completes for its Watch's limit: false says that it is over.
 template <transport::Transport T>
 class Party {
  public:

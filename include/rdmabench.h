@@ -100,7 +100,7 @@ RDMABENCH_API int rdmabench_run(const char* config, const rdmabench_hooks* hooks
  * made because of an error. */
 RDMABENCH_API int rdmabench_doctor(const char* options, char** result);
 
-/** Tells whether two sides of results differ by more than matters. `request`: {"a": [...], "b":
+/** Decides whether two sides of results differ by more than a margin. `request`: {"a": [...], "b":
  * [...], "a_name": "A", "b_name": "B", "margin": 0.05, "alpha": 0.05, "factors": ["device"],
  * "metrics": ["p50"], "skip_failed": false}. Each item of a side is the text of a document
  * rdmabench/1 or rdmabench-coll/1, or the path of a file or folder of such.

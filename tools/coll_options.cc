@@ -67,7 +67,7 @@ void add_launch(CLI::App& app, CollOptions& options) {
           "NAME", "openmpi or mpich [as the launcher]")
       ->check(CLI::IsMember({"openmpi", "mpich"}));
   add_rank_options(group, rendezvous, 1, control::kMaxRanks);
-  group.time("--wait", rendezvous.timeout, "wait so long for all ranks [30s]");
+  group.time("--wait", rendezvous.timeout, "wait this long for all ranks [30s]");
   group.list("--device", options.job.devices, "NAMES",
              "devices whose counters are read before and after the run: mlx5_0:1, eth0, several "
              "with commas [every RDMA device]");

@@ -265,7 +265,7 @@ void add_settings(const OptionGroup& group, CompareOptions& options) {
 
 void add_compare(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
-      "compare", "Tell whether two sets of results differ, by more than matters");
+      "compare", "Decide whether two sets of results differ by more than a margin");
   sub->footer(kCompareFooter);
   const OptionGroup group(*sub);
   auto options = std::make_shared<CompareOptions>();

@@ -196,8 +196,8 @@ int run(DecideOptions options) {
 constexpr const char* kDecideFooter =
     R"(A and B are folders of the JSON documents that 'lat' and 'bw' wrote on the two networks,
 one launch each. The page answers: is A worth it over B, how sure is that, how much money is it,
-from how many nodes, what could flip it, what to do next. It rests on the projection of 'project',
-at the largest of --nodes:
+from how many nodes, which assumption would change the answer, what to do next. It rests on the
+projection of 'project', at the largest of --nodes:
   YES         with prices: a step costs less on A; without: it takes longer on B by more than
               --margin
   NO          it does not
@@ -219,7 +219,7 @@ missing and the commands that measure it. docs/decide.md shows it from the start
 
 void add_decide(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand(
-      "decide", "Say on one page whether a network is worth it over another one for a job");
+      "decide", "Decide on one page whether network A is a better choice than B for a job");
   sub->footer(kDecideFooter);
   const OptionGroup group(*sub);
   auto options = std::make_shared<DecideOptions>();

@@ -222,7 +222,7 @@ void add_launch(CLI::App& app, FabricCommand& options) {
           throw Error(Fault::usage, fmt::format("--wait {}", text), "Take 1s or more.");
         }
       },
-      "TIME", "wait so long for all ranks; a rank that does not come is lost [60s]");
+      "TIME", "wait this long for all ranks; a rank that does not connect is lost [60s]");
   group.whole("-p,--port", options.run.port, 0, 65535, "TCP port of the coordinator [a free one]");
 }
 
@@ -241,8 +241,9 @@ void add_results(CLI::App& app, FabricCommand& options) {
              "judge by the rounds alone: do not measure again what stands out");
   add_expect(group, options.link.expect);
   add_wide(group, options.link.wide);
-  group.flag("--strict", options.strict,
-             "also end with 1 if the nodes could not be judged: too few, or half against half");
+  group.flag(
+      "--strict", options.strict,
+      "also end with 1 if the nodes could not be judged: too few, or one half differs from the other");
 }
 
 }  // namespace

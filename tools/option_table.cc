@@ -68,7 +68,7 @@ using transport::PathOptions;
 
 constexpr Flag row(Spelling spelling, std::string_view text, std::string_view usual, Flag::Set set,
                    ToolSet tools = kAll) {
-  return {spelling, tools, Take::mapped, text, "", set, usual};
+  return {spelling, tools, Handling::mapped, text, "", set, usual};
 }
 constexpr Flag on(Spelling spelling, std::string_view text, Flag::Set set, ToolSet tools = kAll) {
   return row(spelling, text, "", set, tools);
@@ -97,7 +97,7 @@ constexpr Flag kTraffic[] = {
         "both sides send at once; the figures count both directions, timed over one interval",
         [](Options& o, const Given& /*given*/) { o.config.shape = workload::Shape::duplex; }, kBw),
     row("--interval=TIME",
-        "report also the result of each such time, between epochs and never during one", "",
+        "also report each interval of this length; written between epochs, never during one", "",
         set_duration<&Options::config, &Config::interval>, kBw),
     on("--target-idle",
        "the target does not touch its endpoint: shows whether its CPU takes part in one-sided "
@@ -107,14 +107,15 @@ constexpr Flag kTraffic[] = {
         "--rate=RATE", "messages per second: 200k, 1.5M; or payload: 10Gb, 800Mb",
         "as fast as possible; load: from 10 to 110 % of capacity",
         [](Options& o, const Given& given) { set_rate(o.config, given.text); }, kBw | kLoad),
-    row("-l, --post-list=N", "messages handed over by one call", "1",
+    row("-l, --post-list=N", "messages posted by one call (a list of work requests)", "1",
         kNumber<1, run::kMaxPostList, &Config::post_list>, kBw | kLoad),
     row("--sge=N", "scatter/gather entries that a message is split into", "1",
         kNumber<1, run::kMaxSegments, &Config::segments>),
     row("-I, --inline=SIZE",
         "largest message to send inline (verbs) or inject (libfabric), 0 for none", "auto",
         set_inline),
-    on("--validate", "fill and compare every message; the figures include the target's share of it",
+    on("--validate",
+       "fill and compare every message; the figures include the comparison at the target",
        kOn<&Config::validate>),
 };
 
@@ -123,8 +124,8 @@ constexpr Flag kStopping[] = {
     row("-D, --duration=TIME", "time per size: 10, 250ms or 2m", "until stable",
         set_duration_of_each),
     row("--max-time=TIME", "time per size after which it ends, stable or not", "10s", set_max_time),
-    row("--launches=N", "measure the whole curve so often: its knee then has an interval", "1",
-        set_number<1, 100, &Options::launches>, kLoad),
+    row("--launches=N", "repeat the whole curve N times; its knee then has a confidence interval",
+        "1", set_number<1, 100, &Options::launches>, kLoad),
     row("--warmup=N|TIME", "messages, or time such as 100ms, per size before what is timed",
         "200, fewer if large", set_warmup),
 };
@@ -136,7 +137,7 @@ constexpr Flag kQueues[] = {
         "1, or one for each device", kNumber<1, run::kMaxWorkers, &Config::workers>),
     row("-t, --depth=N", "messages outstanding on each queue pair",
         "bw: 128; lat: 16, of which it uses one", kNumber<1, run::kMaxDepth, &Config::depth>),
-    row("-r, --receives=N", "receives kept posted on each queue pair", "512 over all; lat: 8",
+    row("-r, --receives=N", "receives kept posted on each queue pair", "512 in total; lat: 8",
         kNumber<1, 2 * run::kMaxDepth, &Config::receives>),
     row("-Q, --signal-every=N", "ask for one completion in N messages", "bw: 32; lat: 8",
         kNumber<1, run::kMaxDepth, &Config::signal_every>),
@@ -209,7 +210,7 @@ constexpr Flag kPathRows[] = {
         kPath<7, &PathOptions::rnr_retry_count>),
     row("--rnr-timer=N", "encoded wait before such a retry, 12 = 0.64 ms", "12",
         kPath<31, &PathOptions::rnr_timer>),
-    row("--timeout=TIME", "give up when nothing moves for this long", "10s",
+    row("--timeout=TIME", "fail when nothing completes for this long", "10s",
         set_duration<&Options::config, &Config::timeout>),
 };
 

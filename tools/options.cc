@@ -141,13 +141,13 @@ void add_authentication(const OptionGroup& group, control::Authentication& to) {
       [&to](const std::string& text) {
         set_auth(to, {"--auth", text});
       },
-      "WAY", "how both sides know one another: token, or munge [token]");
+      "METHOD", "how both sides authenticate each other: token, or munge [token]");
   group.action(
       "--insecure",
       [&to] {
         set_insecure(to, {"--insecure", ""});
       },
-      "let anyone connect, or answer; on both sides");
+      "no authentication; must be given on both sides");
 }
 
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,

@@ -152,7 +152,7 @@ void add_reg(CLI::App& app, Command& command) {
 #if RDMABENCH_HAVE_VERBS
   sub->footer(
       "The memory is touched first. Each sample is one ibv_reg_mr() or ibv_dereg_mr() call. Below\n"
-      "the table are the used route and the reasons against the others.\n"
+      "the table: the route used, and why the others were not.\n"
       "\n"
       "Examples:\n"
       "  rdmabench reg -s 4K:1G                        host memory, a sweep\n"

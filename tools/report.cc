@@ -91,7 +91,7 @@ void add_report(CLI::App& app, Command& command) {
       "Formats:\n"
       "  html        one file that needs no network and no server: heat map of node pairs on a fixed\n"
       "              scale with those that stand out named, curves, findings with remedies,\n"
-      "              environments; light and dark, on a phone, on paper, by keyboard\n"
+      "              environments; has a dark mode, fits a phone and paper, works by keyboard\n"
       "  junit       a testcase for each finding, measurement and cell, for CI\n"
       "  prometheus  gauges for node_exporter's textfile collector; --output replaces at once\n"
       "  csv         a row for each measurement and each judgement\n"

@@ -148,7 +148,7 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
   group.time("--max-timeout", config.max_timeout,
              "longest --timeout that a client may ask for [1m]");
   group.time("--max-idle", config.max_idle,
-             "by how much a client may pause longer than it measures [2m]");
+             "limit of the time a client pauses minus the time it measures [2m]");
   group.time("--max-session", config.max_session, "longest session [24h]");
   group
       .plain("--allow", config.allow, "NETWORK",
@@ -168,7 +168,7 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
 }  // namespace
 
 void add_serve(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand("serve", "Answer measurements of any number of clients");
+  CLI::App* sub = app.add_subcommand("serve", "Run the server that clients measure against");
   sub->footer(
       "Runs until SIGINT or SIGTERM and serves several clients at once. The clients set every parameter.\n"
       "It writes one line per client to standard error. It serves those alone who have the same token,\n"

@@ -154,7 +154,7 @@ class Client {
     last_ = measure::RawClock::stamp();
   }
 
-  /// Where the peer gave up, its reason comes when the visit ends.
+  /// Where the peer gave up, its reason comes when the callback of with_connected() ends.
   void throw_failure() const {
     if (result_.outcome == workload::Outcome::interrupted) return;
     throw Error(Fault::failed, run::epoch_text(result_, plan_, options_.timeout,

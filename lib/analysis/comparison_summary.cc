@@ -257,7 +257,7 @@ std::string regression_line(const Comparison& comparison) {
   std::string rest;
   if (comparison.lost > 0) {
     rest +=
-        fmt::format("; {} of the baseline {} no value tonight",
+        fmt::format("; {} of the baseline {} no value in this run",
                     counted(comparison.lost, "quantity"), comparison.lost == 1 ? "has" : "have");
   }
   const std::vector<std::string> names = confounds_of(comparison);

@@ -88,8 +88,9 @@ void AllowedPeers::check_gid(const IpAddress& gid, std::uint16_t lid, const IpAd
   if (lid == 0 && !is_link_local(gid)) return check_ip(gid);
   throw Error(
       Fault::failed,
-      fmt::format("the client at {} names GID {}{} to send to, which does not tell whose it is",
-                  peer_ip_, to_text(gid), lid != 0 ? fmt::format(" and LID {}", lid) : ""),
+      fmt::format(
+          "the client at {} asks the server to send to GID {}{}, which does not identify a host",
+          peer_ip_, to_text(gid), lid != 0 ? fmt::format(" and LID {}", lid) : ""),
       "Start the server with '--allow PREFIX' of the GIDs of this fabric, as fe80::/64, or with "
       "'--allow lid:FIRST-LAST'.");
 }

@@ -16,7 +16,7 @@ constexpr const char* kKey = "rdmabench.coll";  // put by rank 0
 
 }  // namespace
 
-void check_not_alone(const control::Place& place,
+void check_not_alone(const control::JobPosition& place,
                      const std::function<const char*(const char*)>& environment) {
   if (place.size != 1) return;
   for (const control::Launcher& launcher : control::launchers()) {

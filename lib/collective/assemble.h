@@ -8,7 +8,7 @@
 namespace rdmabench::collective {
 
 /// Throws Error(usage) where `place` is one rank alone and the launcher's variables say more.
-void check_not_alone(const control::Place& place,
+void check_not_alone(const control::JobPosition& place,
                      const std::function<const char*(const char*)>& environment);
 
 }  // namespace rdmabench::collective

@@ -37,7 +37,7 @@ bool are_same(std::span<const std::byte> a, std::span<const std::byte> b) {
 }  // namespace
 
 Checker::Checker(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
-                 std::optional<Held> before)
+                 std::optional<PreviousResult> before)
     : call_(call),
       team_(team),
       iteration_(iteration),

@@ -13,7 +13,7 @@
 namespace rdmabench::collective {
 
 /// The result that a buffer held before this one.
-struct Held {
+struct PreviousResult {
   Call call{};
   std::uint64_t iteration = 0;
   std::uint64_t offset = 0;  ///< where in the buffer it began, bytes
@@ -25,7 +25,7 @@ class Checker {
   /// Begins the result of `iteration`, `offset` bytes into its buffer; `before` is the buffer's
   /// previous result, if known.
   Checker(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
-          std::optional<Held> before);
+          std::optional<PreviousResult> before);
 
   /// The next bytes of the result, in order; whole elements.
   void add(const Segment& segment, std::uint64_t offset_in_segment,
@@ -45,7 +45,7 @@ class Checker {
   Team team_;
   std::uint64_t iteration_;
   std::uint64_t offset_;
-  std::optional<Held> before_;
+  std::optional<PreviousResult> before_;
   std::uint32_t tolerance_;
   std::uint64_t wrong_elements_ = 0;
   std::optional<Wrong> first_;

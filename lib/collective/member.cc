@@ -251,7 +251,7 @@ void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& ch
   ++checked.operations;
   Checker checker(row_.call, team_, in_run(iteration), layout_.receive_offset, held_[slot]);
   const std::optional<Wrong> past_the_end = read_result(slot, checker);
-  held_[slot] = Held{row_.call, in_run(iteration), layout_.receive_offset};
+  held_[slot] = PreviousResult{row_.call, in_run(iteration), layout_.receive_offset};
   if (past_the_end) write_guard(slot, deadline());  // for the next operation
   if (checker.wrong_elements() == 0 && !past_the_end) return;
   ++checked.wrong_operations;

@@ -59,7 +59,8 @@ class Member {
   RankCommand row_;
   Layout layout_;
   std::vector<Segment> segments_;
-  std::vector<std::optional<Held>> held_;  // by slot: the last known content of its buffer
+  std::vector<std::optional<PreviousResult>>
+      held_;  // by slot: the last known content of its buffer
   std::vector<std::byte> staging_;
 };
 

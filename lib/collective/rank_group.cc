@@ -49,7 +49,7 @@ std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
     if (deadline.passed()) {
       const std::string& refusal = admission.first_refusal();
       throw Error(Fault::failed,
-                  fmt::format("rank {} did not come to rank 0 in time{}",
+                  fmt::format("rank {} did not connect to rank 0 in time{}",
                               fmt::join(admission.missing(), ", "),
                               refusal.empty() ? "" : fmt::format(" ({})", refusal)),
                   "Is it running? Do firewalls let TCP through between the nodes?");

@@ -81,7 +81,7 @@ void prove_device(const Proof& asked, const std::string& device, double share,
   Proof& proof = proofs.emplace_back(asked);
   proof.status = Proof::Status::fail;
   proof.text =
-      "nothing had to leave a node, so nothing is known of it: measure all-reduce, all-gather, "
+      "no bytes had to leave a node, so this cannot be checked: measure all-reduce, all-gather, "
       "reduce-scatter, all-to-all or send-receive between nodes";
 }
 

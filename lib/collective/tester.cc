@@ -176,7 +176,7 @@ void Lead::check(const Epoch& epoch, const Row& row, std::uint32_t rank,
   for (const Stamps& one : epoch.stamps) {
     for (const std::uint64_t stamp : {one.enter_ns, one.exit_ns}) {
       if (after(stamp, ordered_ns) < -slack || after(stamp, now) > slack) {
-        throw Error(Fault::failed, "a sample that lies outside of the time it was ordered in");
+        throw Error(Fault::failed, "a sample with time stamps outside of its epoch");
       }
     }
   }

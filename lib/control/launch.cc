@@ -42,7 +42,7 @@ std::uint32_t parse_number(std::string_view text, std::string_view name, std::ui
   return *number;
 }
 
-Place make_place(std::uint32_t rank, std::uint32_t size, std::string source) {
+JobPosition make_place(std::uint32_t rank, std::uint32_t size, std::string source) {
   if (size == 0 || size > kMaxRanks) {
     throw Error(Fault::usage, fmt::format("invalid number of ranks {} from {}", size, source),
                 fmt::format("It has to be 1 to {}.", kMaxRanks));
@@ -80,7 +80,7 @@ class Reader {
   }
 
  private:
-  std::optional<Place> of_options() const {
+  std::optional<JobPosition> of_options() const {
     if (!options_.rank && !options_.size) return std::nullopt;
     if (!options_.rank || !options_.size) {
       throw Error(Fault::usage,
@@ -91,7 +91,7 @@ class Reader {
     return make_place(*options_.rank, *options_.size, "options");
   }
 
-  std::optional<Place> of(const Launcher& launcher) const {
+  std::optional<JobPosition> of(const Launcher& launcher) const {
     const auto rank = environment_(launcher.rank);
     const auto size = environment_(launcher.size);
     if (!rank && !size) return std::nullopt;
@@ -122,7 +122,7 @@ class Reader {
   }
 
   /// `slurm`: rank and size are Slurm's.
-  Launch over_tcp(Place place, bool slurm = false) const {
+  Launch over_tcp(JobPosition place, bool slurm = false) const {
     const auto address = find_address(slurm);
     if (!address && place.size > 1) {
       throw Error(

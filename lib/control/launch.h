@@ -25,8 +25,8 @@ struct Address {
 struct Launch {
   enum class Source : std::uint8_t { pmix, tcp };  ///< of rank and size
   Source source = Source::tcp;
-  Place place;      ///< of `tcp`; PMIx is asked for its own
-  Address address;  ///< of `tcp`: where rank 0 listens
+  JobPosition place;  ///< of `tcp`; PMIx is asked for its own
+  Address address;    ///< of `tcp`: where rank 0 listens
 };
 
 /// A launcher that tells each process its rank and the number of all by two variables.

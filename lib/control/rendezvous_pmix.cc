@@ -32,7 +32,7 @@ std::string full(std::string_view key) {
   return fmt::format("{}{}", kPrefix, key);
 }
 
-Place place_of(const PmixClient& client) {
+JobPosition place_of(const PmixClient& client) {
   return {client.rank(), client.size(), this_host(), client.version()};
 }
 
@@ -139,7 +139,7 @@ PmixClient::PmixClient(const PmixLibrary& library, std::chrono::milliseconds tim
                                 ? fmt::format("no answer within {}", duration_text(timeout))
                                 : status_text(init.status);
     throw Error(Fault::failed, fmt::format("PMIx_Init(): {}", why),
-                "Is the launcher alive? RDMABENCH_RENDEZVOUS=HOST:PORT goes round PMIx.");
+                "Is the launcher alive? RDMABENCH_RENDEZVOUS=HOST:PORT works without PMIx.");
   }
   self_ = *self;
   PmixFuture size = get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, false, deadline);

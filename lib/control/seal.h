@@ -29,7 +29,7 @@ class Seal {
   std::uint64_t sequence_ = 0;
 };
 
-/// Of a connection whose ends know one another.
+/// Of an authenticated connection.
 struct Seals {
   Seals(std::string_view sending_key, std::string_view receiving_key)
       : sending(sending_key), receiving(receiving_key) {}

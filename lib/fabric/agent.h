@@ -20,7 +20,8 @@ struct AgentOptions {
   std::string host{};  ///< the name of this node in reports
   /// Options of this node alone: queues, path, memory, CPUs. The plan has the rest.
   run::Config base{};
-  /// The coordinator asks every few seconds; after so long without a message it is taken for dead.
+  /// The coordinator asks every few seconds; after this long without a message it is considered
+  /// dead.
   std::chrono::nanoseconds patience = std::chrono::minutes(2);
   std::string root = "/";  ///< contains the sys and proc whose counters are read
 };

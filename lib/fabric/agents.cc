@@ -113,7 +113,7 @@ AdmittedAgents ControlAgents::admit(const FabricPlan& plan, Deadline deadline) {
   }
   AdmittedAgents admitted = result(fmt::format("within {:.3g} s", given_s));
   for (const LostNode& lost : admitted.lost) drop(lost.rank, lost.reason);
-  admission_.close("this run began without you, or is another run");
+  admission_.close("this run has already started, or is another run");
   return admitted;
 }
 

@@ -56,7 +56,8 @@ void judge(Proof& proof, const Host& host, const DeviceBytes& planned, report::F
   }
   proof.text = fmt::format("it {}, where the measurements {} {}", one.did, name(flow), needed);
   if (planned.planned < kControlBytes * planned.measurements) {
-    proof.text += ": too little to be told from control messages; take larger sizes, or more time";
+    proof.text +=
+        ": too little to distinguish from control messages; take larger sizes, or more time";
   } else if (one.met) {
     proof.status = Proof::Status::pass;
   } else {

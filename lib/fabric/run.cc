@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kKey = "rdmabench.fabric";  // that rank 0 puts
 
-AgentOptions agent_options(const FabricOptions& options, const control::Place& place) {
+AgentOptions agent_options(const FabricOptions& options, const control::JobPosition& place) {
   return {.rank = place.rank, .size = place.size, .host = place.host, .base = options.base};
 }
 
@@ -24,7 +24,7 @@ AgentOptions agent_options(const FabricOptions& options, const control::Place& p
 
 RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
                 const OnFabricProgress& on_progress) {
-  const control::Place place = rendezvous->place();
+  const control::JobPosition place = rendezvous->place();
   if (place.size < 2 || place.size > kMaxNodes) {
     throw Error(Fault::usage, fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
                 fmt::format("Start 2 to {} processes, one on each node.", kMaxNodes));

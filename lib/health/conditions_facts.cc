@@ -69,7 +69,7 @@ void add_thread(Facts& facts, std::size_t index, const ThreadPlacement& thread) 
 [[noreturn]] void refuse(const Fact& fact, std::string_view why) {
   throw Error(
       Fault::failed,
-      fmt::format("the peer's account of the run has a bad fact '{}'", printable(fact.name, 80)),
+      fmt::format("the peer's run conditions have an invalid fact '{}'", printable(fact.name, 80)),
       why);
 }
 
@@ -195,7 +195,7 @@ report::Facts to_facts(const RunConditions& conditions) {
 
 RunConditions conditions_from_facts(const report::Facts& facts) {
   if (facts.size() > kMostFacts) {
-    throw Error(Fault::failed, fmt::format("the peer's account of the run has {} facts, more than "
+    throw Error(Fault::failed, fmt::format("the peer's run conditions have {} facts, more than "
                                            "the {} that are taken",
                                            facts.size(), kMostFacts));
   }

@@ -139,7 +139,7 @@ void add_coverage(Judgements& list, const Document& document) {
   if (judged.empty() && !accused) judged["who stands out"] = false;
   std::string doubts = any_text_of(verdict, "doubts");
   const bool doubtless = doubts.empty();
-  if (doubtless) doubts = "no node was measured with partners enough.";
+  if (doubtless) doubts = "no node was measured with enough partners.";
   bool all = true;
   for (const auto& [slice, is_judged] : judged) {
     all = all && is_judged;

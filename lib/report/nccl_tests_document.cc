@@ -124,7 +124,7 @@ Json result_of(const NcclTestsTable& table, std::string_view operation, const Nc
           {"wrong", wrong_of(table, cell)},
           {"arrivals", nullptr},
           {"late", nullptr},
-          {"late_reason", "It is not told when ranks came."},
+          {"late_reason", "The output does not say when each rank arrived."},
           {"ranks", Json::array()},
           {"facts", Json::array()}};
 }

@@ -229,10 +229,10 @@ std::string knees_text(std::span<const Report> reports) {
     constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
     text += one.launches < kBounded
                 ? fmt::format(
-                      "In brackets the least and the most; from {} launches on it is the "
-                      "median's 95 % interval.\n",
+                      "In brackets: minimum and maximum; with {} launches or more, the 95 % "
+                      "interval of the median.\n",
                       kBounded)
-                : "In brackets the 95 % interval of the median.\n";
+                : "In brackets: the 95 % interval of the median.\n";
     text += unreliable;
   }
   return text;

@@ -36,15 +36,16 @@ void check_operation(const SessionSpec& spec) {
   const std::string_view operation = transport::name(spec.operation);
   const std::string_view service = transport::name(spec.service);
   if (!transport::has_operation(spec.service, spec.operation)) {
-    refuse(fmt::format("`operation` {} over {}", operation, service),
-           spec.service == Service::ud
-               ? "UD carries sends only: take `operation` send or send-imm, or `service` rc."
-           : spec.service == Service::uc
-               ? "UC brings nothing back: take `operation` send, send-imm, write or write-imm, or "
-                 "`service` rc."
-           : spec.service == Service::srd
-               ? "SRD has sends, writes and reads: take one of them, or `service` rc."
-               : "Only RC queue pairs of verbs have it: take `service` rc, or leave it out.");
+    refuse(
+        fmt::format("`operation` {} over {}", operation, service),
+        spec.service == Service::ud
+            ? "UD carries sends only: take `operation` send or send-imm, or `service` rc."
+        : spec.service == Service::uc
+            ? "UC has no reads or atomics: take `operation` send, send-imm, write or write-imm, or "
+              "`service` rc."
+        : spec.service == Service::srd
+            ? "SRD has sends, writes and reads: take one of them, or `service` rc."
+            : "Only RC queue pairs of verbs have it: take `service` rc, or leave it out.");
   }
   if (transport::is_extended(spec.operation) &&
       ((spec.shape != Shape::latency && spec.shape != Shape::stream) || spec.target_idle)) {
@@ -54,8 +55,9 @@ void check_operation(const SessionSpec& spec) {
   const bool flushes = transport::traits(spec.operation).flushes;
   if ((spec.operation == OperationCode::compare_swap || flushes) && spec.post_list > 1) {
     refuse(fmt::format("`operation` {} with `post_list` {}", operation, spec.post_list),
-           flushes ? "Each flush follows its own write: leave out `post_list`."
-                   : "Each of its messages looks for another word: leave out `post_list`.");
+           flushes
+               ? "Each flush follows its own write: leave out `post_list`."
+               : "Each compare-swap expects what the one before stored: leave out `post_list`.");
   }
   if (const std::uint64_t bytes = transport::traits(spec.operation).bytes; bytes != 0) {
     if (spec.max_size != bytes) {

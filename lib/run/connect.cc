@@ -45,12 +45,13 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
 }
 
 ConnectedPair::~ConnectedPair() {
-  if (!state_->finished) state_->connection.channel().abort("its program ended the visit early");
+  if (!state_->finished)
+    state_->connection.channel().abort("its program left the callback of with_connected() early");
 }
 
 void ConnectedPair::finish() {
   state_->connection.send(SessionMessage::bye);
-  state_->connection.receive(SessionMessage::bye, "end of its visit");
+  state_->connection.receive(SessionMessage::bye, "end of its callback");
   state_->finished = true;
 }
 

@@ -145,7 +145,7 @@ void Connection::leave_together(std::string_view reason) {
   send(SessionMessage::abort, reason.substr(0, kMostReason));
   const Deadline deadline = Deadline::after(timeout_);
   while (!peer_gave_up_) {  // messages that the peer sent before it knew are dropped
-    take(deadline, "word that it starts over too");
+    take(deadline, "confirmation of the restart");
   }
   peer_gave_up_ = false;
   endpoints_.clear();
@@ -220,7 +220,7 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   }
   // Opening may take longer than the deadline, which is then what to raise.
   const std::string awaited =
-      fmt::format("address, which it has once {} endpoints of {} queue pairs are open over {}",
+      fmt::format("address, which it sends after opening {} endpoints of {} queue pairs over {}",
                   count, rails.front().queue_pairs, match.backend->name);
   Introduction server = parse_introduction(connection.receive(SessionMessage::address, awaited));
   connection.send(SessionMessage::address, to_text(Introduction{connection.addresses(), {}}));

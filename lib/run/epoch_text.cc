@@ -56,10 +56,10 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
     case Outcome::memory_failed:
       return fmt::format("what was received could not be compared: {}", failure);
     case Outcome::wrong_size:
-      return fmt::format("wrong length: {} was not whole", where);
+      return fmt::format("wrong length: {} arrived with another length", where);
     case Outcome::wrong_messages:
       return fmt::format(
-          "wrong messages: each is whole, but together they are not those that were sent, by {}",
+          "wrong messages: each is intact, but some are missing or came twice; noticed at {}",
           where);
     case Outcome::wrong_data:
       return fmt::format("wrong data: byte {} of {} is not what was sent", result.byte, where);

@@ -42,7 +42,7 @@ class Patience {
     since_ = now;
     if (idle_ <= most_) return;
     throw Error(Fault::failed,
-                fmt::format("the client paused for {} more than it measured, of at most {}",
+                fmt::format("the client paused {} longer than it measured; the limit is {}",
                             std::chrono::duration_cast<std::chrono::milliseconds>(idle_),
                             std::chrono::duration_cast<std::chrono::milliseconds>(most_)),
                 "Measure without pauses, or raise 'rdmabench serve --max-idle'.");

@@ -19,9 +19,9 @@ std::string remedy_for(const SessionSpec& spec) {
     return "Try another `gpu_mapping` (default, pcie, data-direct), and `memory` host to see "
            "whether the path itself works.";
   }
-  return "The clients of an incast start together, so none changes to another route by itself: give all of "
-         "them the same other `gpu_mapping` (default, pcie or data-direct), or `memory` host to see "
-         "whether the path itself works.";
+  return "The clients of an incast start together, so none changes to another route by itself: give "
+         "all of them the same other `gpu_mapping` (default, pcie or data-direct), or `memory` host to "
+         "see whether the path itself works.";
 }
 
 }  // namespace

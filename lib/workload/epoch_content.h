@@ -60,15 +60,15 @@ std::uint64_t sum_words(const ContentSlots& slots);
 
 template <transport::Transport T>
 ContentSlots sends_of(const T& endpoint) noexcept {
-  return {endpoint.send_region(), gpu_of(endpoint, Place::sends)};
+  return {endpoint.send_region(), gpu_of(endpoint, SlotKind::sends)};
 }
 template <transport::Transport T>
 ContentSlots receives_of(const T& endpoint) noexcept {
-  return {endpoint.receive_region(), gpu_of(endpoint, Place::receives)};
+  return {endpoint.receive_region(), gpu_of(endpoint, SlotKind::receives)};
 }
 template <transport::Transport T>
 ContentSlots window_of(const T& endpoint) noexcept {
-  return {endpoint.window(), gpu_of(endpoint, Place::window)};
+  return {endpoint.window(), gpu_of(endpoint, SlotKind::window)};
 }
 
 /// Who does what to which bytes in an epoch.

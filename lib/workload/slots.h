@@ -39,18 +39,18 @@ void next_queue_pair(std::uint32_t& queue_pair, std::uint32_t queue_pairs) noexc
 }
 
 /// The three kinds of slots that an endpoint has.
-enum class Place : std::uint8_t { sends, receives, window };
+enum class SlotKind : std::uint8_t { sends, receives, window };
 
 /// The GPU in whose memory they lie; null for the host's.
 template <transport::Transport T>
-memory::GpuMemory* gpu_of(const T& endpoint, Place place = Place::window) noexcept {
+memory::GpuMemory* gpu_of(const T& endpoint, SlotKind kind = SlotKind::window) noexcept {
   if constexpr (requires { endpoint.window_memory(); }) {
-    switch (place) {
-      case Place::sends:
+    switch (kind) {
+      case SlotKind::sends:
         return endpoint.send_memory().gpu();
-      case Place::receives:
+      case SlotKind::receives:
         return endpoint.receive_memory().gpu();
-      case Place::window:
+      case SlotKind::window:
         return endpoint.window_memory().gpu();
     }
   }

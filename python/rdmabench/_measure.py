@@ -167,7 +167,7 @@ def doctor(root: str = "/", *, only: Iterable[str] = (), expect: Iterable[str] =
 
 
 def compare(a: Union[Source, Iterable[Source]], b: Union[Source, Iterable[Source]], **settings: Any) -> Document:
-    """Tells whether two sides of results differ by more than matters: the document rdmabench-compare/1.
+    """Decides whether two sides of results differ by more than a margin: the document rdmabench-compare/1.
 
     A side is what load() takes. Settings are margin (0.05), alpha (0.05), factors, metrics and
     skip_failed. Raises RdmabenchError.

@@ -204,10 +204,10 @@ void set_cores(State& state, const Given& given) {
 }
 
 constexpr Flag row(Spelling spelling, std::string_view text, Flag::Set set, ToolSet tools = kAll) {
-  return {spelling, tools, Take::mapped, text, "unit", set};
+  return {spelling, tools, Handling::mapped, text, "unit", set};
 }
 constexpr Flag skipped(Spelling spelling, std::string_view instead) {
-  return {spelling, kAll, Take::refused, instead, "unit"};
+  return {spelling, kAll, Handling::refused, instead, "unit"};
 }
 
 template <auto Member>
@@ -322,7 +322,7 @@ std::string_view name(Program test) {
 
 Options parse(Program test, const std::vector<std::string>& words) {
   constexpr std::int64_t kWarmup = 10;
-  const Personality<State> fabtests{
+  const CommandLineStyle<State> fabtests{
       .about =
           "{} as rdmabench does it: fabtests' options, figures and exit codes.\n"
           "Without HOST it is the server, which serves one client and ends.",

@@ -28,9 +28,9 @@ struct Words {
 Words split_words(std::string_view program, std::span<const Spelling> flags,
                   const std::vector<std::string>& words);
 
-/// Whose command lines these are: a table, and what stands around it.
+/// Which program's command line is read: its flags, and what its help says around them.
 template <class Target>
-struct Personality {
+struct CommandLineStyle {
   std::string_view about;    ///< the first sentence of --help, about the program "{}"
   std::string_view operand;  ///< what may stand beside flags, for --help: "[HOST]"; "" for nothing
   std::string_view version;  ///< the answer to --version
@@ -60,12 +60,12 @@ void check_operands(std::string_view program, const std::vector<std::string>& re
 bool is_usual(const Given& given, std::string_view usual);
 
 template <class Target>
-std::string help(const Personality<Target>& of, std::string_view program, ToolSet bit) {
+std::string help(const CommandLineStyle<Target>& of, std::string_view program, ToolSet bit) {
   std::string text = fmt::format("{}\n\nUsage: {} [OPTIONS] {}\n\nOptions:\n",
                                  fmt::format(fmt::runtime(of.about), program), program, of.operand);
   for (const auto& table : of.tables) {
     for (const Flag<Target>& flag : table) {
-      if (flag.take == Take::refused || (flag.tools & bit) == 0) continue;
+      if (flag.handling == Handling::refused || (flag.tools & bit) == 0) continue;
       text += help_line(flag, flag.usual.empty() ? std::string(flag.text)
                                                  : fmt::format("{} [{}]", flag.text, flag.usual));
     }
@@ -75,9 +75,9 @@ std::string help(const Personality<Target>& of, std::string_view program, ToolSe
 
 /// Reads `words`, those after the program's name; `bit` is the program's of Flag::tools. What has
 /// no effect is added to `notes` of `line.flags`, which are defaults to begin with. Throws
-/// Error(usage), and what Personality::refuse throws.
+/// Error(usage), and what CommandLineStyle::refuse throws.
 template <class Target>
-void read_command_line(const Personality<Target>& of, std::string_view program, ToolSet bit,
+void read_command_line(const CommandLineStyle<Target>& of, std::string_view program, ToolSet bit,
                        const std::vector<std::string>& words, CommandLine<Target>& line) {
   std::vector<const Flag<Target>*> flags;
   std::vector<Spelling> spellings;
@@ -95,18 +95,18 @@ void read_command_line(const Personality<Target>& of, std::string_view program, 
   }
   for (const auto& [index, given] : parted.flags) {
     const Flag<Target>& flag = *flags[index];
-    if ((flag.tools & bit) == 0 && flag.take != Take::refused) {
+    if ((flag.tools & bit) == 0 && flag.handling != Handling::refused) {
       throw Error(Fault::usage, fmt::format("{} is not a flag of {}", given.name, program),
                   of.whose(flag.tools));
     }
-    if (flag.take == Take::refused && !is_usual(given, flag.usual)) {
+    if (flag.handling == Handling::refused && !is_usual(given, flag.usual)) {
       const std::string what = fmt::format("{}{}{} is not accepted here", given.name,
                                            given.text.empty() ? "" : " ", given.text);
       if (of.refuse != nullptr) of.refuse(what, flag.text);
       throw Error(Fault::usage, what, flag.text);
     }
     if (flag.set != nullptr) flag.set(line.flags, given);
-    if (flag.take == Take::ignored && !is_usual(given, flag.usual)) {
+    if (flag.handling == Handling::ignored && !is_usual(given, flag.usual)) {
       line.flags.notes.push_back(fmt::format("{} has no effect: {}", given.name, flag.text));
     }
   }

@@ -18,7 +18,8 @@ struct Given {
   std::string text;  ///< its value; "" where it takes none
 };
 
-enum class Take : std::uint8_t {
+/// What a flag of another program does here.
+enum class Handling : std::uint8_t {
   mapped,      ///< does what it says
   not_needed,  ///< accepted without a note: what it asks for is always so
   ignored,     ///< accepted with a note: it changes nothing here
@@ -75,7 +76,7 @@ struct Flag : Spelling {
   using Set = void (*)(Target& target, const Given& given);
 
   ToolSet tools = 0;
-  Take take = Take::mapped;
+  Handling handling = Handling::mapped;
   std::string_view text = {};       ///< mapped: what it sets; else why, or what to use instead
   std::string_view exercised = {};  ///< by which test; a note for the documents
   Set set = nullptr;
@@ -91,15 +92,15 @@ struct FlagGroup {
 
 /// "taken", "refused": of the documents' tables.
 template <class Target>
-std::string_view fate(const Flag<Target>& flag) {
-  switch (flag.take) {
-    case Take::mapped:
+std::string_view handling_text(const Flag<Target>& flag) {
+  switch (flag.handling) {
+    case Handling::mapped:
       return "taken";
-    case Take::not_needed:
+    case Handling::not_needed:
       return "taken, always so";
-    case Take::ignored:
+    case Handling::ignored:
       return "taken, no effect";
-    case Take::refused:
+    case Handling::refused:
       return flag.usual.empty() ? "refused" : "refused but for its default";
   }
   return "";

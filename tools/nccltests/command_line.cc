@@ -74,7 +74,7 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   if (!tool.refused.empty()) {
     throw Error(Fault::usage, fmt::format("{} is not offered here", tool.name), tool.refused);
   }
-  const Personality<Flags> nccl_tests{
+  const CommandLineStyle<Flags> nccl_tests{
       .about =
           "nccl-tests' {}, measured by rdmabench: NCCL is loaded when it runs, and no MPI is "
           "needed.",

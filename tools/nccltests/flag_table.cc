@@ -105,7 +105,7 @@ constexpr Flag kFlags[] = {
              }
              f.cycles = whole(g, 1, 10'000);
            }),
-    {"-p, --parallel_init=0|1", kAll, Take::not_needed,
+    {"-p, --parallel_init=0|1", kAll, Handling::not_needed,
      "ranks are processes and join at the same time", "unit", check_switch, "0"},
     mapped("-c, --check=count", "1",
            "0 is --no-check; any other value checks every operation, timed ones included", "fake",
@@ -118,7 +118,7 @@ constexpr Flag kFlags[] = {
         "0: back to back, as many as fit into 1 GiB; 1, 2 and 3 are the same: each operation is a sample, "
         "and its rank waits for it before it starts the next; there is no barrier between them",
         "fake", set_number<0, 3, &Flags::blocking>),
-    {"-y, --stream_null=0|1", kAll, Take::ignored, "operations use a separate stream", "unit",
+    {"-y, --stream_null=0|1", kAll, Handling::ignored, "operations use a separate stream", "unit",
      check_switch, "0"},
     mapped("-T, --timeout=seconds", "off",
            "--timeout, for every wait, joining and leaving included; default: 30 s", "fake",
@@ -176,7 +176,7 @@ std::string to_markdown() {
       words.replace(at, 1, "\\|");
     }
     text += fmt::format("| `-{}`, `--{}` {} | {} | {} | {} | {} |\n", flag.letter, flag.name, words,
-                        flag.usual, fate(flag), flag.text, flag.exercised);
+                        flag.usual, handling_text(flag), flag.text, flag.exercised);
   }
   return text;
 }

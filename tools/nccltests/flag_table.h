@@ -25,11 +25,11 @@ std::string to_markdown();
 inline constexpr ToolSet kAll = 1;
 constexpr Flag mapped(Spelling spelling, std::string_view usual, std::string_view text,
                       std::string_view exercised, Flag::Set set) {
-  return {spelling, kAll, Take::mapped, text, exercised, set, usual};
+  return {spelling, kAll, Handling::mapped, text, exercised, set, usual};
 }
 /// Only the default is accepted. `text` is a sentence that says what to use instead.
 constexpr Flag refused(Spelling spelling, std::string_view usual, std::string_view text) {
-  return {spelling, kAll, Take::refused, text, "unit", nullptr, usual};
+  return {spelling, kAll, Handling::refused, text, "unit", nullptr, usual};
 }
 
 }  // namespace rdmabench::tools::nccltests

@@ -15,8 +15,9 @@ constexpr Flag kOwn[] = {
            set_text<&Flags::config, &Config::backend>),
     mapped("--provider=NAME", kAll, "not perftest's: libfabric provider [by route]", "",
            set_text<&Flags::config, &Config::provider>),
-    mapped("--timeout=TIME", kAll, "not perftest's: give up when nothing moves for this long [10s]",
-           "", set_duration<&Flags::config, &Config::timeout>)};
+    mapped("--timeout=TIME", kAll,
+           "not perftest's: fail when nothing completes for this long [10s]", "",
+           set_duration<&Flags::config, &Config::timeout>)};
 
 void check(const Tool& tool, const Flags& flags) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
@@ -72,7 +73,7 @@ void check(const Tool& tool, const Flags& flags) {
 }  // namespace
 
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
-  Personality<Flags> perftest{
+  CommandLineStyle<Flags> perftest{
       .about =
           "perftest's {}, measured by rdmabench. Both sides must be rdmabench's; the client's "
           "flags decide.\nWithout HOST it is the server, for one client. A flag that is "

@@ -203,10 +203,11 @@ std::string to_markdown() {
     for (const Flag& flag : group.flags) {
       const std::string value = flag.value.empty() ? "" : fmt::format("={}", flag.value);
       const std::string letter = flag.letter == '\0' ? "" : fmt::format("-{}, ", flag.letter);
-      text += fmt::format(
-          "| `{}--{}{}` | {} | {} | {} | {} | {} | {} |\n", letter, flag.name, value,
-          to_text(flag.tools), flag.release != Release::new_only ? "yes" : "-",
-          flag.release != Release::old_only ? "yes" : "-", fate(flag), flag.text, flag.exercised);
+      text +=
+          fmt::format("| `{}--{}{}` | {} | {} | {} | {} | {} | {} |\n", letter, flag.name, value,
+                      to_text(flag.tools), flag.release != Release::new_only ? "yes" : "-",
+                      flag.release != Release::old_only ? "yes" : "-", handling_text(flag),
+                      flag.text, flag.exercised);
     }
     text += '\n';
   }

@@ -30,19 +30,19 @@ std::span<const Flag> memory_flags();
 // Rows of the tables. `exercised` is "guest", "unit", or why it is not.
 constexpr Flag mapped(Spelling spelling, ToolSet tools, std::string_view text,
                       std::string_view exercised, Flag::Set set) {
-  return {spelling, tools, Take::mapped, text, exercised, set};
+  return {spelling, tools, Handling::mapped, text, exercised, set};
 }
 constexpr Flag not_needed(Spelling spelling, ToolSet tools, std::string_view text,
                           std::string_view exercised) {
-  return {spelling, tools, Take::not_needed, text, exercised};
+  return {spelling, tools, Handling::not_needed, text, exercised};
 }
 constexpr Flag ignored(Spelling spelling, ToolSet tools, std::string_view text,
                        std::string_view exercised) {
-  return {spelling, tools, Take::ignored, text, exercised};
+  return {spelling, tools, Handling::ignored, text, exercised};
 }
 /// `text` is a sentence that says what to use instead.
 constexpr Flag refused(Spelling spelling, ToolSet tools, std::string_view text) {
-  return {spelling, tools, Take::refused, text, "unit"};
+  return {spelling, tools, Handling::refused, text, "unit"};
 }
 
 }  // namespace rdmabench::tools::perftest

@@ -129,7 +129,7 @@ function reservations(fabric) {
   const all = list(fabric.verdict.doubts).map(text);
   if (fabric.lost.length > 0) all.push(`${plural(fabric.lost.length, 'node')} lost.`);
   if (fabric.errors.length > 0) all.push(`${plural(fabric.errors.length, 'measurement')} failed.`);
-  if (all.length === 0 && !isJudged(fabric)) all.push('No node was measured with partners enough.');
+  if (all.length === 0 && !isJudged(fabric)) all.push('No node was measured with enough partners.');
   return all;
 }
 

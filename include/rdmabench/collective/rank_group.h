@@ -136,7 +136,7 @@ struct AssembledGroup {
   /// Kept only for MPI, which needs it to live; else null.
   std::unique_ptr<control::Rendezvous> rendezvous;
   std::unique_ptr<RankGroup> group;
-  control::Place place{};
+  control::JobPosition place{};
 };
 
 /// Collective: finds this process's rank and connects the group. With a size of 1 in the options no

@@ -34,7 +34,7 @@ BootstrapAddress parse_bootstrap_address(std::string_view text);
 
 /// What a rank needs to reach the others.
 struct Bootstrap {
-  Place place{};
+  JobPosition place{};
   BootstrapAddress address{};          ///< of rank 0
   std::optional<Listener> listener{};  ///< on rank 0: admits the others
 };

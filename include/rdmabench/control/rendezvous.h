@@ -24,7 +24,8 @@ inline constexpr std::size_t kMaxValue = 128U << 10;  ///< bytes
 /// The port of a rendezvous whose launcher names a host for rank 0 but no port (Slurm).
 inline constexpr std::uint16_t kRendezvousPort = 18516;
 
-struct Place {
+/// Rank, number of ranks and host of this process.
+struct JobPosition {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::string host;  ///< of this process: gethostname(2)
@@ -58,7 +59,7 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  const Place& place() const noexcept { return place_; }
+  const JobPosition& place() const noexcept { return place_; }
 
   /// Publishes `value` under `key` of this rank; every rank may get() it from now on. A key is put
   /// once: what others have read does not change.
@@ -87,14 +88,14 @@ class Rendezvous {
   virtual bool is_needed_by_mpi() const { return false; }
 
  protected:
-  explicit Rendezvous(Place place) : place_(std::move(place)) {}
+  explicit Rendezvous(JobPosition place) : place_(std::move(place)) {}
 
   /// Checks the arguments of put() and get(). Throws Error(usage) as they do.
   void check_put(std::string_view key, std::string_view value);
   void check_get(std::uint32_t rank, std::string_view key) const;
 
  private:
-  Place place_;
+  JobPosition place_;
   std::set<std::string, std::less<>> keys_;  // that were put
 };
 

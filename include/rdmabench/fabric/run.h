@@ -19,7 +19,7 @@
 namespace rdmabench::fabric {
 
 struct CoordinatorOptions {
-  /// An agent that was asked and says nothing for so long is lost.
+  /// An agent that does not answer for this long is lost.
   std::chrono::nanoseconds answer_limit = std::chrono::milliseconds(2500);
   std::chrono::nanoseconds step_limit{0};  ///< of one step of a round; 0 = derived from the plan
 };

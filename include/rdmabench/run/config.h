@@ -54,7 +54,7 @@ struct Config : SharedOptions {
   measure::StopRule stop = measure::StopRule::stable({});
   std::vector<std::uint64_t> counts;  ///< messages of each of `sizes`, instead of `stop`; or none
   std::int64_t warmup = -1;           ///< messages per size before the timed ones; -1 = choose
-  std::chrono::nanoseconds warmup_time{0};  ///< at least so long too
+  std::chrono::nanoseconds warmup_time{0};  ///< and at least this long
 
   std::string backend = "auto";  ///< "auto", "verbs", "ofi", "loop"
   /// Devices of this side; none = choose. The server's are chosen to match. Worker i uses device i
@@ -62,7 +62,8 @@ struct Config : SharedOptions {
   std::vector<std::string> devices;
   /// RoCE, of this side; transport::kAnyGid = choose, kAnyIpv6Gid = choose of those of IPv6.
   std::int32_t gid_index = transport::kAnyGid;
-  control::Authentication authentication{};  ///< how the server and this side know one another
+  control::Authentication
+      authentication{};   ///< how the server and this side authenticate each other
   std::string fabric;     ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
   std::string source_ip;  ///< libfabric, of this side's endpoints; "" = the control connection's
   std::string memory = "host";  ///< of this side, see memory/

@@ -21,7 +21,7 @@ namespace rdmabench::run {
 using OpenEndpointOf = std::function<OpenEndpoint&(
     std::string_view backend, const transport::EndpointRequest& request, std::string_view choice)>;
 
-/// What with_connected() does before and after the visit; a program calls that.
+/// What with_connected() does before and after the callback; a program calls that.
 class ConnectedPair {
  public:
   /// Exchanges offers with the peer, chooses, opens by `open`, exchanges addresses and connects.
@@ -40,7 +40,7 @@ class ConnectedPair {
   std::unique_ptr<State> state_;
 };
 
-/// Opens an endpoint in each of two processes, connects them, and calls visitor(T& endpoint) with
+/// Opens an endpoint in each of two processes, connects them, and calls callback(T& endpoint) with
 /// the endpoint of this side, whose type T is that of the chosen back end. Both processes call this
 /// at the same time, one with `request.client`, and with requests that agree as
 /// transport::EndpointRequest says. `request.local_ip` and `peer_ip` that are empty become those
@@ -50,30 +50,31 @@ class ConnectedPair {
 /// client chooses among the back ends by which both sides can reach each other, in the order of
 /// backends(); `request.device` and `request.provider` narrow the choice.
 ///
-/// After the visit both sides wait for each other before they close. The channel is the caller's
-/// and stays open; the visitor may use it when both sides do so alike. Every wait for the peer
-/// takes at most request.timeout; where one visit ends more than that after the other, the
-/// side that waited throws, and the late one may not learn of it.
+/// When the callback has returned, both sides wait for each other before they close. The channel is
+/// the caller's and stays open; the callback may use it when both sides do so alike. Every wait for
+/// the peer takes at most request.timeout; if one callback returns more than that after the other,
+/// the side that waited throws, and the late one may not learn of it.
 ///
 /// Throws Error: usage for an impossible request, unavailable where no back end reaches the
-/// peer, failed for anything else. An exception of the visitor is rethrown after the peer was told.
-template <class Visitor>
+/// peer, failed for anything else. An exception of the callback is rethrown after the peer was
+/// told.
+template <class Callback>
 void with_connected(control::Channel& channel, const transport::EndpointRequest& request,
-                    std::string_view backend, Visitor&& visitor) {
+                    std::string_view backend, Callback&& callback) {
   std::unique_ptr<OpenEndpoint> owner;
-  std::function<void()> visit;
+  std::function<void()> call;
   const auto open = [&](std::string_view name, const transport::EndpointRequest& chosen,
                         std::string_view choice) -> OpenEndpoint& {
     transport::with_endpoint_type(name, chosen, [&](auto type) {
       using T = typename decltype(type)::type;
       auto holder = std::make_unique<EndpointHolder<T>>(chosen, choice);
-      visit = [&endpoint = holder->endpoint(), &visitor] { visitor(endpoint); };
+      call = [&endpoint = holder->endpoint(), &callback] { callback(endpoint); };
       owner = std::move(holder);
     });
     return *owner;
   };
   ConnectedPair pair(channel, request, backend, open);
-  visit();
+  call();
   pair.finish();
 }
 

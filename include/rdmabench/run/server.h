@@ -36,8 +36,8 @@ struct ServerConfig {
   std::vector<int> cpus{};
   /// The longest timeout that a client may ask for: a dead client keeps its place that long.
   std::chrono::nanoseconds max_timeout = std::chrono::minutes(1);
-  /// By how much the time in which a session waits for its client may exceed that in which it
-  /// measures. Waits shorter than a second do not count.
+  /// Limit of (time waiting for the client) - (time measuring) of a session. Waits shorter than a
+  /// second do not count.
   std::chrono::nanoseconds max_idle = std::chrono::minutes(2);
   std::chrono::nanoseconds max_session = std::chrono::hours(24);  ///< the longest one
   /// Where a session may send to besides the address that its client connected from: networks

@@ -92,7 +92,7 @@ void Objects::check_allowed(const char* name, const std::string& own) const {
     case FI_SOCKADDR_IB:
       return check_gid(kGidOfSockaddrIb);
     default:
-      return allowed.check_provider(provider, "whose its addresses are cannot be told");
+      return allowed.check_provider(provider, "its addresses do not identify a host");
   }
 }
 

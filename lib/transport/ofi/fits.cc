@@ -134,7 +134,7 @@ std::string_view danger_to_server(std::string_view provider, const EndpointReque
   if (request.allowed_peers == nullptr || request.allowed_peers->names_provider(provider))
     return "";
   const std::string_view core = provider.substr(0, provider.find(';'));
-  if (core == "udp") return "datagrams, which need no consent of the one they reach";
+  if (core == "udp") return "datagrams, which reach a host that did not agree to receive them";
   if (core == "shm" || core == "sm2")
     return "locks in shared memory, which a client that is killed keeps";
   if (provider == "tcp;ofi_rxm" || provider == "net;ofi_rxm") {

@@ -46,8 +46,8 @@ constexpr std::size_t kQueueMargin = 16;
 std::uint64_t random_key(const fi_info& info) {
   if ((info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0) return 0;
   if (info.domain_attr->mr_key_size == 0) {
-    throw Error(Fault::unavailable,
-                fmt::format("provider {} takes no keys of memory", info.fabric_attr->prov_name));
+    throw Error(Fault::unavailable, fmt::format("provider {} has no memory keys (mr_key_size is 0)",
+                                                info.fabric_attr->prov_name));
   }
   std::uint64_t key = 0;
   while (key == 0 || key == FI_KEY_NOTAVAIL) {

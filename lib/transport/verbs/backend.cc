@@ -29,7 +29,7 @@ std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Servic
   if (service == Service::dc && !device.dynamic) return "has no DC: it is not an mlx5 device";
   if (service == Service::srd && !device.scalable) return "has no SRD: it is not an EFA device";
   if (service != Service::srd && !device.reliable_connected) {
-    return "takes no RC queue pairs of ours";
+    return "cannot connect RC queue pairs without rdma_cm";
   }
   if (service == Service::xrc && !device.xrc) return "has no XRC (IBV_DEVICE_XRC)";
   if (!port.active) return port.state;

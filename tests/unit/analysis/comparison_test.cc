@@ -358,13 +358,13 @@ TEST(Regression, SaysWhatTheBaselineHasAndTonightLacks) {
   EXPECT_EQ(comparison.lost, 2U);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("2 quantities of A have no value in B")));
   EXPECT_THAT(regression_line(comparison),
-              HasSubstr("; 2 quantities of the baseline have no value tonight"));
-  // What is new tonight is not lost, nor what the baseline never had.
+              HasSubstr("; 2 quantities of the baseline have no value in this run"));
+  // What is new in this run is not lost, nor what the baseline never had.
   const Comparison other = compare(b, a, {});
   EXPECT_EQ(other.lost, 0U);
   EXPECT_EQ(other.absent, 0U);
   EXPECT_EQ(other.refused, 1U);
-  EXPECT_THAT(regression_line(other), Not(HasSubstr("no value tonight")));
+  EXPECT_THAT(regression_line(other), Not(HasSubstr("no value in this run")));
 }
 
 TEST(Regression, OfALatencyIsItsRise) {

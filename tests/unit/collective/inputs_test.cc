@@ -141,8 +141,8 @@ TEST(Inputs, RepeatAfterAPeriodAndOnlyThen) {
 class Check : public testing::Test {
  protected:
   void SetUp() override { make_reduced(call, 4, 3, 0, result); }
-  void add() { add(Held{call, 2, 0}); }
-  void add(const std::optional<Held>& before) {
+  void add() { add(PreviousResult{call, 2, 0}); }
+  void add(const std::optional<PreviousResult>& before) {
     Checker checker(call, {1, 4}, 3, 0, before);
     checker.add({.bytes = result.size(), .reduced = true}, 0, result);
     first = checker.first();
@@ -203,15 +203,15 @@ TEST_F(Check, KnowsWhatAnEarlierRowLeft) {
   ASSERT_TRUE(make_result(earlier, {1, 4}, 77, 0, std::span(buffer).subspan(6)));
   std::copy_n(buffer.begin() + 800, 400, result.begin() + 800);
   const Bytes left = result;
-  add(Held{earlier, 77, 6});
+  add(PreviousResult{earlier, 77, 6});
   ASSERT_TRUE(first);
   EXPECT_EQ(first->pattern, "stale");
   result = left;
-  add(Held{earlier, 76, 6});
+  add(PreviousResult{earlier, 76, 6});
   EXPECT_EQ(first->pattern, "other") << "of another iteration";
-  add(Held{earlier, 77, 5});
+  add(PreviousResult{earlier, 77, 5});
   EXPECT_EQ(first->pattern, "other") << "one byte beside";
-  add(Held{earlier, 77, 900});
+  add(PreviousResult{earlier, 77, 900});
   EXPECT_EQ(first->pattern, "other") << "there it held nothing that is known";
   add(std::nullopt);
   EXPECT_EQ(first->pattern, "other");
@@ -238,7 +238,7 @@ TEST(Result, IsMadeFromAnyByteOn) {
 
 TEST_F(Check, AStretchGoesOnInTheNextPiece) {
   std::fill(result.begin() + 1000, result.begin() + 3000, std::byte{0x5a});
-  Checker checker(call, {1, 4}, 3, 0, Held{call, 2, 0});
+  Checker checker(call, {1, 4}, 3, 0, PreviousResult{call, 2, 0});
   const Segment segment{.bytes = result.size(), .reduced = true};
   checker.add(segment, 0, std::span(result).first(2000));
   checker.add(segment, 2000, std::span(result).subspan(2000));

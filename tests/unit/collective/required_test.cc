@@ -74,7 +74,7 @@ TEST(Required, OnOneNodeNothingIsKnown) {
   auto run = run_with(0, 0);
   for (RankReport& rank : run.ranks) rank.identity.host = "n0";
   EXPECT_THAT(unmet(run, parse_required("device=mlx5_0")),
-              ElementsAre(HasSubstr("nothing had to leave")));
+              ElementsAre(HasSubstr("no bytes had to leave")));
 }
 
 TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {

@@ -387,7 +387,7 @@ TEST(RankGroup, ARankThatDoesNotComeIsNamed) {
                 RankGroup::lead(listener, {.run_id = "t", .port = listener.port(), .addresses = {}},
                                 3, {}, {}, Deadline::after(milliseconds(100)));
               }).what(),
-              HasSubstr("rank 1, 2 did not come to rank 0 in time"));
+              HasSubstr("rank 1, 2 did not connect to rank 0 in time"));
 }
 
 TEST(RankGroup, AStrangerIsSentAway) {

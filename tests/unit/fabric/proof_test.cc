@@ -84,7 +84,7 @@ TEST(Prove, TooLittleProvesNothing) {
   const auto proofs =
       prove(matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 0.1, 5 * kMega)}}}));
   EXPECT_EQ(proofs[0].status, Status::open);
-  EXPECT_THAT(proofs[0].text, HasSubstr("too little to be told from control messages"));
+  EXPECT_THAT(proofs[0].text, HasSubstr("too little to distinguish from control messages"));
 }
 
 TEST(Prove, ANodeThatTellsNothingIsOpen) {

@@ -100,7 +100,7 @@ TEST(NcclTestsCommandLine, ARootMayBeEveryRank) {
 
 TEST(NcclTestsCommandLine, RefusedFlagsTakeTheirDefaultAndSayWhatToUse) {
   for (const Flag& flag : flags()) {
-    if (flag.take != Take::refused) continue;
+    if (flag.handling != Handling::refused) continue;
     const std::string name = std::string("-") + flag.letter;
     EXPECT_EQ(refusal({name, std::string(flag.usual)}), "taken") << name;
     EXPECT_THAT(refusal({name, "3"}), HasSubstr(name + " 3 is not accepted here. ")) << name;

@@ -17,7 +17,7 @@ TEST(NcclTestsFlags, AreAllOfThemOnce) {
     EXPECT_TRUE(seen.insert(flag.letter).second) << flag.letter;
     EXPECT_TRUE(names.insert(flag.name).second) << flag.name;
     EXPECT_FALSE(flag.text.empty());
-    EXPECT_EQ(flag.set == nullptr, flag.take == Take::refused) << flag.letter;
+    EXPECT_EQ(flag.set == nullptr, flag.handling == Handling::refused) << flag.letter;
   }
   EXPECT_EQ(seen.size(), letters.size());
 }

@@ -93,7 +93,8 @@ bool is_answer(const Flag& flag) {
 }
 
 TEST(CommandLine, EveryFlagIsTakenInEverySpelling) {
-  for (const Flag* flag : flags_where([](const Flag& f) { return f.take != Take::refused; })) {
+  for (const Flag* flag :
+       flags_where([](const Flag& f) { return f.handling != Handling::refused; })) {
     const Tool& tool = *std::find_if(tools().begin(), tools().end(), [&](const Tool& one) {
       return (flag->tools & set_of(one)) != 0;
     });
@@ -108,8 +109,8 @@ TEST(CommandLine, EveryFlagIsTakenInEverySpelling) {
       }
       const Flags flags = parsed(tool.name, words);
       EXPECT_EQ(flags.host, "host");
-      EXPECT_EQ(flags.notes.size(), flag->take == Take::ignored || flag->name == "force-link" ||
-                                            flag->name == "cpu_util"
+      EXPECT_EQ(flags.notes.size(), flag->handling == Handling::ignored ||
+                                            flag->name == "force-link" || flag->name == "cpu_util"
                                         ? 1U
                                         : 0U);
     }
@@ -122,7 +123,7 @@ TEST(CommandLine, EveryToolTakesItsFlags) {
     SCOPED_TRACE(tool.name);
     std::vector<std::string> words{"host", "-D", "60"};
     for (const Flag* flag : flags_where([&](const Flag& f) {
-           return f.take != Take::refused && (f.tools & set_of(tool)) != 0 && !is_answer(f);
+           return f.handling != Handling::refused && (f.tools & set_of(tool)) != 0 && !is_answer(f);
          })) {
       const bool gpu = flag->name.starts_with("use_cuda") || flag->name == "use_data_direct";
       // Not with --rate_limit, --mmap.
@@ -139,7 +140,8 @@ TEST(CommandLine, EveryToolTakesItsFlags) {
 
 TEST(CommandLine, EveryRefusedFlagSaysWhatToUseInstead) {
   const Tool& tool = *find_tool_in(tools(), "ib_write_bw");
-  for (const Flag* flag : flags_where([](const Flag& f) { return f.take == Take::refused; })) {
+  for (const Flag* flag :
+       flags_where([](const Flag& f) { return f.handling == Handling::refused; })) {
     for (const std::vector<std::string>& words : spellings(*flag, tool)) {
       SCOPED_TRACE(testing::PrintToString(words));
       EXPECT_THAT(refused(tool.name, words), HasSubstr(std::string(flag->text)));
@@ -150,7 +152,7 @@ TEST(CommandLine, EveryRefusedFlagSaysWhatToUseInstead) {
 TEST(CommandLine, AFlagOfOtherToolsSaysWhose) {
   for (const Tool& tool : tools()) {
     for (const Flag* flag : flags_where([&](const Flag& f) {
-           return f.take != Take::refused && (f.tools & set_of(tool)) == 0;
+           return f.handling != Handling::refused && (f.tools & set_of(tool)) == 0;
          })) {
       SCOPED_TRACE(fmt::format("{} {}", tool.name, flag->name));
       EXPECT_THAT(refused(tool.name, spellings(*flag, tool)[0]), HasSubstr("perftest has it for"));

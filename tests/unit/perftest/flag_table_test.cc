@@ -42,8 +42,8 @@ TEST(FlagTable, EveryRowSaysWhatBecomesOfIt) {
     EXPECT_FALSE(flag->text.empty()) << flag->name;
     EXPECT_FALSE(flag->exercised.empty()) << flag->name;
     const bool own = flag->name == "help" || flag->name == "version";
-    EXPECT_EQ(flag->set != nullptr, flag->take == Take::mapped && !own) << flag->name;
-    if (flag->take == Take::refused) {
+    EXPECT_EQ(flag->set != nullptr, flag->handling == Handling::mapped && !own) << flag->name;
+    if (flag->handling == Handling::refused) {
       EXPECT_EQ(flag->text.back(), '.') << flag->name << ": a remedy is a whole sentence";
     }
   }

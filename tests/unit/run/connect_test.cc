@@ -49,7 +49,7 @@ struct Ends {
 
 const Ends kLoop{"loop", "loop"};
 
-/// What the visit of each side ended with: "" or an error. Both sides run at the same time.
+/// What the callback of each side ended with: "" or an error. Both sides run at the same time.
 template <class Client, class Server>
 Ends connect_both(const Ends& backends, Client&& at_client, Server&& at_server) {
   Channels channels;
@@ -101,7 +101,7 @@ TEST(Connect, AVisitThatThrowsEndsTheOtherSideToo) {
         throw Error(Fault::failed, "no more room");
       });
   EXPECT_EQ(ends.server, "no more room");
-  EXPECT_THAT(ends.client, HasSubstr("ended the visit early"));
+  EXPECT_THAT(ends.client, HasSubstr("left the callback of with_connected() early"));
 }
 
 TEST(Connect, AnUnknownBackEndIsRefusedByNameOnBothSides) {
@@ -167,7 +167,7 @@ TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
                                open);
               }).what(),
               AllOf(HasSubstr("within 1 ms"),
-                    HasSubstr("once 3 endpoints of 64 queue pairs are open over loop"),
+                    HasSubstr("after opening 3 endpoints of 64 queue pairs over loop"),
                     HasSubstr("raise `timeout`")));
 }
 

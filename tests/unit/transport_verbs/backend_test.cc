@@ -82,7 +82,8 @@ TEST_F(Backend, SaysWhyNoPortCanBeUsed) {
   iwarp.transport = IBV_TRANSPORT_IWARP;
   fake_verbs::reset({down, iwarp});
   EXPECT_THAT(complaint([] { offer(small_request()); }).what(),
-              AllOf(HasSubstr("rxe0:1 down"), HasSubstr("iw0:1 takes no RC queue pairs")));
+              AllOf(HasSubstr("rxe0:1 down"),
+                    HasSubstr("iw0:1 cannot connect RC queue pairs without rdma_cm")));
   fake_verbs::reset();
   EndpointRequest request = small_request();
   request.gid_index = 5;

@@ -200,7 +200,7 @@ TEST_F(Srd, IsChosenByGidAndOnEfaAlone) {
   EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no SRD: it is not an EFA device"));
   fake_verbs::reset({fake_verbs::efa()});
   EXPECT_THAT(complaint([] { offer(over(Service::rc)); }).what(),
-              HasSubstr("efa_0:1 takes no RC queue pairs"));
+              HasSubstr("efa_0:1 cannot connect RC queue pairs without rdma_cm"));
 }
 
 TEST_F(Srd, MayFailAndLeaveNothingBehind) {
