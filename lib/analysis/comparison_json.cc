@@ -103,7 +103,7 @@ std::string to_json(const Comparison& comparison) {
                       {"power", settings.power},
                       {"seed", settings.seed},
                       {"resamples", settings.resamples},
-                      {"fewest_launches", kFewestLaunches},
+                      {"fewest_launches", kMinLaunches},
                       {"factors", comparison.options.factors.words()},
                       {"fail_on", list_of_each(comparison.options.fail_on,
                                                [](FailOn what) { return name(what); })}};

@@ -23,52 +23,53 @@ double worse_by(const Family& family, const Cell& cell) {
   return family.metric == Metric::bandwidth ? -difference : difference;
 }
 
-struct Spokesman {
+/// A cell that the summary names.
+struct ExtremeCell {
   const Family* family = nullptr;
   const Cell* cell = nullptr;
   double worse = 0;
 };
 
 /// The quantities by what was proved of them, and those that differ most.
-struct Census {
-  Spokesman worst;  ///< proved worse
-  Spokesman best;   ///< proved better
-  Spokesman farthest;
+struct VerdictCounts {
+  ExtremeCell worst;  ///< proved worse
+  ExtremeCell best;   ///< proved better
+  ExtremeCell farthest;
   std::size_t worse = 0;
   std::size_t better = 0;
   std::size_t within = 0;
   std::size_t cells = 0;  ///< with an estimate
 };
 
-Census count(const Comparison& comparison) {
-  Census census;
+VerdictCounts count(const Comparison& comparison) {
+  VerdictCounts counts;
   const double alpha = comparison.options.settings.alpha;
   for (const Family& family : comparison.families) {
     for (const Cell& cell : family.cells) {
       if (!cell.judgement.estimate) continue;
-      ++census.cells;
-      const Spokesman one{&family, &cell, worse_by(family, cell)};
-      const auto take = [&one](Spokesman& place, double by, double than) {
+      ++counts.cells;
+      const ExtremeCell one{&family, &cell, worse_by(family, cell)};
+      const auto take = [&one](ExtremeCell& place, double by, double than) {
         if (place.cell == nullptr || by > than) place = one;
       };
-      take(census.farthest, std::abs(one.worse), std::abs(census.farthest.worse));
+      take(counts.farthest, std::abs(one.worse), std::abs(counts.farthest.worse));
       const Verdict verdict = cell.judgement.verdict;
-      census.within += verdict == Verdict::equivalent || verdict == Verdict::immaterial ? 1U : 0U;
+      counts.within += verdict == Verdict::equivalent || verdict == Verdict::immaterial ? 1U : 0U;
       if (verdict != Verdict::different || cell.p_beyond_adjusted >= alpha) continue;
       if (cell.judgement.direction == Direction::worse) {
-        ++census.worse;
-        take(census.worst, one.worse, census.worst.worse);
+        ++counts.worse;
+        take(counts.worst, one.worse, counts.worst.worse);
       } else {
-        ++census.better;
-        take(census.best, -one.worse, -census.best.worse);
+        ++counts.better;
+        take(counts.best, -one.worse, -counts.best.worse);
       }
     }
   }
-  return census;
+  return counts;
 }
 
 /// "write latency p50 of 8 +20.00 % [+18.00 %, +22.00 %]"; in times from half and double on.
-std::string spoken(const Spokesman& one) {
+std::string extreme_text(const ExtremeCell& one) {
   if (one.cell == nullptr) return "no quantity could be judged";
   const Estimate& estimate = *one.cell->judgement.estimate;
   const bool times = std::abs(estimate.difference) >= std::log(2.0);
@@ -90,43 +91,43 @@ std::string first_reason(const Comparison& comparison, Verdict verdict) {
   return "no value on both sides";
 }
 
-std::string different_sentence(const Comparison& comparison, const Census& census) {
+std::string different_sentence(const Comparison& comparison, const VerdictCounts& counts) {
   const std::string& a = comparison.options.a_name;
   const std::string& b = comparison.options.b_name;
   const std::string margin = percent_of(comparison.options.settings.margin);
-  const std::string all = counted(census.cells, "quantity");
+  const std::string all = counted(counts.cells, "quantity");
   if (comparison.direction == Direction::mixed) {
     return fmt::format(
         "{} is better than {} in some quantities and worse in others (MIXED): {} of {} are better "
         "by more than the margin of {}, most of all {}; {} {} worse, most of all {}.",
-        b, a, census.better, all, margin, spoken(census.best), census.worse,
-        census.worse == 1 ? "is" : "are", spoken(census.worst));
+        b, a, counts.better, all, margin, extreme_text(counts.best), counts.worse,
+        counts.worse == 1 ? "is" : "are", extreme_text(counts.worst));
   }
   const bool worse = comparison.direction == Direction::worse;
-  const std::size_t number = worse ? census.worse : census.better;
+  const std::size_t number = worse ? counts.worse : counts.better;
   return fmt::format(
       "{} is {} than {}: {} of {} {} {} by more than the margin of {}, most of all {}.", b,
       name(comparison.direction), a, number, all, number == 1 ? "is" : "are",
-      worse ? "worse" : "better", margin, spoken(worse ? census.worst : census.best));
+      worse ? "worse" : "better", margin, extreme_text(worse ? counts.worst : counts.best));
 }
 
 std::string sentence(const Comparison& comparison) {
   const std::string& a = comparison.options.a_name;
   const std::string& b = comparison.options.b_name;
   const std::string margin = percent_of(comparison.options.settings.margin);
-  const Census census = count(comparison);
-  const std::string all = counted(census.cells, "quantity");
+  const VerdictCounts counts = count(comparison);
+  const std::string all = counted(counts.cells, "quantity");
   switch (comparison.verdict) {
     case Verdict::different:
-      return different_sentence(comparison, census);
+      return different_sentence(comparison, counts);
     case Verdict::equivalent:
       return fmt::format("{} is EQUIVALENT to {}: {} lie{} within the margin of {}.", b, a, all,
-                         census.cells == 1 ? "s" : "", margin);
+                         counts.cells == 1 ? "s" : "", margin);
     case Verdict::immaterial:
       return fmt::format(
           "{} is DIFFERENT from {} BUT that is IMMATERIAL: {} lie{} within the margin of {}, most "
           "of all differs {}.",
-          b, a, all, census.cells == 1 ? "s" : "", margin, spoken(census.farthest));
+          b, a, all, counts.cells == 1 ? "s" : "", margin, extreme_text(counts.farthest));
     case Verdict::drifting:
       return fmt::format(
           "DRIFTING: {} cannot be compared with {}, because values moved with time; {}.", b, a,
@@ -141,7 +142,7 @@ std::string sentence(const Comparison& comparison) {
   return fmt::format(
       "INCONCLUSIVE: it is not shown whether {} differs from {} by more than the margin of {}; within "
       "it: {} of {}.{}{}",
-      b, a, margin, census.within, all, what.empty() ? "" : " ", what);
+      b, a, margin, counts.within, all, what.empty() ? "" : " ", what);
 }
 
 /// The names of the undeclared differences.
@@ -242,17 +243,17 @@ std::string summary(const Comparison& comparison) {
 }
 
 std::string regression_line(const Comparison& comparison) {
-  const Census census = count(comparison);
+  const VerdictCounts counts = count(comparison);
   std::string word(name(comparison.verdict));
-  std::string what = "most of all " + spoken(census.farthest);
-  if (census.worse > 0) {
+  std::string what = "most of all " + extreme_text(counts.farthest);
+  if (counts.worse > 0) {
     word = "REGRESSION";
-    what = fmt::format("{}; {} of {}", spoken(census.worst), census.worse,
-                       counted(census.cells, "quantity"));
-  } else if (census.better > 0) {
+    what = fmt::format("{}; {} of {}", extreme_text(counts.worst), counts.worse,
+                       counted(counts.cells, "quantity"));
+  } else if (counts.better > 0) {
     word = "IMPROVEMENT";
-    what = fmt::format("{}; {} of {}", spoken(census.best), census.better,
-                       counted(census.cells, "quantity"));
+    what = fmt::format("{}; {} of {}", extreme_text(counts.best), counts.better,
+                       counted(counts.cells, "quantity"));
   }
   std::string rest;
   if (comparison.lost > 0) {

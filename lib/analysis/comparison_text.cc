@@ -133,7 +133,7 @@ std::string to_table(const Comparison& comparison, std::size_t width) {
   text += fmt::format(
       "A wrong EQUIVALENT, BETTER or WORSE at the margin: {:g} % at most. Seed {} of the bootstrap, "
       "used above {} launches.\n",
-      100 * options.settings.alpha, options.settings.seed, kMostForT);
+      100 * options.settings.alpha, options.settings.seed, kMaxLaunchesForT);
   return printable(text, "\n");  // the summary has names of files
 }
 

@@ -141,9 +141,9 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
   decision.launches = judgement.a_units;
   decision.variation = variation_of(judgement.deviation);
   decision.pays = difference > limit;
-  if (judgement.a_units < kFewestLaunches || !judgement.estimate) {
+  if (judgement.a_units < kMinLaunches || !judgement.estimate) {
     decision.reason = AnswerReason::few;
-    decision.more_launches = kFewestLaunches - std::min(kFewestLaunches, judgement.a_units);
+    decision.more_launches = kMinLaunches - std::min(kMinLaunches, judgement.a_units);
     return;
   }
   if (judgement.estimate->low > limit || judgement.estimate->high < limit) {

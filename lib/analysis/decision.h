@@ -26,7 +26,7 @@ std::string_view name(Answer answer) noexcept;
 /// Why the answer is as it is.
 enum class AnswerReason : std::uint8_t {
   proven,  ///< the likely range lies on one side of the limit
-  few,     ///< fewer than kFewestLaunches of a kind on a side
+  few,     ///< fewer than kMinLaunches of a kind on a side
   more,    ///< some more launches should settle it
   noise,   ///< the launches vary so much that more of them would not
   close,   ///< the estimate is about the limit itself

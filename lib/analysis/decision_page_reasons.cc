@@ -59,12 +59,11 @@ class Reasons : private PageParts {
     open("sure", say("title_sure"));
     const Settings& settings = projection_.settings;
     const std::string_view reason = name(decision_.reason);
-    put(say_named(
-        fmt::format("ground_{}", reason.substr(0, reason.find('_'))),
-        {Shown::percent("alpha", settings.alpha), Shown::number("needed", kFewestLaunches),
-         Shown::number("launches", decision_.launches),
-         Shown::number("more", decision_.more_launches.value_or(0)),
-         Shown::percent("variation", decision_.variation)}));
+    put(say_named(fmt::format("ground_{}", reason.substr(0, reason.find('_'))),
+                  {Shown::percent("alpha", settings.alpha), Shown::number("needed", kMinLaunches),
+                   Shown::number("launches", decision_.launches),
+                   Shown::number("more", decision_.more_launches.value_or(0)),
+                   Shown::percent("variation", decision_.variation)}));
     put(launches(a_, decision_.projection.a));
     put(launches(b_, *decision_.projection.b));
     if (decision_.launches > 1 && decision_.reason != AnswerReason::noise) {

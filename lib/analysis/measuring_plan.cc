@@ -216,7 +216,7 @@ double plan_launches(MeasuringPlan& plan, const std::vector<Launch>& pilot,
   const bool proved =
       judgement.verdict == Verdict::equivalent || judgement.verdict == Verdict::immaterial;
   const std::uint32_t needed = proved ? have : have + judgement.more.value_or(kMostPlanned);
-  plan.launches = std::clamp(needed, kFewestLaunches, kMostPlanned);
+  plan.launches = std::clamp(needed, kMinLaunches, kMostPlanned);
   return variation_of(judgement.deviation);
 }
 

@@ -17,7 +17,7 @@ struct MeasuringPlan {
   std::vector<std::uint64_t> latency_sizes;    ///< bytes, rising
   std::vector<std::uint64_t> bandwidth_sizes;  ///< empty with TimeSource::latency
   std::uint64_t samples = 1000;                ///< of each size's latency
-  std::uint32_t launches = kFewestLaunches;    ///< of latency, and as many of bandwidth
+  std::uint32_t launches = kMinLaunches;       ///< of latency, and as many of bandwidth
 };
 
 /// The sizes of the messages at every number of nodes, and as many samples as the slowest link's

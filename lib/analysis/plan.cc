@@ -24,7 +24,7 @@ std::optional<std::uint32_t> need(double deviation, double difference, const Set
                                          .alpha = settings.alpha,
                                          .power = settings.power});
   if (!launches) return std::nullopt;
-  return std::max(*launches, kFewestLaunches);
+  return std::max(*launches, kMinLaunches);
 }
 
 void check(double difference, const Settings& settings) {
@@ -97,7 +97,7 @@ LaunchPlan plan_from(const std::vector<Launch>& pilot, double difference,
     plan.notes.push_back(
         fmt::format("{} quantities have too few samples or launches and are left out.", refused));
   }
-  if (fewest < kFewestLaunches) {
+  if (fewest < kMinLaunches) {
     plan.notes.push_back(fmt::format(
         "A variation estimated from {} launches is very uncertain: give five.", fewest));
   }
@@ -117,7 +117,7 @@ std::string to_table(const LaunchPlan& plan) {
       "if the true difference is {:g} %, and the noise is normal and alike on both sides; at least "
       "{}.\nThe noise of real machines is not: take some more.\n\n{}",
       count_text(plan.launches), 100 * plan.settings.power, 100 * plan.settings.margin,
-      100 * plan.settings.alpha, 100 * plan.difference, kFewestLaunches, table.text());
+      100 * plan.settings.alpha, 100 * plan.difference, kMinLaunches, table.text());
   for (const std::string& note : plan.notes) text += fmt::format("Note: {}\n", note);
   return text;
 }

@@ -28,7 +28,7 @@ double power_of(const PowerQuestion& question, std::uint32_t launches);
 inline constexpr std::uint32_t kMostLaunches = 10'000;
 
 /// The fewest launches of each side, at least 2, that reach the power; none if more than
-/// kMostLaunches. Does not apply kFewestLaunches.
+/// kMostLaunches. Does not apply kMinLaunches.
 std::optional<std::uint32_t> launches_needed(const PowerQuestion& question);
 
 /// A variance (of a mean) and the degrees of freedom it was estimated with.

@@ -127,10 +127,9 @@ void fill_in(Judgement& judgement, Estimate estimate, const auto& pivot, const S
 }
 
 void decide(Judgement& judgement, const Settings& settings, std::uint32_t fewest) {
-  if (fewest < kFewestLaunches) {
-    judgement.text =
-        fmt::format("{} launches on a side; a verdict needs {}", fewest, kFewestLaunches);
-    judgement.more = kFewestLaunches - fewest;
+  if (fewest < kMinLaunches) {
+    judgement.text = fmt::format("{} launches on a side; a verdict needs {}", fewest, kMinLaunches);
+    judgement.more = kMinLaunches - fewest;
     return;
   }
   if (judgement.p_beyond < settings.alpha) {
@@ -182,7 +181,7 @@ Judgement judge(std::span<const double> a, std::span<const double> b, const Sett
     Estimate estimate{.difference = measure::mean(b) - measure::mean(a),
                       .standard_error = std::sqrt(va + vb),
                       .method = "welch_t"};
-    if (fewest > kMostForT && va > 0 && vb > 0) {
+    if (fewest > kMaxLaunchesForT && va > 0 && vb > 0) {
       estimate.method = "bootstrap_t";
       fill_in(judgement, std::move(estimate), BootstrapPivot(a, b, settings), settings);
     } else {
@@ -220,7 +219,7 @@ void plan_further(Judgement& judgement, const Settings& settings) {
                                        .alpha = settings.alpha,
                                        .power = settings.power});
     if (!need) return std::nullopt;
-    return std::max({have + 1, *need, kFewestLaunches}) - have;
+    return std::max({have + 1, *need, kMinLaunches}) - have;
   };
   const auto many = [](const std::optional<std::uint32_t>& more) {
     return !more || *more > kManyLaunches;

@@ -1,4 +1,4 @@
-// The way from a CPU's host bridge to a PCI function, and how far two functions are apart.
+// The path from a CPU's host bridge to a PCI function, and how far two functions are apart.
 #pragma once
 
 #include <cstddef>

@@ -119,7 +119,7 @@ Heartbeat::Heartbeat(std::vector<RankIdentity> identities, std::vector<control::
       leads_(leads),
       state_(state),
       options_(std::move(options)),
-      heard_(channels_.size()) {
+      received_(channels_.size()) {
   for (std::size_t i = 0; i < channels_.size(); ++i) readiness_.watch(*channels_[i], i);
   thread_ = std::thread([this] { run(); });
 }
@@ -156,9 +156,9 @@ void Heartbeat::beat() {
 void Heartbeat::run() {
   while (!stop_) {
     try {
-      if (!leads_) tell();
+      if (!leads_) send_state();
       for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
-        hear(static_cast<std::size_t>(key));
+        receive_state(static_cast<std::size_t>(key));
       }
     } catch (const std::exception& error) {
       end(error.what());
@@ -168,7 +168,7 @@ void Heartbeat::run() {
   }
 }
 
-void Heartbeat::tell() {
+void Heartbeat::send_state() {
   std::unique_lock lock(mutex_);
   const std::uint64_t asked = asked_;
   lock.unlock();
@@ -184,7 +184,7 @@ void Heartbeat::tell() {
 
 /// Drops a channel that has ended: it would stay readable. A few messages at a time: a rank that
 /// floods must not keep this thread from the others and from the end.
-void Heartbeat::hear(std::size_t index) {
+void Heartbeat::receive_state(std::size_t index) {
   if (!channels_[index]) return;
   const std::string gone = [&]() -> std::string {
     try {
@@ -195,8 +195,8 @@ void Heartbeat::hear(std::size_t index) {
         const RankState where = parse_rank_state(
             channels_[index]->expect(std::move(*message), GroupMessage::heartbeat));
         const std::lock_guard lock(mutex_);
-        heard_[index].where = where;
-        heard_[index].when = steady_clock::now();
+        received_[index].where = where;
+        received_[index].when = steady_clock::now();
       }
       return "";
     } catch (const std::exception& error) {
@@ -206,7 +206,7 @@ void Heartbeat::hear(std::size_t index) {
   if (gone.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    heard_[index].gone = gone;
+    received_[index].gone = gone;
   }
   end(leads_ ? fmt::format("{}: {}", to_text(identities_[index + 1]), gone) : gone);
   channels_[index].reset();
@@ -216,11 +216,11 @@ std::vector<RankStatus> Heartbeat::statuses() const {
   const std::lock_guard lock(mutex_);
   std::vector<RankStatus> statuses;
   statuses.push_back({.identity = identities_.front(), .where = state_.read()});
-  for (std::size_t i = 0; i < heard_.size(); ++i) {
+  for (std::size_t i = 0; i < received_.size(); ++i) {
     statuses.push_back({.identity = identities_[i + 1],
-                        .where = heard_[i].where,
-                        .age = steady_clock::now() - heard_[i].when,
-                        .gone = heard_[i].gone});
+                        .where = received_[i].where,
+                        .age = steady_clock::now() - received_[i].when,
+                        .gone = received_[i].gone});
   }
   return statuses;
 }
@@ -254,7 +254,7 @@ std::string Heartbeat::verdict() {
   const Deadline listen = Deadline::after(silence() + options_.interval);
   while (!listen.passed() && reason().empty()) {
     for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
-      hear(static_cast<std::size_t>(key));
+      receive_state(static_cast<std::size_t>(key));
     }
   }
   return who_hangs(statuses(), silence()).text;

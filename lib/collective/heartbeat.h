@@ -75,8 +75,8 @@ class Heartbeat {
 
  private:
   void run();
-  void hear(std::size_t index);
-  void tell();
+  void receive_state(std::size_t index);
+  void send_state();
   void end(const std::string& reason);
   void watch_guard();
   bool claim_ending(std::string& what);
@@ -96,12 +96,12 @@ class Heartbeat {
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::string reason_;
-  struct Heard {
+  struct ReceivedState {
     RankState where{};
     std::chrono::steady_clock::time_point when = std::chrono::steady_clock::now();
     std::string gone{};
   };
-  std::vector<Heard> heard_;  // by channel
+  std::vector<ReceivedState> received_;  // by channel
   std::string guarded_;
   std::optional<Deadline> guard_;
   std::chrono::nanoseconds grace_{0};

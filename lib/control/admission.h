@@ -85,7 +85,7 @@ class Admission {
   bool complete() const noexcept { return admitted_ == seats_.size(); }
   /// Ranks of which a connection is missing.
   std::vector<std::uint32_t> missing() const;
-  /// Why the first connection was refused that was; "" where none was.
+  /// The reason of the first refusal; "" if there was none.
   const std::string& first_refusal() const noexcept { return first_refusal_; }
 
   /// From now on every connection is refused for this reason.

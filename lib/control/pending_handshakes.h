@@ -30,15 +30,15 @@ class PendingHandshakes {
     if (authentication.method() == Authentication::Method::munge) decoder_.emplace();
   }
 
-  /// Returns its key. Where there are too many, of its address or of all, the oldest of the address
-  /// that has most makes room; if that one came just now, the new one is refused, which tries
-  /// again, and nothing is returned.
+  /// Returns its key. If there are too many, refuses the oldest connection of the address that has
+  /// most; if even that one is younger than kGrace, refuses the new one, which will try again, and
+  /// returns nothing.
   std::optional<std::uint64_t> add(Channel channel);
 
   /// Refuses the oldest, for its file descriptor. False where there is none.
   bool drop_oldest();
 
-  /// Reads what it sent. Its channel, once it has proved who it is; it is a stranger no more.
+  /// Reads what it sent. Returns its channel and forgets it, once it is authenticated.
   std::optional<Channel> proceed(std::uint64_t key);
 
   /// The same for one of those whose credential has been decoded. Nothing where none is known.

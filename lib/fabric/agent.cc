@@ -151,9 +151,9 @@ class Agent {
     constexpr std::size_t kCellsAtOnce = 256;  // of one message
     Measured measured = run_measure_order(order, plan_, options_.base);
     std::vector<Measurement>& cells = measured.cells;
-    for (const auto& [device, moved] : measured.moved) {
-      moved_[device].bytes += moved.bytes;
-      moved_[device].measurements += moved.measurements;
+    for (const auto& [device, transferred] : measured.transferred) {
+      transferred_[device].bytes += transferred.bytes;
+      transferred_[device].measurements += transferred.measurements;
     }
     std::size_t sent = 0;
     do {
@@ -191,10 +191,10 @@ class Agent {
     report::CountedBytes counted;
     report::add_counted(counted, watch_->end().bytes, flow_of(plan_));
     std::map<std::string, DeviceBytes> devices;
-    for (const auto& [name, moved] : moved_) {
+    for (const auto& [name, transferred] : transferred_) {
       DeviceBytes& one = devices[health::counted_as(name, options_.root)];
-      one.planned += moved.bytes;
-      one.measurements += moved.measurements;
+      one.planned += transferred.bytes;
+      one.measurements += transferred.measurements;
     }
     for (const auto& [name, bytes] : counted) {
       if (bytes == 0 && !devices.contains(name)) continue;
@@ -239,8 +239,8 @@ class Agent {
   std::vector<std::unique_ptr<run::ServerThread>> servers_;  // by rail
   control::Readiness readiness_;
   std::mutex mutex_;
-  std::map<std::string, Moved> moved_;     // of all orders; by the worker
-  std::optional<health::RunWatch> watch_;  // with requirements
+  std::map<std::string, TransferredBytes> transferred_;  // of all orders; by the worker
+  std::optional<health::RunWatch> watch_;                // with requirements
   std::vector<Results> finished_;  // by the worker, to be sent by the thread that has the channel
   std::string failure_;            // of the worker
   std::string dropped_because_;    // why the coordinator did so

@@ -38,14 +38,15 @@ std::string run_agent(const AgentOptions& options, const control::BootstrapAddre
                       std::chrono::nanoseconds timeout);
 
 /// Payload, and of how many measurements.
-struct Moved {
+struct TransferredBytes {
   double bytes = 0;
   std::uint32_t measurements = 0;
 };
 
 struct Measured {
   std::vector<Measurement> cells{};
-  std::map<std::string, Moved> moved{};  ///< by the device that the endpoints named
+  std::map<std::string, TransferredBytes>
+      transferred{};  ///< by the device that the endpoints named
 };
 
 /// A cell for each target, rail, metric and size of a checked order; failed cells have an error.

@@ -103,10 +103,10 @@ class Task {
     one.line_bits_per_s = line_.bits_per_s;
     one.line_origin = line_.origin;
     one.notes = row.notes;
-    Moved& moved = measured_.moved[report.resolved.device];
-    moved.bytes +=
+    TransferredBytes& transferred = measured_.transferred[report.resolved.device];
+    transferred.bytes +=
         static_cast<double>(row.iterations + row.warmup_iterations) * double(row.size_bytes);
-    ++moved.measurements;
+    ++transferred.measurements;
     return one;
   }
 
@@ -169,9 +169,9 @@ Measured run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
     Measured& one = task.measured();
     std::for_each(one.cells.begin(), one.cells.end(), clip);
     std::move(one.cells.begin(), one.cells.end(), std::back_inserter(all.cells));
-    for (const auto& [device, moved] : one.moved) {
-      all.moved[device].bytes += moved.bytes;
-      all.moved[device].measurements += moved.measurements;
+    for (const auto& [device, transferred] : one.transferred) {
+      all.transferred[device].bytes += transferred.bytes;
+      all.transferred[device].measurements += transferred.measurements;
     }
   }
   return all;

@@ -1,4 +1,4 @@
-// What is to be done about a finding, for those who only act. Private to this room.
+// The action of each finding, for an operator. Private to this room.
 #pragma once
 
 #include <string_view>

@@ -53,7 +53,7 @@ std::string inside(std::string_view path, const std::string& origin) {
   return clean;
 }
 
-/// Reads the first kMostFileBytes and skips the rest; `total` counts all bytes.
+/// Reads the first kMaxFileBytes and skips the rest; `total` counts all bytes.
 std::string read_data(archive* handle, const std::string& origin, std::size_t& total) {
   std::string bytes;
   std::string block(kBlock, '\0');
@@ -64,7 +64,7 @@ std::string read_data(archive* handle, const std::string& origin, std::size_t& t
     const auto size = static_cast<std::size_t>(got);
     total += size;
     if (total > kMostArchiveBytes) refuse(origin, "it holds more than 64 MiB");
-    if (bytes.size() < kMostFileBytes) bytes.append(block, 0, size);
+    if (bytes.size() < kMaxFileBytes) bytes.append(block, 0, size);
   }
 }
 

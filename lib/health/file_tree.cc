@@ -96,7 +96,7 @@ std::string FileTree::link_name(std::string_view path) const {
 }
 
 void MemoryStore::add_file(const std::string& path, std::string bytes) {
-  bytes.resize(std::min(bytes.size(), kMostFileBytes));
+  bytes.resize(std::min(bytes.size(), kMaxFileBytes));
   items_[path] = {EntryKind::file, std::move(bytes), 0};
 }
 
@@ -188,7 +188,7 @@ FileBytes FolderStore::read(const std::string& path) const {
   const unsigned mode = status.st_mode & 0777U;
   if (file.error == 0 && status.st_size == 0 && mode == 0) file.error = EACCES;
   if (file.error == 0 && status.st_size == 0 && mode == 0200) file.error = EIO;
-  if (file.error == 0) file.bytes.resize(kMostFileBytes);
+  if (file.error == 0) file.bytes.resize(kMaxFileBytes);
   std::size_t size = 0;
   while (size < file.bytes.size()) {
     const ssize_t got = ::read(descriptor, file.bytes.data() + size, file.bytes.size() - size);

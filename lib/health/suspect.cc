@@ -29,32 +29,34 @@ struct NamedConditions {
 };
 
 /// A code of report::Suspicion and the common text of its findings.
-struct Doubt {
+struct SuspicionText {
   std::string_view code;
   std::string_view summary;
   std::string_view remedy;
 };
-constexpr Doubt kReset{"counter_reset", "a counter went backwards, so what happened is not known",
-                       "look whether the device was reset or a counter cleared"};
-constexpr Doubt kClock{"clock", "the kernel changed its clock source during the run",
-                       "see the kernel's log, and run again"};
-constexpr Doubt kMigration{"migration", "a measuring thread was moved to another CPU",
-                           "pin it with `cpus`"};
-constexpr Doubt kPreemption{"preemption", "a measuring thread lost its CPU to others",
-                            "keep other work off that CPU, or pin to a free one with `cpus`"};
-constexpr Doubt kSibling{"smt_sibling", "the other hardware thread of the core was busy",
-                         "keep it idle"};
-constexpr Doubt kStolenTime{"stolen", "the hypervisor took time from the virtual CPU",
-                            "give the guest dedicated CPUs"};
-constexpr Doubt kRemoteNuma{"remote_numa", "a measuring thread ran far from its device",
-                            "pin it near the device with `cpus`"};
-constexpr Doubt kNoise{"noise", "the machine is noisy",
-                       "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
+constexpr SuspicionText kReset{"counter_reset",
+                               "a counter went backwards, so what happened is not known",
+                               "look whether the device was reset or a counter cleared"};
+constexpr SuspicionText kClock{"clock", "the kernel changed its clock source during the run",
+                               "see the kernel's log, and run again"};
+constexpr SuspicionText kMigration{"migration", "a measuring thread was moved to another CPU",
+                                   "pin it with `cpus`"};
+constexpr SuspicionText kPreemption{
+    "preemption", "a measuring thread lost its CPU to others",
+    "keep other work off that CPU, or pin to a free one with `cpus`"};
+constexpr SuspicionText kSibling{"smt_sibling", "the other hardware thread of the core was busy",
+                                 "keep it idle"};
+constexpr SuspicionText kStolenTime{"stolen", "the hypervisor took time from the virtual CPU",
+                                    "give the guest dedicated CPUs"};
+constexpr SuspicionText kRemoteNuma{"remote_numa", "a measuring thread ran far from its device",
+                                    "pin it near the device with `cpus`"};
+constexpr SuspicionText kNoise{"noise", "the machine is noisy",
+                               "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
 
 /// What the growth of a class of counters means.
 struct Meaning {
   CounterClass kind;
-  Doubt doubt;
+  SuspicionText suspicion;
   std::string_view text;
 };
 constexpr std::array<Meaning, 5> kMeanings{{
@@ -81,10 +83,10 @@ constexpr std::array<Meaning, 5> kMeanings{{
      "errors were counted that a healthy run does not have"},
 }};
 
-void add(std::vector<Suspicion>& found, const Doubt& doubt, std::string side,
+void add(std::vector<Suspicion>& found, const SuspicionText& suspicion, std::string side,
          std::string_view details) {
-  found.push_back({std::string(doubt.code), fmt::format("{}; {}.", details, doubt.remedy),
-                   std::move(side), std::string(doubt.summary), std::string(doubt.remedy)});
+  found.push_back({std::string(suspicion.code), fmt::format("{}; {}.", details, suspicion.remedy),
+                   std::move(side), std::string(suspicion.summary), std::string(suspicion.remedy)});
 }
 
 std::string change_text(const NamedConditions& side, const report::Counter& counter) {
@@ -106,7 +108,7 @@ void judge_counters(std::span<const NamedConditions> sides, std::vector<Suspicio
       }
     }
     if (grown.empty()) continue;
-    add(found, meaning.doubt, fmt::format("{}", fmt::join(where, ", ")),
+    add(found, meaning.suspicion, fmt::format("{}", fmt::join(where, ", ")),
         fmt::format("{}: {}", fmt::join(grown, ", "), meaning.text));
   }
 }
@@ -140,8 +142,8 @@ void judge_thread(const NamedConditions& side, std::size_t index, std::vector<Su
   const std::string who = side.conditions->threads.size() == 1
                               ? fmt::format("{}: the measuring thread", side.name)
                               : fmt::format("{}: measuring thread {}", side.name, index);
-  const auto add_thread = [&](const Doubt& doubt, const std::string& details) {
-    add(found, doubt, std::string(side.name), fmt::format("{} {}", who, details));
+  const auto add_thread = [&](const SuspicionText& suspicion, const std::string& details) {
+    add(found, suspicion, std::string(side.name), fmt::format("{} {}", who, details));
   };
   if (const std::uint64_t moves = thread.moves(); moves > 0) {
     add_thread(kMigration, fmt::format("was moved to another CPU {} (from CPU {} to {} in the end)",

@@ -16,7 +16,7 @@ struct Found {
 
 class Library {
  public:
-  /// `file` as dlopen(3) wants it; `older` is what serves as well where that is missing.
+  /// `file` as dlopen(3) wants it; `older` is a second file name, tried if `file` is missing.
   constexpr Library(const char* file, const char* remedy, const char* older = nullptr) noexcept
       : file_(file), remedy_(remedy), older_(older) {}
 

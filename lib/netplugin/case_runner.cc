@@ -47,28 +47,28 @@ Block::~Block() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
-HandleRoom::HandleRoom() : bytes_() {
+HandleBuffer::HandleBuffer() : bytes_() {
   bytes_.fill(kFill);
 }
 
-std::string HandleRoom::text() const {
+std::string HandleBuffer::text() const {
   return {reinterpret_cast<const char*>(bytes_.data()), abi::kHandleBytes};
 }
 
-void HandleRoom::put(std::string_view handle) {
+void HandleBuffer::put(std::string_view handle) {
   if (handle.size() != abi::kHandleBytes) {
     throw Failed{fmt::format("the other end sent a handle of {} bytes", handle.size())};
   }
   std::memcpy(bytes_.data(), handle.data(), handle.size());
 }
 
-std::size_t HandleRoom::overrun() const {
+std::size_t HandleBuffer::overrun() const {
   std::size_t end = bytes_.size();
   while (end > abi::kHandleBytes && bytes_[end - 1] == kFill) --end;
   return end - abi::kHandleBytes;
 }
 
-bool HandleRoom::untouched() const {
+bool HandleBuffer::untouched() const {
   return std::all_of(bytes_.begin(), bytes_.end(), [](unsigned char one) { return one == kFill; });
 }
 
@@ -118,7 +118,7 @@ void CaseRunner::pause(std::string_view what) {
   if (deadline_.passed()) throw Failed{std::string(what)};
 }
 
-void* CaseRunner::listen(HandleRoom& handle) {
+void* CaseRunner::listen(HandleBuffer& handle) {
   void* listening = nullptr;
   step("in listen()");
   good("listen", net_.listen(device_, handle.data(), &listening));
@@ -141,7 +141,7 @@ void* CaseRunner::accept(void* listening) {
   return comm;
 }
 
-void* CaseRunner::connect(HandleRoom& handle) {
+void* CaseRunner::connect(HandleBuffer& handle) {
   void* comm = nullptr;
   step("in connect()");
   while (comm == nullptr) {
@@ -155,7 +155,7 @@ void* CaseRunner::connect(HandleRoom& handle) {
 }
 
 End CaseRunner::open(bool forward) {
-  const auto handle = std::make_unique<HandleRoom>();
+  const auto handle = std::make_unique<HandleBuffer>();
   if (sender_ != forward) {
     void* const listening = listen(*handle);
     oob_.send(handle->text());

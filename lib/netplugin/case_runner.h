@@ -54,9 +54,9 @@ class Block {
 };
 
 /// A buffer for a handle, followed by guard bytes that show whether the plugin wrote too much.
-class HandleRoom {
+class HandleBuffer {
  public:
-  HandleRoom();
+  HandleBuffer();
   void* data() { return bytes_.data(); }
   /// The 128 bytes of the handle.
   std::string text() const;
@@ -108,9 +108,9 @@ class CaseRunner {
   /// meet(), then close().
   void finish(End end);
 
-  void* listen(HandleRoom& handle);
+  void* listen(HandleBuffer& handle);
   void* accept(void* listening);
-  void* connect(HandleRoom& handle);
+  void* connect(HandleBuffer& handle);
 
   Block block(End end, std::size_t bytes);
   void release(End end, Block& block);

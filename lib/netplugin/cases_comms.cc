@@ -42,8 +42,8 @@ constexpr auto kMoment = std::chrono::milliseconds(300);
 namespace cases_of {
 
 void both_ways(CaseRunner& runner) {
-  HandleRoom own;
-  HandleRoom peer;
+  HandleBuffer own;
+  HandleBuffer peer;
   void* const listening = runner.listen(own);
   runner.oob().send(own.text());
   peer.put(runner.oob().receive(runner.deadline()));

@@ -152,9 +152,9 @@ void properties(CaseRunner& runner) {
 
 void handle(CaseRunner& runner) {
   if (runner.sender()) {
-    HandleRoom room;
-    room.put(runner.oob().receive(runner.deadline()));
-    End end{runner.connect(room), true};
+    HandleBuffer handle;
+    handle.put(runner.oob().receive(runner.deadline()));
+    End end{runner.connect(handle), true};
     Block block = runner.block(end, 64);
     fill(block.data(), 64, 1);
     runner.run_one(end, block.part(0, 64));
@@ -162,13 +162,13 @@ void handle(CaseRunner& runner) {
     runner.finish(end);
     return;
   }
-  HandleRoom room;
-  HandleRoom other;
-  void* const listening = runner.listen(room);
+  HandleBuffer handle;
+  HandleBuffer other;
+  void* const listening = runner.listen(handle);
   void* const second = runner.listen(other);
-  check(!room.untouched(), "listen() did not write the handle");
-  check(room.text() != other.text(), "listen() gave the same handle twice");
-  runner.oob().send(room.text());
+  check(!handle.untouched(), "listen() did not write the handle");
+  check(handle.text() != other.text(), "listen() gave the same handle twice");
+  runner.oob().send(handle.text());
   End end{runner.accept(listening), false};
   Block block = runner.block(end, 64);
   runner.run_one(end, block.part(0, 64));
@@ -180,21 +180,21 @@ void handle(CaseRunner& runner) {
 }
 
 void connect(CaseRunner& runner) {
-  HandleRoom room;
+  HandleBuffer handle;
   End end;
   if (runner.sender()) {
-    room.put(runner.oob().receive(runner.deadline()));
+    handle.put(runner.oob().receive(runner.deadline()));
     end.sends = true;
     runner.step("in connect(), which must return before the other end accepts");
-    runner.good("connect", runner.net().connect(runner.device(), room.data(), &end.comm));
+    runner.good("connect", runner.net().connect(runner.device(), handle.data(), &end.comm));
     runner.oob().send("connect returned");
-    if (end.comm == nullptr) end.comm = runner.connect(room);
+    if (end.comm == nullptr) end.comm = runner.connect(handle);
   } else {
-    void* const listening = runner.listen(room);
+    void* const listening = runner.listen(handle);
     runner.step("in accept(), which must return before the other end connects");
     runner.good("accept", runner.net().accept(listening, &end.comm));
     check(end.comm == nullptr, "accept() gave a comm before connect() was called");
-    runner.oob().send(room.text());
+    runner.oob().send(handle.text());
     runner.step("waiting for the other end's connect()");
     runner.oob().receive(runner.deadline());
     end.comm = runner.accept(listening);

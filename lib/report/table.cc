@@ -351,7 +351,7 @@ bool lacks_percentiles(const Report& report) {
 }
 
 /// The suspicions of one code, of both sides and of all reports.
-struct Doubt {
+struct SuspicionGroup {
   const Suspicion* first;
   std::vector<std::string> sides;
   std::size_t count = 0;
@@ -359,15 +359,15 @@ struct Doubt {
 
 /// One line for each code: the whole text where it was found once, else the summary.
 std::string doubts_text(std::span<const Report> reports, bool verbose) {
-  std::vector<Doubt> doubts;
+  std::vector<SuspicionGroup> groups;
   std::string all;
   for (const Report& report : reports) {
     for (const Suspicion& one : report.suspicions) {
       all += fmt::format("suspect: {}\n", printable(one.text));
-      auto known = std::find_if(doubts.begin(), doubts.end(), [&](const Doubt& doubt) {
-        return one.summary.empty() ? doubt.first->text == one.text : doubt.first->code == one.code;
+      auto known = std::find_if(groups.begin(), groups.end(), [&](const SuspicionGroup& group) {
+        return one.summary.empty() ? group.first->text == one.text : group.first->code == one.code;
       });
-      if (known == doubts.end()) known = doubts.insert(known, {&one, {}});
+      if (known == groups.end()) known = groups.insert(known, {&one, {}});
       ++known->count;
       std::vector<std::string>& sides = known->sides;
       for (const char* const side : {"client", "server"}) {
@@ -379,15 +379,15 @@ std::string doubts_text(std::span<const Report> reports, bool verbose) {
   if (verbose) return all;
   std::string text;
   bool shortened = false;
-  for (const Doubt& doubt : doubts) {
-    const Suspicion& first = *doubt.first;
-    if (doubt.count == 1 || first.summary.empty()) {
+  for (const SuspicionGroup& group : groups) {
+    const Suspicion& first = *group.first;
+    if (group.count == 1 || first.summary.empty()) {
       text += fmt::format("suspect: {}\n", printable(first.text));
       continue;
     }
     shortened = true;
     text += fmt::format("suspect: {} ({}; {} findings); {}.\n", printable(first.summary),
-                        printable(fmt::format("{}", fmt::join(doubt.sides, ", "))), doubt.count,
+                        printable(fmt::format("{}", fmt::join(group.sides, ", "))), group.count,
                         printable(first.remedy));
   }
   return shortened ? text + "--verbose and the JSON have every finding with its numbers.\n" : text;

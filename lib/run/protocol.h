@@ -17,9 +17,9 @@
 //
 // Either side may send abort {reason} instead of anything. A server whose side of an epoch ended
 // otherwise than ok sends its result behind the abort, so that the client knows the outcome as a
-// type. Before anything was timed a session in a GPU's memory whose mapping is `auto` survives one:
-// once each side has sent its own and has had the other's, the workers are closed, and the client's
-// next message is a request, or the end.
+// type. Exception: with GPU memory and mapping `auto`, an abort before the first timed epoch
+// restarts the session: after both sides have sent and received one, the workers are closed, and
+// the client's next message is a request, or the end.
 #pragma once
 
 #include <array>

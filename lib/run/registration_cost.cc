@@ -95,7 +95,7 @@ void RegistrationBench::time_calls(RegistrationCost& cost, const verbs::MemoryAr
   const Ticks start = RawClock::stamp();
   for (std::uint64_t i = 0; i < stop.iterations; ++i) {
     const auto used = std::chrono::nanoseconds(RawClock::stamp() - start);
-    if (i >= kFewestRegistrations && used >= stop.time) break;
+    if (i >= kMinRegistrations && used >= stop.time) break;
     once(true);
   }
   cost.registering = summarize(samples.registering);

@@ -21,21 +21,22 @@
 namespace rdmabench::run {
 namespace {
 
-/// A client may pause. One that holds its session and measures little ends it.
-class Patience {
+/// Limits (time waiting for the client) - (time measuring), so that no client holds a session and
+/// measures little.
+class IdleLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Patience(std::chrono::nanoseconds most) : most_(most) {}
+  explicit IdleLimit(std::chrono::nanoseconds most) : most_(most) {}
 
-  void wait() {
+  void begin_wait() {
     const Clock::time_point now = Clock::now();
     idle_ = std::max(Clock::duration::zero(), idle_ - (now - since_));
     since_ = now;
   }
 
   /// Throws Error(failed) when the client has paused too long in all.
-  void work() {
+  void end_wait() {
     constexpr auto kPause = std::chrono::seconds(1);
     const Clock::time_point now = Clock::now();
     if (now - since_ >= kPause) idle_ += now - since_;
@@ -95,13 +96,13 @@ std::uint64_t serve_epoch(Session& session, const EpochOrder& order,
 ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
                           const ServerResources& resources) {
   ServedEpochs done;
-  Patience patience(resources.config.max_idle);
+  IdleLimit idle(resources.config.max_idle);
   bool timed = !may_start_over(session.spec());
   for (;;) {
     session.throw_if_stopped();
-    patience.wait();
+    idle.begin_wait();
     const control::Message message = session.receive("order of the client");
-    patience.work();
+    idle.end_wait();
     if (message.type == SessionMessage::bye) {
       Farewell farewell;
       if (watch != nullptr) farewell.facts = health::to_facts(watch->end());

@@ -45,9 +45,9 @@ class Session : private OwnedChannel, public Connection {
   /// caller's thread, which stays where it is.
   void set_cpus(std::vector<int> cpus) { cpus_ = std::move(cpus); }
 
-  /// Where what was agreed on turned out not to work and another thing is to be tried: tells the
-  /// peer so, waits until it has said the same, and closes all workers. The client's next message
-  /// is then a request. Throws Error(failed) where the peer does not follow.
+  /// The agreed memory route does not work and another is to be tried: tells the peer, waits until
+  /// it has said the same, and closes all workers. The client's next message is then a request.
+  /// Throws Error(failed) where the peer does not follow.
   void start_over(std::string_view reason);
 
   /// Opens one more worker. Its Error says on which side it was.

@@ -36,7 +36,7 @@ bool can_talk(const Candidate& a, const Candidate& b) {
 }
 
 /// Criteria of a pair, the most important first: that is their order too.
-struct Merit {
+struct PathCriteria {
   bool infiniband = false;
   bool beyond_link = false;
   bool roce_v2 = false;
@@ -47,29 +47,29 @@ struct Merit {
   bool same_name = false;
 
   // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the default for a 0
-  auto operator<=>(const Merit&) const = default;
+  auto operator<=>(const PathCriteria&) const = default;
 };
 
-Merit judge(const Candidate& client, const Candidate& server, const std::optional<Gid>& source,
-            const ControlAddresses& control) {
-  Merit merit;
-  merit.gbps = std::min(client.gbps, server.gbps);
-  merit.same_name = client.device == server.device && client.port == server.port;
+PathCriteria judge(const Candidate& client, const Candidate& server,
+                   const std::optional<Gid>& source, const ControlAddresses& control) {
+  PathCriteria criteria;
+  criteria.gbps = std::min(client.gbps, server.gbps);
+  criteria.same_name = client.device == server.device && client.port == server.port;
   if (client.link_layer == LinkLayer::infiniband) {
-    merit.infiniband = true;
-    return merit;
+    criteria.infiniband = true;
+    return criteria;
   }
-  merit.beyond_link = !is_link_local(client.gid.gid);
-  merit.roce_v2 = client.gid.type == GidType::roce_v2;
-  merit.on_route = source == client.gid.gid;
-  merit.same_subnet = same_subnet(client.gid, server.gid);
-  merit.control_ends = (control.client == client.gid.gid) + (control.server == server.gid.gid);
-  return merit;
+  criteria.beyond_link = !is_link_local(client.gid.gid);
+  criteria.roce_v2 = client.gid.type == GidType::roce_v2;
+  criteria.on_route = source == client.gid.gid;
+  criteria.same_subnet = same_subnet(client.gid, server.gid);
+  criteria.control_ends = (control.client == client.gid.gid) + (control.server == server.gid.gid);
+  return criteria;
 }
 
-std::string describe(const Candidate& client, const Candidate& server, const Merit& merit,
+std::string describe(const Candidate& client, const Candidate& server, const PathCriteria& criteria,
                      bool global) {
-  if (merit.infiniband) {
+  if (criteria.infiniband) {
     return fmt::format("InfiniBand {}:{} LID {} to LID {}, subnet {:016x}{}", client.device,
                        client.port, client.lid, server.lid, subnet_prefix(client.gid.gid),
                        global ? ", with the global header" : "");
@@ -79,9 +79,9 @@ std::string describe(const Candidate& client, const Candidate& server, const Mer
                        client.device, client.port, to_text(server.gid.gid));
   }
   std::string_view how = "no known route or common subnet";
-  if (merit.on_route) {
-    how = merit.same_subnet ? "on the route, same subnet" : "on the route";
-  } else if (merit.same_subnet) {
+  if (criteria.on_route) {
+    how = criteria.same_subnet ? "on the route, same subnet" : "on the route";
+  } else if (criteria.same_subnet) {
     how = "same subnet";
   }
   return fmt::format("{} GID {} {} ({}:{}) to {}: {}", name(client.gid.type), client.gid.index,
@@ -128,17 +128,17 @@ Path choose_path(std::span<const Candidate> client, std::span<const Candidate> s
                  const ControlAddresses& control, const RouteSource& route) {
   const Candidate* best_client = nullptr;
   const Candidate* best_server = nullptr;
-  Merit best;
+  PathCriteria best;
   for (const Candidate& to : server) {
     const std::optional<Gid> source =
         to.link_layer == LinkLayer::ethernet ? route(to.gid.gid) : std::nullopt;
     for (const Candidate& from : client) {
       if (!can_talk(from, to)) continue;
-      const Merit merit = judge(from, to, source, control);
-      if (best_client != nullptr && merit <= best) continue;
+      const PathCriteria criteria = judge(from, to, source, control);
+      if (best_client != nullptr && criteria <= best) continue;
       best_client = &from;
       best_server = &to;
-      best = merit;
+      best = criteria;
     }
   }
   if (best_client == nullptr) {

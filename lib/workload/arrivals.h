@@ -75,11 +75,11 @@ class Arrivals {
   std::uint64_t tags_ = 0;
 };
 
-/// Where messages may be lost: after the sender said that it is done, those that do not come within
-/// 50 ms will not come.
-class Silence {
+/// For transports that may lose messages: a message that has not arrived 50 ms after the sender's
+/// end counts as lost.
+class ArrivalTimeout {
  public:
-  bool lasts(std::uint64_t arrived) noexcept {
+  bool passed(std::uint64_t arrived) noexcept {
     constexpr auto kLongEnough = std::chrono::milliseconds(50);
     const auto now = std::chrono::steady_clock::now();
     if (!begun_ || arrived != arrived_) since_ = now;

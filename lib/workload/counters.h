@@ -86,7 +86,7 @@ bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
   return inbox.end(Outcome::wrong_messages, Wait::nothing);
 }
 
-/// What the target of operations that it is not told of does when all have been done.
+/// The target's check after operations that give it no completion.
 template <class Op, bool kValidate, transport::Transport T>
 bool check_window_after(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
                         EpochResult& result) noexcept {

@@ -14,8 +14,8 @@ namespace rdmabench::workload {
 /// waits for a receive that the other owes it.
 ///
 /// Markers: the initiator's first says "go"; where the target is not told of each message, or may
-/// miss some, the initiator's second says "all of mine have completed". The target's only one says
-/// that its own have completed and that it is satisfied with the initiator's.
+/// miss some, the initiator's second says "all of mine have completed". The target sends one:
+/// its own messages have completed and the initiator's were correct.
 template <transport::Transport T, class Op, bool kValidate>
 class Duplex {
  public:
@@ -30,7 +30,7 @@ class Duplex {
 
   bool go() noexcept { return inbox_.post_marker(taker()) && good(); }
 
-  /// Any sign of life of the initiator is a "go": nothing keeps the marker in front of messages.
+  /// Any message of the initiator counts as its "go", because messages may overtake the marker.
   bool wait_go() noexcept {
     while (markers_ == 0 && result_.arrived == 0) {
       if (!turn(Wait::message)) return false;
@@ -116,9 +116,9 @@ class Duplex {
   /// Where messages may be lost: those that are still missing when the peer is done and silent are.
   bool wait_arrivals() noexcept {
     if constexpr (Op::kNotifies) {
-      Silence silence;
+      ArrivalTimeout timeout;
       while (!arrivals_.all()) {
-        if (!T::kReliable && told() && silence.lasts(result_.arrived)) return true;
+        if (!T::kReliable && told() && timeout.passed(result_.arrived)) return true;
         if (!turn(Wait::message)) {
           if (!is_about_data(result_.outcome)) result_.message = result_.arrived;
           return false;

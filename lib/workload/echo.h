@@ -11,8 +11,7 @@
 namespace rdmabench::workload {
 
 /// The answer to message k carries the immediate k and, when validating, the same pattern, from
-/// slot k % slots: the initiator does not send k before it has the answer that left from there
-/// last.
+/// slot k % slots: the initiator sends k only after it has received the last answer from that slot.
 template <transport::Transport T, class Op, bool kValidate>
 class Echo {
  public:

@@ -13,7 +13,7 @@
 
 namespace rdmabench::workload {
 
-/// Only where a completion is worth something: the target says nothing here.
+/// Reliable transports only: the target sends nothing here, so the completion is the only proof.
 template <class T, class Op>
 inline constexpr bool kHasIdleTarget =
     T::kReliable && !Op::kNotifies && (Op::kFromTarget || T::template supports<transport::Read>);

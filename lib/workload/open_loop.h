@@ -19,7 +19,8 @@
 namespace rdmabench::workload {
 
 /// Whether each answer tells which message it is for: by the order of answers or of completions, or
-/// by the immediate. Where messages may be lost, one that is would block its slot for good.
+/// by the immediate. On a transport that may lose messages, a lost one would keep its slot occupied
+/// for ever.
 template <class T, class Op>
 inline constexpr bool kHasOpenLoop = T::kReliable &&
                                      (T::kOrdersMessages || (Op::kNotifies && Op::kImmediate));

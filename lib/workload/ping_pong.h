@@ -60,7 +60,7 @@ class PingPong {
                                     signal, queue_pair_);
   }
 
-  /// Housekeeping while the message is under way, so that it is in nobody's round trip: the receive
+  /// Housekeeping while the message is in flight, so that it adds to no round trip: the receive
   /// that the last message took goes back, and completions are reaped before the send queue fills
   /// up.
   bool tidy() noexcept {

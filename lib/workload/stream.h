@@ -43,7 +43,7 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   EpochResult result;
   Inbox<T> inbox(endpoint, plan, watch, result);
   Arrivals<T, Op, kValidate> arrivals(endpoint, plan, inbox, result);
-  Silence silence;
+  ArrivalTimeout timeout;
   bool told = false;
   const auto on_receive = [&](const transport::Received& received) noexcept {
     if constexpr (!T::kReliable) {
@@ -54,7 +54,7 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
     }
     arrivals.add(received);
   };
-  while (!arrivals.all() && !(told && silence.lasts(arrivals.count()))) {
+  while (!arrivals.all() && !(told && timeout.passed(arrivals.count()))) {
     if (!inbox.poll(Wait::message, on_receive)) {
       if (!is_about_data(result.outcome)) result.message = arrivals.count();
       return result;
@@ -69,9 +69,9 @@ EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
 /// The target of operations that give it no completion. It polls until the initiator's marker
 /// comes, checks its window, and confirms.
 ///
-/// Where the device serves the initiator without this side's processor and the initiator's clock
-/// has stopped when the marker comes, the wait does not spin. A write's clock still runs, and waits
-/// for our answer.
+/// If no CPU is needed here and the initiator has stopped its clock before its marker comes (reads,
+/// atomics), this sleeps between polls. For writes the initiator's clock runs until our
+/// confirmation, so this spins.
 template <transport::Transport T, class Op, bool kValidate>
 EpochResult one_sided_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {

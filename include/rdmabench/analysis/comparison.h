@@ -190,10 +190,9 @@ std::string regression_line(const Comparison& comparison);
 
 /// One quantity's need.
 struct PlannedQuantity {
-  std::string what;      ///< "write bandwidth of 64K"
-  double variation = 0;  ///< standard deviation of the launches' logs
-  std::optional<std::uint32_t>
-      launches;  ///< of each side, at least kFewestLaunches; none: too many
+  std::string what;                       ///< "write bandwidth of 64K"
+  double variation = 0;                   ///< standard deviation of the launches' logs
+  std::optional<std::uint32_t> launches;  ///< of each side, at least kMinLaunches; none: too many
 };
 
 struct LaunchPlan {

@@ -196,7 +196,7 @@ struct Shortage {
   void add(const Shortage& other);
 };
 
-/// Throws nothing of what MessageTime throws: it tells all of it at once.
+/// Does not throw where MessageTime would: it returns everything that is missing, at once.
 Shortage find_shortage(const Job& job, const LinkSamples& samples, TimeSource source,
                        bool extrapolate);
 

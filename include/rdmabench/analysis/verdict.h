@@ -69,11 +69,11 @@ struct Settings {
 
 /// With fewer launches of either side there is no verdict, because their standard deviation is too
 /// uncertain.
-inline constexpr std::uint32_t kFewestLaunches = 5;
+inline constexpr std::uint32_t kMinLaunches = 5;
 
 /// Above so many units of both sides the interval is a bootstrap's, up to it Student's t: with few
 /// units a percentile bootstrap claims EQUIVALENT too often.
-inline constexpr std::uint32_t kMostForT = 20;
+inline constexpr std::uint32_t kMaxLaunchesForT = 20;
 
 /// The level at which two values differ at all. It is low, so that two runs of one fabric are
 /// EQUIVALENT and not DIFFERENT BUT IMMATERIAL.
@@ -105,7 +105,7 @@ struct Judgement {
 };
 
 /// Judges two sides by the logs of their per-launch values, in any order. Finite values. Welch's
-/// t interval with Satterthwaite's degrees of freedom; above kMostForT units a bootstrap-t.
+/// t interval with Satterthwaite's degrees of freedom; above kMaxLaunchesForT units a bootstrap-t.
 /// Sources: Schuirmann 1987 and Berger & Hsu 1996 (equivalence), Welch 1947, Efron & Tibshirani,
 /// An Introduction to the Bootstrap, 12.5.
 Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings);

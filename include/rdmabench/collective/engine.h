@@ -5,8 +5,8 @@
 //
 // The life of a back end: construction with its own options; open() among all ranks; then for each
 // call prepare(), write() of the inputs, start() and test(), read() of the results; close().
-// Between two calls open() may come again, on all ranks, with a part of them as the team: what the
-// one before made is given up. After a failure abort(), and only destruction after that.
+// Between two calls open() may be called again, on all ranks, with a subset as the team: it
+// replaces what the earlier open() made. After a failure abort(), and only destruction after that.
 //
 // Slots: every timed operation is also checked, and nothing is checked between two of them. So
 // prepare() makes `slots` buffers of one layout, operation i of an epoch works in slot i, and the

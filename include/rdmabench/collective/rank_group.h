@@ -100,9 +100,9 @@ class RankGroup final : public Exchange {
   /// Probabilistic clock synchronization (1989): the answer was given within the round trip.
   std::vector<ClockOffset> compare_clocks(std::uint32_t rounds, Deadline deadline);
 
-  /// Ends the run for all: rank 0 tells the others why; another rank tells rank 0 why, and returns
-  /// what rank 0 answers to that by the deadline ("" for nothing), once rank 0 has closed the
-  /// connection, or 2 s later. Rank 0's gather() then throws Error(fault).
+  /// Ends the run for all. On rank 0: tells all others the reason. On another rank: tells rank 0
+  /// the reason and returns its answer, "" if none came by the deadline; returns once rank 0 has
+  /// closed the connection, or 2 s later. Rank 0's gather() then throws Error(fault).
   std::string give_up(const std::string& reason, Deadline deadline,
                       Fault fault = Fault::failed) noexcept;
 

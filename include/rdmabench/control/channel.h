@@ -115,9 +115,9 @@ class Secret;  // internal
 /// use: RDMABENCH_TOKEN_FILE, else $XDG_CONFIG_HOME/rdmabench/token, else
 /// ~/.config/rdmabench/token.
 ///
-/// A value without effects: files are read, and libraries loaded, when a Listener is made or a
-/// Channel connects. What is wrong with them is thrown there: Error(usage) for a token file,
-/// Error(unavailable) for a library. Thread rule: a value.
+/// Constructing one has no side effects: files are read, and libraries loaded, when a Listener is
+/// made or a Channel connects. What is wrong with them is thrown there: Error(usage) for a token
+/// file, Error(unavailable) for a library. Thread rule: a value.
 class Authentication {
  public:
   enum class Method : std::uint8_t {

@@ -70,7 +70,7 @@ struct Finding {
   std::string text;  ///< the finding and the next step, in sentences
 };
 
-/// What is to be done first, for those who only act, in the words of doctor's action_of(): "run
+/// The first step for an operator, in the words of doctor's action_of(): "run
 /// doctor" on the nodes, "replace cable", "change setting" or "ask vendor". The text says how.
 std::string_view action_of(const Finding& finding) noexcept;
 

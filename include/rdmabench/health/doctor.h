@@ -69,7 +69,7 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 /// or FAIL stays. Throws Error(usage) for a document of another host.
 void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier);
 
-/// What is to be done, for those who only act: "change setting", "update software", "replace
+/// The action for an operator: "change setting", "update software", "replace
 /// cable", "reseat", "reboot", "restart job", "investigate" or "ask vendor" for WARN and FAIL, else
 /// "". The remedy says how.
 std::string_view action_of(const Finding& finding) noexcept;

@@ -12,10 +12,10 @@
 namespace rdmabench::health {
 
 /// A longer file is read up to here.
-inline constexpr std::size_t kMostFileBytes = 65536;
+inline constexpr std::size_t kMaxFileBytes = 65536;
 
 struct FileBytes {
-  std::string bytes;  ///< at most kMostFileBytes
+  std::string bytes;  ///< at most kMaxFileBytes
   int error = 0;      ///< errno of the call that failed; 0 if none did
 };
 

@@ -77,7 +77,8 @@ struct Config : SharedOptions {
   /// Messages per second of a stream or of the open loop, over all workers; 0 = as fast as it goes.
   double rate = 0;
   double bit_rate = 0;  ///< the same as bits of payload per second, for every size; 0 = none
-  std::chrono::nanoseconds interval{0};  ///< report what each such time gave; 0 = only the whole
+  std::chrono::nanoseconds interval{
+      0};  ///< also report each interval of this length; 0 = only the whole
 
   /// How long a refused connection is tried again: a server that was started in the same moment may
   /// not listen yet. At most half the timeout.

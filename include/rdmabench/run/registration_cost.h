@@ -15,12 +15,12 @@
 
 namespace rdmabench::run {
 
-/// The end of a measurement: after `iterations`, or after `time` and at least kFewestRegistrations.
+/// The end of a measurement: after `iterations`, or after `time` and at least kMinRegistrations.
 struct RegistrationStop {
   std::uint64_t iterations = 1000;  ///< at least 1
   std::chrono::nanoseconds time = std::chrono::seconds(1);
 };
-inline constexpr std::uint64_t kFewestRegistrations = 10;
+inline constexpr std::uint64_t kMinRegistrations = 10;
 
 /// One kind of memory at one size.
 struct RegistrationCost {

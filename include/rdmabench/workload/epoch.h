@@ -20,8 +20,8 @@ enum class Side : std::uint8_t { initiator, target };
 
 /// What both sides agreed to run. Not changed by the loop.
 struct EpochPlan {
-  /// Messages, >= 1: each way (latency of what is answered, duplex) or in all. Below 2^32, because
-  /// immediates count them.
+  /// Messages, >= 1: per direction (ping-pong, duplex) or in total. Below 2^32, because immediates
+  /// count them.
   std::uint64_t iterations = 1;
   std::uint64_t size = 1;  ///< bytes of a message; atomics: 8
   /// Posts that may be outstanding. When validating at most the send slots: what is under way must
@@ -51,8 +51,8 @@ enum class Outcome : std::uint8_t {
 
 inline constexpr Outcome kLastOutcome = Outcome::wrong_immediate;
 
-/// A message came, and it or all of them together are not what was sent. Who found that knows
-/// which.
+/// The connection works, but what arrived is not what was sent. Only the side that reports it knows
+/// the details.
 constexpr bool is_about_data(Outcome outcome) {
   return outcome >= Outcome::wrong_size;
 }
@@ -73,8 +73,7 @@ struct EpochResult {
   measure::Ticks end = 0;
   measure::Ticks lag = 0;     ///< open loop: the latest post, after its intended start
   std::uint64_t checked = 0;  ///< messages whose every byte was compared
-  std::uint64_t arrived =
-      0;  ///< messages that this side received, as a target that is told of them
+  std::uint64_t arrived = 0;  ///< received messages, of operations that notify the target
   /// Atomics, at the target: the sum of its counters, which is the number of successful operations.
   std::uint64_t succeeded = 0;
 };

@@ -18,8 +18,8 @@ namespace rdmabench::workload {
 ///
 /// Every function returns false when the epoch is over; `result` then says why. While it waits for
 /// anything it polls, so that a peer's one-sided operations make progress on providers that need
-/// our help. `on_receive` must see to it that every receive is given back, now or later; without
-/// one, nothing but the peer's marker can arrive.
+/// our help. `on_receive` must repost every receive, now or later. The overloads without it
+/// accept only the peer's marker.
 template <transport::Transport T>
 class Inbox {
  public:
@@ -54,14 +54,14 @@ class Inbox {
     return poll_once(wait, on_marker(whole)) && whole;
   }
 
-  /// One turn of a wait that watches memory instead of the completion queue. Looks there now and
-  /// then, because that is where a broken connection shows.
+  /// One step of a wait that polls memory. Polls the completion queue now and then, because a
+  /// broken connection is reported only there.
   bool idle(Wait wait) noexcept {
     if (watch_.give_up()) return end(watch_.outcome(), wait);
     return ++turns_ % Watch::kPollsPerLook != 0 || poll_once(wait);
   }
 
-  /// Nothing is due: that nothing happens is not a stall.
+  /// No message is scheduled now, so silence is not a stall.
   void nothing_due() noexcept { watch_.nothing_due(); }
 
   /// A slot that the endpoint takes back at once, or after a later poll.

@@ -40,7 +40,7 @@ class Group {
 };
 
 /// The arguments of one launch.
-struct Hand {
+struct LaunchArguments {
   const Library& library;
   Comm* comm;
   Stream stream;
@@ -49,80 +49,85 @@ struct Hand {
   gpu::DevicePointer receive;
 };
 
-void send_to(Group& group, const Hand& hand, std::uint32_t peer, std::uint64_t offset,
-             std::uint64_t count) noexcept {
+void send_to(Group& group, const LaunchArguments& arguments, std::uint32_t peer,
+             std::uint64_t offset, std::uint64_t count) noexcept {
   if (count == 0 || !group.good()) return;
-  group.add(hand.library.send(at(hand.send, offset * hand.plan.element), count, hand.plan.type,
-                              static_cast<int>(peer), hand.comm, hand.stream));
+  group.add(arguments.library.send(at(arguments.send, offset * arguments.plan.element), count,
+                                   arguments.plan.type, static_cast<int>(peer), arguments.comm,
+                                   arguments.stream));
 }
 
-void receive_from(Group& group, const Hand& hand, std::uint32_t peer, std::uint64_t offset,
-                  std::uint64_t count) noexcept {
+void receive_from(Group& group, const LaunchArguments& arguments, std::uint32_t peer,
+                  std::uint64_t offset, std::uint64_t count) noexcept {
   if (count == 0 || !group.good()) return;
-  group.add(hand.library.recv(at(hand.receive, offset * hand.plan.element), count, hand.plan.type,
-                              static_cast<int>(peer), hand.comm, hand.stream));
+  group.add(arguments.library.recv(at(arguments.receive, offset * arguments.plan.element), count,
+                                   arguments.plan.type, static_cast<int>(peer), arguments.comm,
+                                   arguments.stream));
 }
 
-Result all_to_all(const Hand& hand) noexcept {
-  const std::uint64_t count = hand.plan.call.count;
-  if (hand.library.all_to_all != nullptr) {
-    return hand.library.all_to_all(at(hand.send), at(hand.receive), count, hand.plan.type,
-                                   hand.comm, hand.stream);
+Result all_to_all(const LaunchArguments& arguments) noexcept {
+  const std::uint64_t count = arguments.plan.call.count;
+  if (arguments.library.all_to_all != nullptr) {
+    return arguments.library.all_to_all(at(arguments.send), at(arguments.receive), count,
+                                        arguments.plan.type, arguments.comm, arguments.stream);
   }
-  Group group(hand.library);
-  for (std::uint32_t peer = 0; peer < hand.plan.team.size; ++peer) {
-    send_to(group, hand, peer, peer * count, count);
-    receive_from(group, hand, peer, peer * count, count);
+  Group group(arguments.library);
+  for (std::uint32_t peer = 0; peer < arguments.plan.team.size; ++peer) {
+    send_to(group, arguments, peer, peer * count, count);
+    receive_from(group, arguments, peer, peer * count, count);
   }
   return group.end();
 }
 
-Result all_to_all_v(const Hand& hand) noexcept {
-  const Parts& sent = hand.plan.sent;
-  const Parts& received = hand.plan.received;
-  Group group(hand.library);
-  for (std::uint32_t peer = 0; peer < hand.plan.team.size; ++peer) {
-    send_to(group, hand, peer, sent.offsets[peer], sent.counts[peer]);
-    receive_from(group, hand, peer, received.offsets[peer], received.counts[peer]);
+Result all_to_all_v(const LaunchArguments& arguments) noexcept {
+  const Parts& sent = arguments.plan.sent;
+  const Parts& received = arguments.plan.received;
+  Group group(arguments.library);
+  for (std::uint32_t peer = 0; peer < arguments.plan.team.size; ++peer) {
+    send_to(group, arguments, peer, sent.offsets[peer], sent.counts[peer]);
+    receive_from(group, arguments, peer, received.offsets[peer], received.counts[peer]);
   }
   return group.end();
 }
 
-Result gather(const Hand& hand) noexcept {
-  const Call& call = hand.plan.call;
-  if (hand.library.gather != nullptr) {
-    return hand.library.gather(at(hand.send), at(hand.receive), call.count, hand.plan.type,
-                               static_cast<int>(call.root), hand.comm, hand.stream);
+Result gather(const LaunchArguments& arguments) noexcept {
+  const Call& call = arguments.plan.call;
+  if (arguments.library.gather != nullptr) {
+    return arguments.library.gather(at(arguments.send), at(arguments.receive), call.count,
+                                    arguments.plan.type, static_cast<int>(call.root),
+                                    arguments.comm, arguments.stream);
   }
-  Group group(hand.library);
-  send_to(group, hand, call.root, 0, call.count);
-  for (std::uint32_t peer = 0; hand.plan.team.rank == call.root && peer < hand.plan.team.size;
-       ++peer) {
-    receive_from(group, hand, peer, peer * call.count, call.count);
+  Group group(arguments.library);
+  send_to(group, arguments, call.root, 0, call.count);
+  for (std::uint32_t peer = 0;
+       arguments.plan.team.rank == call.root && peer < arguments.plan.team.size; ++peer) {
+    receive_from(group, arguments, peer, peer * call.count, call.count);
   }
   return group.end();
 }
 
-Result scatter(const Hand& hand) noexcept {
-  const Call& call = hand.plan.call;
-  if (hand.library.scatter != nullptr) {
-    return hand.library.scatter(at(hand.send), at(hand.receive), call.count, hand.plan.type,
-                                static_cast<int>(call.root), hand.comm, hand.stream);
+Result scatter(const LaunchArguments& arguments) noexcept {
+  const Call& call = arguments.plan.call;
+  if (arguments.library.scatter != nullptr) {
+    return arguments.library.scatter(at(arguments.send), at(arguments.receive), call.count,
+                                     arguments.plan.type, static_cast<int>(call.root),
+                                     arguments.comm, arguments.stream);
   }
-  Group group(hand.library);
-  for (std::uint32_t peer = 0; hand.plan.team.rank == call.root && peer < hand.plan.team.size;
-       ++peer) {
-    send_to(group, hand, peer, peer * call.count, call.count);
+  Group group(arguments.library);
+  for (std::uint32_t peer = 0;
+       arguments.plan.team.rank == call.root && peer < arguments.plan.team.size; ++peer) {
+    send_to(group, arguments, peer, peer * call.count, call.count);
   }
-  receive_from(group, hand, call.root, 0, call.count);
+  receive_from(group, arguments, call.root, 0, call.count);
   return group.end();
 }
 
-Result send_receive(const Hand& hand) noexcept {
-  const Team team = hand.plan.team;
-  Group group(hand.library);
-  send_to(group, hand, (team.rank + 1) % team.size, 0, hand.plan.call.count);
-  receive_from(group, hand, (team.rank + team.size - 1) % team.size, 0, hand.plan.call.count);
+Result send_receive(const LaunchArguments& arguments) noexcept {
+  const Team team = arguments.plan.team;
+  Group group(arguments.library);
+  send_to(group, arguments, (team.rank + 1) % team.size, 0, arguments.plan.call.count);
+  receive_from(group, arguments, (team.rank + team.size - 1) % team.size, 0,
+               arguments.plan.call.count);
   return group.end();
 }
 
@@ -177,7 +182,7 @@ Result launch(const Library& library, Comm* comm, Stream stream, const CallPlan&
               gpu::DevicePointer send, gpu::DevicePointer receive) noexcept {
   const Call& call = plan.call;
   const auto root = static_cast<int>(call.root);
-  const Hand hand{library, comm, stream, plan, send, receive};
+  const LaunchArguments arguments{library, comm, stream, plan, send, receive};
   switch (call.operation) {
     case Operation::all_reduce:
       return library.all_reduce(at(send), at(receive), call.count, plan.type, plan.op, comm,
@@ -193,15 +198,15 @@ Result launch(const Library& library, Comm* comm, Stream stream, const CallPlan&
     case Operation::all_gather:
       return library.all_gather(at(send), at(receive), call.count, plan.type, comm, stream);
     case Operation::all_to_all:
-      return all_to_all(hand);
+      return all_to_all(arguments);
     case Operation::all_to_all_v:
-      return all_to_all_v(hand);
+      return all_to_all_v(arguments);
     case Operation::gather:
-      return gather(hand);
+      return gather(arguments);
     case Operation::scatter:
-      return scatter(hand);
+      return scatter(arguments);
     case Operation::send_receive:
-      return send_receive(hand);
+      return send_receive(arguments);
   }
   return kInvalidUsage;
 }

@@ -25,21 +25,22 @@ constexpr const char* kPluginSetting = "NCCL_PROFILER_PLUGIN";
 constexpr const char* kPluginName = "rdmabench";
 constexpr const char* kThisProgram = "STATIC_PLUGIN";
 
-/// Never destroyed, because it must outlive every thread of NCCL.
-struct Desk {
+/// What all communicators of this process share; NCCL gives the plugin no pointer of ours. Never
+/// destroyed, because it must outlive every thread of NCCL.
+struct PluginState {
   std::mutex mutex;
   int communicators = 0;
   int* mask = nullptr;  // NCCL's own, for the whole process; null without a communicator
   int kinds = 0;        // that the loaded interface has and this program reads
-  Profiler::Ear* listening = nullptr;
+  Profiler::Subscription* subscriptions = nullptr;
 
   void set_mask() noexcept {
-    const int wanted = listening == nullptr ? 0 : kinds;
+    const int wanted = subscriptions == nullptr ? 0 : kinds;
     if (mask != nullptr) __atomic_store_n(mask, wanted, __ATOMIC_RELAXED);
   }
 };
-constinit Desk desk;
-static_assert(std::is_trivially_destructible_v<Desk>);
+constinit PluginState plugin_state;
+static_assert(std::is_trivially_destructible_v<PluginState>);
 
 /// Reads at most this many characters from NCCL's pointer.
 Choice::Word to_word(const char* text) noexcept {
@@ -99,9 +100,11 @@ void merge(Choice& into, const Choice& more) noexcept {
 }
 
 void tell(int rank, const Choice& choice) noexcept {
-  const std::scoped_lock lock(desk.mutex);
-  for (Profiler::Ear* ear = desk.listening; ear != nullptr; ear = ear->next) {
-    if (rank >= 0 && ear->rank == static_cast<std::uint32_t>(rank)) merge(ear->choice, choice);
+  const std::scoped_lock lock(plugin_state.mutex);
+  for (Profiler::Subscription* subscription = plugin_state.subscriptions; subscription != nullptr;
+       subscription = subscription->next) {
+    if (rank >= 0 && subscription->rank == static_cast<std::uint32_t>(rank))
+      merge(subscription->choice, choice);
   }
 }
 
@@ -111,12 +114,12 @@ namespace plugin {
 constexpr int kKinds = profiler::kCollective | profiler::kPointToPoint;
 
 Result begin(void** context, int* mask, int kinds = kKinds) noexcept {
-  const std::scoped_lock lock(desk.mutex);
-  *context = &desk;  // null would mean that the plugin failed
-  ++desk.communicators;
-  desk.mask = mask;
-  desk.kinds = kinds;
-  desk.set_mask();
+  const std::scoped_lock lock(plugin_state.mutex);
+  *context = &plugin_state;  // null would mean that the plugin failed
+  ++plugin_state.communicators;
+  plugin_state.mask = mask;
+  plugin_state.kinds = kinds;
+  plugin_state.set_mask();
   return kSuccess;
 }
 
@@ -134,7 +137,7 @@ Result init5(void** context, std::uint64_t /*comm_id*/, int* mask, Rest... /*of_
 /// does not report the events in the group.
 template <class Event, bool kTellsSends>
 Result start(void* /*context*/, void** handle, Event* event) {
-  *handle = event->kind == profiler::kGroup ? &desk : nullptr;
+  *handle = event->kind == profiler::kGroup ? &plugin_state : nullptr;
   if (event->kind == profiler::kCollective) tell(event->rank, to_choice(event->collective));
   if (event->kind == profiler::kPointToPoint) {
     tell(event->rank,
@@ -152,8 +155,8 @@ Result record(void* /*handle*/, int /*state*/, void* /*arguments*/) {
   return kSuccess;
 }
 Result finalize(void* /*context*/) {
-  const std::scoped_lock lock(desk.mutex);
-  if (--desk.communicators == 0) desk.mask = nullptr;
+  const std::scoped_lock lock(plugin_state.mutex);
+  if (--plugin_state.communicators == 0) plugin_state.mask = nullptr;
   return kSuccess;
 }
 
@@ -287,8 +290,9 @@ report::Facts to_facts(const Choice& choice) {
           channels};
 }
 
-Profiler::Profiler(int nccl_version, std::uint32_t rank) : ear_{.rank = rank} {
-  const std::scoped_lock lock(desk.mutex);  // ranks may be threads that share the environment
+Profiler::Profiler(int nccl_version, std::uint32_t rank) : subscription_{.rank = rank} {
+  const std::scoped_lock lock(
+      plugin_state.mutex);  // ranks may be threads that share the environment
   if (nccl_version < profiler::kHasProfiler) {
     reason_ = fmt::format("NCCL {} does not report its choices: profiler plugins came with 2.23",
                           version_text(nccl_version));
@@ -308,27 +312,27 @@ Profiler::~Profiler() {
 
 std::string Profiler::unavailable() const {
   if (!reason_.empty()) return reason_;
-  const std::scoped_lock lock(desk.mutex);
-  return desk.mask != nullptr ? "" : "NCCL did not load this program's profiler plugin";
+  const std::scoped_lock lock(plugin_state.mutex);
+  return plugin_state.mask != nullptr ? "" : "NCCL did not load this program's profiler plugin";
 }
 
 void Profiler::listen() noexcept {
-  const std::scoped_lock lock(desk.mutex);
-  ear_.choice = {};
-  ear_.next = desk.listening;
-  desk.listening = &ear_;
-  desk.set_mask();
+  const std::scoped_lock lock(plugin_state.mutex);
+  subscription_.choice = {};
+  subscription_.next = plugin_state.subscriptions;
+  plugin_state.subscriptions = &subscription_;
+  plugin_state.set_mask();
 }
 
 Choice Profiler::stop() noexcept {
-  const std::scoped_lock lock(desk.mutex);
-  for (Ear** at = &desk.listening; *at != nullptr; at = &(*at)->next) {
-    if (*at != &ear_) continue;
-    *at = ear_.next;
+  const std::scoped_lock lock(plugin_state.mutex);
+  for (Subscription** at = &plugin_state.subscriptions; *at != nullptr; at = &(*at)->next) {
+    if (*at != &subscription_) continue;
+    *at = subscription_.next;
     break;
   }
-  desk.set_mask();
-  return ear_.choice;
+  plugin_state.set_mask();
+  return subscription_.choice;
 }
 
 }  // namespace rdmabench::collective::nccl

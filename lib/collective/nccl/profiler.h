@@ -61,15 +61,15 @@ class Profiler {
   Choice stop() noexcept;
 
   /// NCCL's threads use it while it listens.
-  struct Ear {
+  struct Subscription {
     std::uint32_t rank = 0;
     Choice choice{};
-    Ear* next = nullptr;
+    Subscription* next = nullptr;
   };
 
  private:
   std::string reason_;
-  Ear ear_;
+  Subscription subscription_;
 };
 
 }  // namespace rdmabench::collective::nccl

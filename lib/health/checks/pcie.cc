@@ -130,14 +130,15 @@ std::optional<std::string> config(Probe& probe, const PciFunction& function) {
 }
 
 /// Registers of the PCI Express capability.
-struct Express {
+struct PciExpressCapability {
   std::uint32_t capabilities;  ///< of the device
   std::uint32_t control;
   std::uint32_t status;
 };
 
 /// None, with the finding SKIP, if they cannot be read.
-std::optional<Express> express(Probe& probe, const PciFunction& function) {
+std::optional<PciExpressCapability> pci_express_capability(Probe& probe,
+                                                           const PciFunction& function) {
   const auto bytes = config(probe, function);
   if (!bytes) return std::nullopt;
   const PciConfig space(*bytes);
@@ -151,7 +152,7 @@ std::optional<Express> express(Probe& probe, const PciFunction& function) {
     probe.skip("the function has no PCI Express capability, as virtual ones");
     return std::nullopt;
   }
-  return Express{*space.word(*at + 4), *space.word(*at + 8), *status};
+  return PciExpressCapability{*space.word(*at + 4), *space.word(*at + 8), *status};
 }
 
 std::uint32_t payload_bytes(std::uint32_t code) {
@@ -160,7 +161,7 @@ std::uint32_t payload_bytes(std::uint32_t code) {
 
 void max_read_request(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip(std::string(kNoFunction));
-  const auto registers = express(probe, device.pci);
+  const auto registers = pci_express_capability(probe, device.pci);
   if (!registers) return;
   const std::uint32_t size = payload_bytes(registers->control >> 12);
   const double rate = device_rate(probe, device);
@@ -173,9 +174,9 @@ void max_payload(Probe& probe, const PciFunction& function) {
   if (function.above.empty()) return probe.skip("no bridge is above it");
   const PciFunction& bridge = function.above.back();
   if (!config(probe, function) || !config(probe, bridge)) return;  // a missing one is told first
-  const auto own = express(probe, function);
+  const auto own = pci_express_capability(probe, function);
   if (!own) return;
-  const auto above = express(probe, bridge);
+  const auto above = pci_express_capability(probe, bridge);
   if (!above) return;
   const std::uint32_t size = payload_bytes(own->control >> 5);
   const std::uint32_t other = payload_bytes(above->control >> 5);
@@ -188,7 +189,7 @@ void max_payload(Probe& probe, const PciFunction& function) {
 }
 
 void relaxed_ordering(Probe& probe, const PciFunction& function) {
-  const auto registers = express(probe, function);
+  const auto registers = pci_express_capability(probe, function);
   if (!registers) return;
   const bool on = (registers->control & 0x10U) != 0;
   const bool amd = value_after(probe.try_text("proc/cpuinfo"), "vendor_id") == "AuthenticAMD";
@@ -198,7 +199,7 @@ void relaxed_ordering(Probe& probe, const PciFunction& function) {
 }
 
 void status(Probe& probe, const PciFunction& function) {
-  const auto registers = express(probe, function);
+  const auto registers = pci_express_capability(probe, function);
   if (!registers) return;
   const std::uint32_t bits = registers->status;
   const std::string seen =

@@ -47,7 +47,7 @@ TEST(MeasuringPlan, MeasuresWhatTheProjectionNeeds) {
   EXPECT_THAT(plan.latency_sizes,
               ElementsAre(8U, 1U << 18, 1U << 19, 1U << 20, 1U << 21, 1U << 22));
   EXPECT_EQ(plan.samples, 1000U) << "the slowest of 64 is the 98.9th percentile";
-  EXPECT_EQ(plan.launches, kFewestLaunches);
+  EXPECT_EQ(plan.launches, kMinLaunches);
   const auto launches = measured(plan, 5, 0.001);
   const LinkSamples samples = collect_link(launches, "write");
   EXPECT_THAT(missing_for(training(), TimeSource::both, "A", samples), testing::IsEmpty());
@@ -84,10 +84,10 @@ TEST(MeasuringPlan, FollowsTheKindOfJob) {
 TEST(MeasuringPlan, CountsLaunchesByThePilot) {
   MeasuringPlan calm = plan_measuring(training());
   EXPECT_LT(plan_launches(calm, measured(calm, 5, 0.001), training()), 0.01);
-  EXPECT_EQ(calm.launches, kFewestLaunches);
+  EXPECT_EQ(calm.launches, kMinLaunches);
   MeasuringPlan rough = plan_measuring(training());
   EXPECT_GT(plan_launches(rough, measured(rough, 5, 0.04), training()), 0.01);
-  EXPECT_GT(rough.launches, kFewestLaunches);
+  EXPECT_GT(rough.launches, kMinLaunches);
   EXPECT_LT(rough.launches, kMostPlanned);
   MeasuringPlan noisy = plan_measuring(training());
   plan_launches(noisy, measured(noisy, 5, 1), training());

@@ -102,8 +102,8 @@ TEST_F(FolderStoreTest, WaitsForNoPipe) {
 }
 
 TEST_F(FolderStoreTest, ReadsNoMoreThanTheLimit) {
-  std::ofstream(folder_ / "long") << std::string(kMostFileBytes + 1000, 'x');
-  EXPECT_EQ(tree().read("long").bytes.size(), kMostFileBytes);
+  std::ofstream(folder_ / "long") << std::string(kMaxFileBytes + 1000, 'x');
+  EXPECT_EQ(tree().read("long").bytes.size(), kMaxFileBytes);
 }
 
 TEST_F(FolderStoreTest, SaysWhatAnUnpackedArchiveCouldNotRead) {

@@ -69,7 +69,7 @@ struct QueuePair {
       FI_ADDR_UNSPEC;  ///< whose messages receives take: the peer's where it is offered
 };
 
-/// A posted receive: the first member is the provider's while it is.
+/// A receive. While it is posted, `context` belongs to the provider.
 struct ReceiveContext {
   fi_context2 context;
   std::byte* buffer;

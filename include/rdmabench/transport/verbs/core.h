@@ -92,7 +92,7 @@ class Core {
   /// Builds the work requests of all queue pairs. They must stay where they are from then on.
   void build(std::span<SendQueue> queue_pairs);
 
-  // The cold ends of the data path: they keep what failure() will tell.
+  // Error paths of the data path: they store what failure() reports.
   PostStatus refuse_send(SendQueue& send_queue, int code) noexcept;
   PostStatus refuse_list(SendQueue& send_queue, int code, const ibv_send_wr* refused) noexcept;
   PostStatus refuse(const char* call, int code) noexcept;
@@ -100,7 +100,8 @@ class Core {
   int fail(int poll_result) noexcept;
   bool fail(rdmabench::verbs::CompletionQueues::WaitFailure failure) noexcept;
 
-  // Where a post is not like the one before it. False for what the endpoint was not opened for.
+  // Slow path: the operation or size differs from that of the previous post. False if the endpoint
+  // was not opened for it.
   /// Builds the requests of an operation for messages of `bytes`.
   bool prepare(SendQueue& send_queue, OperationCode code, std::uint64_t bytes) noexcept;
   /// The same for member `index` of the list.

@@ -49,8 +49,8 @@ struct Extended : General {
 struct Dynamic : General {
   static constexpr Posting kPosting = Posting::dynamic;
 };
-/// SRD: packets take many paths, so that nothing comes in order, completions neither. Each request
-/// completes.
+/// SRD: packets take many paths: neither messages nor completions are ordered. Every request is
+/// signalled.
 struct Scalable : General {
   static constexpr Posting kPosting = Posting::scalable;
   static constexpr bool kOrdersWrites = false;

@@ -20,7 +20,7 @@ struct LocalPath {
   bool global = true;     ///< packets carry the global header: always on RoCE
   std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
   double gbps = 0;        ///< of the slower of the two ends; 0 where they do not say
-  std::string slower{};   ///< what carries only that, where it is not a port; for people
+  std::string slower{};   ///< name of the slower part if it is no port (a PCIe link); for messages
   std::string reason;
 };
 
@@ -53,7 +53,7 @@ struct Plan {
   bool names_peers() const noexcept {
     return datagrams() || service == Service::dc || service == Service::srd;
   }
-  /// The peer's queue pairs end at others than those that post to it.
+  /// Posting and receiving queue pairs are different ones (XRC INI and TGT, DCI and DCT).
   bool has_receivers() const noexcept { return service == Service::xrc || service == Service::dc; }
 };
 
