@@ -235,7 +235,7 @@ class Slurm(Case):
                 healthy, faulty = done.stdout.split("planted\n")
                 self.assertIn("State=IDLE", healthy)
                 self.assertNotIn("Reason=", healthy)
-                self.assertRegex(faulty, "Reason=rdmabench: FAIL port.mtu mlx5_2:1: .*")
+                self.assertRegex(faulty, "Reason=rdmabench: FAIL port.mtu mlx5_2:1, change setting: .*")
                 if name != "HealthCheckProgram":  # which may come before the job or after it
                     self.assertEqual("job PENDING" in faulty, name == "Prolog", faulty)
 
