@@ -123,8 +123,10 @@ class Planner {
     constexpr int kMostPairs = 4;  // of one element in one round
     std::shuffle(element.pairs.begin(), element.pairs.end(), random_);
     int taken = 0;
-    for (const auto& [sender, receiver] : element.pairs) {
+    for (const NodePair& pair : element.pairs) {
       if (taken >= kMostPairs) break;
+      const std::uint32_t sender = pair.first;
+      const std::uint32_t receiver = pair.second;
       if (busy_.count(sender) + busy_.count(receiver) != 0) continue;
       if (!element.beside) {
         add(sender, receiver, Purpose::again);

@@ -188,13 +188,15 @@ class LinkJudge {
     }
     if (best == nullptr) return false;
     std::vector<std::string> alike;
+    std::vector<Element> accused;
     for (const auto& [element, seen] : all) {
+      if (may_blame(seen)) accused.push_back(element);
       const bool other = element < *best || *best < element;
       if (element.part == best->part && other && may_blame(seen) && same_cells(*best, element)) {
         alike.push_back(name(element));
       }
     }
-    blame(*best, all[*best], alike);
+    blame(*best, all[*best], alike, accused);
     return true;
   }
 
@@ -209,7 +211,8 @@ class LinkJudge {
     });
   }
 
-  void blame(const Element& element, const Evidence& seen, const std::vector<std::string>& alike) {
+  void blame(const Element& element, const Evidence& seen, const std::vector<std::string>& alike,
+             const std::vector<Element>& accused) {
     std::vector<double> values;
     Finding finding;
     for (std::size_t i = 0; i < screening_.size(); ++i) {
@@ -225,7 +228,7 @@ class LinkJudge {
     }
     const std::size_t repeated = again.size();
     const double later = middle(again);
-    std::vector<double> beside = beside_in_confirming(element, finding.pairs);
+    std::vector<double> beside = beside_in_confirming(accused, finding.pairs);
     const double elsewhere = middle(beside);
     const bool nodes_slow =
         beside.size() > 1 && elsewhere <= std::min(least(kMinEffect), effect / 2);
@@ -279,10 +282,11 @@ class LinkJudge {
     out_.findings.push_back(std::move(finding));
   }
 
-  /// The square test: what senders and receivers over the element reach with others. By the
+  /// The square test: what senders and receivers over the element reach with others, beside all
+  /// that is accused, the element and others that may be slow too. By the
   /// confirming cells, each against pairs that are as far apart.
   std::vector<double> beside_in_confirming(
-      const Element& element,
+      const std::vector<Element>& accused,
       const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) const {
     std::set<std::uint32_t> senders;
     std::set<std::uint32_t> receivers;
@@ -292,7 +296,9 @@ class LinkJudge {
     }
     std::vector<double> found;
     for (const Crosser& one : confirming_) {
-      if (crosses(one, element)) continue;
+      const bool by_another = std::any_of(accused.begin(), accused.end(),
+                                          [&](const Element& part) { return crosses(one, part); });
+      if (by_another) continue;
       if (senders.count(one.cell->sender) + receivers.count(one.cell->receiver) == 0) continue;
       found.push_back(one.y);
     }

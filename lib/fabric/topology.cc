@@ -209,6 +209,10 @@ class TopologyReader {
 
   /// Slurm's "node[01-03,7]", which may have several brackets.
   std::vector<std::string> expanded(const std::string& text) const {
+    constexpr std::ptrdiff_t kMostBrackets = 8;
+    if (std::count(text.begin(), text.end(), '[') > kMostBrackets) {
+      refuse(fmt::format("a name with more than {} brackets", kMostBrackets));
+    }
     const std::size_t open = text.find('[');
     if (open == std::string::npos) return {text};
     const std::size_t close = text.find(']', open);
@@ -284,11 +288,13 @@ class TopologyReader {
   }
 
   void read_csv() {
-    const std::vector<std::string> heading = csv_cells(lines_[at_]);
+    constexpr std::size_t kMostLevels = 32;
+    const std::vector<std::string> heading = csv_cells(line());
     if (heading.size() < 2) refuse("a heading without a level above the nodes");
+    if (heading.size() > kMostLevels) refuse(fmt::format("more than {} cells", kMostLevels));
     while (++at_ < lines_.size()) {
       if (lines_[at_].empty() || lines_[at_].front() == '#') continue;
-      const std::vector<std::string> cells = csv_cells(lines_[at_]);
+      const std::vector<std::string> cells = csv_cells(line());
       if (cells.size() != heading.size()) {
         refuse(fmt::format("{} cells, but the heading has {}", cells.size(), heading.size()));
       }

@@ -475,6 +475,19 @@ TEST_F(PlantedLinks, TheSquareTestMeasuresTheSameNodesBesideTheLink) {
                   "pairs of these nodes that do not cross it are at (0.9|1.0). in [0-9]+ meas")));
 }
 
+TEST_F(PlantedLinks, BothUplinksOfALeafAreNamed) {
+  const auto uplink = [&](const Crossing& one) {
+    const std::string name = paths_.name(one.link, one.forward);
+    return name.starts_with("leaf2 port 33") || name.starts_with("leaf2 port 34");
+  };
+  const Attribution found = settle(1, uplink);
+  ASSERT_EQ(found.findings.size(), 2U);
+  for (const Finding& finding : found.findings) {
+    EXPECT_TRUE(finding.confirmed) << finding.text;
+    EXPECT_THAT(finding.element, HasSubstr("leaf2 port 3"));
+  }
+}
+
 TEST_F(PlantedLinks, ALinkIsNotToBlameWhereItsNodesAreSlowBesideItToo) {
   const std::string name = "leaf2 port 34 to spine2 port 2";
   once_settled_ = [&] { slow_ = [](const Crossing&) { return true; }; };
