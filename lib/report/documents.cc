@@ -200,10 +200,12 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
   }
 }
 
-void check_program(const std::string& program) {
-  if (program.empty() || is_nccl_tests_program(program)) return;
+/// The program without its folder.
+std::string checked_program(const std::string& path) {
+  const std::string program = path.substr(path.rfind('/') + 1);
+  if (program.empty() || is_nccl_tests_program(program)) return program;
   for (const std::string_view known : {"fi_", "osu_", "ib_", "raw_ethernet_"}) {
-    if (program.starts_with(known)) return;
+    if (program.starts_with(known)) return program;
   }
   throw Error(Fault::usage, fmt::format("no program that is read is called '{}'", program),
               "Name one of nccl-tests or of fabtests: --as all_gather_perf, --as fi_rma_bw.");
@@ -223,8 +225,8 @@ bool is_imported(std::string_view text) noexcept {
 }
 
 std::vector<Json> imported_documents(std::string_view given, const std::string& source,
-                                     const std::string& program) {
-  check_program(program);
+                                     const std::string& path) {
+  const std::string program = checked_program(path);
   const std::string text = grouped_by_tag(without_colours(given));
   if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
   if (is_mean_table(text)) return mean_table_documents(text, source, program);
@@ -244,7 +246,7 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
     }
     return documents;
   }
-  check_program(program);
+  checked_program(program);
   if (!blank(text) && !begins_as_json(text)) {
     refuse(source, 1, "neither JSON nor the text of a tool that is known");
   }
@@ -294,7 +296,7 @@ std::vector<Document> read_documents(const std::string& path, const std::string&
 
 FolderDocuments read_folders(const std::vector<std::string>& paths,
                              const std::set<std::string>& endings, const std::string& program) {
-  check_program(program);
+  checked_program(program);
   FolderDocuments out;
   for (const std::string& path : paths) {
     std::vector<Document> read;

@@ -338,9 +338,11 @@ std::string expectations_text(const Document& document) {
       if (text_of(one, "status") != status) continue;
       const std::string expectation = text_of(one, "expectation");
       const std::string row = text_of(one, "row");
-      std::size_t& count = counts[expectation];
-      if (++count == 1) order.push_back(expectation);
-      if (count > kMostShown && !row.empty()) continue;
+      if (!row.empty()) {  // else of the whole result: always shown
+        const std::size_t count = ++counts[expectation];
+        if (count == 1) order.push_back(expectation);
+        if (count > kMostShown) continue;
+      }
       text += printable(fmt::format("{} {}: {}{}{}", status, expectation, row,
                                     row.empty() ? "" : ": ", text_of(one, "text"))) +
               '\n';

@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kMostTables = 10'000;
 constexpr double kBitsPerMegabyte = 1e6 * kBitsPerByte;  // both tools' MB has 10^6 bytes
 
 struct MeanColumn {
@@ -165,6 +166,7 @@ class MeanReader {
     const bool any = !table_.title.empty() || !headings_.empty() || !table_.rows.empty();
     if (any && !unread_) {
       if (table_.rows.empty() && table_.error.empty()) table_.error = "it stops without a row";
+      if (tables_.size() >= kMostTables) refuse("more than 10000 tables");
       tables_.push_back(std::move(table_));
     }
     table_ = {};

@@ -102,14 +102,21 @@ void read_config(const Json& config, NcclTestsTable& table) {
       std::min(std::uint64_t{table.threads} * table.gpus * table.ranks.size(), kMostRanks));
 }
 
-/// What it says of how the run ended; "" where it ended well. Also after an abort it closes its
-/// brackets, but has no last keys.
-std::string end_of(const Json& body) {
+/// How the run ended. Also after an abort it closes its brackets, but has no last keys; its errors
+/// are NCCL's last warning, which a run that ended well may have too.
+void read_end(const Json& body, NcclTestsTable& table) {
+  const bool ended = body.contains("out_of_bounds");
   for (const Json& error : list_of(body, "errors")) {
-    if (error.is_string() && !error.get<std::string>().empty()) return error.get<std::string>();
+    if (!error.is_string() || error.get<std::string>().empty()) continue;
+    if (ended) {
+      table.notes.push_back("NCCL's last warning: " + error.get<std::string>());
+    } else if (table.error.empty()) {
+      table.error = error.get<std::string>();
+    }
   }
-  if (body.contains("out_of_bounds")) return "";
-  return "it has no \"out_of_bounds\", with which it ends: the run was aborted";
+  if (!ended && table.error.empty()) {
+    table.error = "it has no \"out_of_bounds\", with which it ends: the run was aborted";
+  }
 }
 
 }  // namespace
@@ -145,7 +152,7 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   if (table.rows.empty() && table.error.empty() && table.library.empty()) {
     refuse(source, "it has no results");
   }
-  if (table.error.empty()) table.error = end_of(body);
+  read_end(body, table);
   if (table.error.empty() && table.rows.empty()) {
     table.error = "it has no results: the run failed before its first one";
   }

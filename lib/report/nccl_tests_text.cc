@@ -145,7 +145,15 @@ class Reader {
       table_.below_minimum = text.ends_with("FAILED");
       in_table_ = false;
     }
-    if (line.starts_with("# error: ")) stop(rest_after(line, "# error: "));
+    // NCCL's last warning, which is the reason where the last lines did not come.
+    if (line.starts_with("# error: ")) {
+      const std::string warning = rest_after(line, "# error: ");
+      if (table_.out_of_bounds || table_.average_bus_gb_per_s) {
+        table_.notes.push_back("NCCL's last warning: " + warning);
+      } else {
+        stop(warning);
+      }
+    }
   }
 
   void config(std::string_view line) {

@@ -138,24 +138,31 @@ bool is_heading(std::string_view line) noexcept {
 }  // namespace
 
 std::string grouped_by_tag(std::string text) {
-  std::unordered_map<std::string, std::size_t> groups;  // by tag
+  std::unordered_map<std::string, std::size_t> groups;  // by all tags
+  std::unordered_map<std::string, std::size_t> first;   // by the first one: the last such group
   const std::vector<std::string_view> lines = lines_of(text);
   for (const std::string_view line : lines) {
     if (!is_heading(line)) continue;
     const TaggedLine one = tagged(line);
-    groups.emplace(joined_tags(one, one.count), groups.size());
+    const auto added = groups.emplace(joined_tags(one, one.count), groups.size());
+    if (one.count > 0) first[joined_tags(one, 1)] = added.first->second;
   }
   if (groups.size() < 2) return text;
   std::vector<std::string> texts(groups.size());
   std::size_t current = 0;
   for (const std::string_view line : lines) {
     const TaggedLine one = tagged(line);
-    // What a tool printed may look like one more tag: "node1: slurmstepd: ".
-    for (std::size_t count = one.count + 1; count-- > 0;) {
-      const auto found = groups.find(joined_tags(one, count));
-      if (found == groups.end()) continue;
+    // What a tool printed may look like one more tag: "node1: slurmstepd: ". A tag that no table
+    // has is of what stands before it, unless the first one tells.
+    auto found = groups.find(joined_tags(one, one.count));
+    for (std::size_t count = one.count; found == groups.end() && --count > 0;) {
+      found = groups.find(joined_tags(one, count));
+    }
+    if (found == groups.end() && one.count > 0) {
+      const auto same = first.find(joined_tags(one, 1));
+      if (same != first.end()) current = same->second;
+    } else if (found != groups.end()) {
       current = found->second;
-      break;
     }
     texts[current].append(line).append("\n");
   }

@@ -242,6 +242,10 @@ TEST(PerftestRead, ATableWithoutItsLastLineIsOfARunThatWasAborted) {
   next.replace(next.find("32768"), 5, "65536");
   EXPECT_THAT(only(kHead + kRow + next)["error"].dump(), HasSubstr("aborted"));
   EXPECT_EQ(only(kHead + kRow + kRow)["error"], nullptr) << "--run_infinitely prints no last line";
+  const std::string endless = kHead + kRow + kRow + kRow.substr(0, kRow.size() - 1);
+  EXPECT_EQ(only(endless)["error"], nullptr) << "nor ends its last row before the next";
+  EXPECT_EQ(only(kHead + kRow + kRow + "srun: error: node1: task 0: Terminated\n")["error"],
+            nullptr);
   const auto within = only(kHead + kRow + next.substr(0, next.find("0.174943") + 4));
   EXPECT_EQ(within["error"], "its table ends within a row");
   EXPECT_EQ(within["results"].size(), 1U) << "0.17 is not what it wrote";
