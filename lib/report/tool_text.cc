@@ -155,8 +155,8 @@ std::string grouped_by_tag(std::string text) {
     // What a tool printed may look like one more tag: "node1: slurmstepd: ". A tag that no table
     // has is of what stands before it, unless the first one tells.
     auto found = groups.find(joined_tags(one, one.count));
-    for (std::size_t count = one.count; found == groups.end() && --count > 0;) {
-      found = groups.find(joined_tags(one, count));
+    for (std::size_t count = one.count; found == groups.end() && count > 1;) {
+      found = groups.find(joined_tags(one, --count));
     }
     if (found == groups.end() && one.count > 0) {
       const auto same = first.find(joined_tags(one, 1));

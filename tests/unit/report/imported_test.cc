@@ -154,6 +154,22 @@ TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
   EXPECT_EQ(pingpong["results"].size(), 1U);
 }
 
+TEST(Imported, AFailureStaysWithItsTag) {
+  const auto documents = parse_documents(
+      "n1: # OSU MPI Latency Test v5.9\nn2: # OSU MPI Latency Test v5.9\n"
+      "n1: # Size          Latency (us)\nn2: # Size          Latency (us)\n"
+      "words without a tag\n"
+      "n1: 1  0.20\nn2: 1  0.30\nn2: 2  0.31\n"
+      "n3: [1,0]: words of a tag without a table\n"
+      "n1: srun: error: node1: task 0: Killed\n",
+      "x");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_NE(documents[0].body["error"], nullptr);
+  EXPECT_EQ(documents[0].body["results"].size(), 1U);
+  EXPECT_EQ(documents[1].body["error"], nullptr);
+  EXPECT_EQ(documents[1].body["results"].size(), 2U);
+}
+
 TEST(Imported, FabtestsNeedTheirProgramsName) {
   const std::string text = text_of_file("fi_pingpong.txt");
   const auto own = parse_documents(text, "anything.txt")[0].body;  // its columns are no others'
