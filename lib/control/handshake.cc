@@ -50,7 +50,7 @@ std::string munge_payload(const Transcript& transcript) {
 [[noreturn]] void throw_refused(const std::string& peer, const std::string& host,
                                 const Authentication& own, std::string_view payload) {
   const auto reason = static_cast<RefusalReason>(payload.empty() ? 0 : payload[0]);
-  const Method theirs = static_cast<Method>(payload.size() < 2 ? 0 : payload[1]);
+  const auto theirs = static_cast<Method>(payload.size() < 2 ? 0 : payload[1]);
   switch (reason) {
     case RefusalReason::other_way:
       throw Refusal(Fault::failed,

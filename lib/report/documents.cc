@@ -202,7 +202,7 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
 
 /// The program without its folder.
 std::string checked_program(const std::string& path) {
-  const std::string program = path.substr(path.rfind('/') + 1);
+  std::string program = path.substr(path.rfind('/') + 1);
   if (program.empty() || is_nccl_tests_program(program)) return program;
   for (const std::string_view known : {"fi_", "osu_", "ib_", "raw_ethernet_"}) {
     if (program.starts_with(known)) return program;
