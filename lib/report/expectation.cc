@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 
 #include "digest.h"
 #include "line_rate.h"
+#include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "row.h"
@@ -22,119 +22,6 @@ namespace {
 using Of = Expectation::Of;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-struct Unit {
-  std::string_view text;
-  double factor;
-};
-constexpr std::array kTimes{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
-constexpr std::array kBits{Unit{"Gb/s", 1e9}, Unit{"Mb/s", 1e6}, Unit{"kb/s", 1e3},
-                           Unit{"b/s", 1},    Unit{"GB/s", 8e9}, Unit{"MB/s", 8e6}};
-constexpr std::array kBytes{Unit{"GB/s", 1e9}, Unit{"MB/s", 1e6}, Unit{"Gb/s", 1e9 / 8},
-                            Unit{"Mb/s", 1e6 / 8}};
-constexpr std::array kCounts{Unit{"", 1},      Unit{"/s", 1},  Unit{"k", 1e3},
-                             Unit{"k/s", 1e3}, Unit{"M", 1e6}, Unit{"M/s", 1e6}};
-
-/// What a key of a document is in, by its name.
-struct Measure {
-  std::span<const Unit> units;
-  std::string (*text)(double);
-};
-
-std::string byte_rate_text(double bytes_per_s) {
-  return fmt::format("{:.4g} GB/s", bytes_per_s / 1e9);
-}
-
-std::string count_text(double value) {
-  return fmt::format("{:.6g}/s", value);
-}
-
-std::optional<Measure> measure_of(std::string_view key) {
-  if (key.ends_with("_ns")) return Measure{kTimes, time_text};
-  if (key.ends_with("bits_per_s")) return Measure{kBits, rate_text};
-  if (key.ends_with("bytes_per_s")) return Measure{kBytes, byte_rate_text};
-  if (key.ends_with("_per_s")) return Measure{kCounts, count_text};
-  return std::nullopt;
-}
-
-/// The short names of what is asked for most.
-struct Alias {
-  std::string_view name;
-  std::string_view key;
-};
-constexpr std::array kAliases{Alias{"bw", "bits_per_s"},
-                              Alias{"rate", "messages_per_s"},
-                              Alias{"busbw", "bus_bytes_per_s"},
-                              Alias{"algbw", "algorithm_bytes_per_s"},
-                              Alias{"p50", "p50_ns"},
-                              Alias{"p90", "p90_ns"},
-                              Alias{"p99", "p99_ns"},
-                              Alias{"p999", "p999_ns"},
-                              Alias{"p9999", "p9999_ns"},
-                              Alias{"mean", "mean_ns"},
-                              Alias{"max", "max_ns"}};
-
-std::string_view key_of(std::string_view quantity) {
-  for (const Alias& alias : kAliases) {
-    if (alias.name == quantity) return alias.key;
-  }
-  return quantity;
-}
-
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw Error(Fault::usage, fmt::format("invalid expectation '{}': {}", text, why),
-              "Write for example bw>=360Gb/s, p99<=5us, bw>=90%line or busbw>=40GB/s@64M+.");
-}
-
-/// "@64M" and "@64M+" at the end, which it takes off. Another @ may be of a baseline's path.
-void take_sizes(Expectation& expectation, std::string_view& rest) {
-  const std::size_t at = rest.rfind('@');
-  if (at == std::string_view::npos) return;
-  std::string_view size = rest.substr(at + 1);
-  const std::size_t percent = rest.find('%');
-  const std::string_view of = percent == std::string_view::npos ? "line" : rest.substr(percent + 1);
-  const bool path = of != "line" && !of.starts_with("line@");
-  const bool is_size = size.find_first_of("0123456789") == 0 &&
-                       size.find_first_not_of("0123456789.kKMGTiB+") == std::string_view::npos;
-  if (path && !is_size) return;
-  const bool from = size.ends_with('+');
-  if (from) size.remove_suffix(1);
-  expectation.least_size = parse_size(size);
-  if (!from) expectation.most_size = expectation.least_size;
-  rest = rest.substr(0, at);
-}
-
-void take_limit(Expectation& expectation, std::string_view limit, const Measure& measure) {
-  const auto [end, error] =
-      std::from_chars(limit.data(), limit.data() + limit.size(), expectation.value);
-  if (error != std::errc() || expectation.value < 0 || !std::isfinite(expectation.value)) {
-    refuse(expectation.text, fmt::format("'{}' does not begin with a number", limit));
-  }
-  std::string_view unit = limit.substr(static_cast<std::size_t>(end - limit.data()));
-  if (unit.starts_with('%')) {
-    unit.remove_prefix(1);
-    if (unit.empty())
-      refuse(expectation.text, "% must be followed by line or by a document's path");
-    if (expectation.value == 0) refuse(expectation.text, "0 % holds nothing back");
-    expectation.value /= 100;
-    expectation.of = unit == "line" ? Of::line : Of::baseline;
-    if (expectation.of == Of::baseline) expectation.baseline = unit;
-    if (expectation.of == Of::line && key_of(expectation.quantity) != "bits_per_s") {
-      refuse(expectation.text, "only bw has a line rate");
-    }
-    return;
-  }
-  std::string known;
-  for (const Unit& one : measure.units) {
-    if (one.text == unit) {
-      expectation.value *= one.factor;
-      return;
-    }
-    if (!one.text.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.text);
-  }
-  refuse(expectation.text,
-         fmt::format("'{}' is not a unit of {}: {}", unit, expectation.quantity, known));
-}
 
 double value_of(const Measured& row, std::string_view key) {
   for (const Value& value : row.values) {
@@ -343,31 +230,6 @@ std::string absent_text(const Expectation& expectation) {
 }
 
 }  // namespace
-
-Expectation parse_expectation(std::string_view text) {
-  Expectation expectation;
-  expectation.text = text;
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals < 2 ||
-      (text[equals - 1] != '>' && text[equals - 1] != '<')) {
-    refuse(text, "it is not QUANTITY>=LIMIT or QUANTITY<=LIMIT");
-  }
-  expectation.quantity = text.substr(0, equals - 1);
-  expectation.at_least = text[equals - 1] == '>';
-  const std::optional<Measure> measure = measure_of(key_of(expectation.quantity));
-  if (!measure) {
-    std::string known;
-    for (const Alias& alias : kAliases) {
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", alias.name);
-    }
-    refuse(text, fmt::format("'{}' is not a quantity: {}, or a key of a result in JSON",
-                             expectation.quantity, known));
-  }
-  std::string_view limit = text.substr(equals + 1);
-  take_sizes(expectation, limit);
-  take_limit(expectation, limit, *measure);
-  return expectation;
-}
 
 Json judgement(std::string expectation, std::string row, std::string_view status,
                std::string text) {

@@ -184,24 +184,37 @@ bool is_kill(std::string_view line) noexcept {
   return false;
 }
 
+namespace {
+
+/// Calls `visit` with the place of each bracket of JSON that is in no text.
+template <class Visit>
+void for_each_bracket(std::string_view text, Visit&& visit) {
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_text = !in_text;
+    if (in_text && c == '\\') ++i;
+    if (!in_text && (c == '{' || c == '[' || c == '}' || c == ']')) visit(i);
+  }
+}
+
+bool opens(char bracket) {
+  return bracket == '{' || bracket == '[';
+}
+
+}  // namespace
+
 std::vector<std::string_view> json_objects(std::string_view text) {
   std::vector<std::string_view> objects;
   std::size_t depth = 0;
   std::size_t begin = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      if (c == '"') in_text = false;
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '{' || c == '[') {
-      if (depth++ == 0) begin = i;
-    } else if ((c == '}' || c == ']') && depth > 0 && --depth == 0) {
-      objects.push_back(text.substr(begin, i + 1 - begin));
+  for_each_bracket(text, [&](std::size_t at) {
+    if (opens(text[at])) {
+      if (depth++ == 0) begin = at;
+    } else if (depth > 0 && --depth == 0) {
+      objects.push_back(text.substr(begin, at + 1 - begin));
     }
-  }
+  });
   if (depth > 0) objects.push_back(text.substr(begin));
   if (objects.empty()) objects.push_back(text);
   return objects;
@@ -211,22 +224,15 @@ std::string closed_json(std::string_view text) {
   std::string open;  // the brackets that are due
   std::string due;
   std::size_t end = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_text) {
-      if (c == '\\') ++i;
-      if (c == '"') in_text = false;
-    } else if (c == '"') {
-      in_text = true;
-    } else if (c == '{' || c == '[') {
-      open += c == '{' ? '}' : ']';
-    } else if (!open.empty() && c == open.back()) {
+  for_each_bracket(text, [&](std::size_t at) {
+    if (opens(text[at])) {
+      open += text[at] == '{' ? '}' : ']';
+    } else if (!open.empty() && text[at] == open.back()) {
       open.pop_back();
-      end = i + 1;
+      end = at + 1;
       due.assign(open.rbegin(), open.rend());
     }
-  }
+  });
   return std::string(text.substr(0, end)) + due;
 }
 
