@@ -64,6 +64,8 @@ Json cell_json(const Measurement& measurement) {
           {"low", report::positive(measurement.low)},
           {"high", report::positive(measurement.high)},
           {"p99_ns", report::positive(measurement.p99_ns)},
+          {"p99_low_ns", report::positive(measurement.p99_low_ns)},
+          {"p99_high_ns", report::positive(measurement.p99_high_ns)},
           {"error", report::text_or_null(measurement.error)},
           {"over", report::text_or_null(measurement.over)},
           {"line_bits_per_s", report::positive(measurement.line_bits_per_s)},
@@ -140,6 +142,8 @@ Measurement cell_from(const nlohmann::json& object) {
   cell.low = positive("low");
   cell.high = positive("high");
   cell.p99_ns = positive("p99_ns");
+  cell.p99_low_ns = positive("p99_low_ns");
+  cell.p99_high_ns = positive("p99_high_ns");
   cell.line_bits_per_s = positive("line_bits_per_s");
   if (object.contains("line_origin") && !is_null(object, "line_origin")) {
     cell.line_origin = control::printable(get_string(object, "line_origin", kMaxText), kMaxText);
@@ -153,7 +157,9 @@ Measurement cell_from(const nlohmann::json& object) {
     throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
                 "A measurement has the one or the other.");
   }
-  if (!cell.error.empty()) cell.value = cell.low = cell.high = cell.p99_ns = 0;
+  if (!cell.error.empty()) {
+    cell.value = cell.low = cell.high = cell.p99_ns = cell.p99_low_ns = cell.p99_high_ns = 0;
+  }
   return cell;
 }
 

@@ -81,7 +81,10 @@ class Task {
         one.value = row.latency.p50_ns;
         one.low = row.latency.median_low_ns;
         one.high = row.latency.median_high_ns;
-        if (row.latency.supports(kP99)) one.p99_ns = row.latency.p99_ns;
+        if (!row.latency.supports(kP99)) continue;
+        one.p99_ns = row.latency.p99_ns;
+        one.p99_low_ns = row.latency.p99_low_ns;
+        if (std::isfinite(row.latency.p99_high_ns)) one.p99_high_ns = row.latency.p99_high_ns;
       }
     } else {
       for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {

@@ -97,7 +97,10 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
         measured.values.emplace_back("line_bits_per_s", pair.line_bits_per_s);
       }
       measured.line_origin = pair.line_origin;
-      if (pair.p99_ns > 0) measured.values.emplace_back("p99_ns", pair.p99_ns);
+      for (const Value& one : {Value{"p99_ns", pair.p99_ns}, Value{"p99_low_ns", pair.p99_low_ns},
+                               Value{"p99_high_ns", pair.p99_high_ns}}) {
+        if (one.second > 0) measured.values.push_back(one);
+      }
     }
     measured.error = pair.error;
     visit(measured);

@@ -47,28 +47,34 @@ constexpr double kNormal95 = 1.96;    // standard errors of a mean on both sides
 constexpr double kManySamples = 100;  // from which a mean is as good as normal
 
 /// The interval of a mean bandwidth or rate, a mean latency and a percentile, and of the median,
-/// which a collective's rates are made from.
+/// which the rates of a collective and of `reg` are made from. Before each key may stand the call
+/// that it is of.
 Estimate interval_of(const Measured& row, std::string_view key) {
   Estimate found{.value = value_of(row, key)};
+  const auto beside = [&](std::string_view ending, std::string_view other) {
+    return value_of(row, fmt::format("{}{}", key.substr(0, key.size() - ending.size()), other));
+  };
   if (key == "bits_per_s" || key == "messages_per_s") {
     const double scale = found.value / value_of(row, "bits_per_s");
     found.low = scale * value_of(row, "bits_per_s_low");
     found.high = scale * value_of(row, "bits_per_s_high");
   } else if (key.ends_with("bytes_per_s")) {
-    const double scale = found.value * value_of(row, "p50_ns");
-    found.low = scale / value_of(row, "median_high_ns");
-    found.high = scale / value_of(row, "median_low_ns");
-  } else if (key == "mean_ns" && value_of(row, "iterations") >= kManySamples) {
+    const std::string call = key.starts_with("register_") ? "register_" : "";
+    const double scale = found.value * value_of(row, call + "p50_ns");
+    found.low = scale / value_of(row, call + "median_high_ns");
+    found.high = scale / value_of(row, call + "median_low_ns");
+  } else if (key.ends_with("mean_ns") && value_of(row, "iterations") >= kManySamples) {
     const double half =
-        kNormal95 * value_of(row, "stddev_ns") / std::sqrt(value_of(row, "iterations"));
+        kNormal95 * beside("mean_ns", "stddev_ns") / std::sqrt(value_of(row, "iterations"));
     found.low = found.value - half;
     found.high = found.value + half;
   } else {
-    const auto percentile = std::find_if(kPercentiles.begin(), kPercentiles.end(),
-                                         [key](const Percentile& one) { return one.key == key; });
+    const auto percentile =
+        std::find_if(kPercentiles.begin(), kPercentiles.end(),
+                     [key](const Percentile& one) { return key.ends_with(one.key); });
     if (percentile == kPercentiles.end()) return found;
-    found.low = value_of(row, percentile->low_key);
-    found.high = value_of(row, percentile->high_key);
+    found.low = beside(percentile->key, percentile->low_key);
+    found.high = beside(percentile->key, percentile->high_key);
     // Too few samples to bound it: documents from before these keys have neither.
     if (std::isfinite(found.low) && std::isnan(found.high)) {
       found.high = std::numeric_limits<double>::infinity();

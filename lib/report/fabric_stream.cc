@@ -68,6 +68,8 @@ PairMeasurement to_pair(const Json& record, std::size_t nodes, const Refuse& ref
   pair.low = number(record, "low", refuse);
   pair.high = number(record, "high", refuse);
   pair.p99_ns = number(record, "p99_ns", refuse);
+  pair.p99_low_ns = number(record, "p99_low_ns", refuse);
+  pair.p99_high_ns = number(record, "p99_high_ns", refuse);
   pair.line_bits_per_s = number(record, "line_bits_per_s", refuse);
   pair.line_origin = text_of(record, "line_origin");
   const auto confirming = record.find("confirming");

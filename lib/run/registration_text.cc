@@ -73,9 +73,15 @@ std::string explanations(const std::vector<RegistrationCost>& results) {
 void add_times(Json& object, const std::string& call, const Summary& summary) {
   object[call + "_min_ns"] = summary.min_ns;
   object[call + "_p50_ns"] = summary.p50_ns;
-  object[call + "_p99_ns"] = summary.supports(99) ? Json(summary.p99_ns) : Json(nullptr);
+  object[call + "_median_low_ns"] = report::finite(summary.median_low_ns);
+  object[call + "_median_high_ns"] = report::finite(summary.median_high_ns);
+  const bool has_p99 = summary.supports(99);
+  object[call + "_p99_ns"] = has_p99 ? Json(summary.p99_ns) : Json(nullptr);
+  object[call + "_p99_low_ns"] = has_p99 ? report::finite(summary.p99_low_ns) : Json(nullptr);
+  object[call + "_p99_high_ns"] = has_p99 ? report::finite(summary.p99_high_ns) : Json(nullptr);
   object[call + "_max_ns"] = summary.max_ns;
   object[call + "_mean_ns"] = summary.mean_ns;
+  object[call + "_stddev_ns"] = summary.stddev_ns;
 }
 
 /// What JSON and CSV have in common.

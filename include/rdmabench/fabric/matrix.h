@@ -46,6 +46,8 @@ struct Measurement {
   double low = 0;    ///< of its 95 % confidence interval; 0 where there is none
   double high = 0;
   double p99_ns = 0;  ///< of latency; 0 = too few samples for one
+  double p99_low_ns = 0;
+  double p99_high_ns = 0;  ///< 0 where the samples do not bound it
   std::string error{};
   std::string over{};  ///< what was taken, for people: "ofi, provider tcp, device lo"; "" = unknown
   double line_bits_per_s = 0;  ///< payload that the link can carry, by both ends; 0 = unknown

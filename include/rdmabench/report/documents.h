@@ -23,6 +23,8 @@ struct PairMeasurement {
   double low = 0;    ///< of the value's 95 % confidence interval; 0 where there is none
   double high = 0;
   double p99_ns = 0;           ///< of latency; 0 where the samples support none
+  double p99_low_ns = 0;       ///< of its 95 % confidence interval; 0 where there is none
+  double p99_high_ns = 0;      ///< 0 where the samples do not bound it
   double line_bits_per_s = 0;  ///< payload that the link can carry; 0 = unknown
   std::string line_origin;     ///< how that was computed, or why it could not be
   bool latency = false;        ///< else bandwidth

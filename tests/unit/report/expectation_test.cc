@@ -342,6 +342,39 @@ TEST(Expectation, JudgesAPercentileByItsInterval) {
   EXPECT_EQ(judged(latency("null", "null"), "p99<=5us")["status"], "PASS") << "as older files";
 }
 
+TEST(Expectation, JudgesThePercentileOfAPairByItsInterval) {
+  const auto status = [](const std::string& fields) {
+    return judged(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},)"
+                  R"({"rank":1}],"plan":{}})"
+                  "\n"
+                  R"({"record":"measurement","round":0,"sender":0,"receiver":1,"rail":0,)"
+                  R"("metric":"latency","size_bytes":8,"value":3000,"error":null,"notes":[],)"
+                  R"("confirming":false,"p99_ns":4900)" +
+                      fields + "}\n",
+                  "p99<=5us")["status"];
+  };
+  EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":4950)"), "PASS");
+  EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":5200)"), "OPEN");
+  EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":null)"), "OPEN");
+  EXPECT_EQ(status(""), "PASS") << "as older files";
+}
+
+TEST(Expectation, JudgesTheTimesOfRegByTheirIntervals) {
+  const std::string reg =
+      R"({"schema": "rdmabench/1", "test": "registration", "error": null, "results": [
+          {"memory": "host", "size_bytes": 1000, "iterations": 400, "route": "system",
+           "register_p50_ns": 1000, "register_median_low_ns": 800, "register_median_high_ns": 1250,
+           "register_p99_ns": 4900, "register_p99_low_ns": 4800, "register_p99_high_ns": null,
+           "register_mean_ns": 1100, "register_stddev_ns": 1000, "register_bytes_per_s": 1e9,
+           "deregister_p50_ns": 1000}]})";
+  EXPECT_EQ(judged(reg, "register_p50_ns<=1100ns")["status"], "OPEN");
+  EXPECT_EQ(judged(reg, "register_p50_ns<=1300ns")["status"], "PASS");
+  EXPECT_EQ(judged(reg, "register_p99_ns<=5us")["status"], "OPEN");
+  EXPECT_EQ(judged(reg, "register_mean_ns<=1100ns")["high"], 1198);
+  EXPECT_NEAR(judged(reg, "register_bytes_per_s>=1MB/s")["low"].get<double>(), 0.8e9, 1);
+  EXPECT_EQ(judged(reg, "deregister_p50_ns<=1100ns")["status"], "PASS") << "as older files";
+}
+
 TEST(Expectation, ManyRowsAlikeAreCountedInTheText) {
   Document document = parse_documents(bandwidth("1e9", "1e9", "1e9"), "test").at(0);
   const auto row = document.body["results"][0];
