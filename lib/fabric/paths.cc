@@ -23,6 +23,55 @@ std::uint32_t other_end(const TopologyLink& link, std::uint32_t point) {
   return link.a == point ? link.b : link.a;
 }
 
+/// The parts of a topology, which no link joins.
+struct Parts {
+  std::vector<std::uint32_t> of;      ///< by point; kNowhere: a host, a switch far from any
+  std::vector<std::uint32_t> height;  ///< hops from the nearest host
+  std::vector<std::uint32_t> tops;    ///< by part: the greatest height
+
+  bool is_top(std::uint32_t point) const { return height[point] == tops[of[point]]; }
+};
+
+Parts find_parts(const Topology& topology, const std::vector<std::vector<std::uint32_t>>& links) {
+  const std::size_t count = topology.points.size();
+  Parts parts{
+      .of = std::vector(count, kNowhere), .height = std::vector(count, kNowhere), .tops = {}};
+  std::deque<std::uint32_t> next;
+  const auto spread = [&](auto&& visit) {  // breadth first, over switches
+    for (; !next.empty(); next.pop_front()) {
+      for (const std::uint32_t link : links[next.front()]) {
+        const std::uint32_t there = other_end(topology.links[link], next.front());
+        if (!topology.points[there].host && visit(next.front(), there)) next.push_back(there);
+      }
+    }
+  };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!topology.points[i].host) continue;
+    parts.height[i] = 0;
+    next.push_back(i);
+  }
+  spread([&](std::uint32_t here, std::uint32_t there) {
+    if (parts.height[there] != kNowhere) return false;
+    parts.height[there] = parts.height[here] + 1;
+    return true;
+  });
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (topology.points[i].host || parts.height[i] == kNowhere || parts.of[i] != kNowhere) continue;
+    const auto own = static_cast<std::uint32_t>(parts.tops.size());
+    parts.tops.push_back(0);
+    const auto enter = [&](std::uint32_t /*here*/, std::uint32_t there) {
+      if (parts.of[there] != kNowhere) return false;
+      parts.of[there] = own;
+      parts.tops[own] = std::max(parts.tops[own], parts.height[there]);
+      return true;
+    };
+    enter(i, i);
+    next.push_back(i);
+    spread(enter);
+  }
+  return parts;
+}
+
 }  // namespace
 
 Paths::Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint32_t rails)
@@ -52,43 +101,7 @@ void Paths::add_link(std::uint32_t link) {
 }
 
 void Paths::join(std::uint32_t rails) {
-  const auto count = static_cast<std::uint32_t>(topology_.points.size());
-  std::vector<std::uint32_t> height(count, kNowhere);  // hops from the nearest host
-  std::vector<std::uint32_t> part(count, kNowhere);    // of a switch
-  std::deque<std::uint32_t> next;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (!topology_.points[i].host) continue;
-    height[i] = 0;
-    next.push_back(i);
-  }
-  std::vector<std::uint32_t> tops;  // by part: the height of its topmost switches
-  const auto spread = [&](auto&& visit) {
-    for (; !next.empty(); next.pop_front()) {
-      for (const std::uint32_t link : links_[next.front()]) {
-        const std::uint32_t there = other_end(topology_.links[link], next.front());
-        if (!topology_.points[there].host) visit(next.front(), there);
-      }
-    }
-  };
-  spread([&](std::uint32_t here, std::uint32_t there) {
-    if (height[there] != kNowhere) return;
-    height[there] = height[here] + 1;
-    next.push_back(there);
-  });
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (topology_.points[i].host || height[i] == kNowhere || part[i] != kNowhere) continue;
-    const auto own = static_cast<std::uint32_t>(tops.size());
-    tops.push_back(height[i]);
-    part[i] = own;
-    next.push_back(i);
-    spread([&](std::uint32_t /*here*/, std::uint32_t there) {
-      if (part[there] != kNowhere) return;
-      part[there] = own;
-      tops[own] = std::max(tops[own], height[there]);
-      next.push_back(there);
-    });
-  }
-
+  const Parts parts = find_parts(topology_, links_);
   std::set<std::uint32_t> wanted;  // parts, of which another has nodes of the same rail
   for (std::uint32_t rail = 0; rail < rails; ++rail) {
     std::set<std::set<std::uint32_t>> all;  // of each node: the parts of its switches
@@ -96,7 +109,7 @@ void Paths::join(std::uint32_t rails) {
       std::set<std::uint32_t> own;
       if (points[rail] == kNowhere) continue;
       for (const std::uint32_t link : links_[points[rail]]) {
-        own.insert(part[other_end(topology_.links[link], points[rail])]);
+        own.insert(parts.of[other_end(topology_.links[link], points[rail])]);
       }
       own.erase(kNowhere);  // a host
       if (!own.empty()) all.insert(own);
@@ -113,11 +126,11 @@ void Paths::join(std::uint32_t rails) {
   joined_.emplace();  // without the tables, which lead nowhere outside their part
   joined_->points = topology_.points;
   joined_->links = topology_.links;
-  above_ = count;
+  above_ = static_cast<std::uint32_t>(topology_.points.size());
   joined_->points.push_back({"what is above", false});
   links_.emplace_back();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (wanted.count(part[i]) == 0 || height[i] != tops[part[i]]) continue;
+  for (std::uint32_t i = 0; i < above_; ++i) {
+    if (wanted.count(parts.of[i]) == 0 || !parts.is_top(i)) continue;
     joined_->links.push_back({i, above_, "", ""});
     add_link(static_cast<std::uint32_t>(joined_->links.size() - 1));
   }
