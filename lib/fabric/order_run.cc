@@ -79,8 +79,10 @@ class Task {
         if (!row.complete) continue;
         Measurement& one = add_cell(metric, report, row);
         one.value = row.latency.p50_ns;
-        one.low = row.latency.median_low_ns;
-        one.high = row.latency.median_high_ns;
+        if (std::isfinite(row.latency.median_high_ns)) {
+          one.low = row.latency.median_low_ns;
+          one.high = row.latency.median_high_ns;
+        }
         if (!row.latency.supports(kP99)) continue;
         one.p99_ns = row.latency.p99_ns;
         one.p99_low_ns = row.latency.p99_low_ns;

@@ -13,10 +13,9 @@ LatencySummary summarise(const Moments& moments, Ticks deviation, double percent
   const std::uint64_t count = moments.count();
   const auto ns = [=](auto ticks) { return static_cast<double>(ticks) * ns_per_tick; };
   const auto percentile_ns = [&](double p) { return ns(sample_at(nearest_rank(count, p))); };
-  const RankInterval interval = percentile_interval(count, 50);
   const auto bound = [&](double p, double& low, double& high) {
     const RankInterval ranks = percentile_interval(count, p);
-    low = ranks.low == 0 ? 0 : ns(sample_at(ranks.low));
+    low = ranks.low == 0 && !ranks.covers ? 0 : ns(sample_at(ranks.low));
     high = ranks.covers || ranks.high + 1 < count ? ns(sample_at(ranks.high))
                                                   : std::numeric_limits<double>::infinity();
   };
@@ -32,8 +31,7 @@ LatencySummary summarise(const Moments& moments, Ticks deviation, double percent
   summary.mean_ns = ns(moments.mean());
   summary.stddev_ns = ns(moments.stddev());
   summary.mad_ns = ns(deviation);
-  summary.median_low_ns = ns(sample_at(interval.low));
-  summary.median_high_ns = ns(sample_at(interval.high));
+  bound(50, summary.median_low_ns, summary.median_high_ns);
   bound(90, summary.p90_low_ns, summary.p90_high_ns);
   bound(99, summary.p99_low_ns, summary.p99_high_ns);
   bound(99.9, summary.p999_low_ns, summary.p999_high_ns);

@@ -230,8 +230,7 @@ class BandwidthSink {
 }  // namespace
 
 RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
-  constexpr std::size_t kLeast = 6;  // of fewer, t makes an interval that decides nothing
-  if (epoch_times.size() < kLeast) return {};
+  if (epoch_times.size() < 2) return {};
   const measure::Estimate time = measure::estimate_mean(epoch_times);
   const double fastest = *std::min_element(epoch_times.begin(), epoch_times.end());
   return {rate * time.value / time.high, rate * time.value / std::max(time.low, fastest)};

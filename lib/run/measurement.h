@@ -20,7 +20,7 @@ namespace rdmabench::run {
 inline constexpr double kUnreachableRate = 1e12;
 
 struct RateInterval {
-  double low = 0;  ///< both 0 for fewer than six epochs
+  double low = 0;  ///< both 0 for a single epoch
   double high = 0;
 };
 

@@ -87,7 +87,8 @@ struct LatencySummary {
   double mad_ns = 0;         ///< median absolute deviation
   double median_low_ns = 0;  ///< the median's 95 % confidence interval, see percentile_interval()
   double median_high_ns = 0;
-  /// Likewise of the higher percentiles. An end that the samples do not bound is 0 or infinite.
+  /// Likewise of the higher percentiles. Of each, an end that the samples do not bound is 0 or
+  /// infinite.
   double p90_low_ns = 0;
   double p90_high_ns = 0;
   double p99_low_ns = 0;

@@ -45,6 +45,15 @@ TEST(LatencyRecorder, AgreesWithTheSortedSamples) {
   }
 }
 
+TEST(LatencyRecorder, FewSamplesDoNotBoundTheMedian) {
+  const LatencySummary five = recorded({1, 2, 3, 4, 5}, 10, 5).summary(1);
+  EXPECT_EQ(five.median_low_ns, 0);
+  EXPECT_TRUE(std::isinf(five.median_high_ns));
+  const LatencySummary six = recorded({1, 2, 3, 4, 5, 6}, 10, 6).summary(1);
+  EXPECT_EQ(six.median_low_ns, 1);
+  EXPECT_EQ(six.median_high_ns, 6);
+}
+
 TEST(LatencyRecorder, LosesNoSampleWhenItTurnsIntoAHistogram) {
   for (const auto& [shape, samples] : latency_shapes(20000)) {
     const LatencySummary exact = recorded(samples, 20000, 777).summary(0.25);

@@ -28,11 +28,11 @@ TEST(RateInterval, IsStudentsTOfTheTimes) {
   EXPECT_NEAR(interval.high, 110 / (110 - half), 1e-4);
 }
 
-TEST(RateInterval, OfEqualEpochsIsTheRateAndOfFewIsUnknown) {
+TEST(RateInterval, OfEqualEpochsIsTheRateAndOfOneIsUnknown) {
   const std::vector<double> equal(6, 100.0);
   EXPECT_DOUBLE_EQ(rate_interval(7.0, equal).low, 7.0);
   EXPECT_DOUBLE_EQ(rate_interval(7.0, equal).high, 7.0);
-  EXPECT_EQ(rate_interval(7.0, std::vector<double>(5, 100.0)).high, 0.0);
+  EXPECT_EQ(rate_interval(7.0, std::vector<double>(1, 100.0)).high, 0.0);
   EXPECT_EQ(rate_interval(7.0, {}).high, 0.0);
 }
 
