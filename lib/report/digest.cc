@@ -51,7 +51,7 @@ void visit_run(const Document& document, const std::function<void(const Measured
     add_label(measured, "transport", text_of(object_of(body, "resolved"), "transport"));
     add_labels(measured, row, text_of,
                {"operation", "backend", "provider", "device", "direction", "kind", "signal",
-                "completion", "memory"});
+                "completion", "memory", "route", "mapping"});
     add_labels(measured, row, any_text_of, {"size_bytes", "load"});
     for (const auto& [key, value] : row.items()) {
       if (key == "size_bytes" || key == "load") continue;
@@ -155,10 +155,26 @@ void visit_coll(const Document& document, const std::function<void(const Measure
     add_labels(measured, row, text_of, {"group", "operation", "type", "reduction"});
     add_labels(measured, row, any_text_of, {"root", "size_bytes", "in_place"});
     add_values(measured, row,
-               {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns", "stddev_ns",
-                "median_low_ns", "median_high_ns", "p90_low_ns", "p90_high_ns", "p99_low_ns",
-                "p99_high_ns", "p999_low_ns", "p999_high_ns", "algorithm_bytes_per_s",
-                "bus_bytes_per_s", "iterations"});
+               {"min_ns",
+                "p50_ns",
+                "p90_ns",
+                "p99_ns",
+                "p999_ns",
+                "max_ns",
+                "mean_ns",
+                "stddev_ns",
+                "median_low_ns",
+                "median_high_ns",
+                "p90_low_ns",
+                "p90_high_ns",
+                "p99_low_ns",
+                "p99_high_ns",
+                "p999_low_ns",
+                "p999_high_ns",
+                "algorithm_bytes_per_s",
+                "bus_bytes_per_s",
+                "iterations",
+                "count"});
     add_values(measured, object_of(row, "wrong"), {"wrong_elements"});
     measured.error = text_of(row, "skipped");
     visit(measured);

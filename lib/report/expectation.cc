@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "digest.h"
 #include "line_rate.h"
@@ -54,6 +56,11 @@ Estimate interval_of(const Measured& row, std::string_view key) {
   const auto beside = [&](std::string_view ending, std::string_view other) {
     return value_of(row, fmt::format("{}{}", key.substr(0, key.size() - ending.size()), other));
   };
+  // Of too few samples there is a low end alone. Documents from before these keys have neither.
+  const auto take = [](double low, double high) {
+    const bool unbounded = std::isfinite(low) && std::isnan(high);
+    return std::pair(low, unbounded ? std::numeric_limits<double>::infinity() : high);
+  };
   if (key == "bits_per_s" || key == "messages_per_s") {
     const double scale = found.value / value_of(row, "bits_per_s");
     found.low = scale * value_of(row, "bits_per_s_low");
@@ -61,8 +68,10 @@ Estimate interval_of(const Measured& row, std::string_view key) {
   } else if (key.ends_with("bytes_per_s")) {
     const std::string call = key.starts_with("register_") ? "register_" : "";
     const double scale = found.value * value_of(row, call + "p50_ns");
-    found.low = scale / value_of(row, call + "median_high_ns");
-    found.high = scale / value_of(row, call + "median_low_ns");
+    const auto [low, high] =
+        take(value_of(row, call + "median_low_ns"), value_of(row, call + "median_high_ns"));
+    found.low = scale / high;
+    found.high = scale / low;
   } else if (key.ends_with("mean_ns") && value_of(row, "iterations") >= kManySamples) {
     const double half =
         kNormal95 * beside("mean_ns", "stddev_ns") / std::sqrt(value_of(row, "iterations"));
@@ -73,12 +82,8 @@ Estimate interval_of(const Measured& row, std::string_view key) {
         std::find_if(kPercentiles.begin(), kPercentiles.end(),
                      [key](const Percentile& one) { return key.ends_with(one.key); });
     if (percentile == kPercentiles.end()) return found;
-    found.low = beside(percentile->key, percentile->low_key);
-    found.high = beside(percentile->key, percentile->high_key);
-    // Too few samples to bound it: documents from before these keys have neither.
-    if (std::isfinite(found.low) && std::isnan(found.high)) {
-      found.high = std::numeric_limits<double>::infinity();
-    }
+    std::tie(found.low, found.high) = take(beside(percentile->key, percentile->low_key),
+                                           beside(percentile->key, percentile->high_key));
   }
   if (!std::isfinite(found.low) || std::isnan(found.high)) found.low = found.high = kNone;
   return found;
@@ -116,12 +121,13 @@ std::string row_text(const Measured& row) {
 /// share of the capacity, which each run measures anew, does not.
 std::string identity_of(const Document& document, const Measured& row) {
   std::string text(row.kind);
-  for (const char* key :
-       {"sender_host", "receiver_host", "rail", "operation", "direction", "kind", "type",
-        "reduction", "in_place", "memory", "size_bytes", "metric", "group"}) {
+  for (const char* key : {"sender_host", "receiver_host", "rail", "operation", "direction", "kind",
+                          "type", "reduction", "in_place", "memory", "route", "mapping",
+                          "size_bytes", "metric", "group", "ranks", "root"}) {
     text += '\n' + label_of(row, key);
   }
   const Json& config = list_of(document.body, "config");
+  for (const char* key : {"memory", "peer_memory"}) text += '\n' + fact_of(config, key);
   std::string rate;
   for (const char* key : {"rate_messages_per_s", "rate_bits_per_s"}) rate += fact_of(config, key);
   return text + '\n' + (rate.empty() ? load_text(row) : rate);
@@ -141,6 +147,10 @@ struct Judged {
 Limit line_limit(const Judged& of) {
   LineRate line = line_rate(object_of(of.document.body, "resolved"));
   if (of.row.kind == "pair") {
+    const std::string pattern = label_of(of.row, "pattern");
+    if (pattern == "one-to-many" || pattern == "many-to-one") {
+      return {.value = kNone, .origin = "several flows share a link in the pattern " + pattern};
+    }
     return {.value = value_of(of.row, "line_bits_per_s"),
             .origin = of.row.line_origin.empty() ? line.origin : of.row.line_origin};
   }
@@ -202,12 +212,13 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
     text += fmt::format(", limit {}{}", measure.text(limit.value),
                         limit.origin.empty() ? "" : ": " + limit.origin);
     if (status == "OPEN" && std::isinf(interval.high)) {
-      text += "; more iterations would decide: too few samples lie beyond it";
+      text += "; more iterations would decide: there are too few samples for it";
     } else if (status == "OPEN") {
       const double runs = more_runs(interval, limit.value);
       more = runs;
-      text += fmt::format("; about {:.0f} more run{} like this one would decide", runs,
-                          runs == 1 ? "" : "s");
+      text += fmt::format(
+          "; about {:.0f} more run{} like this one, or one {:.0f} times as long, would decide",
+          runs, runs == 1 ? "" : "s", runs + 1);
     }
   }
   Json judged = judgement(expectation.text, row_text(row), status, std::move(text));
@@ -219,11 +230,25 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
   return judged;
 }
 
+/// A row that was cut off is none. Nor is the latency of a load that is beyond what the path takes,
+/// where the run chose the loads.
+bool counts(const Judged& of, std::string_view key) {
+  if (value_of(of.row, "complete") == 0) return false;
+  const bool latency = of.row.kind == "load" && key.ends_with("_ns");
+  const Json& config = list_of(of.document.body, "config");
+  return !latency || value_of(of.row, "taken_off") != 1 ||
+         !fact_of(config, "rate_messages_per_s").empty() ||
+         !fact_of(config, "rate_bits_per_s").empty();
+}
+
+/// A collective takes the largest size that its ranks can share, up to the one that was asked for.
 bool has_size(const Expectation& expectation, const Measured& row) {
   const std::string text = label_of(row, "size_bytes");
   if (text.empty()) return expectation.least_size == 0;
   const double size = std::strtod(text.c_str(), nullptr);
-  return size >= double(expectation.least_size) && size <= double(expectation.most_size);
+  const double count = value_of(row, "count");
+  const double next = row.kind == "collective" && count >= 1 ? size + size / count : size + 1;
+  return next > double(expectation.least_size) && size <= double(expectation.most_size);
 }
 
 std::string absent_text(const Expectation& expectation) {
@@ -255,17 +280,19 @@ void read_baseline(Expectation& expectation) {
   std::map<std::string, std::vector<double>> values;
   for (const Document& document : read_documents(expectation.baseline)) {
     for_each_measured(document, [&](const Measured& row) {
-      const double value = value_of(row, key_of(expectation.quantity));
-      if (!row.replaced && std::isfinite(value)) {
-        values[identity_of(document, row)].push_back(value);
+      const std::string_view key = key_of(expectation.quantity);
+      const Estimate one = interval_of(row, key);
+      if (row.replaced || !std::isfinite(one.value) || std::isinf(one.high) ||
+          !counts({document, row}, key)) {
+        return;
       }
+      values[identity_of(document, row)].push_back(one.value);
     });
   }
   std::map<std::string, double> rows;
   for (auto& [identity, list] : values) {
-    const auto middle = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
-    std::nth_element(list.begin(), middle, list.end());
-    rows[identity] = *middle;
+    std::sort(list.begin(), list.end());
+    rows[identity] = (list[(list.size() - 1) / 2] + list[list.size() / 2]) / 2;
   }
   expectation.rows = std::make_shared<const std::map<std::string, double>>(std::move(rows));
 }
@@ -291,6 +318,7 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
     bool any_limit = false;
     for_each_measured(document, [&](const Measured& row) {
       if (!has_size(expectation, row) || !std::isfinite(value_of(row, key))) return;
+      if (!counts({document, row}, key)) return;
       any = true;
       if (row.replaced) return;  // many flows at once may have slowed it; the later value decides
       const Limit limit = limit_of(expectation, {document, row}, measure);

@@ -94,7 +94,9 @@ void take_limit(Expectation& expectation, std::string_view limit, const Measure&
   std::string known;
   for (const Unit& one : measure.units) {
     if (one.text == unit) {
+      if (expectation.value == 0) refuse(expectation.text, "a limit of 0 holds nothing back");
       expectation.value *= one.factor;
+      if (!std::isfinite(expectation.value)) refuse(expectation.text, "the limit is too large");
       return;
     }
     if (!one.text.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.text);

@@ -84,6 +84,8 @@ TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("bw>=90%"), HasSubstr("% must be followed by"));
   EXPECT_THAT(refusal("bw>=1Gb/s@big"), HasSubstr("invalid size 'big'"));
   EXPECT_THAT(refusal("bw>=90%line@big"), HasSubstr("invalid size 'big'"));
+  EXPECT_THAT(refusal("bw>=0Gb/s"), HasSubstr("a limit of 0 holds nothing back"));
+  EXPECT_THAT(refusal("bw>=1e308GB/s"), HasSubstr("the limit is too large"));
 }
 
 TEST(Expectation, IsJudgedByTheInterval) {
@@ -93,7 +95,8 @@ TEST(Expectation, IsJudgedByTheInterval) {
   const auto open = judged(bandwidth("362e9", "352e9", "372e9"), "bw>=360Gb/s");
   EXPECT_EQ(open["status"], "OPEN");
   EXPECT_EQ(open["more_runs"], 24);
-  EXPECT_THAT(open["text"], HasSubstr("about 24 more runs like this one would decide"));
+  EXPECT_THAT(open["text"],
+              HasSubstr("about 24 more runs like this one, or one 25 times as long, would decide"));
 }
 
 TEST(Expectation, JudgesAMeanByItsStandardError) {
@@ -208,7 +211,50 @@ TEST(Expectation, OfSeveralLaunchesOfABaselineTheMedianCounts) {
                       << bandwidth("380e9", "null", "null") << ","
                       << bandwidth("390e9", "null", "null") << "]}";
   EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), "bw>=95%" + path)["limit"], 361e9);
+  std::ofstream(path) << R"({"schema": "rdmabench/1", "documents": [)"
+                      << bandwidth("100e9", "null", "null") << ","
+                      << bandwidth("400e9", "null", "null") << "]}";
+  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), "bw>=100%" + path)["limit"], 250e9);
   std::filesystem::remove(path);
+}
+
+TEST(Expectation, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
+  const auto with = [](const std::string& config, const std::string& complete) {
+    std::string text = bandwidth("100e9", "null", "null");
+    text.insert(1, R"("config": [)" + config + "], ");
+    return text.insert(text.rfind("}]"), R"(, "complete": )" + complete);
+  };
+  const std::string huge = R"({"name": "memory", "value": "huge"})";
+  const std::string path = ::testing::TempDir() + "memory.json";
+  const auto statuses = [&](const std::string& baseline, const std::string& run) {
+    std::ofstream(path) << baseline;
+    Document document = parse_documents(run, "test").at(0);
+    judge_expectations(document, std::vector{parse_expectation("bw>=1%" + path)});
+    std::string all;
+    for (const auto& row : document.body["expectations"]) {
+      all += row["status"].get<std::string>() + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(statuses(with(huge, "true"), with(huge, "true")), "PASS ");
+  EXPECT_EQ(statuses(with(huge, "true"), with("", "true")), "OPEN FAIL ");
+  EXPECT_EQ(statuses(with("", "false"), with("", "true")), "OPEN FAIL ");
+  EXPECT_EQ(statuses(with("", "true"), with("", "false")), "FAIL ") << "it is not judged";
+  std::filesystem::remove(path);
+}
+
+TEST(Expectation, TheLatencyOfALoadThatIsTooMuchIsNotJudged) {
+  const auto load = [](const std::string& config) {
+    return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": [)" + config +
+           R"(], "results": [{"operation": "send", "size_bytes": 8, "p99_ns": 5000, "load": 0.5,)"
+           R"( "taken_off": false}, {"operation": "send", "size_bytes": 8, "p99_ns": 900000,)"
+           R"( "load": 1.1, "taken_off": true}]})";
+  };
+  EXPECT_EQ(judged(load(""), "p99<=6us")["status"], "PASS");
+  Document asked =
+      parse_documents(load(R"({"name": "rate_messages_per_s", "value": 1000})"), "test").at(0);
+  judge_expectations(asked, std::vector{parse_expectation("p99<=6us")});
+  EXPECT_TRUE(failed_expectation(asked)) << "this rate was asked for";
 }
 
 TEST(Expectation, ALoadIsComparedByTheRateThatWasAskedFor) {
@@ -306,6 +352,8 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
   EXPECT_EQ(judgements(R"(,"line_bits_per_s":200e9)")["status"], "FAIL");
   EXPECT_EQ(judgements(line + R"(,"low":85e9,"high":95e9)")["status"], "OPEN");
   EXPECT_EQ(judgements("")["status"], "OPEN") << "the link's rate is not known";
+  EXPECT_EQ(judgements(line + R"(,"pattern":"many-to-one")")["status"], "OPEN")
+      << "several pairs share the link";
   Document document{.source = "x", .schema = "", .body = {}};
   document.body["expectations"].push_back(
       judgement("bw", "a\nPASS b", "FAIL", "\x1b[2J of a file"));
@@ -323,6 +371,19 @@ TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   EXPECT_EQ(row["status"], "OPEN");
   EXPECT_NEAR(row["low"].get<double>(), 32e9, 1);
   EXPECT_NEAR(row["high"].get<double>(), 50e9, 1);
+  std::string few = coll;
+  few.replace(few.find("800"), 3, "0").replace(few.find("1250"), 4, "null");
+  EXPECT_EQ(judged(few, "busbw>=4GB/s")["status"], "OPEN") << "of fewer than 6 samples";
+}
+
+TEST(Expectation, OfACollectiveTakesTheSizeThatWasAskedFor) {
+  const std::string coll =
+      R"({"schema": "rdmabench-coll/1", "backend": "mpi", "error": null, "ranks": [{}, {}, {}],
+          "results": [{"operation": "all-gather", "size_bytes": 1048572, "count": 87381,
+                       "p50_ns": 1000, "bus_bytes_per_s": 40e9}]})";
+  EXPECT_EQ(judged(coll, "busbw>=1GB/s@1M")["status"], "PASS");
+  EXPECT_EQ(judged(coll, "busbw>=45GB/s@1M+")["status"], "FAIL");
+  EXPECT_THAT(judged(coll, "busbw>=1GB/s@2M")["text"], HasSubstr("no row"));
 }
 
 TEST(Expectation, JudgesAPercentileByItsInterval) {
