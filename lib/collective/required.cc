@@ -72,7 +72,9 @@ void prove_device(const Proof& asked, const std::string& device, double share,
     const report::Carried one = report::carried(node.sent, device, needed, report::Flow::sent);
     Proof& proof = proofs.emplace_back(asked);
     proof.subject = host;
-    proof.status = one.met ? Proof::Status::pass : Proof::Status::fail;
+    if (one.met || !one.at_least) {
+      proof.status = one.met ? Proof::Status::pass : Proof::Status::fail;
+    }
     proof.text = fmt::format("it {}, where the rows need {} or more to leave the node", one.did,
                              report::megabytes(needed));
     if (!one.met) proof.text += "; " + one.instead;
@@ -85,28 +87,55 @@ void prove_device(const Proof& asked, const std::string& device, double share,
       "reduce-scatter, all-to-all or send-receive between nodes";
 }
 
-/// A connection that is not direct is copied through host memory.
-void prove_gpudirect(const Proof& asked, const Run& run, std::vector<Proof>& proofs) {
+/// Of each rank, by what its own library logged. A rank may reach no other through a NIC; where
+/// none is known to, nothing was proved.
+template <class Judge>
+void prove_ranks(const Proof& asked, const Run& run, std::vector<Proof>& proofs, Judge judge) {
   const std::size_t before = proofs.size();
   for (const RankReport& rank : run.ranks) {
     Proof& proof = proofs.emplace_back(asked);
     proof.subject = fmt::format("rank {} ({})", rank.identity.rank, rank.identity.host);
-    const auto direct = report::value_of<bool>(rank.facts, "gpudirect");
-    if (!direct) {
-      proof.text = report::text_of(rank.facts, "gpudirect_unknown",
-                                   "the library does not say how it reaches the network");
-      continue;
-    }
-    proof.status = *direct ? Proof::Status::pass : Proof::Status::fail;
-    proof.text =
-        fmt::format("{} its connections through a NIC are direct: {}", *direct ? "all" : "not all",
-                    report::text_of(rank.facts, "routes", "unknown"));
+    judge(rank.facts, proof);
   }
-  // A rank may reach no other through a NIC; where none is known to, nothing was proved.
   const auto first = proofs.begin() + static_cast<std::ptrdiff_t>(before);
   if (std::all_of(first, proofs.end(),
                   [](const Proof& one) { return one.status == Proof::Status::open; })) {
     std::for_each(first, proofs.end(), [](Proof& one) { one.status = Proof::Status::fail; });
+  }
+}
+
+/// A connection that is not direct is copied through host memory.
+void judge_gpudirect(const report::Facts& facts, Proof& proof) {
+  const auto direct = report::value_of<bool>(facts, "gpudirect");
+  if (!direct) {
+    proof.text = report::text_of(facts, "gpudirect_unknown",
+                                 "the library does not say how it reaches the network");
+    return;
+  }
+  proof.status = *direct ? Proof::Status::pass : Proof::Status::fail;
+  proof.text =
+      fmt::format("{} its connections through a NIC are direct: {}", *direct ? "all" : "not all",
+                  report::text_of(facts, "routes", "unknown"));
+}
+
+/// That a network was loaded is not enough: a connection must use it.
+void judge_network(const report::Facts& facts, const std::string& wanted, Proof& proof) {
+  const auto network = report::value_of<std::string>(facts, "network");
+  if (!network) {
+    proof.text = report::text_of(facts, "network_unknown", "the library does not name its network");
+    return;
+  }
+  proof.text = "the library says " + *network;
+  if (*network != wanted) {
+    proof.status = Proof::Status::fail;
+  } else if (report::value_of<bool>(facts, "gpudirect")) {
+    proof.status = Proof::Status::pass;
+    proof.text += "; its connections: " + report::text_of(facts, "routes", "unknown");
+  } else {
+    proof.text += fmt::format(
+        ", but {}; its connections: {}",
+        report::text_of(facts, "gpudirect_unknown", "not how this rank reaches the others"),
+        report::text_of(facts, "routes", "unknown"));
   }
 }
 
@@ -147,16 +176,14 @@ std::vector<Proof> prove(const Run& run, const std::vector<Required>& required) 
       case Kind::device:
         prove_device({.required = "device=" + one.value}, one.value, 1 / devices, nodes, proofs);
         break;
-      case Kind::network: {
-        const std::string network = report::text_of(run.library, "network", "unknown");
-        proofs.push_back(
-            {.required = "network=" + one.value,
-             .status = network == one.value ? Proof::Status::pass : Proof::Status::fail,
-             .text = "the library says " + network});
+      case Kind::network:
+        prove_ranks({.required = "network=" + one.value}, run, proofs,
+                    [&](const report::Facts& facts, Proof& proof) {
+                      judge_network(facts, one.value, proof);
+                    });
         break;
-      }
       case Kind::gpudirect:
-        prove_gpudirect({.required = "gpudirect"}, run, proofs);
+        prove_ranks({.required = "gpudirect"}, run, proofs, judge_gpudirect);
         break;
     }
   }

@@ -196,11 +196,11 @@ class Agent {
       one.planned += transferred.bytes;
       one.measurements += transferred.measurements;
     }
-    for (const auto& [name, bytes] : counted) {
-      if (bytes == 0 && !devices.contains(name)) continue;
+    for (const auto& [name, most] : counted) {
+      if (most.bytes == 0 && !devices.contains(name)) continue;
       DeviceBytes& one = devices[name];
-      one.at_least = std::isinf(bytes);
-      one.counted = one.at_least ? 0 : bytes;
+      one.at_least = most.at_least;
+      one.counted = most.bytes;
     }
     std::vector<DeviceBytes> list;
     for (auto& [name, one] : devices) {

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 namespace rdmabench::report {
@@ -17,25 +16,28 @@ void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow 
   const std::string ending = fmt::format("{}_bytes", name(flow));
   for (const Counter& counter : counters) {
     if (!counter.name.ends_with(ending) || !counter.change) continue;
-    double& most = counted[counter.device.substr(0, counter.device.find(':'))];
-    most = counter.at_least ? std::numeric_limits<double>::infinity()
-                            : std::max(most, static_cast<double>(*counter.change));
+    Counted& most = counted[counter.device.substr(0, counter.device.find(':'))];
+    most.bytes = std::max(most.bytes, static_cast<double>(*counter.change));
+    most.at_least = most.at_least || counter.at_least;
   }
 }
 
 Carried carried(const CountedBytes& counted, const std::string& device, double needed, Flow flow) {
   const double least = needed * kCarriedShare;
-  const auto found = counted.find(device);
-  Carried result{.counts = found != counted.end(),
-                 .met = found != counted.end() && found->second >= least,
-                 .did = {},
-                 .instead = {}};
-  result.did = result.counts ? fmt::format("{} {}", name(flow), megabytes(found->second))
-                             : fmt::format("counted no bytes that it {}", name(flow));
+  Carried result;
+  if (const auto found = counted.find(device); found != counted.end()) {
+    const auto& [bytes, at_least] = found->second;
+    result = {
+        .counts = true, .met = bytes >= least, .at_least = at_least, .did = {}, .instead = {}};
+    result.did = fmt::format("{} {}{}", name(flow), megabytes(bytes),
+                             at_least ? " or more (its counter is at its end)" : "");
+  } else {
+    result.did = fmt::format("counted no bytes that it {}", name(flow));
+  }
   std::vector<std::string> others;
-  for (const auto& [other, bytes] : counted) {
-    if (other != device && bytes >= least) {
-      others.push_back(fmt::format("{} {}", other, megabytes(bytes)));
+  for (const auto& [other, one] : counted) {
+    if (other != device && one.bytes >= least) {
+      others.push_back(fmt::format("{} {}", other, megabytes(one.bytes)));
     }
   }
   result.instead = others.empty() ? fmt::format(

@@ -16,9 +16,13 @@ enum class Flow : std::uint8_t { sent, received };
 /// "sent", "received".
 std::string_view name(Flow flow) noexcept;
 
-/// What the devices of one node counted, by device; a port is its device. Infinite where a counter
-/// stands at its end.
-using CountedBytes = std::map<std::string, double>;
+struct Counted {
+  double bytes = 0;
+  bool at_least = false;  ///< a counter stands at its end, and may have missed more
+};
+
+/// What the devices of one node counted, by device; a port is its device.
+using CountedBytes = std::map<std::string, Counted>;
 
 /// Adds counters of the node. Its programs see the same ones, and one device may count at two
 /// places: the largest counts.
@@ -29,10 +33,11 @@ void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow 
 inline constexpr double kCarriedShare = 0.5;
 
 struct Carried {
-  bool counts = false;  ///< the device has a counter of bytes
-  bool met = false;     ///< and that grew by its share of `needed`
-  std::string did;      ///< "sent 3 MB", "counted no bytes that it sent"
-  std::string instead;  ///< "sent by eth0 1010 MB"; where no other device did, that
+  bool counts = false;    ///< the device has a counter of bytes
+  bool met = false;       ///< and that grew by its share of `needed`
+  bool at_least = false;  ///< where it was not met, that proves nothing
+  std::string did;        ///< "sent 3 MB", "counted no bytes that it sent"
+  std::string instead;    ///< "sent by eth0 1010 MB"; where no other device did, that
 };
 
 /// Whether `device` carried `needed` bytes.

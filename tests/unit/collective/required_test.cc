@@ -9,6 +9,7 @@ namespace rdmabench::collective {
 namespace {
 
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -132,12 +133,25 @@ TEST(RankReport, HasRoomForANodeOfManyVirtualFunctions) {
   EXPECT_EQ(parse_rank_report(to_text(sent)).counters.size(), sent.counters.size());
 }
 
-TEST(Required, NetworkIsTheLibrarysWord) {
+TEST(Required, NetworkIsWhatTheConnectionsOfTheRanksUse) {
   auto run = run_with(0, 0);
-  run.library = {{"network", std::string("Socket")}};
+  const auto all_are = [&run](const report::Facts& facts) {
+    for (RankReport& rank : run.ranks) rank.facts = facts;
+  };
+  all_are({{"network", std::string("Socket")},
+           {"routes", std::string("NET/Socket/0")},
+           {"gpudirect", false}});
   EXPECT_THAT(unmet(run, parse_required("network=Socket")), IsEmpty());
-  EXPECT_THAT(unmet(run, parse_required("network=IB")),
-              ElementsAre(HasSubstr("the library says Socket")));
+  EXPECT_THAT(unmet(run, parse_required("network=IB")), Each(HasSubstr("the library says Socket")));
+  run.ranks[0].facts[0].value = std::string("IB");
+  EXPECT_THAT(unmet(run, parse_required("network=Socket")),
+              ElementsAre(HasSubstr("the library says IB")));
+  all_are({{"network", std::string("Socket")},
+           {"routes", std::string("SHM/direct/direct")},
+           {"gpudirect_unknown", std::string("no connection of this rank goes through a NIC")}});
+  EXPECT_THAT(unmet(run, parse_required("network=Socket")), Each(HasSubstr("SHM/direct")));
+  all_are({{"network_unknown", std::string("NCCL's log went elsewhere")}});
+  EXPECT_THAT(unmet(run, parse_required("network=Socket")), Each(HasSubstr("went elsewhere")));
 }
 
 TEST(Required, AnUnknownOneIsAnError) {

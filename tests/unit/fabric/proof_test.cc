@@ -73,11 +73,15 @@ TEST(Prove, WithoutACounterItIsOpen) {
   EXPECT_THAT(proofs[0].text, AllOf(HasSubstr("counted no bytes"), HasSubstr("by eth0 1100 MB")));
 }
 
-TEST(Prove, ACounterAtItsEndPasses) {
-  DeviceBytes full = measured("mlx5_0", 1000, 0.0);
-  full.at_least = true;
-  const auto proofs = prove(matrix_of({{.rank = 0, .devices = {full}}}));
-  EXPECT_EQ(proofs[0].status, Status::pass);
+TEST(Prove, ACounterAtItsEndProvesWhatItCounted) {
+  const auto proof = [](double counted) {
+    DeviceBytes full = measured("mlx5_0", 1000, counted);
+    full.at_least = true;
+    return prove(matrix_of({{.rank = 0, .devices = {full}}})).at(0);
+  };
+  EXPECT_EQ(proof(900 * kMega).status, Status::pass);
+  EXPECT_EQ(proof(0).status, Status::open);
+  EXPECT_THAT(proof(0).text, HasSubstr("its counter is at its end"));
 }
 
 TEST(Prove, TooLittleProvesNothing) {
