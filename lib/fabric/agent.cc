@@ -75,6 +75,7 @@ class Agent {
       config.max_memory = config.max_address_memory = std::uint64_t{64} << 30;
       servers_.push_back(std::make_unique<run::ServerThread>(config));
       ready.rails.push_back(device.empty() ? "auto" : device);
+      ready.interfaces.push_back(health::network_device_of(device, options_.root));
       ready.ports.push_back(servers_.back()->port());
     }
     ready.environment = report::collect_environment();

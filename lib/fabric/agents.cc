@@ -59,6 +59,7 @@ void ControlAgents::take_ready(Peer& peer, control::Message message, const Fabri
                                            ready.ports.size(), rails_of(plan)));
   }
   peer.member.node.rails = std::move(ready.rails);
+  peer.member.node.interfaces = std::move(ready.interfaces);
   peer.member.node.environment = std::move(ready.environment);
   peer.member.ports = std::move(ready.ports);
   peer.ready = true;

@@ -52,6 +52,7 @@ Json to_json(const Node& node) {
   return {{"rank", node.rank},
           {"host", node.host},
           {"rails", node.rails},
+          {"interfaces", node.interfaces},
           {"environment", report::to_list(node.environment)}};
 }
 
@@ -125,6 +126,9 @@ Node node_from(const nlohmann::json& object) {
   return {.rank = get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
           .host = get_string(object, "host", kMaxWord),
           .rails = words_from(object, "rails", kMaxRails, kMaxWord),
+          .interfaces = object.contains("interfaces")  // earlier files have it not
+                            ? words_from(object, "interfaces", kMaxRails, kMaxWord)
+                            : std::vector<std::string>{},
           .environment = facts_from(object, "environment")};
 }
 

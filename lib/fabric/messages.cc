@@ -32,6 +32,7 @@ FabricPlan parse_plan(std::string_view text) {
 
 std::string to_text(const Ready& ready) {
   return dump({{"rails", ready.rails},
+               {"interfaces", ready.interfaces},
                {"ports", ready.ports},
                {"environment", report::to_list(ready.environment)}});
 }
@@ -39,6 +40,7 @@ std::string to_text(const Ready& ready) {
 Ready parse_ready(std::string_view text) {
   const nlohmann::json json = parse_object(text, "ready");
   return {.rails = words_from(json, "rails", kMaxRails, kMaxWord),
+          .interfaces = words_from(json, "interfaces", kMaxRails, kMaxWord),
           .ports = ports_from(json),
           .environment = facts_from(json, "environment")};
 }

@@ -3,7 +3,7 @@
 //
 //   agent                                 coordinator
 //                                      <- plan    {plan}
-//   ready    {rails, ports, facts}     ->                    it serves its ports
+//   ready    {rails, ports, ...}       ->                    it serves its ports
 //                                      <- order   {order}    } as often as
 //   results  {cells}, several times    ->                    } the plan says
 //                                      <- ready   {}         } at any time:
@@ -41,7 +41,8 @@ constexpr std::string_view name_of(FabricMessage type) noexcept {
 
 struct Ready {
   std::vector<std::string> rails{};
-  std::vector<std::uint16_t> ports{};  ///< of its servers, one for each rail
+  std::vector<std::string> interfaces{};  ///< see Node
+  std::vector<std::uint16_t> ports{};     ///< of its servers, one for each rail
   report::Facts environment{};
 };
 

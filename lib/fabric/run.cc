@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "agent.h"
+#include "fabric/plan.h"
 #include "lead.h"
 #include "rdmabench/base/error.h"
+#include "run/negotiate.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -18,6 +20,14 @@ constexpr const char* kKey = "rdmabench.fabric";  // that rank 0 puts
 
 AgentOptions agent_options(const FabricOptions& options, const control::JobPosition& place) {
   return {.rank = place.rank, .size = place.size, .host = place.host, .base = options.base};
+}
+
+/// Throws Error(usage) for options that no agent could measure.
+void check_options(const FabricOptions& options) {
+  for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
+    const run::Config config = config_of(options.plan, options.base, metric, 0);
+    if (!config.sizes.empty()) static_cast<void>(run::make_spec(config));
+  }
 }
 
 }  // namespace
@@ -30,7 +40,10 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
                 fmt::format("Start 2 to {} processes, one on each node.", kMaxNodes));
   }
   std::optional<Prepared> prepared;  // now: nobody has to come for a plan or file that is wrong
-  if (place.rank == 0) prepared = prepare(options, place.size);
+  if (place.rank == 0) {
+    prepared = prepare(options, place.size);
+    check_options(options);
+  }
   control::Bootstrap found =
       control::bootstrap(*rendezvous, kKey, options.port, Deadline::after(options.wait));
   RankOutcome outcome{.rank = place.rank};

@@ -216,6 +216,15 @@ std::string counted_as(const std::string& device, const std::string& root) {
   return found.kind == Device::Kind::none ? device : found.name;
 }
 
+std::string network_device_of(const std::string& device, const std::string& root) {
+  const Device found = find_device(device, root);
+  if (found.kind != Device::Kind::rdma) {
+    return found.kind == Device::Kind::network ? found.name : "";
+  }
+  const std::vector<std::string> ports = ports_of(found, root);
+  return ports.empty() ? "" : interface_of(rdma_folder(root, found.name), ports.front());
+}
+
 Snapshot read_counters(const std::vector<std::string>& devices, const std::string& root) {
   CounterReader reader(root);
   for (const std::string& device : devices) reader.read_device(device);

@@ -43,6 +43,10 @@ std::vector<std::string> network_devices(const std::string& root = "/");
 /// "rdmap0s6" for "rdmap0s6-rdm". Another text stays as it is.
 std::string counted_as(const std::string& device, const std::string& root = "/");
 
+/// The network device of an Ethernet port of an RDMA device, or of its first port: "eth0" for
+/// "mlx5_0:1". A network device is its own; "" for another text, and for InfiniBand.
+std::string network_device_of(const std::string& device, const std::string& root = "/");
+
 /// How long the kernel may answer from its cache: the longest hw_counters/lifespan of the devices;
 /// 0 if they have none.
 std::chrono::milliseconds lifespan(const std::vector<std::string>& devices,

@@ -29,7 +29,9 @@ struct Node {
   std::uint32_t rank = 0;
   std::string host{};
   std::vector<std::string> rails{};  ///< devices, by the index that Measurement::rail has
-  report::Facts environment{};       ///< as the node reports it
+  /// By rail, the network device of an Ethernet port; "" = another, or unknown.
+  std::vector<std::string> interfaces{};
+  report::Facts environment{};  ///< as the node reports it
 };
 
 /// One ordered pair on one rail, once.
