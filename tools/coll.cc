@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,27 +68,27 @@ std::vector<collective::Call> calls(const CollOptions& options, std::uint32_t ra
   return all;
 }
 
-/// The switch to which each host is linked.
+/// The switch to which each host is linked; of several, all of them: hosts of one leaf share them.
 std::vector<std::string> leaves(const std::vector<std::string>& hosts,
                                 const std::vector<std::string>& files) {
   const fabric::Topology topology = fabric::read_topology(files);
-  std::map<std::string, std::string> leaf_of;
+  std::map<std::string, std::set<std::string>> leaves_of;
   for (const fabric::TopologyLink& link : topology.links) {
     const fabric::TopologyPoint& a = topology.points[link.a];
     const fabric::TopologyPoint& b = topology.points[link.b];
     if (a.host == b.host) continue;
     const std::string& host = a.host ? a.name : b.name;
-    leaf_of.try_emplace(host.substr(0, host.find_first_of(". ")), a.host ? b.name : a.name);
+    leaves_of[host.substr(0, host.find_first_of(". "))].insert(a.host ? b.name : a.name);
   }
   std::vector<std::string> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const auto leaf = leaf_of.find(hosts[rank].substr(0, hosts[rank].find('.')));
-    if (leaf == leaf_of.end()) {
+    const auto own = leaves_of.find(hosts[rank].substr(0, hosts[rank].find('.')));
+    if (own == leaves_of.end()) {
       throw Error(Fault::usage,
                   fmt::format("rank {} runs on {}, which the topology lacks", rank, hosts[rank]),
                   "Give the topology of all nodes, with the names that their hostname prints.");
     }
-    all.push_back(leaf->second);
+    all.push_back(fmt::format("{}", fmt::join(own->second, "+")));
   }
   return all;
 }
@@ -178,12 +179,10 @@ std::vector<nlohmann::ordered_json> judged_proofs(const collective::Run& run) {
   return judged;
 }
 
-/// False where a result is not what was expected. A run that ended early is not judged: it failed.
+/// False where a result is not what was expected.
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
-  const Judged judged =
-      judge(collective::to_json(run), run.error.empty() ? options.expect : Expectations(),
-            judged_proofs(run));
+  const Judged judged = judge(collective::to_json(run), options.expect, judged_proofs(run));
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json
