@@ -120,6 +120,7 @@ FabricStream::Key key(const PairMeasurement& pair) {
 void FabricStream::begin_attempt(Document& document) {
   document.body["lost"] = Json::array();
   document.body["verdict"] = nullptr;
+  document.body.erase("expectations");  // of the attempt before
   earlier_.clear();
   for (std::size_t i = 0; i < document.pairs.size(); ++i) earlier_[key(document.pairs[i])] = i;
 }
