@@ -36,6 +36,9 @@ struct Judgement {
   void add_details(const nlohmann::ordered_json& object, std::initializer_list<const char*> keys);
 };
 
+/// The group of --expect and --require, in which what is OPEN is a skip.
+inline constexpr std::string_view kExpectGroup = "expect";
+
 std::vector<Judgement> judgements(const Document& document);
 
 /// One value of a measurement, by its key in the documents: "p50_ns", "bits_per_s".

@@ -168,9 +168,13 @@ Judgements of_fabric(const Document& document) {
     const double rank = number_of(lost, "rank");
     const std::string host =
         rank >= 0 && rank < 0x1p32 ? host_of(document, static_cast<std::uint64_t>(rank)) : "?";
-    list.push_back({"fabric.node", host, "lost in round " + any_text_of(lost, "round"),
-                    Status::fail, text_of(lost, "reason"),
-                    "See whether the node is up and its process runs, and measure again."});
+    list.push_back({"fabric.node",
+                    host,
+                    "lost in round " + any_text_of(lost, "round"),
+                    Status::fail,
+                    text_of(lost, "reason"),
+                    "See whether the node is up and its process runs, and measure again.",
+                    {{"action", "run doctor"}}});
   }
   if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
     add_unfinished(list);
@@ -251,6 +255,11 @@ Judgements of_coll(const Document& document) {
       one.add_details(first, {"action"});
     }
     const Json& late = object_of(row, "late");
+    if (one.outcome == Status::pass && !late.empty()) {
+      one.outcome = Status::warn;
+      one.text = fmt::format("rank {} is late by {}", any_text_of(late, "rank"),
+                             time_text(number_of(late, "by_ns")));
+    }
     for (const char* key : {"rank", "by_ns", "share", "action"}) {
       if (late.contains(key)) {
         one.details.emplace_back(fmt::format("late_{}", key), any_text_of(late, key));
@@ -293,10 +302,10 @@ void add_expectations(Judgements& list, const Document& document) {
   for (const Json& judged : list_of(document.body, "expectations")) {
     const std::string status = text_of(judged, "status");
     Judgement& one = list.emplace_back(
-        Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
+        Judgement{std::string(kExpectGroup), text_of(judged, "row"), text_of(judged, "expectation"),
                   status == "OPEN" ? Status::skip : status_of(status), text_of(judged, "text")});
-    if (status == "FAIL" && is_required(judged)) {
-      one.details.emplace_back("action", "change setting");
+    if (status == "FAIL") {
+      one.details.emplace_back("action", is_required(judged) ? "change setting" : "run doctor");
     }
   }
 }

@@ -61,10 +61,12 @@ std::string summary(const std::vector<Judgement>& list) {
 
 std::string findings(const std::vector<Judgement>& list) {
   Table table({"status", "what", "where", "why", "remedy"});
-  for (const Status outcome : {Status::fail, Status::error, Status::warn}) {
+  for (const Status outcome : {Status::fail, Status::error, Status::warn, Status::skip}) {
     for (const Judgement& one : list) {
-      if (one.outcome != outcome) continue;
-      table.add({std::string(name(outcome)), one.id, one.subject, one.text, one.remedy});
+      const bool open = outcome == Status::skip && one.group == kExpectGroup;
+      if (one.outcome != outcome || (outcome == Status::skip && !open)) continue;
+      table.add(
+          {std::string(open ? "open" : name(outcome)), one.id, one.subject, one.text, one.remedy});
     }
   }
   return table.text();
