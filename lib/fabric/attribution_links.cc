@@ -19,7 +19,6 @@ constexpr std::size_t kLeastCells = 20;  // fewer do not tell noise from effects
 constexpr std::size_t kLeastPairs = 4;   // slow ones over a link that is accused
 constexpr double kLinkEffect = 0.05;     // smaller ones are typical
 constexpr double kNearlyAll = 0.9;       // of the pairs over a slow link are slow
-constexpr double kWhole = 0.999;         // share of a pair's paths that is all of them
 constexpr int kMostElements = 16;        // of a rail
 constexpr std::size_t kMostLinks = 4;    // links in a sentence
 constexpr double kUpper = 0.75;          // the quantile that stands for healthy pairs: up to three
@@ -354,27 +353,37 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
     pairs[{link, true}];
   }
   std::set<std::uint32_t> within;
+  std::set<std::pair<std::uint32_t, bool>> maybe;  // one of several ways of a pair
   std::set<std::pair<std::uint32_t, std::uint32_t>> cut;
   for (const Measurement& cell : matrix.measurements) {
     if (cell.confirming || is_left_out(cell)) continue;
     const std::vector<Crossing> path = paths.between(cell.sender, cell.receiver, cell.rail);
-    if (const auto leaf = paths.only_switch(path)) within.insert(*leaf);
+    if (const auto leaf = paths.only_switch(path); leaf && paths.leaves().contains(*leaf)) {
+      within.insert(*leaf);
+    }
     if (path.empty() && paths.is_cut(cell.sender, cell.receiver, cell.rail)) {
       cut.insert({cell.sender, cell.receiver});
     }
     for (const Crossing& one : path) {
       const auto found = pairs.find({one.link, one.forward});
-      if (found != pairs.end()) found->second.insert({cell.sender, cell.receiver});
+      if (found == pairs.end()) continue;
+      if (one.share < kWhole) {
+        maybe.insert(found->first);
+      } else {
+        found->second.insert({cell.sender, cell.receiver});
+      }
     }
   }
   Crossed crossed{.leaves = static_cast<std::uint32_t>(paths.leaves().size()),
                   .within = static_cast<std::uint32_t>(within.size())};
   std::vector<std::string> missed;
+  std::vector<std::string> unsure;
   std::size_t fewest = matrix.measurements.size();
   for (const auto& [direction, list] : pairs) {
     ++crossed.directions;
     if (list.empty()) {
-      missed.push_back(paths.name(direction.first, direction.second));
+      auto& without = maybe.contains(direction) ? unsure : missed;
+      without.push_back(paths.name(direction.first, direction.second));
     } else {
       ++crossed.crossed;
       fewest = std::min(fewest, list.size());
@@ -387,6 +396,14 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
         "{} of {} directions of links between switches were crossed by no measured pair, and are not "
         "judged: {}. Measure more rounds or nodes.",
         count, crossed.directions, some_of(std::move(missed))));
+  }
+  if (!unsure.empty()) {
+    const std::size_t count = unsure.size();
+    out.doubts.push_back(fmt::format(
+        "{} of {} directions of links between switches are one of several that each pair over them "
+        "may have taken, and are not judged by themselves: {}. Of InfiniBand give the forwarding "
+        "tables too (dump_fts).",
+        count, crossed.directions, some_of(std::move(unsure))));
   }
   if (!cut.empty()) {
     std::vector<std::string> names;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kNowhere = ~0U;
 constexpr std::uint32_t kMostHops = 64;
-constexpr std::uint32_t kEnough = 4;  // pairs over one direction of a link
+constexpr double kEnough = 4;  // pairs over one direction of a link
 
 std::string first_label(const std::string& text) {
   return text.substr(0, text.find_first_of(". \t"));
@@ -88,9 +88,11 @@ Paths::Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint
   std::map<std::uint32_t, std::set<std::uint32_t>> ranks;  // by switch
   for (std::uint32_t rank = 0; rank < at_.size(); ++rank) {
     for (const std::uint32_t point : at_[rank]) {
-      if (point == kNowhere || links_[point].size() != 1) continue;
-      const std::uint32_t leaf = other_end(topology.links[links_[point][0]], point);
-      if (ranks[leaf].insert(rank).second && ranks[leaf].size() == 2) leaves_.insert(leaf);
+      if (point == kNowhere) continue;
+      for (const std::uint32_t link : links_[point]) {
+        const std::uint32_t leaf = other_end(topology.links[link], point);
+        if (ranks[leaf].insert(rank).second && ranks[leaf].size() == 2) leaves_.insert(leaf);
+      }
     }
   }
 }
@@ -145,6 +147,7 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
   const std::string host = first_label(node.host);
   const std::string named = rail < node.rails.size() ? node.rails[rail] : "";
   const std::string device = named.substr(0, named.find(':'));
+  const std::string interface = rail < node.interfaces.size() ? node.interfaces[rail] : "";
   std::vector<std::uint32_t> found;
   std::vector<std::uint32_t> by_device;
   for (std::uint32_t i = 0; i < topology_.points.size(); ++i) {
@@ -152,8 +155,8 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
     if (!point.host || first_label(point.name) != host) continue;
     found.push_back(i);
     const std::size_t blank = point.name.find(' ');
-    if (blank != std::string::npos && point.name.substr(blank + 1) == device)
-      by_device.push_back(i);
+    const std::string adapter = blank == std::string::npos ? "" : point.name.substr(blank + 1);
+    if (!adapter.empty() && (adapter == device || adapter == interface)) by_device.push_back(i);
   }
   if (found.empty()) {
     throw Error(
@@ -162,11 +165,19 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
   }
   if (by_device.size() == 1) return by_device.front();
   if (found.size() == 1) return found.front();
+  // Of ibnetdiscover, which has them in any order: HCA-1, HCA-2, ... HCA-10.
+  std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {
+    const auto order = [this](std::uint32_t point) {
+      const std::string& name = topology_.points[point].name;
+      return std::pair(name.size(), name);
+    };
+    return order(a) < order(b);
+  });
   if (found.size() == rails) return found[rail];
   throw Error(Fault::usage,
               fmt::format("{} has {} adapters in the topology, and none is called {}", host,
                           found.size(), device.empty() ? "as its device" : device),
-              "Name the devices by `rails`, as the topology does.");
+              "Name the devices by `rails`, or leave other networks out of the topology.");
 }
 
 bool Paths::between_switches(std::uint32_t link) const {
@@ -308,39 +319,43 @@ std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const 
   constexpr std::size_t kMostTried = 512;
   if (all.size() > kMostTried) all.resize(std::max<std::size_t>(kMostTried, rounds));
   const std::size_t directions = 2 * paths.topology().links.size();
-  std::vector<std::vector<std::size_t>> crossed;  // by round: directions, and leaves after them
+  // By round: directions, and leaves after them, each with its share.
+  std::vector<std::vector<std::pair<std::size_t, double>>> crossed;
   for (const Round& round : all) {
-    std::vector<std::size_t>& list = crossed.emplace_back();
+    std::vector<std::pair<std::size_t, double>>& list = crossed.emplace_back();
     for (const Step& step : round.steps) {
       for (const Pair& pair : step) {
         for (std::uint32_t rail = 0; rail < rails; ++rail) {
           const std::vector<Crossing> path = paths.between(pair.sender, pair.receiver, rail);
-          if (const auto leaf = paths.only_switch(path)) list.push_back(directions + *leaf);
+          if (const auto leaf = paths.only_switch(path)) list.emplace_back(directions + *leaf, 1);
           for (const Crossing& one : path) {
             if (!paths.between_switches(one.link)) continue;
-            list.push_back(2 * one.link + (one.forward ? 1 : 0));
+            list.emplace_back(2 * one.link + (one.forward ? 1 : 0), one.share);
           }
         }
       }
     }
   }
-  std::vector<std::uint32_t> counts(directions + paths.topology().points.size(), 0);
+  std::vector<double> counts(directions + paths.topology().points.size(), 0);
   std::vector<bool> taken(all.size(), false);
   std::vector<Round> chosen;
   while (chosen.size() < std::min<std::size_t>(rounds, all.size())) {
     std::size_t best = all.size();
-    std::size_t most = 0;
+    double most = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (taken[i]) continue;
-      std::size_t gain = 0;
-      std::vector<std::uint32_t> now = counts;
-      for (const std::size_t part : crossed[i]) gain += now[part]++ < kEnough ? 1U : 0U;
+      double gain = 0;
+      std::vector<double> now = counts;
+      for (const auto& [part, share] : crossed[i]) {
+        gain += std::clamp(kEnough - now[part], 0.0, share);
+        now[part] += share;
+      }
       if (best != all.size() && gain <= most) continue;
       best = i;
       most = gain;
     }
     taken[best] = true;
-    for (const std::size_t part : crossed[best]) ++counts[part];
+    for (const auto& [part, share] : crossed[best]) counts[part] += share;
     chosen.push_back(std::move(all[best]));
   }
   return chosen;

@@ -23,6 +23,8 @@ struct Crossing {
   double share = 1;
 };
 
+inline constexpr double kWhole = 0.999;  ///< a share that is all of them
+
 /// The topology must outlive it. Thread rule: one thread at a time.
 ///
 /// Where a rail's nodes are in parts that nothing joins, the topmost switches of these parts (the
@@ -30,8 +32,9 @@ struct Crossing {
 class Paths {
  public:
   /// Finds the points of each rank's host, by its name up to the first dot, and of each rail among
-  /// several adapters, by the device in the adapter's name or else by their order. Throws
-  /// Error(usage) for a host that the topology lacks, or adapters that cannot be told apart.
+  /// several adapters, by the device or network device in the adapter's name or else by their
+  /// names' order. Throws Error(usage) for a host that the topology lacks, or adapters that cannot
+  /// be told apart.
   Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint32_t rails);
   Paths(const Paths&) = delete;
   Paths& operator=(const Paths&) = delete;
@@ -85,7 +88,8 @@ class Paths {
 
 /// So many of `all` rounds of pairs that each direction of a link between switches is crossed, and
 /// each leaf has pairs within it, as many as can be had: round by round, of 512 at most, the one
-/// that adds most to links and leaves that have fewer than 4.
+/// that adds most to links and leaves that have fewer than 4. A link that a pair may take counts by
+/// its share.
 std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const Paths& paths,
                             std::uint32_t rails);
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -272,6 +274,13 @@ class TopologyReader {
   /// A switch of topology/tree, or a block of topology/block, which is a leaf.
   void read_switch(const std::string& line) {
     std::map<std::string, std::string> values = conf_values(line);
+    for (const auto& [key, value] : values) {
+      constexpr std::array kKnown{"switchname", "nodes",     "switches",
+                                  "linkspeed",  "blockname", "blocksizes"};
+      if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
+        refuse(fmt::format("unknown key '{}'", key));
+      }
+    }
     const bool block = values.contains("blockname");
     if (values.empty() || (!block && values.contains("blocksizes"))) return;
     if (!block && !values.contains("switchname")) refuse("a line without SwitchName or BlockName");
@@ -292,6 +301,7 @@ class TopologyReader {
     const std::vector<std::string> heading = csv_cells(line());
     if (heading.size() < 2) refuse("a heading without a level above the nodes");
     if (heading.size() > kMostLevels) refuse(fmt::format("more than {} cells", kMostLevels));
+    std::vector<std::vector<std::string>> rows;
     while (++at_ < lines_.size()) {
       if (lines_[at_].empty() || lines_[at_].front() == '#') continue;
       const std::vector<std::string> cells = csv_cells(line());
@@ -299,7 +309,32 @@ class TopologyReader {
         refuse(fmt::format("{} cells, but the heading has {}", cells.size(), heading.size()));
       }
       add_row(heading, cells);
+      rows.push_back(cells);
     }
+    for (std::size_t level = 1; level + 1 < heading.size(); ++level) {
+      check_order(heading, rows, level);
+    }
+  }
+
+  /// A cloud's interface may tell the topmost level first. Then what is above has one value below,
+  /// and what is below several above.
+  void check_order(const std::vector<std::string>& heading,
+                   const std::vector<std::vector<std::string>>& rows, std::size_t level) const {
+    std::map<std::string, std::set<std::string>> above;  // by what is below
+    std::map<std::string, std::set<std::string>> below;  // by what is above
+    for (const std::vector<std::string>& cells : rows) {
+      above[cells[level]].insert(cells[level + 1]);
+      below[cells[level + 1]].insert(cells[level]);
+    }
+    const auto one = [](const auto& entry) { return entry.second.size() == 1; };
+    if (std::all_of(above.begin(), above.end(), one) ||
+        !std::all_of(below.begin(), below.end(), one)) {
+      return;
+    }
+    refuse(
+        fmt::format("each '{}' has one '{}', and not the other way round: the columns go from "
+                    "the node up",
+                    heading[level + 1], heading[level]));
   }
 
   /// A switch is told by its cell and all above it: "leaf 0" may be in each pod.

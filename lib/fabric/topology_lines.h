@@ -43,13 +43,17 @@ inline std::vector<std::string> csv_cells(std::string_view line) {
   return cells;
 }
 
-/// Of a line of topology.conf, by the keys in small letters.
+/// Of a line of topology.conf, by the keys in small letters. Quotes around a value are not of it.
 inline std::map<std::string, std::string> conf_values(const std::string& line) {
   std::map<std::string, std::string> values;
   for (const std::string_view word : words_of(line)) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) continue;
-    values[lower(word.substr(0, equals))] = word.substr(equals + 1);
+    std::string_view value = word.substr(equals + 1);
+    if (value.size() > 1 && value.front() == '"' && value.back() == '"') {
+      value = value.substr(1, value.size() - 2);
+    }
+    values[lower(word.substr(0, equals))] = value;
   }
   return values;
 }

@@ -228,6 +228,15 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THROW(Paths(tree, nodes, 1), Error) << "node17 is not in it";
 }
 
+TEST(Topology, RefusesWhatWouldBeAnotherGraph) {
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-2]\nSwitchName=s Swithces=a\n"),
+              HasSubstr("unknown key 'swithces'"));
+  EXPECT_THAT(refusal("instance,nn1,nn2\ni1,top,b1\ni2,top,b2\n"),
+              HasSubstr("the columns go from the node up"));
+  const Topology quoted = parsed("SwitchName=\"a\" Nodes=\"n[1-2]\"\n");
+  EXPECT_THAT(quoted.points, SizeIs(3));
+}
+
 TEST(Topology, CellsThatShareAnEndCrossNothing) {
   const Topology tree = fat_tree();
   Matrix matrix;
@@ -326,6 +335,57 @@ TEST(Topology, PairsWithoutAWayAreADoubt) {
                                 "is judged by them: node01.cluster to node03.cluster; "
                                 "node03.cluster to node02.cluster.")));
   EXPECT_EQ(found.crossed->directions, 0U);
+}
+
+/// Each pair once, of the first rail.
+Attribution attributed(const Topology& tree, const std::vector<Node>& nodes) {
+  Matrix matrix;
+  matrix.nodes = nodes;
+  for (std::uint32_t sender = 0; sender < nodes.size(); ++sender) {
+    for (std::uint32_t receiver = 0; receiver < nodes.size(); ++receiver) {
+      if (sender == receiver) continue;
+      matrix.measurements.push_back({.sender = sender, .receiver = receiver, .value = 1});
+    }
+  }
+  return attribute(matrix, &tree);
+}
+
+TEST(Topology, OneOfSeveralCablesIsNotCrossedForSure) {
+  const Attribution found = attributed(
+      parsed("SwitchName=a Nodes=node[01-02]\nSwitchName=b Nodes=node[03-04]\n"
+             "SwitchName=s1 Switches=a,b\nSwitchName=s2 Switches=a,b\n"),
+      hosts(4));
+  EXPECT_EQ(found.crossed->directions, 8U);
+  EXPECT_EQ(found.crossed->crossed, 0U);
+  EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("8 of 8 directions of links between "
+                                                        "switches are one of several")));
+}
+
+TEST(Topology, AHostOfTwoLeavesCountsForBoth) {
+  const Attribution found = attributed(
+      parsed("SwitchName=a Nodes=node[01-02]\nSwitchName=b Nodes=node[02-03]\n"
+             "SwitchName=s Switches=a,b\n"),
+      hosts(3));
+  EXPECT_EQ(found.crossed->leaves, 2U);
+  EXPECT_EQ(found.crossed->within, 2U);
+}
+
+TEST(Topology, AnAdapterIsFoundByItsNetworkDeviceOrByTheOrderOfNames) {
+  const Topology tree = parsed(
+      "node,leaf\nnode01 eno1,m\nnode01 ens1,b\nnode01 ens0,a\nnode02 eno1,m\nnode02 ens1,b\n"
+      "node02 ens0,a\n");
+  std::vector<Node> nodes = hosts(2);
+  for (Node& node : nodes) {
+    node.rails = {"mlx5_1"};
+    node.interfaces = {"ens1"};
+  }
+  EXPECT_THAT(way(Paths(tree, nodes, 1), 0, 1), HasSubstr("leaf b"));
+  nodes[0].interfaces = nodes[1].interfaces = {""};
+  EXPECT_THAT(rdmabench::complaint([&] { Paths(tree, nodes, 1); }).what(),
+              HasSubstr("node01 has 3 adapters in the topology"));
+  const Topology hcas = parsed(
+      "node,leaf\nnode01 HCA-2,b\nnode01 HCA-1,a\nnode02 HCA-2,b\nnode02 HCA-1,a\n");
+  EXPECT_THAT(way(Paths(hcas, hosts(2), 2), 0, 1), HasSubstr("leaf a"));
 }
 
 /// A fabric over the tree: what crosses the slow part gets `kSlow` of the
