@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <span>
 
 #include "base/number.h"
+#include "nvidia_log.h"
 
 namespace rdmabench::health {
 namespace {
@@ -90,198 +90,6 @@ constexpr std::array kKnown{
               "Look the number up in the Fabric Manager's user guide.", action::kAskVendor},
 };
 
-/// What NVIDIA's numbers `first` to `last` mean.
-struct Numbered {
-  std::uint32_t first;
-  std::uint32_t last;
-  Status status;  ///< pass: no fault
-  std::string_view meaning{};
-  std::string_view remedy{};
-  std::string_view action{};
-};
-
-// Sources: NVIDIA, "Analyzing Xid Errors with the Xid Catalog" (of November 2026), which has the
-// action that each calls for; for 47, 65, 73 and 122 to 125 nverror.h of its open kernel modules.
-constexpr std::string_view kResetGpu = "Drain the node and reset the GPU: nvidia-smi --gpu-reset.";
-constexpr std::string_view kRestart = "Look at the job that ran; restart it.";
-constexpr std::string_view kWatch = "Look for jobs that failed; if it comes again, ask the vendor.";
-constexpr std::string_view kSee154 = "Look for an Xid 154 beside it, which names what is due.";
-
-constexpr Numbered of_program(std::uint32_t number, std::string_view meaning) {
-  return {number, number, Status::warn, meaning, kRestart, action::kRestartJob};
-}
-constexpr Numbered copy_engine(std::uint32_t first, std::uint32_t last) {
-  return {first, last, Status::warn, "a copy engine failed", kRestart, action::kRestartJob};
-}
-constexpr Numbered video_engine(std::uint32_t first, std::uint32_t last) {
-  return {first, last, Status::warn, "a video engine failed", kRestart, action::kRestartJob};
-}
-constexpr Numbered to_reset(std::uint32_t first, std::uint32_t last, std::string_view meaning,
-                            std::string_view remedy = kResetGpu) {
-  return {first, last, Status::fail, meaning, remedy, action::kReboot};
-}
-constexpr Numbered to_watch(std::uint32_t first, std::uint32_t last, std::string_view meaning,
-                            std::string_view remedy = kWatch) {
-  return {first, last, Status::warn, meaning, remedy, action::kInvestigate};
-}
-constexpr Numbered to_ask(std::uint32_t first, std::uint32_t last, std::string_view meaning,
-                          std::string_view remedy) {
-  return {first, last, Status::warn, meaning, remedy, action::kAskVendor};
-}
-
-constexpr std::array kXids{
-    of_program(8, "the GPU stopped a program"),
-    of_program(11, "a program sent invalid commands"),
-    of_program(13, "a program's error"),
-    Numbered{14, 14, Status::pass},
-    of_program(25, "a program sent invalid commands"),
-    of_program(31, "a program read or wrote a wrong address"),
-    Numbered{32, 32, Status::warn, "commands for it arrived damaged",
-             "Restart the job; if it comes again, look at the card's PCIe link.",
-             action::kRestartJob},
-    to_watch(37, 38, "its firmware had an error"),
-    copy_engine(39, 41),
-    of_program(43, "a program's channel was stopped"),
-    to_watch(44, 44, "a fault while it switched between programs"),
-    of_program(45, "a program was ended"),
-    to_reset(46, 46, "the GPU stopped working"),
-    video_engine(47, 47),
-    to_reset(48, 48, "its memory lost data"),
-    Numbered{54, 54, Status::warn, "its power cable is not connected",
-             "Connect the board's auxiliary power.", action::kReseat},
-    video_engine(60, 60),
-    to_reset(61, 62, "its power management failed"),
-    Numbered{63, 63, Status::warn, "a row of its memory is to be replaced at the next reset",
-             kResetGpu, action::kReboot},
-    to_reset(64, 64, "a row of its memory could not be replaced",
-             "Reset the GPU; if it comes again, replace it."),
-    video_engine(65, 65),
-    Numbered{66, 67, Status::warn, "the driver accessed it in a forbidden way",
-             "Update the driver.", action::kUpdateSoftware},
-    video_engine(68, 68),
-    of_program(69, "a program's error"),
-    copy_engine(70, 72),
-    video_engine(73, 73),
-    to_reset(74, 74, "an NVLink failed",
-             "Reset the GPU; if it comes again, reseat it, then ask the vendor."),
-    copy_engine(75, 77),
-    Numbered{78, 78, Status::warn, "a virtual GPU could not be started",
-             "Update the drivers of host and guest to versions that fit.", action::kUpdateSoftware},
-    to_reset(79, 79, "the GPU has left the PCIe bus",
-             "Reboot; if it comes again, reseat it, and look at its power."),
-    of_program(80, "commands for it arrived damaged"),
-    video_engine(82, 84),
-    copy_engine(85, 85),
-    video_engine(86, 86),
-    video_engine(88, 89),
-    to_ask(92, 92, "many single-bit errors of its memory", "Run the vendor's diagnosis."),
-    to_ask(93, 93, "its configuration memory may not be written more often",
-           "No job is affected. Ask the vendor how to clear the limit."),
-    of_program(94, "its memory lost data of one program"),
-    to_reset(95, 95, "its memory lost data of any program"),
-    video_engine(96, 105),
-    Numbered{106, 107, Status::pass},
-    of_program(108, "a program read or wrote a wrong address over NVLink"),
-    to_reset(109, 109, "it did not switch between programs"),
-    to_reset(110, 110, "a security fault",
-             "Undo recent changes of the hardware, and power the node off and on; if it comes "
-             "again, ask the vendor."),
-    to_reset(119, 119, "its system processor does not answer"),
-    to_reset(120, 120, "its system processor failed"),
-    Numbered{121, 121, Status::warn, "its link to the CPU corrected errors",
-             "No job is affected. Reset the GPU when the node is free: nvidia-smi --gpu-reset.",
-             action::kReboot},
-    to_watch(122, 125, "its configuration memory could not be read or written"),
-    copy_engine(126, 135),
-    to_reset(136, 136, "an NVLink did not come up"),
-    of_program(137, "a program read or wrote a wrong address over NVLink"),
-    video_engine(139, 139),
-    to_reset(140, 140, "its memory lost data"),
-    to_watch(141, 141, "CUDA's fast path had an error"),
-    to_watch(142, 142, "a video engine failed"),
-    to_reset(143, 143, "it could not be initialized"),
-    to_reset(144, 150, "an NVLink failed"),
-    to_reset(151, 151, "the keys of confidential computing were not renewed",
-             "Restart the virtual machine."),
-    to_reset(154, 154, "the driver asks for a reset of the GPU"),
-    to_reset(155, 155, "software took an NVLink down"),
-    to_reset(156, 156, "a faulty part of it was retired"),
-    to_watch(157, 157, "a faulty part of it could not be retired"),
-    to_reset(158, 158, "it did not answer in time"),
-    Numbered{159, 159, Status::warn, "its link to the CPU had an error",
-             "Reset the GPU if jobs use unified memory or a virtual GPU.", action::kReboot},
-    to_watch(160, 161, "a channel was retired, or could not be"),
-    Numbered{162, 162, Status::pass},
-    to_watch(163, 163, "its power smoothing is off",
-             "Look at its temperature, then reload the driver or reset the GPU."),
-    to_ask(164, 165, "its power smoothing wears out",
-           "Replace the GPU if the site needs power smoothing."),
-    to_watch(166, 166, "an NVLink had a fault of confidential computing", kSee154),
-    to_watch(167, 167, "PCIe did not answer it in time", kSee154),
-    Numbered{168, 168, Status::warn, "its memory has errors and is smaller than it was",
-             "Turn ECC on (nvidia-smi -e 1) and reboot.", action::kChangeSetting},
-    to_watch(169, 169, "its security processor stopped", kSee154),
-    to_watch(170, 170, "an NVLink had a fault of confidential computing", kSee154),
-    to_reset(171, 172, "its memory lost data"),
-};
-// Of 144 to 150 the line itself says which kind it is: "145, RLW_REMAP Nonfatal XC0 i0 Link 02".
-constexpr std::string_view kNonfatal = " Nonfatal ";
-constexpr Numbered kNonfatalLink =
-    to_watch(144, 150, "an NVLink had an error and goes on", kSee154);
-// "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)".
-constexpr std::uint32_t kRecovery = 154;
-constexpr std::string_view kToNone = " to 0x0";
-constexpr std::string_view kToReboot = " to 0x2";
-constexpr Numbered kRebootNode =
-    to_reset(kRecovery, kRecovery, "the driver asks for a reboot of the node",
-             "Drain the node and reboot it.");
-constexpr Numbered kUnknownXid = to_ask(0, 0, "an Xid that this release does not know",
-                                        "Look its number up in NVIDIA's Xid catalog.");
-
-// Sources: NVIDIA, "Fabric Manager User Guide", D.4, D.6 and D.7, and NVSentinel's
-// sxiderrorsmapping.csv. Of the others the line says whether they are fatal.
-constexpr Numbered of_fabric(std::uint32_t first, std::uint32_t last) {
-  return to_reset(first, last, "an NVLink switch failed, and the node's whole fabric with it",
-                  "Reboot; if it comes again, ask the vendor.");
-}
-constexpr Numbered corrected(std::uint32_t first, std::uint32_t last) {
-  return to_ask(first, last, "an NVLink switch corrected errors of its memory",
-                "No job is affected. Ask the vendor if many come.");
-}
-constexpr std::array kSxids{
-    of_fabric(10003, 10003),
-    to_watch(10004, 10004, "an NVLink switch is hot, and its links may slow down",
-             "Look at fans and air flow."),
-    Numbered{10005, 10005, Status::pass},  // the end of 10004
-    corrected(11012, 11012),
-    corrected(11021, 11023),
-    of_fabric(12020, 12020),
-    corrected(12021, 12021),
-    corrected(12023, 12023),
-    corrected(15008, 15008),
-    corrected(15011, 15011),
-    corrected(19049, 19049),
-    corrected(19055, 19055),
-    corrected(19057, 19057),
-    corrected(19059, 19059),
-    corrected(19062, 19062),
-    corrected(19065, 19065),
-    corrected(19068, 19068),
-    corrected(19071, 19071),
-    to_watch(20001, 20001, "an NVLink sends again what was lost"),
-    Numbered{20012, 20012, Status::warn, "an NVLink's connection is bad, or one end was shut down",
-             "Reseat the GPU if nobody shut it down.", action::kReseat},
-    of_fabric(22003, 22003),
-    of_fabric(22011, 22011),
-    Numbered{22013, 22013, Status::pass},
-    of_fabric(23001, 23017),
-    corrected(24001, 24003),
-};
-
-bool holds(std::string_view line, std::string_view part) {
-  return line.find(part) != std::string_view::npos;
-}
-
 /// "NVRM: Xid (PCI:0000:2b:00): 79, pid=..." behind "NVRM: Xid (": 79.
 std::optional<std::uint32_t> number_after(std::string_view line, std::string_view mark) {
   const std::size_t begin = line.find("): ", line.find(mark));
@@ -290,27 +98,6 @@ std::optional<std::uint32_t> number_after(std::string_view line, std::string_vie
   const std::string_view digits = line.substr(0, line.find_first_not_of("0123456789"));
   if (digits.empty()) return std::nullopt;
   return parse_number<std::uint32_t>(digits).value_or(0);
-}
-
-const Numbered* find(std::span<const Numbered> table, std::uint32_t number) {
-  const auto found = std::find_if(table.begin(), table.end(), [number](const Numbered& one) {
-    return one.first <= number && number <= one.last;
-  });
-  return found == table.end() ? nullptr : &*found;
-}
-
-std::optional<KnownLine> known(LogSource source, const Numbered& one) {
-  if (one.status == Status::pass) return std::nullopt;
-  return KnownLine{source, "", one.status, one.meaning, one.remedy, one.action};
-}
-
-const Numbered& meaning_of_xid(std::uint32_t number, std::string_view line) {
-  static constexpr Numbered kNothing{kRecovery, kRecovery, Status::pass};
-  if (number == kRecovery && holds(line, kToNone)) return kNothing;
-  if (number == kRecovery && holds(line, kToReboot)) return kRebootNode;
-  if (find({&kNonfatalLink, 1}, number) != nullptr && holds(line, kNonfatal)) return kNonfatalLink;
-  const Numbered* const found = find(kXids, number);
-  return found == nullptr ? kUnknownXid : *found;
 }
 
 std::optional<LogSource> source_of(std::string_view line) {
@@ -326,15 +113,14 @@ std::optional<LogSource> source_of(std::string_view line) {
 
 std::optional<KnownLine> known_line(std::string_view line) {
   if (const auto xid = number_after(line, "NVRM: Xid (")) {
-    return known(gpu, meaning_of_xid(*xid, line));
+    return of_xid(*xid, line);
   }
   const std::optional<LogSource> source = source_of(line);
   if (!source) return std::nullopt;
   for (const KnownLine& one : kKnown) {
     if (one.source != *source || !holds(line, one.text)) continue;
     const auto sxid = number_after(line, "SXid (");
-    const Numbered* const found = sxid ? find(kSxids, *sxid) : nullptr;
-    return found == nullptr ? one : known(nvswitch, *found);
+    return sxid ? of_sxid(*sxid, one) : one;
   }
   return std::nullopt;
 }

@@ -24,6 +24,10 @@ struct KnownLine {
   std::string_view action;  ///< of action.h: the nearest to what the remedy says first
 };
 
+inline bool holds(std::string_view line, std::string_view part) {
+  return line.find(part) != std::string_view::npos;
+}
+
 /// None for a line that tells of no known fault.
 std::optional<KnownLine> known_line(std::string_view line);
 
