@@ -15,14 +15,16 @@ namespace {
 
 using enum LogSource;
 
-/// Of a driver, by the name that its lines begin with.
+/// Of a driver, by its name in "mlx5_core 0000:41:00.0: ...", "mlx5_ib.rdma: probe of ..." or
+/// "NETDEV WATCHDOG: eth0 (ice): ...".
 struct Driver {
   std::string_view name;
   LogSource source;
 };
-constexpr std::array kDrivers{Driver{"mlx5_core ", mlx5}, Driver{"bnxt_en ", bnxt},
-                              Driver{"bnxt_re ", bnxt},   Driver{"efa ", efa},
-                              Driver{"irdma", intel},     Driver{"ice ", intel}};
+constexpr std::array kDrivers{Driver{"mlx5_core", mlx5}, Driver{"mlx5_ib", mlx5},
+                              Driver{"bnxt_en", bnxt},   Driver{"bnxt_re", bnxt},
+                              Driver{"efa", efa},        Driver{"irdma", intel},
+                              Driver{"ice", intel}};
 
 constexpr std::string_view kLookForIt =
     "Look at whether the device is back: rdma link; if it is not, reboot.";
@@ -100,11 +102,47 @@ std::optional<std::uint32_t> number_after(std::string_view line, std::string_vie
   return parse_number<std::uint32_t>(digits).value_or(0);
 }
 
+/// Whether `name` is in the line as a word: "ice" is not in "device".
+bool holds_word(std::string_view line, std::string_view name) {
+  for (std::size_t at = line.find(name); at != std::string_view::npos;
+       at = line.find(name, at + 1)) {
+    const std::string_view end = line.substr(at + name.size());
+    if ((at == 0 || line[at - 1] == ' ' || line[at - 1] == '(') && !end.empty() &&
+        std::string_view(" :.)").find(end.front()) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::optional<LogSource> source_of(std::string_view line) {
   if (holds(line, "SXid (")) return nvswitch;
   if (holds(line, "AER: ") || holds(line, "PCIe Bus Error: ")) return pcie;
   for (const Driver& driver : kDrivers) {
-    if (holds(line, driver.name)) return driver.source;
+    if (holds_word(line, driver.name)) return driver.source;
+  }
+  return std::nullopt;
+}
+
+/// What the kernel itself says of a driver (base/dd.c and net/sched/sch_generic.c).
+std::optional<KnownLine> of_any_driver(LogSource source, std::string_view line) {
+  // "probe of 0000:03:00.0 failed with error -22"; from Linux 6.8 on "probe with driver mlx5_core
+  // failed with error -22". A file of firmware fails with an error too.
+  if (holds(line, "probe ") && holds(line, " failed with error ")) {
+    return KnownLine{source,
+                     "",
+                     Status::fail,
+                     "its driver could not start it",
+                     "Read the lines before this one; load the driver again, or reboot.",
+                     action::kReboot};
+  }
+  if (holds(line, "NETDEV WATCHDOG: ")) {
+    return KnownLine{source,
+                     "",
+                     Status::warn,
+                     "a queue of it did not send for seconds",
+                     "Update the firmware and the driver if it comes again.",
+                     action::kUpdateSoftware};
   }
   return std::nullopt;
 }
@@ -117,6 +155,7 @@ std::optional<KnownLine> known_line(std::string_view line) {
   }
   const std::optional<LogSource> source = source_of(line);
   if (!source) return std::nullopt;
+  if (const auto line_of_any = of_any_driver(*source, line)) return line_of_any;
   for (const KnownLine& one : kKnown) {
     if (one.source != *source || !holds(line, one.text)) continue;
     const auto sxid = number_after(line, "SXid (");

@@ -44,15 +44,18 @@ constexpr Check log_check(std::string_view id, std::string_view title, std::stri
 constexpr std::array kLogChecks = std::to_array<Check>({
     log_check(
         "log.mlx5", "The kernel's log of mlx5",
-        "FAIL: firmware or device stopped, command unanswered, bad cable; WARN: heat, slot power, a reset",
+        "FAIL: firmware or device stopped or not started, command unanswered, bad cable; WARN: heat, "
+        "slot power, a reset, a stalled queue",
         "Linux mlx5/core/{health,events,cmd}.c", log_of<LogSource::mlx5>),
-    log_check("log.bnxt", "The kernel's log of bnxt", "FAIL: firmware reset, command unanswered",
+    log_check("log.bnxt", "The kernel's log of bnxt",
+              "FAIL: firmware reset, command unanswered, device not started; WARN: a stalled queue",
               "Linux bnxt.c, qplib_rcfw.c", log_of<LogSource::bnxt>),
-    log_check("log.efa", "The kernel's log of EFA", "FAIL: the device does not answer",
-              "Linux efa_com.c", log_of<LogSource::efa>),
+    log_check("log.efa", "The kernel's log of EFA",
+              "FAIL: the device does not answer, or was not started", "Linux efa_com.c",
+              log_of<LogSource::efa>),
     log_check("log.intel", "The kernel's log of ice and irdma",
-              "WARN: a queue was stopped, a queue pair failed", "Linux ice_main.c, irdma/hw.c",
-              log_of<LogSource::intel>),
+              "FAIL: device not started; WARN: a queue was stopped, a queue pair failed",
+              "Linux ice_main.c, irdma/hw.c", log_of<LogSource::intel>),
     log_check(
         "log.xid", "The kernel's log of NVIDIA's GPUs",
         "by the Xid's number: FAIL if a reset or a reboot is due at once, WARN else, but for those "

@@ -43,6 +43,39 @@ Status status_of(std::string_view line) {
   return known ? known->status : Status::pass;
 }
 
+// Of base/dd.c before and since Linux 6.8, and of the drivers of auxiliary devices.
+TEST(KernelLog, ADriverThatDidNotStartIsAFault) {
+  for (const char* line :
+       {"mlx5_core: probe of 0000:03:00.0 failed with error -22",
+        "mlx5_core 0000:81:00.0: probe with driver mlx5_core failed with error -110",
+        "mlx5_ib.rdma: probe of mlx5_core.rdma.0 failed with error -12",
+        "bnxt_en: probe of 0000:af:00.1 failed with error -1",
+        "efa: probe of 0000:00:1d.0 failed with error -62",
+        "irdma.gen_2: probe of ice.roce.0 failed with error -12"}) {
+    EXPECT_EQ(status_of(line), Status::fail) << line;
+  }
+  for (const char* other :
+       {"e1000: probe of 0000:02:00.0 failed with error -5",
+        "ice 0000:01:00.0: Direct firmware load for intel/ice/ddp/ice.pkg failed with error -2",
+        "mlx5_core: probe of 0000:03:00.0 returned 0 after 1800 usecs"}) {
+    EXPECT_FALSE(known_line(other)) << other;
+  }
+}
+
+TEST(KernelLog, AQueueThatStoppedForAWhileIsNotWorthADrain) {
+  const auto known =
+      known_line("NETDEV WATCHDOG: ens1f0 (mlx5_core): transmit queue 3 timed out 5120 ms");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->source, LogSource::mlx5);
+  EXPECT_EQ(known->status, Status::warn);
+  EXPECT_FALSE(known_line("NETDEV WATCHDOG: eno1 (igb): transmit queue 0 timed out"));
+}
+
+TEST(KernelLog, ADriversNameIsAWord) {
+  EXPECT_FALSE(known_line("i40e: a device 0000:01:00.0: Malicious Driver Detection event 2"));
+  EXPECT_TRUE(known_line("ice 0000:01:00.0: Malicious Driver Detection event 2"));
+}
+
 // Of aer.c of Linux 4.18 to 6.12.
 TEST(KernelLog, PciesErrorsInTheWordsOfEveryKernel) {
   const std::string port = "pcieport 0000:40:01.1: AER: ";
