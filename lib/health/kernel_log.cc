@@ -28,6 +28,11 @@ constexpr std::array kDrivers{Driver{"mlx5_core", mlx5}, Driver{"mlx5_ib", mlx5}
 
 constexpr std::string_view kLookForIt =
     "Look at whether the device is back: rdma link; if it is not, reboot.";
+constexpr std::string_view kBackOrReboot = "Reboot if the port is not back; update the firmware.";
+constexpr std::string_view kRebootAndUpdate = "Reboot, and update the firmware.";
+constexpr std::string_view kUnanswered = "a command of the driver was not answered";
+constexpr std::string_view kTooHot = "it is too hot";
+constexpr std::string_view kCoolIt = "Look at fans and air flow.";
 
 // Sources: the drivers in Linux (mlx5/core/health.c, events.c and cmd.c, bnxt.c, bnxt_re's
 // qplib_rcfw.c, efa_com.c, ice_main.c, irdma/hw.c, pci/pcie/aer.c).
@@ -50,20 +55,38 @@ constexpr std::array kKnown{
               "Reboot, update the firmware, and send the lines to NVIDIA.", action::kReboot},
     KnownLine{mlx5, "Port module event[error]", Status::fail, "the cable or its module is faulty",
               "Reseat the cable; if it comes again, replace it.", action::kReseat},
-    KnownLine{mlx5, "High temperature on sensors", Status::warn, "it is too hot",
-              "Look at fans and air flow.", action::kAskVendor},
+    KnownLine{mlx5, "High temperature on sensors", Status::warn, kTooHot, kCoolIt,
+              action::kAskVendor},
     KnownLine{
         mlx5, "insufficient power on the PCIe slot", Status::warn,
         "the slot does not announce enough power; harmless on some systems",
         "Compare its bandwidth with a node that does not say so; else ask the vendor for a BIOS.",
         action::kAskVendor},
-    KnownLine{mlx5, "Will cause a leak of a command resource", Status::fail,
-              "a command of the driver was not answered", "Reboot, and update the firmware.",
-              action::kReboot},
+    KnownLine{mlx5, "Will cause a leak of a command resource", Status::fail, kUnanswered,
+              kRebootAndUpdate, action::kReboot},
+    // Up to Linux 5.15, and since.
     KnownLine{bnxt, "Firmware fatal reset event", Status::fail, "its firmware was reset",
-              "Reboot if the port is not back; update the firmware.", action::kReboot},
-    KnownLine{bnxt, " timedout (", Status::fail, "a command of the driver was not answered",
-              "Reboot, and update the firmware.", action::kReboot},
+              kBackOrReboot, action::kReboot},
+    KnownLine{bnxt, "Fatal firmware reset event", Status::fail, "its firmware was reset",
+              kBackOrReboot, action::kReboot},
+    KnownLine{bnxt, "Firmware non-fatal reset event", Status::warn, "its firmware was reset",
+              kLookForIt, action::kInvestigate},
+    KnownLine{bnxt, "Non-fatal firmware reset event", Status::warn, "its firmware was reset",
+              kLookForIt, action::kInvestigate},
+    KnownLine{bnxt, "Detected firmware fatal condition", Status::fail, "its firmware was reset",
+              kBackOrReboot, action::kReboot},
+    KnownLine{bnxt, "Firmware not responding", Status::fail, "its firmware has stopped",
+              kRebootAndUpdate, action::kReboot},
+    KnownLine{bnxt, "Firmware reset aborted", Status::fail, "its firmware did not come back",
+              kRebootAndUpdate, action::kReboot},
+    // Of bnxt_re up to Linux 6.4, and since; of bnxt_en.
+    KnownLine{bnxt, " timedout (", Status::fail, kUnanswered, kRebootAndUpdate, action::kReboot},
+    KnownLine{bnxt, "FW STALL Detected", Status::fail, kUnanswered, kRebootAndUpdate,
+              action::kReboot},
+    KnownLine{bnxt, "Error (timeout: ", Status::fail, kUnanswered, kRebootAndUpdate,
+              action::kReboot},
+    KnownLine{bnxt, "Chip temperature has gone above", Status::warn, kTooHot, kCoolIt,
+              action::kAskVendor},
     KnownLine{efa, "didn't send any completion for admin cmd", Status::fail,
               "the device does not answer", "Stop and start the instance.", action::kReboot},
     KnownLine{efa, "didn't receive any MSI-X interrupt", Status::fail,

@@ -47,9 +47,11 @@ constexpr std::array kLogChecks = std::to_array<Check>({
         "FAIL: firmware or device stopped or not started, command unanswered, bad cable; WARN: heat, "
         "slot power, a reset, a stalled queue",
         "Linux mlx5/core/{health,events,cmd}.c", log_of<LogSource::mlx5>),
-    log_check("log.bnxt", "The kernel's log of bnxt",
-              "FAIL: firmware reset, command unanswered, device not started; WARN: a stalled queue",
-              "Linux bnxt.c, qplib_rcfw.c", log_of<LogSource::bnxt>),
+    log_check(
+        "log.bnxt", "The kernel's log of bnxt",
+        "FAIL: firmware stopped or reset, command unanswered, device not started; WARN: heat, a "
+        "stalled queue, a reset that it survived",
+        "Linux bnxt/{bnxt,bnxt_hwrm}.c, bnxt_re/qplib_rcfw.c", log_of<LogSource::bnxt>),
     log_check("log.efa", "The kernel's log of EFA",
               "FAIL: the device does not answer, or was not started", "Linux efa_com.c",
               log_of<LogSource::efa>),

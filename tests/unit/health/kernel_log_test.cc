@@ -62,6 +62,36 @@ TEST(KernelLog, ADriverThatDidNotStartIsAFault) {
   }
 }
 
+// Of bnxt.c, bnxt_hwrm.c and qplib_rcfw.c of Linux 5.10 to 6.12.
+TEST(KernelLog, BnxtsFirmwareInTheWordsOfEveryKernel) {
+  const std::string port = "bnxt_en 0000:21:00.0 eth0: ";
+  for (const char* text : {"Firmware fatal reset event, data1: 0x1a0205",
+                           "Fatal firmware reset event, data1: 0x1a0205",
+                           "Detected firmware fatal condition, initiating reset",
+                           "Firmware not responding, status: 0x89021",
+                           "Firmware reset aborted, PCI config space invalid",
+                           "Error (timeout: 500015) msg {0x0 0x0} len:0"}) {
+    EXPECT_EQ(status_of(port + text), Status::fail) << text;
+  }
+  for (const char* text :
+       {"cmdq[0x1a2]=0x3 timedout (20000)msec",
+        "QPLIB: bnxt_re_is_fw_stalled: FW STALL Detected. cmdq[0xe]=0x3 waited (103641 > 100000) "
+        "msec active 1"}) {
+    EXPECT_EQ(known_line("bnxt_en 0000:12:00.0: " + std::string(text))->meaning,
+              "a command of the driver was not answered");
+  }
+  for (const char* text : {"Firmware non-fatal reset event, data1: 0x1",
+                           "Non-fatal firmware reset event, data1: 0x1a0105",
+                           "Chip temperature has gone above the critical thermal threshold!"}) {
+    EXPECT_EQ(status_of(port + text), Status::warn) << text;
+  }
+  for (const char* text : {"Normal firmware reset event, data1: 0x0, data2: 0x8000",
+                           "Chip temperature has gone below the warning thermal threshold!",
+                           "hwrm req_type 0x8e seq id 0x12f error 0x4"}) {
+    EXPECT_FALSE(known_line(port + text)) << text;
+  }
+}
+
 TEST(KernelLog, AQueueThatStoppedForAWhileIsNotWorthADrain) {
   const auto known =
       known_line("NETDEV WATCHDOG: ens1f0 (mlx5_core): transmit queue 3 timed out 5120 ms");
