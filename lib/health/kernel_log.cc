@@ -30,6 +30,10 @@ constexpr std::string_view kLookForIt =
     "Look at whether the device is back: rdma link; if it is not, reboot.";
 constexpr std::string_view kBackOrReboot = "Reboot if the port is not back; update the firmware.";
 constexpr std::string_view kRebootAndUpdate = "Reboot, and update the firmware.";
+constexpr std::string_view kSendLines =
+    "Reboot, update the firmware, and send the lines to NVIDIA.";
+constexpr std::string_view kNoAnswer = "it does not answer over PCIe";
+constexpr std::string_view kRebootOrReseat = "Reboot; if it comes again, reseat the card.";
 constexpr std::string_view kUnanswered = "a command of the driver was not answered";
 constexpr std::string_view kTooHot = "it is too hot";
 constexpr std::string_view kCoolIt = "Look at fans and air flow.";
@@ -40,11 +44,22 @@ constexpr std::array kKnown{
     KnownLine{mlx5, "health compromised", Status::fail, "its firmware has stopped",
               "Reboot; if it comes again, update the firmware or replace the card.",
               action::kReboot},
-    KnownLine{mlx5, "assert_var[", Status::fail, "its firmware failed an assertion",
-              "Reboot, update the firmware, and send the lines to NVIDIA.", action::kReboot},
-    KnownLine{mlx5, "Fatal error 1 detected", Status::fail, "it does not answer over PCIe",
-              "Reboot; if it comes again, reseat the card.", action::kReboot},
-    // The kernel recovers from these, or a virtual function was taken away.
+    // The syndrome of the firmware's health buffer; ones only where the card does not answer.
+    KnownLine{mlx5, " synd 0x0: ", Status::pass, "", "", ""},
+    KnownLine{mlx5, " synd 0x10: ", Status::fail, kTooHot, kCoolIt, action::kAskVendor},
+    KnownLine{mlx5, " synd 0xff: ", Status::fail, kNoAnswer, kRebootOrReseat, action::kReboot},
+    KnownLine{mlx5, " synd 0x", Status::fail, "its firmware reports an error of its own",
+              kSendLines, action::kReboot},
+    KnownLine{mlx5, "PCI slot is unavailable", Status::fail, kNoAnswer, kRebootOrReseat,
+              action::kReboot},
+    KnownLine{mlx5, "PCI reads still not working", Status::fail, kNoAnswer, kRebootOrReseat,
+              action::kReboot},
+    KnownLine{mlx5, "health recovery failed", Status::fail, "the kernel could not recover it",
+              kSendLines, action::kReboot},
+    KnownLine{mlx5, "Fatal error 1 detected", Status::fail, kNoAnswer, kRebootOrReseat,
+              action::kReboot},
+    // The kernel recovers from these or says that it could not, or a virtual function was taken
+    // away.
     KnownLine{mlx5, "Fatal error 2 detected", Status::warn,
               "the kernel took it offline for a while", kLookForIt, action::kInvestigate},
     KnownLine{mlx5, "Fatal error 3 detected", Status::warn,
@@ -52,7 +67,7 @@ constexpr std::array kKnown{
     KnownLine{mlx5, "Fatal error 4 detected", Status::warn, "another function of the card reset it",
               kLookForIt, action::kInvestigate},
     KnownLine{mlx5, "Fatal error 5 detected", Status::fail, "its firmware asks for a reset",
-              "Reboot, update the firmware, and send the lines to NVIDIA.", action::kReboot},
+              kSendLines, action::kReboot},
     KnownLine{mlx5, "Port module event[error]", Status::fail, "the cable or its module is faulty",
               "Reseat the cable; if it comes again, replace it.", action::kReseat},
     KnownLine{mlx5, "High temperature on sensors", Status::warn, kTooHot, kCoolIt,
@@ -181,6 +196,7 @@ std::optional<KnownLine> known_line(std::string_view line) {
   if (const auto line_of_any = of_any_driver(*source, line)) return line_of_any;
   for (const KnownLine& one : kKnown) {
     if (one.source != *source || !holds(line, one.text)) continue;
+    if (one.status == Status::pass) return std::nullopt;
     const auto sxid = number_after(line, "SXid (");
     return sxid ? of_sxid(*sxid, one) : one;
   }

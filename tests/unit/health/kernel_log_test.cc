@@ -62,6 +62,34 @@ TEST(KernelLog, ADriverThatDidNotStartIsAFault) {
   }
 }
 
+// print_health_info() of health.c: Linux 4.14 to 6.12 give the syndrome, in this form.
+TEST(KernelLog, TheSyndromeSaysWhatMlx5sFirmwareReports) {
+  const std::string card = "mlx5_core 0000:61:00.0: ";
+  const auto hot = known_line(card + "print_health_info:520:(pid 0): synd 0x10: High temperature");
+  ASSERT_TRUE(hot);
+  EXPECT_EQ(hot->meaning, "it is too hot");
+  EXPECT_EQ(hot->action, action::kAskVendor);
+  EXPECT_EQ(known_line(card + "synd 0x7: irisc not responding")->meaning,
+            "its firmware reports an error of its own");
+  EXPECT_EQ(known_line(card + "synd 0xff: unrecognized error")->meaning,
+            "it does not answer over PCIe");
+  for (const char* other :
+       {"synd 0x0: unrecognized error", "ext_synd 0x40d0", "assert_var[0] 0x00000001"}) {
+    EXPECT_FALSE(known_line(card + other)) << other;
+  }
+}
+
+TEST(KernelLog, ACardThatTheKernelCouldNotRecoverIsLost) {
+  const std::string card = "mlx5_core 0000:c4:00.0: mlx5_health_try_recover:338:(pid 250): ";
+  EXPECT_EQ(status_of(card + "health recovery failed"), Status::fail);
+  EXPECT_EQ(status_of(card + "health recovery flow aborted, PCI reads still not working"),
+            Status::fail);
+  EXPECT_EQ(status_of("mlx5_core 0000:c4:00.0: print_health_info:432: PCI slot is unavailable"),
+            Status::fail);
+  EXPECT_FALSE(known_line(card + "health recovery succeeded"));
+  EXPECT_FALSE(known_line(card + "handling bad device here"));
+}
+
 // Of bnxt.c, bnxt_hwrm.c and qplib_rcfw.c of Linux 5.10 to 6.12.
 TEST(KernelLog, BnxtsFirmwareInTheWordsOfEveryKernel) {
   const std::string port = "bnxt_en 0000:21:00.0 eth0: ";
