@@ -34,6 +34,8 @@ constexpr std::string_view kSendLines =
     "Reboot, update the firmware, and send the lines to NVIDIA.";
 constexpr std::string_view kNoAnswer = "it does not answer over PCIe";
 constexpr std::string_view kRebootOrReseat = "Reboot; if it comes again, reseat the card.";
+constexpr std::string_view kNotSupported = "the card refuses the cable or its module";
+constexpr std::string_view kSupported = "Replace it by one that the card's vendor supports.";
 constexpr std::string_view kUnanswered = "a command of the driver was not answered";
 constexpr std::string_view kTooHot = "it is too hot";
 constexpr std::string_view kCoolIt = "Look at fans and air flow.";
@@ -68,6 +70,17 @@ constexpr std::array kKnown{
               kLookForIt, action::kInvestigate},
     KnownLine{mlx5, "Fatal error 5 detected", Status::fail, "its firmware asks for a reset",
               kSendLines, action::kReboot},
+    KnownLine{mlx5, "Cable error, High Temperature", Status::warn, "a port's module is too hot",
+              kCoolIt, action::kAskVendor},
+    KnownLine{mlx5, "insufficient/unadvertised power", Status::fail,
+              "a port is off, for the slot does not announce enough power",
+              "Look at the power of the PCIe slot; ask the vendor for a BIOS.", action::kAskVendor},
+    KnownLine{mlx5, "Power budget exceeded", Status::fail, kNotSupported, kSupported,
+              action::kReplaceCable},
+    KnownLine{mlx5, "Long Range for non MLNX cable", Status::fail, kNotSupported, kSupported,
+              action::kReplaceCable},
+    KnownLine{mlx5, "Enforce part number list", Status::fail, kNotSupported, kSupported,
+              action::kReplaceCable},
     KnownLine{mlx5, "Port module event[error]", Status::fail, "the cable or its module is faulty",
               "Reseat the cable; if it comes again, replace it.", action::kReseat},
     KnownLine{mlx5, "High temperature on sensors", Status::warn, kTooHot, kCoolIt,

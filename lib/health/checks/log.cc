@@ -44,8 +44,8 @@ constexpr Check log_check(std::string_view id, std::string_view title, std::stri
 constexpr std::array kLogChecks = std::to_array<Check>({
     log_check(
         "log.mlx5", "The kernel's log of mlx5",
-        "FAIL: firmware or device stopped or not started, command unanswered, bad cable; WARN: heat, "
-        "slot power, a reset, a stalled queue",
+        "FAIL: firmware or device stopped or not started, command unanswered, bad or refused cable, "
+        "a port without power, critical heat; WARN: heat, slot power, a reset, a stalled queue",
         "Linux mlx5/core/{health,events,cmd}.c", log_of<LogSource::mlx5>),
     log_check(
         "log.bnxt", "The kernel's log of bnxt",

@@ -796,7 +796,7 @@ std::vector<Case> log_cases() {
        kFail,
        kIb,
        {kernel_log("mlx5_core 0000:3b:00.0: Port module event[error]: module 0, Cable error, "
-                   "High Temperature\\nmlx5_core 0000:3b:00.0: mlx5_pcie_event:299:(pid 7): "
+                   "No EEPROM/retry timeout\\nmlx5_core 0000:3b:00.0: mlx5_pcie_event:299:(pid 7): "
                    "Detected insufficient power on the PCIe slot (27W).")}},
       {"log.mlx5",
        kWarn,

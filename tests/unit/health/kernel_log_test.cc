@@ -79,6 +79,26 @@ TEST(KernelLog, TheSyndromeSaysWhatMlx5sFirmwareReports) {
   }
 }
 
+// mlx5_pme_error_to_string() of events.c.
+TEST(KernelLog, AModuleThatIsHotOrRefusedIsNotABadCable) {
+  const std::string begin =
+      "mlx5_core 0000:5c:00.0: Port module event[error]: module 0, Cable error, ";
+  EXPECT_EQ(status_of(begin + "High Temperature"), Status::warn);
+  EXPECT_EQ(action_for(begin + "High Temperature"), action::kAskVendor);
+  EXPECT_EQ(action_for(begin + "One or more network ports have been powered down due to "
+                               "insufficient/unadvertised power on the PCIe slot"),
+            action::kAskVendor);
+  for (const char* refused :
+       {"Power budget exceeded", "Long Range for non MLNX cable", "Enforce part number list"}) {
+    EXPECT_EQ(action_for(begin + refused), action::kReplaceCable) << refused;
+    EXPECT_EQ(status_of(begin + refused), Status::fail) << refused;
+  }
+  for (const char* faulty : {"Bus stuck (I2C or data shorted)", "No EEPROM/retry timeout",
+                             "Unknown identifier", "Bad or shorted cable/module"}) {
+    EXPECT_EQ(action_for(begin + faulty), action::kReseat) << faulty;
+  }
+}
+
 TEST(KernelLog, ACardThatTheKernelCouldNotRecoverIsLost) {
   const std::string card = "mlx5_core 0000:c4:00.0: mlx5_health_try_recover:338:(pid 250): ";
   EXPECT_EQ(status_of(card + "health recovery failed"), Status::fail);
