@@ -36,6 +36,8 @@ constexpr std::string_view kNoAnswer = "it does not answer over PCIe";
 constexpr std::string_view kRebootOrReseat = "Reboot; if it comes again, reseat the card.";
 constexpr std::string_view kNotSupported = "the card refuses the cable or its module";
 constexpr std::string_view kSupported = "Replace it by one that the card's vendor supports.";
+constexpr std::string_view kRdmaReset = "its RDMA engine failed, and the card was reset";
+constexpr std::string_view kUpdateBoth = "Update the driver and the firmware together.";
 constexpr std::string_view kUnanswered = "a command of the driver was not answered";
 constexpr std::string_view kTooHot = "it is too hot";
 constexpr std::string_view kCoolIt = "Look at fans and air flow.";
@@ -120,11 +122,23 @@ constexpr std::array kKnown{
     KnownLine{efa, "didn't receive any MSI-X interrupt", Status::fail,
               "an interrupt of the device was lost", "Stop and start the instance.",
               action::kReboot},
+    KnownLine{efa, "Wait for completion (polling) timeout", Status::fail,
+              "the device does not answer", "Stop and start the instance.", action::kReboot},
     KnownLine{efa, "Reading register timed out", Status::fail, "the device does not answer",
               "Stop and start the instance.", action::kReboot},
     KnownLine{intel, "Malicious Driver Detection event", Status::warn,
-              "the card refused what a queue asked for, and stopped it",
-              "Update the driver and the firmware together.", action::kAskVendor},
+              "the card refused what a queue asked for, and stopped it", kUpdateBoth,
+              action::kAskVendor},
+    KnownLine{intel, "critical PE Error", Status::warn, kRdmaReset, kUpdateBoth,
+              action::kUpdateSoftware},
+    KnownLine{intel, "HMC Error", Status::warn, kRdmaReset, kUpdateBoth, action::kUpdateSoftware},
+    KnownLine{intel, "Entering Safe Mode", Status::warn, "it has no DDP package, and no RDMA then",
+              "Install the package (intel/ice/ddp/ice.pkg) and load ice again.",
+              action::kUpdateSoftware},
+    KnownLine{intel, "Rebuild failed, unload", Status::fail, "it did not come back after a reset",
+              "Unload and load the driver ice, or reboot.", action::kReboot},
+    KnownLine{intel, "unrecoverable", Status::fail, "the kernel could not recover it",
+              "Unload and load the driver ice, or reboot.", action::kReboot},
     KnownLine{intel, "abnormal ae_id", Status::warn, "a queue pair failed",
               "Look for jobs that ended by themselves; update the firmware if they are many.",
               action::kRestartJob},

@@ -55,9 +55,11 @@ constexpr std::array kLogChecks = std::to_array<Check>({
     log_check("log.efa", "The kernel's log of EFA",
               "FAIL: the device does not answer, or was not started", "Linux efa_com.c",
               log_of<LogSource::efa>),
-    log_check("log.intel", "The kernel's log of ice and irdma",
-              "FAIL: device not started; WARN: a queue was stopped, a queue pair failed",
-              "Linux ice_main.c, irdma/hw.c", log_of<LogSource::intel>),
+    log_check(
+        "log.intel", "The kernel's log of ice and irdma",
+        "FAIL: device lost or not started; WARN: a reset, no DDP package, a queue was stopped, a queue "
+        "pair failed",
+        "Linux ice_main.c, irdma/{hw,main}.c", log_of<LogSource::intel>),
     log_check(
         "log.xid", "The kernel's log of NVIDIA's GPUs",
         "by the Xid's number: FAIL if a reset or a reboot is due at once, WARN else, but for those "

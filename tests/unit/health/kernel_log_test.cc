@@ -79,6 +79,31 @@ TEST(KernelLog, TheSyndromeSaysWhatMlx5sFirmwareReports) {
   }
 }
 
+// ice_main.c and irdma/main.c of Linux 6.1 to 6.12.
+TEST(KernelLog, IntelsCardIsResetOrLost) {
+  const std::string card = "ice 0000:4c:00.0 rocep76s0: ";
+  for (const char* text : {"critical PE Error, GLPE_CRITERR=0x00011424", "HMC Error"}) {
+    EXPECT_EQ(status_of(card + text), Status::warn) << text;
+  }
+  EXPECT_EQ(action_for("ice 0000:01:00.0: The DDP package file was not found or could not be read. "
+                       "Entering Safe Mode"),
+            action::kUpdateSoftware);
+  for (const char* text : {"Rebuild failed, unload and reload driver",
+                           "tx_timeout recovery unsuccessful, device is in unrecoverable state."}) {
+    EXPECT_EQ(status_of("ice 0000:4c:00.0: " + std::string(text)), Status::fail) << text;
+  }
+  for (const char* other :
+       {"The DDP package was successfully loaded: ICE OS Default Package version 1.3.36.0",
+        "Rebuild failed with new queues, try with current number of queues"}) {
+    EXPECT_FALSE(known_line("ice 0000:65:00.0: " + std::string(other))) << other;
+  }
+}
+
+TEST(KernelLog, EfaPollsForAnAnswer) {
+  EXPECT_EQ(status_of("efa 0000:4f:00.0 rdmap79s0: Wait for completion (polling) timeout"),
+            Status::fail);
+}
+
 // mlx5_pme_error_to_string() of events.c.
 TEST(KernelLog, AModuleThatIsHotOrRefusedIsNotABadCable) {
   const std::string begin =
