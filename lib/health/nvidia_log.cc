@@ -18,8 +18,10 @@ struct Numbered {
 };
 
 // Sources: NVIDIA, "Analyzing Xid Errors with the Xid Catalog" (of November 2026), which has the
-// action that each calls for; for 47, 65, 73 and 122 to 125 nverror.h of its open kernel modules.
+// action that each calls for; for 47, 65, 73, 122 to 125 and 173 to 176 nverror.h of its open
+// kernel modules (595.45); for 185 the release notes of GPU Operational Events R620.
 constexpr std::string_view kResetGpu = "Drain the node and reset the GPU: nvidia-smi --gpu-reset.";
+constexpr std::string_view kRebootTheNode = "Drain the node and reboot it.";
 constexpr std::string_view kRestart = "Look at the job that ran; restart it.";
 constexpr std::string_view kWatch = "Look for jobs that failed; if it comes again, ask the vendor.";
 constexpr std::string_view kSee154 = "Look for an Xid 154 beside it, which names what is due.";
@@ -120,6 +122,7 @@ constexpr std::array kXids{
     to_reset(144, 150, "an NVLink failed"),
     to_reset(151, 151, "the keys of confidential computing were not renewed",
              "Restart the virtual machine."),
+    to_watch(152, 153, "a deep learning accelerator had an error"),
     to_reset(154, 154, "the driver asks for a reset of the GPU"),
     to_reset(155, 155, "software took an NVLink down"),
     to_reset(156, 156, "a faulty part of it was retired"),
@@ -140,18 +143,39 @@ constexpr std::array kXids{
     to_watch(169, 169, "its security processor stopped", kSee154),
     to_watch(170, 170, "an NVLink had a fault of confidential computing", kSee154),
     to_reset(171, 172, "its memory lost data"),
+    to_reset(173, 173, "its link to the CPU failed", kRebootTheNode),
+    of_program(174, "a program was ended"),
+    to_reset(175, 175, "its memory system does not answer"),  // 119 with a known cause
+    Numbered{176, 176, Status::warn, "its PCIe link corrected many errors",
+             "Reseat the GPU, and compare gpu.width and gpu.speed.", action::kReseat},
+    to_watch(185, 185, "a spare part of it was put to use", kSee154),
 };
 // Of 144 to 150 the line itself says which kind it is: "145, RLW_REMAP Nonfatal XC0 i0 Link 02".
 constexpr std::string_view kNonfatal = " Nonfatal ";
 constexpr Numbered kNonfatalLink =
     to_watch(144, 150, "an NVLink had an error and goes on", kSee154);
-// "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)".
+// "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)": a number of
+// nvmlDeviceGpuRecoveryAction_t. 1, 4 and 6 ask for a reset.
 constexpr std::uint32_t kRecovery = 154;
-constexpr std::string_view kToNone = " to 0x0";
-constexpr std::string_view kToReboot = " to 0x2";
+struct Recovery {
+  std::string_view to;
+  Numbered line;
+};
 constexpr Numbered kRebootNode =
-    to_reset(kRecovery, kRecovery, "the driver asks for a reboot of the node",
-             "Drain the node and reboot it.");
+    to_reset(kRecovery, kRecovery, "the driver asks for a reboot of the node", kRebootTheNode);
+constexpr std::array kRecoveries{
+    Recovery{" to 0x0", {kRecovery, kRecovery, Status::pass}},
+    Recovery{" to 0x2", kRebootNode},
+    Recovery{" to 0x3",
+             {kRecovery, kRecovery, Status::fail, "the driver asks to end traffic among GPUs",
+              "Drain the node and end its jobs; then nvidia-smi -q says what else is due.",
+              action::kRestartJob}},
+    Recovery{" to 0x5",
+             {kRecovery, kRecovery, Status::fail, "the driver asks to recover the IMEX domain",
+              "Look at nvidia-imex on the nodes of the domain: nvidia-imex-ctl -N.",
+              action::kInvestigate}},
+    Recovery{" to 0x7", kRebootNode},
+};
 constexpr Numbered kUnknownXid = to_ask(0, 0, "an Xid that this release does not know",
                                         "Look its number up in NVIDIA's Xid catalog.");
 
@@ -208,9 +232,9 @@ std::optional<KnownLine> known(LogSource source, const Numbered& one) {
 }
 
 const Numbered& meaning_of_xid(std::uint32_t number, std::string_view line) {
-  static constexpr Numbered kNothing{kRecovery, kRecovery, Status::pass};
-  if (number == kRecovery && holds(line, kToNone)) return kNothing;
-  if (number == kRecovery && holds(line, kToReboot)) return kRebootNode;
+  for (const Recovery& one : kRecoveries) {
+    if (number == kRecovery && holds(line, one.to)) return one.line;
+  }
   if (find({&kNonfatalLink, 1}, number) != nullptr && holds(line, kNonfatal)) return kNonfatalLink;
   const Numbered* const found = find(kXids, number);
   return found == nullptr ? kUnknownXid : *found;

@@ -215,13 +215,13 @@ TEST(KernelLog, AnXidHasNvidiasAction) {
     return status_of("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(number) + ", pid=9");
   };
   for (const int harmless : {14, 106, 107, 162}) EXPECT_EQ(status(harmless), Status::pass);
-  for (const int of_job : {8, 13, 32, 38, 41, 69, 72, 84, 105, 121, 128, 137}) {
+  for (const int of_job : {8, 13, 32, 38, 41, 69, 72, 84, 105, 121, 128, 137, 153, 174, 176, 185}) {
     EXPECT_EQ(status(of_job), Status::warn) << of_job;
   }
-  for (const int to_reset : {48, 61, 95, 110, 136, 143, 144, 150, 156, 158, 171, 172}) {
+  for (const int to_reset : {48, 61, 95, 110, 136, 143, 144, 150, 156, 158, 171, 173, 175}) {
     EXPECT_EQ(status(to_reset), Status::fail) << to_reset;
   }
-  for (const int missing : {7, 59, 118, 153, 173}) {
+  for (const int missing : {7, 59, 118, 177, 184, 186}) {
     EXPECT_EQ(known_line("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(missing))->meaning,
               "an Xid that this release does not know");
   }
@@ -268,6 +268,13 @@ TEST(KernelLog, TheDriverSaysWhichRecoveryItWants) {
   ASSERT_TRUE(reboot);
   EXPECT_EQ(reboot->meaning, "the driver asks for a reboot of the node");
   EXPECT_FALSE(known_line(changed + "from 0x1 (GPU Reset Required) to 0x0 (None)"));
+  EXPECT_EQ(known_line(changed + "from 0x0 (None) to 0x7 (System Reboot)")->meaning,
+            "the driver asks for a reboot of the node");
+  EXPECT_EQ(action_for(changed + "from 0x0 (None) to 0x3 (Drain P2P)"), action::kRestartJob);
+  EXPECT_EQ(action_for(changed + "from 0x0 (None) to 0x5 (Recover IMEX Domain)"),
+            action::kInvestigate);
+  EXPECT_EQ(known_line(changed + "from 0x0 (None) to 0x4 (Drain and Reset)")->meaning,
+            "the driver asks for a reset of the GPU");
 }
 
 }  // namespace
