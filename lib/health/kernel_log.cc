@@ -151,6 +151,11 @@ constexpr std::array kKnown{
               "Reseat the card; if it comes again, try another slot.", action::kReseat},
     KnownLine{pcie, "Multiple Correct", Status::warn, "a PCIe link repeats much",
               "Reseat the card, and compare pcie.width and pcie.speed.", action::kReseat},
+    // Of a GPU without an Xid: at the load of the driver, or beside Xid 79.
+    KnownLine{gpu, "fallen off the bus", Status::fail, "the GPU has left the PCIe bus",
+              "Reboot; if it comes again, reseat it, and look at its power.", action::kReboot},
+    KnownLine{gpu, "RmInitAdapter failed", Status::fail, "it could not be initialized",
+              "Drain the node and reset the GPU: nvidia-smi --gpu-reset.", action::kReboot},
     KnownLine{nvswitch, ", Fatal, ", Status::fail, "an NVLink switch failed",
               "Reboot; if it comes again, ask the vendor.", action::kReboot},
     KnownLine{nvswitch, ", Non-fatal, ", Status::warn, "an NVLink switch had an error",
@@ -182,6 +187,7 @@ bool holds_word(std::string_view line, std::string_view name) {
 
 std::optional<LogSource> source_of(std::string_view line) {
   if (holds(line, "SXid (")) return nvswitch;
+  if (holds(line, "NVRM: ")) return gpu;
   if (holds(line, "AER: ") || holds(line, "PCIe Bus Error: ")) return pcie;
   for (const Driver& driver : kDrivers) {
     if (holds_word(line, driver.name)) return driver.source;

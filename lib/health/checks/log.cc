@@ -62,8 +62,8 @@ constexpr std::array kLogChecks = std::to_array<Check>({
         "Linux ice_main.c, irdma/{hw,main}.c", log_of<LogSource::intel>),
     log_check(
         "log.xid", "The kernel's log of NVIDIA's GPUs",
-        "by the Xid's number: FAIL if a reset or a reboot is due at once, WARN else, but for those "
-        "without harm",
+        "FAIL: a GPU that left the bus or did not start; by the Xid's number: FAIL if a reset or a "
+        "reboot is due at once, WARN else, but for those without harm",
         "NVIDIA Xid catalog", log_of<LogSource::gpu>),
     log_check("log.sxid", "The kernel's log of NVLink's switches",
               "FAIL: fatal; WARN: non-fatal, but for those that NVIDIA calls harmless",

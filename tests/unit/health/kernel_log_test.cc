@@ -258,6 +258,26 @@ TEST(KernelLog, AnXidIsKnownByItsNumber) {
   EXPECT_EQ(action_for("NVRM: Xid (PCI:0000:2b:00): 999, what is to come"), action::kAskVendor);
 }
 
+// osapi.c and osinit.c: three lines are one record of /dev/kmsg, which writes a line end as \\x0a.
+TEST(KernelLog, AGpuIsLostWithoutAnXidToo) {
+  for (const char* line :
+       {"NVRM: The NVIDIA GPU 0000:18:00.0\\x0aNVRM: (PCI ID: 10de:2901) installed in this system "
+        "has\\x0aNVRM: fallen off the bus and is not responding to commands.",
+        "NVRM: GPU 0000:91:00.0: GPU has fallen off the bus.",
+        "NVRM: GPU 0000:0a:00.0: RmInitAdapter failed! (0x24:0x72:1568)"}) {
+    const auto known = known_line(line);
+    ASSERT_TRUE(known) << line;
+    EXPECT_EQ(known->source, LogSource::gpu);
+    EXPECT_EQ(known->status, Status::fail);
+  }
+  for (const char* other :
+       {"NVRM: GPU at PCI:0000:91:00: GPU-b6c3b2be-c55b-d076-fa0e-d464e4c7e08b",
+        "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build",
+        "NVRM: GPU4 RPC history (CPU -> GSP):"}) {
+    EXPECT_FALSE(known_line(other)) << other;
+  }
+}
+
 TEST(KernelLog, TheDriverSaysWhichRecoveryItWants) {
   const std::string changed = "NVRM: Xid (PCI:0000:2b:00): 154, GPU recovery action changed ";
   const auto reset = known_line(changed + "from 0x0 (None) to 0x1 (GPU Reset Required)");
