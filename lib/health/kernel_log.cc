@@ -38,12 +38,14 @@ constexpr std::string_view kNotSupported = "the card refuses the cable or its mo
 constexpr std::string_view kSupported = "Replace it by one that the card's vendor supports.";
 constexpr std::string_view kRdmaReset = "its RDMA engine failed, and the card was reset";
 constexpr std::string_view kUpdateBoth = "Update the driver and the firmware together.";
+constexpr std::string_view kReseatOrMove = "Reseat the card; if it comes again, try another slot.";
 constexpr std::string_view kUnanswered = "a command of the driver was not answered";
 constexpr std::string_view kTooHot = "it is too hot";
 constexpr std::string_view kCoolIt = "Look at fans and air flow.";
 
-// Sources: the drivers in Linux (mlx5/core/health.c, events.c and cmd.c, bnxt.c, bnxt_re's
-// qplib_rcfw.c, efa_com.c, ice_main.c, irdma/hw.c, pci/pcie/aer.c).
+// Sources: Linux 6.1 and 6.12 (mlx5/core/{health,events,cmd}.c, bnxt/{bnxt,bnxt_hwrm}.c,
+// bnxt_re/qplib_rcfw.c, efa_com.c, ice_main.c, irdma/{hw,main}.c, pci/pcie/{aer,dpc}.c) and
+// NVIDIA's open kernel modules 595.45 (osapi.c, osinit.c).
 constexpr std::array kKnown{
     KnownLine{mlx5, "health compromised", Status::fail, "its firmware has stopped",
               "Reboot; if it comes again, update the firmware or replace the card.",
@@ -142,13 +144,18 @@ constexpr std::array kKnown{
     KnownLine{intel, "abnormal ae_id", Status::warn, "a queue pair failed",
               "Look for jobs that ended by themselves; update the firmware if they are many.",
               action::kRestartJob},
-    KnownLine{pcie, "(Fatal)", Status::fail, "a PCIe link lost data",
-              "Reseat the card; if it comes again, try another slot.", action::kReseat},
-    KnownLine{pcie, "(Non-Fatal)", Status::warn, "a PCIe transfer failed",
-              "Reseat the card; if it comes again, try another slot.", action::kReseat},
+    KnownLine{pcie, "(Fatal)", Status::fail, "a PCIe link lost data", kReseatOrMove,
+              action::kReseat},
+    // Downstream port containment: the port cuts the link off, and no message of AER follows.
+    KnownLine{pcie, "ERR_FATAL", Status::fail, "a PCIe link was cut off", kReseatOrMove,
+              action::kReseat},
+    KnownLine{pcie, "DPC: containment event", Status::warn, "a PCIe link was cut off",
+              kReseatOrMove, action::kReseat},
+    KnownLine{pcie, "(Non-Fatal)", Status::warn, "a PCIe transfer failed", kReseatOrMove,
+              action::kReseat},
     // What the firmware reports, with no other word for how bad it was.
-    KnownLine{pcie, "aer_uncor_severity: ", Status::warn, "a PCIe transfer failed",
-              "Reseat the card; if it comes again, try another slot.", action::kReseat},
+    KnownLine{pcie, "aer_uncor_severity: ", Status::warn, "a PCIe transfer failed", kReseatOrMove,
+              action::kReseat},
     KnownLine{pcie, "Multiple Correct", Status::warn, "a PCIe link repeats much",
               "Reseat the card, and compare pcie.width and pcie.speed.", action::kReseat},
     // Of a GPU without an Xid: at the load of the driver, or beside Xid 79.
@@ -188,7 +195,7 @@ bool holds_word(std::string_view line, std::string_view name) {
 std::optional<LogSource> source_of(std::string_view line) {
   if (holds(line, "SXid (")) return nvswitch;
   if (holds(line, "NVRM: ")) return gpu;
-  if (holds(line, "AER: ") || holds(line, "PCIe Bus Error: ")) return pcie;
+  if (holds(line, "AER: ") || holds(line, "DPC: ") || holds(line, "PCIe Bus Error: ")) return pcie;
   for (const Driver& driver : kDrivers) {
     if (holds_word(line, driver.name)) return driver.source;
   }

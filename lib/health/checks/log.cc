@@ -68,9 +68,10 @@ constexpr std::array kLogChecks = std::to_array<Check>({
     log_check("log.sxid", "The kernel's log of NVLink's switches",
               "FAIL: fatal; WARN: non-fatal, but for those that NVIDIA calls harmless",
               "NVIDIA Fabric Manager user guide", log_of<LogSource::nvswitch>),
-    log_check("log.pcie", "The kernel's log of PCIe",
-              "FAIL: uncorrected and fatal; WARN: uncorrected and not fatal, many corrected",
-              "Linux pcie/aer.c", log_of<LogSource::pcie>),
+    log_check(
+        "log.pcie", "The kernel's log of PCIe",
+        "FAIL: uncorrected and fatal; WARN: uncorrected and not fatal, many corrected, a link cut off",
+        "Linux pcie/{aer,dpc}.c", log_of<LogSource::pcie>),
 });
 
 }  // namespace

@@ -210,6 +210,23 @@ TEST(KernelLog, PciesErrorsInTheWordsOfEveryKernel) {
   EXPECT_EQ(action_for(port + "Uncorrected (Fatal) error received: 0000:41:00.0"), action::kReseat);
 }
 
+// Of dpc.c: older kernels write two lines, newer ones write one.
+TEST(KernelLog, APortThatCutItsLinkOff) {
+  const std::string port = "pcieport 0000:30:03.0: DPC: ";
+  EXPECT_EQ(status_of(port + "ERR_FATAL detected"), Status::fail);
+  EXPECT_EQ(status_of(port + "containment event, status:0x200d, ERR_FATAL received from "
+                             "0015:01:00.0"),
+            Status::fail);
+  for (const char* text :
+       {"containment event, status:0x0005 source:0x3400",
+        "containment event, status:0x1f01: unmasked uncorrectable error detected",
+        "containment event, status:0x1f03, ERR_NONFATAL received from 0000:ba:00.0"}) {
+    EXPECT_EQ(status_of(port + text), Status::warn) << text;
+  }
+  EXPECT_FALSE(known_line(port + "error containment capabilities: Int Msg #0, RPExt+"));
+  EXPECT_FALSE(known_line(port + "enabled with IRQ 34"));
+}
+
 TEST(KernelLog, AnXidHasNvidiasAction) {
   const auto status = [](int number) {
     return status_of("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(number) + ", pid=9");
