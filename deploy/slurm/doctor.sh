@@ -10,6 +10,12 @@ PATH=${PATH:-/usr/bin:/bin:/usr/sbin:/sbin}
 fault=$("${RDMABENCH:-rdmabench}" doctor --format line ${RDMABENCH_DOCTOR:-})
 # 1 is a fault of the node; 2 and 3, a wrong option or no such file, are no reason to drain it.
 [ $? -eq 1 ] || exit 0
-scontrol update nodename="${SLURMD_NODENAME:-$(hostname -s)}" state=drain reason="rdmabench: $fault"
-# As Prolog this keeps the job from the node: it is queued again. As HealthCheckProgram it means nothing.
+node=${SLURMD_NODENAME:-$(hostname -s)}
+case $(scontrol --oneliner show node "$node") in
+*' Reason=rdmabench: '*) ;;
+*' State='*+DRAIN*' Reason='*) exit 1 ;;  # drained for a reason of another's, which stays
+esac
+scontrol update nodename="$node" state=drain reason="rdmabench: $fault"
+# As Prolog this keeps the job from the node: it is queued again, and held unless SchedulerParameters has
+# nohold_on_prolog_fail. As HealthCheckProgram it means nothing.
 exit 1

@@ -39,7 +39,7 @@ ln -sfn roce-faults node
 echo planted
 sbatch --quiet --output=/dev/null --wrap=true
 until scontrol show node | grep -q "State=IDLE+DRAIN "; do sleep 0.1; done
-squeue --noheader --format="job %T"
+squeue --noheader --format="job %T %r"
 scontrol show node
 """
 
@@ -214,6 +214,15 @@ class Slurm(Case):
                 self.assertEqual("status 1" in done.stdout, drained, done)
                 reason = "rdmabench: FAIL port.state mlx5_0:1: 1: DOWN (doctor --format line --only port)"
                 self.assertEqual(reason in done.stdout, drained, done)
+            node = "$(hostname -s)"
+            again = f"{script}; sinfo -R --noheader --format=%150E"
+            done = run([OPTIONS.slurm, "--seconds", "30", "sh", "-c",
+                        f"scontrol update nodename={node} state=drain reason='ticket 7'; {again};"
+                        f"scontrol update nodename={node} state=resume; {again}; RDMABENCH_DOCTOR='--only pcie' {again}"],
+                       RDMABENCH=str(stand_in), RDMABENCH_DOCTOR="--only port", STATUS="1")
+            ours = "rdmabench: FAIL port.state mlx5_0:1: 1: DOWN (doctor --format line --only"
+            self.assertEqual([line.strip() for line in done.stdout.splitlines()],
+                             ["ticket 7", f"{ours} port)", f"{ours} pcie)"], done)
 
     def test_slurmd_runs_the_doctor_which_drains_the_node_once_it_is_faulty(self) -> None:
         tests = pathlib.Path(OPTIONS.slurm).parents[1]
@@ -237,7 +246,8 @@ class Slurm(Case):
                 self.assertNotIn("Reason=", healthy)
                 self.assertRegex(faulty, "Reason=rdmabench: FAIL port.mtu mlx5_2:1, change setting: .*")
                 if name != "HealthCheckProgram":  # which may come before the job or after it
-                    self.assertEqual("job PENDING" in faulty, name == "Prolog", faulty)
+                    held = "job PENDING launch failed requeued held\n"  # without nohold_on_prolog_fail
+                    self.assertEqual(held in faulty, name == "Prolog", faulty)
 
     def test_tasks_meet_on_the_first_node_without_pmix(self) -> None:
         self.need_own_name()
