@@ -81,6 +81,8 @@ class NodeProblemDetector(unittest.TestCase):
         self.assertEqual(rule["condition"], condition["type"])
         self.assertEqual(rule["type"], "permanent")
         self.assertNotEqual(rule["reason"], condition["reason"])
+        # Else the condition keeps the message of a fault that is repaired while another one remains.
+        self.assertIs(config["pluginConfig"]["enable_message_change_based_condition_update"], True)
         self.assertEqual([rule["path"], *rule["args"]], ["/usr/bin/rdmabench", "doctor", "--format", "line"])
 
 
