@@ -163,10 +163,6 @@ constexpr std::array kKnown{
               "Reboot; if it comes again, reseat it, and look at its power.", action::kReboot},
     KnownLine{gpu, "RmInitAdapter failed", Status::fail, "it could not be initialized",
               "Drain the node and reset the GPU: nvidia-smi --gpu-reset.", action::kReboot},
-    KnownLine{nvswitch, ", Fatal, ", Status::fail, "an NVLink switch failed",
-              "Reboot; if it comes again, ask the vendor.", action::kReboot},
-    KnownLine{nvswitch, ", Non-fatal, ", Status::warn, "an NVLink switch had an error",
-              "Look the number up in the Fabric Manager's user guide.", action::kAskVendor},
 };
 
 /// "NVRM: Xid (PCI:0000:2b:00): 79, pid=..." behind "NVRM: Xid (": 79.
@@ -193,7 +189,6 @@ bool holds_word(std::string_view line, std::string_view name) {
 }
 
 std::optional<LogSource> source_of(std::string_view line) {
-  if (holds(line, "SXid (")) return nvswitch;
   if (holds(line, "NVRM: ")) return gpu;
   if (holds(line, "AER: ") || holds(line, "DPC: ") || holds(line, "PCIe Bus Error: ")) return pcie;
   for (const Driver& driver : kDrivers) {
@@ -228,17 +223,14 @@ std::optional<KnownLine> of_any_driver(LogSource source, std::string_view line) 
 }  // namespace
 
 std::optional<KnownLine> known_line(std::string_view line) {
-  if (const auto xid = number_after(line, "NVRM: Xid (")) {
-    return of_xid(*xid, line);
-  }
+  if (const auto xid = number_after(line, "NVRM: Xid (")) return of_xid(*xid, line);
+  if (const auto sxid = number_after(line, "SXid (")) return of_sxid(*sxid, line);
   const std::optional<LogSource> source = source_of(line);
   if (!source) return std::nullopt;
   if (const auto line_of_any = of_any_driver(*source, line)) return line_of_any;
   for (const KnownLine& one : kKnown) {
     if (one.source != *source || !holds(line, one.text)) continue;
-    if (one.status == Status::pass) return std::nullopt;
-    const auto sxid = number_after(line, "SXid (");
-    return sxid ? of_sxid(*sxid, one) : one;
+    return one.status == Status::pass ? std::nullopt : std::optional(one);
   }
   return std::nullopt;
 }

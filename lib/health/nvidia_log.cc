@@ -179,8 +179,10 @@ constexpr std::array kRecoveries{
 constexpr Numbered kUnknownXid = to_ask(0, 0, "an Xid that this release does not know",
                                         "Look its number up in NVIDIA's Xid catalog.");
 
-// Sources: NVIDIA, "Fabric Manager User Guide", D.4, D.6 and D.7, and NVSentinel's
-// sxiderrorsmapping.csv. Of the others the line says whether they are fatal.
+// Sources: NVIDIA, "Fabric Manager User Guide", D.4, D.6 and D.7, NVSentinel's
+// sxiderrorsmapping.csv and, for those whose line has no word for how bad it is, the switch's
+// driver in NVIDIA's open kernel modules 595.45. Of the others the line says whether they are
+// fatal.
 constexpr Numbered of_fabric(std::uint32_t first, std::uint32_t last) {
   return to_reset(first, last, "an NVLink switch failed, and the node's whole fabric with it",
                   "Reboot; if it comes again, ask the vendor.");
@@ -189,16 +191,24 @@ constexpr Numbered corrected(std::uint32_t first, std::uint32_t last) {
   return to_ask(first, last, "an NVLink switch corrected errors of its memory",
                 "No job is affected. Ask the vendor if many come.");
 }
+constexpr Numbered of_heat(std::uint32_t first, std::uint32_t last, Status status,
+                           std::string_view meaning) {
+  return {first, last, status, meaning, "Look at fans and air flow.", action::kAskVendor};
+}
+constexpr Numbered kSwitchedOff =
+    of_heat(10006, 10006, Status::fail, "an NVLink switch grew too hot, and was switched off");
 constexpr std::array kSxids{
     of_fabric(10003, 10003),
-    to_watch(10004, 10004, "an NVLink switch is hot, and its links may slow down",
-             "Look at fans and air flow."),
+    of_heat(10004, 10004, Status::warn, "an NVLink switch is hot, and its links may slow down"),
     Numbered{10005, 10005, Status::pass},  // the end of 10004
+    kSwitchedOff,
+    of_fabric(10007, 10008),
     corrected(11012, 11012),
     corrected(11021, 11023),
     of_fabric(12020, 12020),
     corrected(12021, 12021),
     corrected(12023, 12023),
+    of_fabric(12028, 12028),  // says "Non-fatal", but what the GPU asks for hangs
     corrected(15008, 15008),
     corrected(15011, 15011),
     corrected(19049, 19049),
@@ -209,6 +219,7 @@ constexpr std::array kSxids{
     corrected(19065, 19065),
     corrected(19068, 19068),
     corrected(19071, 19071),
+    of_fabric(19084, 19084),  // likewise
     to_watch(20001, 20001, "an NVLink sends again what was lost"),
     Numbered{20012, 20012, Status::warn, "an NVLink's connection is bad, or one end was shut down",
              "Reseat the GPU if nobody shut it down.", action::kReseat},
@@ -217,7 +228,22 @@ constexpr std::array kSxids{
     Numbered{22013, 22013, Status::pass},
     of_fabric(23001, 23017),
     corrected(24001, 24003),
+    to_reset(25010, 25010, "an NVLink did not come up",
+             "Reboot; if it comes again, ask the vendor."),
+    to_reset(26001, 26007, "an NVLink switch's own processor failed",
+             "Reboot; if it comes again, ask the vendor."),
+    Numbered{27001, 27007, Status::fail, "a cable's module of an NVLink switch failed",
+             "Reseat the cable; if it comes again, replace it.", action::kReseat},
+    of_heat(28001, 28001, Status::warn, "a cable's module of an NVLink switch is hot"),
+    Numbered{28002, 28002, Status::pass},
+    of_heat(28003, 28003, Status::fail, "a cable's module of an NVLink switch is too hot"),
+    Numbered{28004, 28004, Status::pass},
+    of_heat(28005, 28005, Status::fail, "a cable's module of an NVLink switch is too hot"),
 };
+constexpr Numbered kFatalSxid =
+    to_reset(0, 0, "an NVLink switch failed", "Reboot; if it comes again, ask the vendor.");
+constexpr Numbered kOtherSxid = to_ask(0, 0, "an NVLink switch had an error",
+                                       "Look the number up in the Fabric Manager's user guide.");
 
 const Numbered* find(std::span<const Numbered> table, std::uint32_t number) {
   const auto found = std::find_if(table.begin(), table.end(), [number](const Numbered& one) {
@@ -246,9 +272,13 @@ std::optional<KnownLine> of_xid(std::uint32_t number, std::string_view line) {
   return known(LogSource::gpu, meaning_of_xid(number, line));
 }
 
-std::optional<KnownLine> of_sxid(std::uint32_t number, const KnownLine& by_its_words) {
-  const Numbered* const found = find(kSxids, number);
-  return found == nullptr ? by_its_words : known(LogSource::nvswitch, *found);
+std::optional<KnownLine> of_sxid(std::uint32_t number, std::string_view line) {
+  // The second and third line of one error.
+  if (holds(line, ", Severity ") || holds(line, ", Data {")) return std::nullopt;
+  const Numbered* found = find(kSxids, number);
+  if (holds(line, "Shutting Down")) found = &kSwitchedOff;
+  if (found == nullptr) found = holds(line, ", Fatal, ") ? &kFatalSxid : &kOtherSxid;
+  return known(LogSource::nvswitch, *found);
 }
 
 }  // namespace rdmabench::health

@@ -13,7 +13,7 @@ namespace rdmabench::health {
 /// None for a number that tells of no fault.
 std::optional<KnownLine> of_xid(std::uint32_t number, std::string_view line);
 
-/// The same; `by_its_words` where the number says no more than the line.
-std::optional<KnownLine> of_sxid(std::uint32_t number, const KnownLine& by_its_words);
+/// The same.
+std::optional<KnownLine> of_sxid(std::uint32_t number, std::string_view line);
 
 }  // namespace rdmabench::health

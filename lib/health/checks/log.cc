@@ -65,9 +65,11 @@ constexpr std::array kLogChecks = std::to_array<Check>({
         "FAIL: a GPU that left the bus or did not start; by the Xid's number: FAIL if a reset or a "
         "reboot is due at once, WARN else, but for those without harm",
         "NVIDIA Xid catalog", log_of<LogSource::gpu>),
-    log_check("log.sxid", "The kernel's log of NVLink's switches",
-              "FAIL: fatal; WARN: non-fatal, but for those that NVIDIA calls harmless",
-              "NVIDIA Fabric Manager user guide", log_of<LogSource::nvswitch>),
+    log_check(
+        "log.sxid", "The kernel's log of NVLink's switches",
+        "FAIL: fatal, or a switch, its processor or a module stopped; WARN: non-fatal, heat, but for "
+        "those that NVIDIA calls harmless",
+        "NVIDIA Fabric Manager user guide", log_of<LogSource::nvswitch>),
     log_check(
         "log.pcie", "The kernel's log of PCIe",
         "FAIL: uncorrected and fatal; WARN: uncorrected and not fatal, many corrected, a link cut off",

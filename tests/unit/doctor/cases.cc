@@ -845,8 +845,8 @@ std::vector<Case> log_cases() {
       {"log.sxid",
        kWarn,
        kIb,
-       {kernel_log("nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress "
-                   "non-posted PRIV error")}},
+       {kernel_log("nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 20009, Non-fatal, Link 32 RX "
+                   "Short Error Rate")}},
       {"log.pcie",
        kFail,
        kIb,

@@ -259,12 +259,36 @@ TEST(KernelLog, AnSxidIsKnownByItsNumberElseByItsLine) {
             "an NVLink switch corrected errors of its memory");
   EXPECT_EQ(known_line(begin + "23005, Fatal, ingress packet burst error")->meaning,
             "an NVLink switch failed, and the node's whole fabric with it");
-  EXPECT_EQ(status_of(begin + "12028, Non-fatal, Link 32 egress non-posted PRIV error"),
-            Status::warn);
+  EXPECT_EQ(status_of(begin + "20009, Non-fatal, Link 04 RX Short Error Rate"), Status::warn);
+  EXPECT_EQ(status_of(begin + "12028, Non-fatal, Link 32 egress non-posted PRIV error (First)"),
+            Status::fail);
   EXPECT_EQ(status_of(begin + "20034, Fatal, Link 28 LTSSM Fault Up"), Status::fail);
   EXPECT_EQ(status_of(begin + "20034, Severity 5 Engine instance 28 Sub-engine instance 00"),
             Status::pass)
       << "a second line of the same error";
+}
+
+// NVSWITCH_PRINT_SXID() of the switch's driver: the line has no word for how bad it is.
+TEST(KernelLog, AnSxidNeedsNoWordForHowBadItIs) {
+  const std::string begin = "nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): ";
+  for (const char* text :
+       {"10004, PMGR OVERT Threshold reached. Shutting Down",
+        "10006, NVSWITCH Temperature 105C | OVERT Threshold 102C", "10007, IO failure",
+        "25010, ALI Training failure. Info 0x00000000", "26006, SOE HALTED",
+        "26004, Timed out while waiting for SOE command completion. Data {0x00000000, 0x00000000}",
+        "27005, Module 3 faulty", "28003, OSFP Thermal Overt Activated"}) {
+    EXPECT_EQ(status_of(begin + text), Status::fail) << text;
+  }
+  EXPECT_EQ(action_for(begin + "27005, Module 3 faulty"), action::kReseat);
+  EXPECT_EQ(status_of(begin + "10004, NVSWITCH Temperature 92C | TSENSE WARN Threshold 90C"),
+            Status::warn);
+  EXPECT_EQ(status_of(begin + "28001, OSFP Thermal Warn Activated"), Status::warn);
+  EXPECT_EQ(status_of(begin + "10009, TNVL mode is locked"), Status::warn);
+  for (const char* end :
+       {"10005, Thermal slowdown Disengaged", "28002, OSFP Thermal Warn Deactivated",
+        "28004, OSFP Thermal Overt Deactivated", "12028, Data {0x00000000, 0x00000000}"}) {
+    EXPECT_FALSE(known_line(begin + end)) << end;
+  }
 }
 
 TEST(KernelLog, AnXidIsKnownByItsNumber) {
