@@ -161,6 +161,9 @@ constexpr std::array kKnown{
     // Of a GPU without an Xid: at the load of the driver, or beside Xid 79.
     KnownLine{gpu, "fallen off the bus", Status::fail, "the GPU has left the PCIe bus",
               "Reboot; if it comes again, reseat it, and look at its power.", action::kReboot},
+    KnownLine{gpu, "requiring os reboot to recover", Status::fail,
+              "the driver asks for a reboot of the node", "Drain the node and reboot it.",
+              action::kReboot},
     KnownLine{gpu, "RmInitAdapter failed", Status::fail, "it could not be initialized",
               "Drain the node and reset the GPU: nvidia-smi --gpu-reset.", action::kReboot},
 };
@@ -235,6 +238,13 @@ std::optional<KnownLine> known_line(std::string_view line) {
   return std::nullopt;
 }
 
+void KnownLines::add(std::string_view line) {
+  const std::optional<KnownLine> known = known_line(line);
+  if (!known) return;
+  std::string& lines = known->status == Status::fail ? fails_ : warns_;
+  lines.append(line) += '\n';
+}
+
 std::string known_lines_of_kernel(int& error) {
   constexpr std::size_t kMostBytes = 1U << 20U;
   constexpr int kMostRecords = 1 << 20;
@@ -245,9 +255,9 @@ std::string known_lines_of_kernel(int& error) {
     return "";
   }
   lseek(descriptor, 0, SEEK_DATA);  // after what dmesg --clear has acknowledged
-  std::string text;
+  KnownLines lines;
   std::array<char, 8192> record{};
-  for (int i = 0; i < kMostRecords && text.size() < kMostBytes; ++i) {
+  for (int i = 0; i < kMostRecords && lines.size() < kMostBytes; ++i) {
     // Each read(2) gives one record: "6,339,5140900,-;the line", and lines of its own below.
     const ssize_t size = read(descriptor, record.data(), record.size());
     if (size < 0 && errno == EPIPE) continue;  // it was overwritten meanwhile
@@ -255,11 +265,10 @@ std::string known_lines_of_kernel(int& error) {
     if (size <= 0) break;
     std::string_view line(record.data(), static_cast<std::size_t>(size));
     line.remove_prefix(std::min(line.find(';') + 1, line.size()));
-    line = line.substr(0, line.find('\n'));
-    if (known_line(line)) text.append(line) += '\n';
+    lines.add(line.substr(0, line.find('\n')));
   }
   close(descriptor);
-  return text;
+  return lines.text();
 }
 
 }  // namespace rdmabench::health

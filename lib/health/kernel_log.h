@@ -31,8 +31,22 @@ inline bool holds(std::string_view line, std::string_view part) {
 /// None for a line that tells of no known fault.
 std::optional<KnownLine> known_line(std::string_view line);
 
-/// The lines of /dev/kmsg with a known fault since it was cleared (dmesg --clear), without their
-/// headers, the oldest first; with `error` why the log could not be read: an errno.
+/// Lines of a known fault, those of a FAIL first: of a saved node 64 KiB are read, and a flood of
+/// corrected errors is longer.
+class KnownLines {
+ public:
+  /// Ignores a line of no known fault.
+  void add(std::string_view line);
+  std::string text() const { return fails_ + warns_; }
+  std::size_t size() const noexcept { return fails_.size() + warns_.size(); }
+
+ private:
+  std::string fails_;
+  std::string warns_;
+};
+
+/// The text of KnownLines of /dev/kmsg since it was cleared (dmesg --clear), without their headers;
+/// with `error` why the log could not be read: an errno.
 std::string known_lines_of_kernel(int& error);
 
 }  // namespace rdmabench::health

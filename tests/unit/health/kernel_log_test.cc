@@ -305,6 +305,8 @@ TEST(KernelLog, AGpuIsLostWithoutAnXidToo) {
        {"NVRM: The NVIDIA GPU 0000:18:00.0\\x0aNVRM: (PCI ID: 10de:2901) installed in this system "
         "has\\x0aNVRM: fallen off the bus and is not responding to commands.",
         "NVRM: GPU 0000:91:00.0: GPU has fallen off the bus.",
+        "NVRM: nvGpuOpsReportFatalError: uvm encountered global fatal error 0x60, requiring os "
+        "reboot to recover.",
         "NVRM: GPU 0000:0a:00.0: RmInitAdapter failed! (0x24:0x72:1568)"}) {
     const auto known = known_line(line);
     ASSERT_TRUE(known) << line;
@@ -317,6 +319,17 @@ TEST(KernelLog, AGpuIsLostWithoutAnXidToo) {
         "NVRM: GPU4 RPC history (CPU -> GSP):"}) {
     EXPECT_FALSE(known_line(other)) << other;
   }
+}
+
+TEST(KernelLog, AFloodOfWarningsHidesNoFault) {
+  const std::string corrected = "pcieport 0000:3a:00.0: AER: Multiple Corrected error received";
+  const std::string fatal = "pcieport 0000:3a:00.0: AER: Uncorrected (Fatal) error received";
+  KnownLines lines;
+  for (const std::string& line :
+       {corrected, std::string("usb 1-1: new device"), fatal, corrected}) {
+    lines.add(line);
+  }
+  EXPECT_EQ(lines.text(), fatal + '\n' + corrected + '\n' + corrected + '\n');
 }
 
 TEST(KernelLog, TheDriverSaysWhichRecoveryItWants) {
