@@ -139,6 +139,19 @@ std::vector<std::uint64_t> get_uint_list(const Json& object, std::string_view ke
   return numbers;
 }
 
+std::vector<std::string> get_string_list(const Json& object, std::string_view key,
+                                         std::size_t max_count, std::size_t max_bytes) {
+  std::vector<std::string> texts;
+  for (const Json& item : get_list(object, key, max_count)) {
+    if (!item.is_string() || item.get_ref<const std::string&>().size() > max_bytes) {
+      throw_wrong(fmt::format("{}[{}]", key, texts.size()), item,
+                  fmt::format("a text of at most {} bytes", max_bytes));
+    }
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
 const Json& get_object(const Json& object, std::string_view key) {
   const Json& value = field(object, key, "an object");
   if (!value.is_object()) throw_wrong(key, value, "an object");

@@ -85,6 +85,10 @@ std::vector<std::uint64_t> get_uint_list(const nlohmann::json& object, std::stri
                                          std::size_t max_count, std::uint64_t min,
                                          std::uint64_t max);
 
+/// Each as of get_string().
+std::vector<std::string> get_string_list(const nlohmann::json& object, std::string_view key,
+                                         std::size_t max_count, std::size_t max_bytes);
+
 /// A list to walk; the kind of its items is the caller's to check.
 const nlohmann::json& get_list(const nlohmann::json& object, std::string_view key,
                                std::size_t max_count);
