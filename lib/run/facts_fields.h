@@ -1,11 +1,11 @@
-// Reads the facts in the messages of sessions and ranks; report::to_list() writes them.
+// The facts in the messages of sessions and ranks.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/conditions.h"
 #include "report/row.h"
@@ -34,6 +34,13 @@ inline report::Facts facts_from(const nlohmann::json& object, const char* key,
     facts.push_back(std::move(fact));
   }
   return facts;
+}
+
+/// The same as a field of a walk().
+inline void walk_facts(MessageFields& fields, const char* key, std::size_t max_count,
+                       std::size_t max_name, std::size_t max_text, report::Facts& facts) {
+  if (fields.from() == nullptr) return fields.put(key, report::to_list(facts));
+  facts = facts_from(*fields.from(), key, max_count, max_name, max_text);
 }
 
 }  // namespace rdmabench::run

@@ -1,77 +1,19 @@
-// The fields of a SessionSpec as one list. The writer and the reader of a request walk it, and so
-// does what writes the options into the report.
+// The fields of a SessionSpec as one list: a request is written and read by it, the options of a
+// report written, and those of a user's configuration read.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <concepts>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "base/fields.h"
-#include "rdmabench/control/channel.h"
+#include "base/walk.h"
 #include "run/protocol.h"
 
 namespace rdmabench::run {
 
-inline constexpr std::size_t kMaxName = 256;  // bytes of a name
-inline constexpr double kMaxRate = 1e12;      // messages per second
+inline constexpr double kMaxRate = 1e12;  // messages per second
 inline constexpr std::array<std::string_view, 4> kShapes{"latency", "bandwidth", "bidirectional",
                                                          "load"};
-
-/// Puts each field into a JSON object.
-class FieldWriter {
- public:
-  explicit FieldWriter(nlohmann::ordered_json& json) : json_(json) {}
-
-  template <class T>
-  void number(const char* key, std::int64_t /*min*/, std::uint64_t /*max*/, const T& value) {
-    json_[key] = value;
-  }
-  void flag(const char* key, const bool& value) { json_[key] = value; }
-  void text(const char* key, const std::string& value) { json_[key] = value; }
-  template <class Enum, std::size_t kCount>
-  void name(const char* key, const std::array<std::string_view, kCount>& names, const Enum& value) {
-    json_[key] = names.at(static_cast<std::size_t>(value));
-  }
-
- private:
-  nlohmann::ordered_json& json_;
-};
-
-/// Takes each field from a JSON object of the peer. Throws Error(failed) for one that is missing or
-/// out of bounds.
-class FieldReader {
- public:
-  explicit FieldReader(const nlohmann::json& json) : json_(json) {}
-
-  template <class T>
-  void number(const char* key, std::int64_t min, std::uint64_t max, T& value) {
-    if constexpr (std::is_signed_v<T>) {
-      value = static_cast<T>(get_int(json_, key, min, static_cast<std::int64_t>(max)));
-    } else {
-      value = static_cast<T>(get_uint(json_, key, static_cast<std::uint64_t>(min), max));
-    }
-  }
-  void flag(const char* key, bool& value) { value = get_bool(json_, key); }
-  void text(const char* key, std::string& value) { value = get_string(json_, key, kMaxName); }
-  template <class Enum, std::size_t kCount>
-  void name(const char* key, const std::array<std::string_view, kCount>& names, Enum& value) {
-    const std::string text = get_string(json_, key, kMaxName);
-    const auto* const found = std::find(names.begin(), names.end(), text);
-    if (found == names.end()) {
-      throw Error(Fault::failed, fmt::format("the peer asks for the unknown {} '{}'", key,
-                                             control::printable(text, 40)));
-    }
-    value = static_cast<Enum>(found - names.begin());
-  }
-
- private:
-  const nlohmann::json& json_;
-};
 
 /// Puts each field into a report: those that differ from `absent`, the second of the two values.
 class FactWriter {
@@ -133,7 +75,7 @@ void walk_given(Fields& fields, Options&... options) {
   fields.text("pattern", options.pattern...);
 }
 
-/// The fields that a Config has too; `options` is a Config or a SessionSpec, const for the writer.
+/// The fields that a Config has too; `options` is a Config or a SessionSpec.
 template <class Fields, class Options>
 void walk_shared(Fields& fields, Options& options) {
   fields.name("test", kShapes, options.shape);
@@ -150,8 +92,7 @@ void walk_shared(Fields& fields, Options& options) {
 }
 
 /// All fields of a request but its offers and the timeout.
-template <class Fields, class Spec>
-void walk(Fields& fields, Spec& spec) {
+inline void walk(MessageFields& fields, SessionSpec& spec) {
   walk_shared(fields, spec);
   fields.number("max_size_bytes", 1, kMaxSize, spec.max_size);
   fields.text("memory", spec.peer_memory);
