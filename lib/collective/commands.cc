@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -21,85 +21,76 @@ constexpr std::size_t kMaxText = 1000;
 constexpr std::size_t kMaxCounters = 4096;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
-template <class E>
-E get_enum(const nlohmann::json& json, std::string_view key, std::size_t count) {
-  return static_cast<E>(get_uint(json, key, 0, count - 1));
-}
-
 std::string get_word(const nlohmann::json& json, std::string_view key, std::size_t most) {
   return control::printable(get_string(json, key, most));
 }
 
-nlohmann::ordered_json to_object(const PeerServer& server) {
-  return {{"host", server.host}, {"port", server.port}, {"memory", server.memory}};
-}
-
-PeerServer peer_server(const nlohmann::json& body) {
-  constexpr std::size_t kMostHost = 256;
-  return {get_string(body, "host", kMostHost), get_uint<std::uint16_t>(body, "port", 1),
-          get_string(body, "memory", kMostHost)};
-}
-
 }  // namespace
 
+void walk(MessageFields& fields, RankCommand& order) {
+  Call& call = order.call;
+  fields.code("what", 5, order.what);
+  fields.code("operation", kOperations, call.operation);
+  fields.code("type", kDataTypes, call.type);
+  fields.code("reduction", kReductions, call.reduction);
+  fields.number("root", call.root);
+  fields.number("count", 1, kMost, call.count);
+  fields.flag("in_place", call.in_place);
+  fields.number("row", order.row);
+  fields.number("slots", 1, kMaxBatch, order.slots);
+  fields.number("batch", 1, order.slots, order.batch);
+  fields.flag("check", order.check);
+  fields.number("samples", 0, kMaxSamplesAtOnce, order.samples);
+  fields.number("first_iteration", order.first_iteration);
+  fields.number("rounds", 0, 1000, order.rounds);
+  fields.numbers("group_of", control::kMaxRanks, 0, control::kMaxRanks - 1, order.group_of);
+}
+
 std::string to_text(const RankCommand& order) {
-  const Call& call = order.call;
-  return dump({{"what", static_cast<unsigned>(order.what)},
-               {"operation", static_cast<unsigned>(call.operation)},
-               {"type", static_cast<unsigned>(call.type)},
-               {"reduction", static_cast<unsigned>(call.reduction)},
-               {"root", call.root},
-               {"count", call.count},
-               {"in_place", call.in_place},
-               {"row", order.row},
-               {"slots", order.slots},
-               {"batch", order.batch},
-               {"check", order.check},
-               {"samples", order.samples},
-               {"first_iteration", order.first_iteration},
-               {"rounds", order.rounds},
-               {"group_of", order.group_of}});
+  return dump(write_fields(order));
 }
 
 RankCommand parse_rank_command(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "order");
-  RankCommand order;
-  order.what = get_enum<RankCommand::What>(json, "what", 5);
-  order.call = {.operation = get_enum<Operation>(json, "operation", kOperations),
-                .type = get_enum<DataType>(json, "type", kDataTypes),
-                .reduction = get_enum<Reduction>(json, "reduction", kReductions),
-                .root = get_uint<std::uint32_t>(json, "root"),
-                .count = get_uint(json, "count", 1, kMost),
-                .in_place = get_bool(json, "in_place")};
-  order.row = get_uint<std::uint32_t>(json, "row");
-  order.slots = get_uint<std::uint32_t>(json, "slots", 1, kMaxBatch);
-  order.batch = get_uint<std::uint32_t>(json, "batch", 1, order.slots);
-  order.check = get_bool(json, "check");
-  order.samples = get_uint(json, "samples", 0, kMaxSamplesAtOnce);
-  order.first_iteration = get_uint(json, "first_iteration", 0, kMost);
-  order.rounds = get_uint<std::uint32_t>(json, "rounds", 0, 1000);
-  const auto groups =
-      get_uint_list(json, "group_of", control::kMaxRanks, 0, control::kMaxRanks - 1);
-  order.group_of.assign(groups.begin(), groups.end());
-  return order;
+  return read_fields<RankCommand>(parse_object(text, "order"));
+}
+
+void walk(MessageFields& fields, RankState& where) {
+  fields.code("phase", kPhases, where.phase);
+  fields.code("operation", kOperations, where.operation);
+  fields.number("row", where.row);
+  fields.number("size", where.size_bytes);
+  fields.number("iteration", where.iteration);
 }
 
 std::string to_text(const RankState& where) {
-  const Json json = {{"phase", static_cast<unsigned>(where.phase)},
-                     {"operation", static_cast<unsigned>(where.operation)},
-                     {"row", where.row},
-                     {"size", where.size_bytes},
-                     {"iteration", where.iteration}};
-  return json.dump();
+  return dump(write_fields(where));
 }
 
 RankState parse_rank_state(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "status of life");
-  return {.phase = static_cast<Phase>(get_uint(json, "phase", 0, kPhases - 1)),
-          .operation = static_cast<Operation>(get_uint(json, "operation", 0, kOperations - 1)),
-          .row = get_uint<std::uint32_t>(json, "row"),
-          .size_bytes = get_uint<std::uint64_t>(json, "size"),
-          .iteration = get_uint<std::uint64_t>(json, "iteration")};
+  return read_fields<RankState>(parse_object(text, "status of life"));
+}
+
+void walk_word(MessageFields& fields, const char* key, std::string& word) {
+  fields.text(key, word, kMaxWord);
+  word = printable(word);
+}
+
+void walk(MessageFields& fields, Wrong& wrong) {
+  fields.number("iteration", wrong.iteration);
+  fields.number("offset_bytes", wrong.offset_bytes);
+  fields.number("run_bytes", wrong.run_bytes);
+  walk_word(fields, "pattern", wrong.pattern);
+  walk_word(fields, "expected", wrong.expected);
+  walk_word(fields, "actual", wrong.actual);
+}
+
+void walk(MessageFields& fields, Checked& checked) {
+  fields.number("operations", checked.operations);
+  fields.number("wrong_operations", checked.wrong_operations);
+  fields.number("wrong_elements", checked.wrong_elements);
+  bool wrong = checked.first.has_value();
+  fields.flag("wrong", wrong);
+  if (wrong) walk(fields, checked.first ? *checked.first : checked.first.emplace());
 }
 
 std::string to_text(const Epoch& epoch) {
@@ -109,21 +100,7 @@ std::string to_text(const Epoch& epoch) {
     numbers.push_back(stamp.enter_ns);
     numbers.push_back(stamp.exit_ns);
   }
-  const Checked& checked = epoch.checked;
-  Json json = {{"operations", checked.operations},
-               {"wrong_operations", checked.wrong_operations},
-               {"wrong_elements", checked.wrong_elements},
-               {"wrong", checked.first.has_value()}};
-  if (checked.first) {
-    const Wrong& first = *checked.first;
-    json.update({{"iteration", first.iteration},
-                 {"offset_bytes", first.offset_bytes},
-                 {"run_bytes", first.run_bytes},
-                 {"pattern", first.pattern},
-                 {"expected", first.expected},
-                 {"actual", first.actual}});
-  }
-  return pack({pack_numbers(numbers), dump(json)});
+  return pack({pack_numbers(numbers), dump(write_fields(epoch.checked))});
 }
 
 Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
@@ -135,18 +112,7 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
     if (numbers[i + 1] < numbers[i])
       throw Error(Fault::failed, "a sample that ends before it begins");
   }
-  const nlohmann::json json = parse_object(parts[1], "answer");
-  const auto number = [&](std::string_view key) { return get_uint(json, key, 0, kMost); };
-  epoch.checked = {.operations = number("operations"),
-                   .wrong_operations = number("wrong_operations"),
-                   .wrong_elements = number("wrong_elements")};
-  if (!get_bool(json, "wrong")) return epoch;
-  epoch.checked.first = Wrong{.iteration = number("iteration"),
-                              .offset_bytes = number("offset_bytes"),
-                              .run_bytes = number("run_bytes"),
-                              .pattern = get_word(json, "pattern", kMaxWord),
-                              .expected = get_word(json, "expected", kMaxWord),
-                              .actual = get_word(json, "actual", kMaxWord)};
+  epoch.checked = read_fields<Checked>(parse_object(parts[1], "answer"));
   return epoch;
 }
 
@@ -186,78 +152,74 @@ RankReport parse_rank_report(std::string_view text) {
   return report;
 }
 
+void walk(MessageFields& fields, PeerServer& server) {
+  fields.text("host", server.host);
+  fields.number("port", 1, 65535, server.port);
+  fields.text("memory", server.memory);
+}
+
+void walk(MessageFields& fields, std::vector<PeerServer>& servers) {
+  fields.list("servers", control::kMaxRanks, servers);
+}
+
 std::string to_text(const PeerServer& server) {
-  return dump(to_object(server));
+  return dump(write_fields(server));
 }
 
 std::string to_text(const std::vector<PeerServer>& servers) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const PeerServer& server : servers) list.push_back(to_object(server));
-  return dump({{"servers", std::move(list)}});
+  return dump(write_fields(servers));
 }
 
 PeerServer parse_peer_server(std::string_view text) {
-  return peer_server(parse_object(text, "a rank's address"));
+  return read_fields<PeerServer>(parse_object(text, "a rank's address"));
 }
 
 std::vector<PeerServer> parse_peer_servers(std::string_view text, std::uint32_t ranks) {
-  std::vector<PeerServer> servers;
-  const nlohmann::json body = parse_object(text, "the ranks' addresses", 4 * kMaxValues);
-  for (const nlohmann::json& one : get_list(body, "servers", ranks)) {
-    servers.push_back(peer_server(one));
-  }
+  auto servers = read_fields<std::vector<PeerServer>>(
+      parse_object(text, "the ranks' addresses", 4 * kMaxValues));
   if (servers.size() != ranks) {
     throw Error(Fault::failed, fmt::format("{} addresses of {} ranks", servers.size(), ranks));
   }
   return servers;
 }
 
+void walk(MessageFields& fields, WireStep& step) {
+  fields.number("size_bytes", 1, std::uint64_t{1} << 30, step.shape.size_bytes);
+  fields.number("in_flight", 0, 64, step.shape.in_flight);
+  fields.number("queue_pairs", 1, kMaxWireQueuePairs, step.shape.queue_pairs);
+  fields.flag("clear_to_send", step.shape.clear_to_send);
+}
+
+void walk(MessageFields& fields, std::vector<WireStep>& steps) {
+  fields.list("steps", 8, steps);
+}
+
 std::string to_text(const std::vector<WireStep>& steps) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const WireStep& step : steps) {
-    list.push_back({{"size_bytes", step.shape.size_bytes},
-                    {"in_flight", step.shape.in_flight},
-                    {"queue_pairs", step.shape.queue_pairs},
-                    {"clear_to_send", step.shape.clear_to_send}});
-  }
-  return dump({{"steps", std::move(list)}});
+  return dump(write_fields(steps));
 }
 
 std::vector<WireStep> parse_wire_steps(std::string_view text) {
-  constexpr std::size_t kMostSteps = 8;
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  constexpr std::uint32_t kMostInFlight = 64;
-  std::vector<WireStep> steps;
-  const nlohmann::json body = parse_object(text, "the steps of the wire");
-  for (const nlohmann::json& step : get_list(body, "steps", kMostSteps)) {
-    steps.push_back(
-        {.shape = {
-             .size_bytes = get_uint(step, "size_bytes", 1, kMostBytes),
-             .in_flight = get_uint<std::uint32_t>(step, "in_flight", 0, kMostInFlight),
-             .queue_pairs = get_uint<std::uint32_t>(step, "queue_pairs", 1, kMaxWireQueuePairs),
-             .clear_to_send = get_bool(step, "clear_to_send")}});
-  }
-  return steps;
+  return read_fields<std::vector<WireStep>>(parse_object(text, "the steps of the wire"));
+}
+
+void walk(MessageFields& fields, PointToPointResult& pair,
+          std::uint32_t ranks = control::kMaxRanks) {
+  constexpr std::size_t kMostText = 4096;
+  constexpr double kMostBits = 1e15;
+  fields.number("to", 0, ranks - 1, pair.to);
+  fields.real("bits_per_s", 0, kMostBits, pair.bits_per_s);
+  fields.text("route", pair.route, kMostText);
+  fields.text("error", pair.error, kMostText);
+  fields.flag("staged", pair.staged);
 }
 
 std::string to_text(const PointToPointResult& pair) {
-  return dump({{"to", pair.to},
-               {"bits_per_s", pair.bits_per_s},
-               {"route", pair.route},
-               {"error", pair.error},
-               {"staged", pair.staged}});
+  return dump(write_fields(pair));
 }
 
 PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks) {
-  constexpr std::size_t kMostText = 4096;
-  constexpr double kMostBits = 1e15;
-  const nlohmann::json body = parse_object(text, "a rank's wire");
-  PointToPointResult pair{.from = from,
-                          .to = get_uint<std::uint32_t>(body, "to", 0, ranks - 1),
-                          .bits_per_s = get_double(body, "bits_per_s", 0, kMostBits),
-                          .route = get_string(body, "route", kMostText),
-                          .error = get_string(body, "error", kMostText),
-                          .staged = get_bool(body, "staged")};
+  auto pair = read_fields<PointToPointResult>(parse_object(text, "a rank's wire"), ranks);
+  pair.from = from;
   if (pair.error.empty() && pair.bits_per_s < 1) pair.error = "it measured nothing";
   return pair;
 }
