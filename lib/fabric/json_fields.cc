@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "fabric/plan.h"
+#include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/shared_options.h"
@@ -32,28 +33,59 @@ Metric metric_from(const nlohmann::json& object) {
 
 }  // namespace
 
-Json to_json(const FabricPlan& plan) {
-  return {{"pattern", plan.pattern},
-          {"rounds", plan.rounds},
-          {"seed", plan.seed},
-          {"bandwidth_sizes_bytes", plan.bandwidth_sizes},
-          {"latency_sizes_bytes", plan.latency_sizes},
-          {"operation", plan.operation},
-          {"backend", plan.backend},
-          {"transport", plan.transport},
-          {"provider", plan.provider},
-          {"rails", plan.rails},
-          {"duration_s", plan.duration_s},
-          {"iterations", plan.iterations},
-          {"timeout_s", plan.timeout_s}};
+void walk(MessageFields& fields, FabricPlan& plan) {
+  fields.text("pattern", plan.pattern);
+  fields.number("rounds", plan.rounds);
+  fields.number("seed", plan.seed);
+  fields.numbers("bandwidth_sizes_bytes", kMaxSizes, 1, run::kMaxSize, plan.bandwidth_sizes);
+  fields.numbers("latency_sizes_bytes", kMaxSizes, 1, run::kMaxSize, plan.latency_sizes);
+  fields.text("operation", plan.operation);
+  fields.text("backend", plan.backend);
+  fields.text("transport", plan.transport);
+  fields.text("provider", plan.provider);
+  walk_words(fields, "rails", plan.rails);
+  fields.real("duration_s", 0, kMaxValue, plan.duration_s);
+  fields.number("iterations", plan.iterations);
+  fields.real("timeout_s", 0, kMaxValue, plan.timeout_s);
+  if (fields.from() != nullptr) check(plan);
 }
 
-Json to_json(const Node& node) {
-  return {{"rank", node.rank},
-          {"host", node.host},
-          {"rails", node.rails},
-          {"interfaces", node.interfaces},
-          {"environment", report::to_list(node.environment)}};
+void walk(MessageFields& fields, Node& node) {
+  fields.number("rank", 0, kMaxNodes - 1, node.rank);
+  fields.text("host", node.host);
+  walk_words(fields, "rails", node.rails);
+  if (fields.from() == nullptr || fields.from()->contains("interfaces")) {  // not in earlier files
+    walk_words(fields, "interfaces", node.interfaces);
+  }
+  walk_environment(fields, node.environment);
+}
+
+void walk(MessageFields& fields, LostNode& lost) {
+  fields.number("rank", 0, kMaxNodes - 1, lost.rank);
+  fields.number("round", lost.round);
+  fields.text("reason", lost.reason, kMaxText);
+}
+
+void walk(MessageFields& fields, DeviceBytes& one) {
+  fields.text("device", one.device);
+  fields.real("planned_bytes", 0, kMaxBytes, one.planned);
+  fields.number("measurements", one.measurements);
+  fields.optional("counted_bytes", one.counted,
+                  [&](double& counted) { fields.real("counted_bytes", 0, kMaxBytes, counted); });
+  fields.flag("at_least", one.at_least);
+}
+
+void walk(MessageFields& fields, std::vector<DeviceBytes>& devices) {
+  fields.list("devices", kMaxDevices, devices);
+}
+
+void walk_words(MessageFields& fields, const char* key, std::vector<std::string>& words) {
+  fields.texts(key, kMaxRails, kMaxWord, words);
+  for (std::string& word : words) word = printable(word);
+}
+
+void walk_environment(MessageFields& fields, report::Facts& environment) {
+  run::walk_facts(fields, "environment", kMaxFacts, kMaxWord, kMaxText, environment);
 }
 
 Json cell_json(const Measurement& measurement) {
@@ -72,64 +104,6 @@ Json cell_json(const Measurement& measurement) {
           {"line_bits_per_s", report::positive(measurement.line_bits_per_s)},
           {"line_origin", report::text_or_null(measurement.line_origin)},
           {"notes", measurement.notes}};
-}
-
-Json to_json(const std::vector<DeviceBytes>& devices) {
-  return report::list_of_each(devices, [](const DeviceBytes& one) {
-    return Json{{"device", one.device},
-                {"planned_bytes", one.planned},
-                {"measurements", one.measurements},
-                {"counted_bytes", report::or_null(one.counted)},
-                {"at_least", one.at_least}};
-  });
-}
-
-std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
-                                    std::size_t max_count, std::size_t max_bytes) {
-  std::vector<std::string> words;
-  for (const nlohmann::json& item : get_list(object, key, max_count)) {
-    if (!item.is_string() || item.get_ref<const std::string&>().size() > max_bytes) {
-      throw Error(Fault::failed, fmt::format("the field '{}' has an item that is not a text of at "
-                                             "most {} bytes",
-                                             key, max_bytes));
-    }
-    words.push_back(printable(item.get_ref<const std::string&>()));
-  }
-  return words;
-}
-
-report::Facts facts_from(const nlohmann::json& object, const char* key) {
-  return run::facts_from(object, key, kMaxFacts, kMaxWord, kMaxText);
-}
-
-FabricPlan plan_from(const nlohmann::json& object) {
-  FabricPlan plan;
-  plan.pattern = get_string(object, "pattern", kMaxWord);
-  plan.rounds = get_uint<std::uint32_t>(object, "rounds");
-  plan.seed = get_uint<std::uint64_t>(object, "seed");
-  plan.bandwidth_sizes =
-      get_uint_list(object, "bandwidth_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
-  plan.latency_sizes = get_uint_list(object, "latency_sizes_bytes", kMaxSizes, 1, run::kMaxSize);
-  plan.operation = get_string(object, "operation", kMaxWord);
-  plan.backend = get_string(object, "backend", kMaxWord);
-  plan.transport = get_string(object, "transport", kMaxWord);
-  plan.provider = get_string(object, "provider", kMaxWord);
-  plan.rails = words_from(object, "rails", kMaxRails, kMaxWord);
-  plan.duration_s = get_double(object, "duration_s", 0, kMaxValue);
-  plan.iterations = get_uint<std::uint64_t>(object, "iterations");
-  plan.timeout_s = get_double(object, "timeout_s", 0, kMaxValue);
-  check(plan);
-  return plan;
-}
-
-Node node_from(const nlohmann::json& object) {
-  return {.rank = get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
-          .host = get_string(object, "host", kMaxWord),
-          .rails = words_from(object, "rails", kMaxRails, kMaxWord),
-          .interfaces = object.contains("interfaces")  // earlier files have it not
-                            ? words_from(object, "interfaces", kMaxRails, kMaxWord)
-                            : std::vector<std::string>{},
-          .environment = facts_from(object, "environment")};
 }
 
 Measurement cell_from(const nlohmann::json& object) {
@@ -156,7 +130,9 @@ Measurement cell_from(const nlohmann::json& object) {
   if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not
     cell.over = get_string(object, "over", kMaxText);
   }
-  cell.notes = words_from(object, "notes", kMaxNotes, kMaxText);
+  for (const std::string& note : get_string_list(object, "notes", kMaxNotes, kMaxText)) {
+    cell.notes.push_back(printable(note));
+  }
   if (cell.error.empty() && !(cell.value > 0)) {
     throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
                 "A measurement has the one or the other.");
@@ -165,18 +141,6 @@ Measurement cell_from(const nlohmann::json& object) {
     cell.value = cell.low = cell.high = cell.p99_ns = cell.p99_low_ns = cell.p99_high_ns = 0;
   }
   return cell;
-}
-
-DeviceBytes device_bytes_from(const nlohmann::json& object) {
-  DeviceBytes one{.device = get_string(object, "device", kMaxWord),
-                  .planned = get_double(object, "planned_bytes", 0, kMaxBytes),
-                  .measurements = get_uint<std::uint32_t>(object, "measurements"),
-                  .counted = {},
-                  .at_least = get_bool(object, "at_least")};
-  if (!is_null(object, "counted_bytes")) {
-    one.counted = get_double(object, "counted_bytes", 0, kMaxBytes);
-  }
-  return one;
 }
 
 }  // namespace rdmabench::fabric

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "rdmabench/fabric/matrix.h"
 #include "report/row.h"
 
@@ -18,23 +18,19 @@ inline constexpr std::size_t kMaxNotes = 16;
 inline constexpr std::size_t kMaxWord = 256;  ///< bytes of a name
 inline constexpr std::size_t kMaxFacts = 256;
 
-Json to_json(const FabricPlan& plan);
-Json to_json(const Node& node);
+// Reading throws Error(failed) that names the field, its value and its bounds, and for a plan as
+// its check() does.
+void walk(MessageFields& fields, FabricPlan& plan);
+void walk(MessageFields& fields, Node& node);
+void walk(MessageFields& fields, LostNode& lost);
+void walk(MessageFields& fields, DeviceBytes& one);
+void walk(MessageFields& fields, std::vector<DeviceBytes>& devices);
+void walk_words(MessageFields& fields, const char* key, std::vector<std::string>& words);
+void walk_environment(MessageFields& fields, report::Facts& environment);
 
 /// Without round and sender, which both sides of a message know.
 Json cell_json(const Measurement& measurement);
-
-Json to_json(const std::vector<DeviceBytes>& devices);
-
-// Each throws Error(failed) that names the field, its value and its bounds, or Error(usage) where
-// check() of a plan does.
-report::Facts facts_from(const nlohmann::json& object, const char* key);
-FabricPlan plan_from(const nlohmann::json& object);
-Node node_from(const nlohmann::json& object);
-std::vector<std::string> words_from(const nlohmann::json& object, const char* key,
-                                    std::size_t max_count, std::size_t max_bytes);
-/// Any rank below kMaxNodes, any rail below kMaxRails.
+/// Any rank below kMaxNodes, any rail below kMaxRails. Throws Error(failed).
 Measurement cell_from(const nlohmann::json& object);
-DeviceBytes device_bytes_from(const nlohmann::json& object);
 
 }  // namespace rdmabench::fabric

@@ -1,6 +1,6 @@
 #include "messages.h"
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "fabric/schedule.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
@@ -9,67 +9,56 @@ namespace rdmabench::fabric {
 namespace {
 
 constexpr std::size_t kMaxCells = 4096;  // of one message
-constexpr std::uint64_t kMaxPort = 65535;
 
-std::vector<std::uint16_t> ports_from(const nlohmann::json& object) {
-  std::vector<std::uint16_t> ports;
-  for (const std::uint64_t port : get_uint_list(object, "ports", kMaxRails, 1, kMaxPort)) {
-    ports.push_back(static_cast<std::uint16_t>(port));
-  }
+void walk_ports(MessageFields& fields, std::vector<std::uint16_t>& ports) {
+  fields.numbers("ports", kMaxRails, 1, 65535, ports);
   if (ports.empty()) throw Error(Fault::failed, "a node without a port");
-  return ports;
 }
 
 }  // namespace
 
 std::string plan_text(const FabricPlan& plan) {
-  return dump({{"plan", to_json(plan)}});
+  return dump({{"plan", write_fields(plan)}});
 }
 
 FabricPlan parse_plan(std::string_view text) {
-  return plan_from(get_object(parse_object(text, "plan"), "plan"));
+  return read_fields<FabricPlan>(get_object(parse_object(text, "plan"), "plan"));
+}
+
+void walk(MessageFields& fields, Ready& ready) {
+  walk_words(fields, "rails", ready.rails);
+  walk_words(fields, "interfaces", ready.interfaces);
+  walk_ports(fields, ready.ports);
+  walk_environment(fields, ready.environment);
 }
 
 std::string to_text(const Ready& ready) {
-  return dump({{"rails", ready.rails},
-               {"interfaces", ready.interfaces},
-               {"ports", ready.ports},
-               {"environment", report::to_list(ready.environment)}});
+  return dump(write_fields(ready));
 }
 
 Ready parse_ready(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "ready");
-  return {.rails = words_from(json, "rails", kMaxRails, kMaxWord),
-          .interfaces = words_from(json, "interfaces", kMaxRails, kMaxWord),
-          .ports = ports_from(json),
-          .environment = facts_from(json, "environment")};
+  return read_fields<Ready>(parse_object(text, "ready"));
+}
+
+void walk(MessageFields& fields, Target& target) {
+  fields.number("rank", 0, kMaxNodes - 1, target.rank);
+  fields.text("address", target.address);
+  walk_ports(fields, target.ports);
+}
+
+void walk(MessageFields& fields, MeasureOrder& order) {
+  fields.number("number", order.number);
+  fields.number("senders", 1, kMaxFan, order.senders);
+  fields.numbers("rails", kMaxRails, 0, kMaxRails - 1, order.rails);
+  fields.list("targets", kMaxFan, order.targets);
 }
 
 std::string to_text(const MeasureOrder& order) {
-  const Json targets = report::list_of_each(order.targets, [](const Target& target) {
-    return Json{{"rank", target.rank}, {"address", target.address}, {"ports", target.ports}};
-  });
-  return dump({{"number", order.number},
-               {"senders", order.senders},
-               {"rails", order.rails},
-               {"targets", targets}});
+  return dump(write_fields(order));
 }
 
 MeasureOrder parse_measure_order(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "order");
-  MeasureOrder order{.number = get_uint<std::uint64_t>(json, "number"),
-                     .senders = get_uint<std::uint32_t>(json, "senders", 1, kMaxFan),
-                     .rails = {},
-                     .targets = {}};
-  for (const auto rail : get_uint_list(json, "rails", kMaxRails, 0, kMaxRails - 1)) {
-    order.rails.push_back(static_cast<std::uint32_t>(rail));
-  }
-  for (const nlohmann::json& item : get_list(json, "targets", kMaxFan)) {
-    order.targets.push_back({.rank = get_uint<std::uint32_t>(item, "rank", 0, kMaxNodes - 1),
-                             .address = get_string(item, "address", kMaxWord),
-                             .ports = ports_from(item)});
-  }
-  return order;
+  return read_fields<MeasureOrder>(parse_object(text, "order"));
 }
 
 std::string to_text(const Results& results) {
@@ -90,16 +79,11 @@ Results parse_results(std::string_view text) {
 }
 
 std::string bytes_text(const std::vector<DeviceBytes>& devices) {
-  return dump({{"devices", to_json(devices)}});
+  return dump(write_fields(devices));
 }
 
 std::vector<DeviceBytes> parse_bytes(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "bytes");
-  std::vector<DeviceBytes> devices;
-  for (const nlohmann::json& item : get_list(json, "devices", kMaxDevices)) {
-    devices.push_back(device_bytes_from(item));
-  }
-  return devices;
+  return read_fields<std::vector<DeviceBytes>>(parse_object(text, "bytes"));
 }
 
 }  // namespace rdmabench::fabric

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <unordered_map>
 
-#include "base/fields.h"
 #include "base/file.h"
+#include "base/walk.h"
 #include "fabric/table.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
@@ -78,12 +78,6 @@ Json to_object(const Attribution& attribution) {
   return json;
 }
 
-LostNode lost_from(const nlohmann::json& object) {
-  return {.rank = get_uint<std::uint32_t>(object, "rank", 0, kMaxNodes - 1),
-          .round = get_uint<std::uint32_t>(object, "round"),
-          .reason = get_string(object, "reason", kMaxText)};
-}
-
 /// Assembles the records of a run.
 class Reader {
  public:
@@ -93,7 +87,7 @@ class Reader {
     if (!has_plan_) throw Error(Fault::failed, "a record before the plan");
     if (kind == "measurement") return take_measurement(object);
     if (kind == "lost") {
-      matrix_.lost.push_back(lost_from(object));
+      matrix_.lost.push_back(read_fields<LostNode>(object));
       check_rank(matrix_.lost.back().rank);
     }
   }
@@ -110,10 +104,10 @@ class Reader {
       throw Error(Fault::failed, "it is of another kind, or of another version",
                   fmt::format(R"(Its first record has "schema": "{}".)", kSchema));
     }
-    FabricPlan plan = plan_from(get_object(object, "plan"));
+    auto plan = read_fields<FabricPlan>(get_object(object, "plan"));
     std::vector<Node> nodes;
     for (const nlohmann::json& item : get_list(object, "nodes", kMaxNodes)) {
-      nodes.push_back(node_from(item));
+      nodes.push_back(read_fields<Node>(item));
       if (nodes.back().rank + 1 != nodes.size()) {
         throw Error(Fault::failed, "the nodes are not in the order of their ranks");
       }
@@ -175,11 +169,11 @@ nlohmann::json object_of(std::string_view line) {
 
 std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes) {
   Json list = Json::array();
-  for (const Node& node : nodes) list.push_back(to_json(node));
+  for (const Node& node : nodes) list.push_back(write_fields(node));
   return line({{"schema", kSchema},
                {"record", "plan"},
                {"nodes", std::move(list)},
-               {"plan", to_json(plan)}});
+               {"plan", write_fields(plan)}});
 }
 
 std::string record(const Measurement& measurement) {
@@ -193,13 +187,14 @@ std::string record(const Measurement& measurement) {
 }
 
 std::string record(const LostNode& lost) {
-  return line(
-      {{"record", "lost"}, {"rank", lost.rank}, {"round", lost.round}, {"reason", lost.reason}});
+  Json json{{"record", "lost"}};
+  json.update(write_fields(lost));
+  return line(json);
 }
 
 std::string record(const NodeBytes& bytes) {
   Json json{{"record", "carried"}, {"rank", bytes.rank}, {"told", bytes.told}};
-  json["devices"] = to_json(bytes.devices);
+  json.update(write_fields(bytes.devices));
   return line(json);
 }
 
