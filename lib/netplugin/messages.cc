@@ -1,9 +1,10 @@
 #include "messages.h"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "report/row.h"
 #include "run/facts_fields.h"
@@ -42,25 +43,21 @@ PluginHello parse_hello(std::string_view text, std::size_t cases) {
   return hello;
 }
 
+void walk(MessageFields& fields, Task& task) {
+  fields.text("id", task.id, 64);
+  fields.number("version", kOldestVersion, kNewestVersion, task.version);
+  fields.number("device", 0, 4095, task.device);
+  fields.number("bytes", 0, kMaxBytes, task.bytes);
+  fields.number("iterations", 0, kMaxIterations, task.iterations);
+  fields.milliseconds("timeout_ms", kMinTimeout, kMaxTimeout, task.timeout);
+}
+
 std::string to_text(const Task& task) {
-  return dump({{"id", task.id},
-               {"version", task.version},
-               {"device", task.device},
-               {"bytes", task.bytes},
-               {"iterations", task.iterations},
-               {"timeout_ms", task.timeout.count()}});
+  return dump(write_fields(task));
 }
 
 Task read_task(std::string_view text) {
-  const Json json = parse_object(text, "task");
-  return {.id = get_string(json, "id", 64),
-          .version = static_cast<int>(get_uint(json, "version", kOldestVersion, kNewestVersion)),
-          .device = static_cast<int>(get_uint(json, "device", 0, 4095)),
-          .bytes = get_uint(json, "bytes", 0, kMaxBytes),
-          .iterations = get_uint(json, "iterations", 0, kMaxIterations),
-          .timeout = std::chrono::milliseconds(get_uint(json, "timeout_ms",
-                                                        std::uint64_t(kMinTimeout.count()),
-                                                        std::uint64_t(kMaxTimeout.count())))};
+  return read_fields<Task>(parse_object(text, "task"));
 }
 
 std::string to_text(const TaskResult& result) {
@@ -80,46 +77,38 @@ TaskResult parse_task_result(std::string_view text) {
           .values = get_object(json, "result")};
 }
 
+void walk(MessageFields& fields, Properties& properties) {
+  const auto text = [&](const char* key, std::optional<std::string>& value) {
+    fields.optional(key, value, [&](std::string& held) { fields.text(key, held, 4096); });
+  };
+  const auto number = [&](const char* key, std::optional<int>& value) {
+    fields.optional(key, value, [&](int& held) { fields.number(key, held); });
+  };
+  // A plugin's NaN or infinity is null in JSON.
+  constexpr double kMost = std::numeric_limits<float>::max();
+  std::optional<double> latency;
+  if (std::isfinite(properties.latency_us)) latency = properties.latency_us;
+  text("name", properties.name);
+  text("pci_path", properties.pci_path);
+  fields.number("guid", properties.guid);
+  fields.number("pointer_kinds", properties.pointer_kinds);
+  fields.number("speed_mbps", properties.speed_mbps);
+  fields.number("port", properties.port);
+  fields.optional("latency_us", latency,
+                  [&](double& held) { fields.real("latency_us", -kMost, kMost, held); });
+  fields.number("max_comms", properties.max_comms);
+  fields.number("max_receives", properties.max_receives);
+  number("rail_id", properties.rail_id);
+  number("plane_id", properties.plane_id);
+  properties.latency_us = latency.value_or(0);
+}
+
 Json to_json(const Properties& properties) {
-  return {{"name", report::or_null(properties.name)},
-          {"pci_path", report::or_null(properties.pci_path)},
-          {"guid", properties.guid},
-          {"pointer_kinds", properties.pointer_kinds},
-          {"speed_mbps", properties.speed_mbps},
-          {"port", properties.port},
-          {"latency_us", properties.latency_us},
-          {"max_comms", properties.max_comms},
-          {"max_receives", properties.max_receives},
-          {"rail_id", report::or_null(properties.rail_id)},
-          {"plane_id", report::or_null(properties.plane_id)}};
+  return write_fields(properties);
 }
 
 Properties parse_properties(const Json& json) {
-  const auto has = [&](const char* key) { return json.contains(key) && !json[key].is_null(); };
-  const auto text = [&](const char* key) -> std::optional<std::string> {
-    if (!has(key)) return std::nullopt;
-    return get_string(json, key, 4096);
-  };
-  const auto number = [&](const char* key) {
-    using Limits = std::numeric_limits<int>;
-    return static_cast<int>(get_int(json, key, Limits::min(), Limits::max()));
-  };
-  const auto maybe = [&](const char* key) {
-    return has(key) ? std::optional(number(key)) : std::nullopt;
-  };
-  constexpr double kMost = std::numeric_limits<float>::max();
-  return {.name = text("name"),
-          .pci_path = text("pci_path"),
-          .guid = get_uint<std::uint64_t>(json, "guid"),
-          .pointer_kinds = number("pointer_kinds"),
-          .speed_mbps = number("speed_mbps"),
-          .port = number("port"),
-          // A plugin's NaN or infinity is null in JSON.
-          .latency_us = has("latency_us") ? get_double(json, "latency_us", -kMost, kMost) : 0,
-          .max_comms = number("max_comms"),
-          .max_receives = number("max_receives"),
-          .rail_id = maybe("rail_id"),
-          .plane_id = maybe("plane_id")};
+  return read_fields<Properties>(json);
 }
 
 }  // namespace rdmabench::netplugin
