@@ -2,19 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/fields.h"
+#include "base/walk.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::json;  // it sorts the keys of what is sent
 
 constexpr std::size_t kMaxFits = 256;
-constexpr std::size_t kMaxString = 256;
 
 [[noreturn]] void refuse(std::string_view what) {
   throw Error(Fault::failed, what, "Run the same release of rdmabench on both sides.");
@@ -43,90 +41,60 @@ std::string from_hex(std::string_view text) {
   return bytes;
 }
 
-Json to_json(const Fit& fit) {
-  return {{"provider", fit.provider},      {"domain", fit.domain},
-          {"fabric", fit.fabric},          {"source", fit.source},
-          {"protocol", fit.protocol},      {"protocol_version", fit.protocol_version},
-          {"addr_format", fit.addr_format}};
-}
-
-Fit to_fit(const Json& json) {
-  return {.provider = get_string(json, "provider", kMaxString),
-          .domain = get_string(json, "domain", kMaxString),
-          .fabric = get_string(json, "fabric", kMaxString),
-          .source = get_string(json, "source", kMaxString),
-          .protocol = get_uint<std::uint32_t>(json, "protocol"),
-          .protocol_version = get_uint<std::uint32_t>(json, "protocol_version"),
-          .addr_format = get_uint<std::uint32_t>(json, "addr_format")};
-}
-
 }  // namespace
 
+void walk(MessageFields& fields, Fit& fit) {
+  fields.text("provider", fit.provider);
+  fields.text("domain", fit.domain);
+  fields.text("fabric", fit.fabric);
+  fields.text("source", fit.source);
+  fields.number("protocol", fit.protocol);
+  fields.number("protocol_version", fit.protocol_version);
+  fields.number("addr_format", fit.addr_format);
+}
+
+void walk(MessageFields& fields, Offer& offer) {
+  fields.text("host", offer.host);
+  if (offer.fits.size() > kMaxFits) offer.fits.resize(kMaxFits);
+  fields.list("fits", kMaxFits, offer.fits);
+}
+
+void walk(MessageFields& fields, Address& address) {
+  fields.text("provider", address.provider);
+  fields.number("protocol", address.protocol);
+  fields.number("protocol_version", address.protocol_version);
+  fields.number("addr_format", address.addr_format);
+  for (std::string& name : address.names) name = to_hex(name);
+  fields.texts("names", kMaxNames, 2 * kMaxEndpointName, address.names);
+  for (std::string& name : address.names) name = from_hex(name);
+  fields.number("ticket", address.ticket);
+  fields.number("window_base", address.window_base);
+  fields.number("window_bytes", 0, ~std::uint64_t{0} - address.window_base, address.window_bytes);
+  fields.number("window_key", address.window_key);
+}
+
 std::string write_offer(const Offer& offer) {
-  Json fits = Json::array();
-  for (const Fit& fit : offer.fits) {
-    if (fits.size() < kMaxFits) fits.push_back(to_json(fit));
-  }
-  return Json{{"host", offer.host}, {"fits", fits}}.dump();
+  return Json(write_fields(offer)).dump();
 }
 
 Offer read_offer(std::string_view text) {
-  return read_object(text, "the peer's libfabric offer", kMaxValues, [](const Json& json) {
-    Offer offer{.host = get_string(json, "host", kMaxString), .fits = {}};
-    for (const Json& fit : get_list(json, "fits", kMaxFits)) offer.fits.push_back(to_fit(fit));
-    return offer;
-  });
+  return read_object(text, "the peer's libfabric offer", kMaxValues, read_fields<Offer>);
 }
 
 std::string write_fit(const Fit& fit) {
-  return to_json(fit).dump();
+  return Json(write_fields(fit)).dump();
 }
 
 Fit read_fit(std::string_view text) {
-  return read_object(text, "the libfabric choice", kMaxValues, to_fit);
+  return read_object(text, "the libfabric choice", kMaxValues, read_fields<Fit>);
 }
 
 std::string write_address(const Address& address) {
-  Json names = Json::array();
-  for (const std::string& name : address.names) names.push_back(to_hex(name));
-  return Json{{"provider", address.provider},
-              {"protocol", address.protocol},
-              {"protocol_version", address.protocol_version},
-              {"addr_format", address.addr_format},
-              {"names", names},
-              {"ticket", address.ticket},
-              {"window_base", address.window_base},
-              {"window_bytes", address.window_bytes},
-              {"window_key", address.window_key}}
-      .dump();
+  return Json(write_fields(address)).dump();
 }
 
 Address read_address(std::string_view text) {
-  return read_object(text, "the peer's libfabric address", kMaxValues, [](const Json& json) {
-    Address address{.provider = get_string(json, "provider", kMaxString),
-                    .protocol = get_uint<std::uint32_t>(json, "protocol"),
-                    .protocol_version = get_uint<std::uint32_t>(json, "protocol_version"),
-                    .addr_format = get_uint<std::uint32_t>(json, "addr_format"),
-                    .names = {},
-                    .ticket = get_uint<std::uint64_t>(json, "ticket"),
-                    .window_base = get_uint<std::uint64_t>(json, "window_base"),
-                    .window_bytes = get_uint<std::uint64_t>(json, "window_bytes"),
-                    .window_key = get_uint<std::uint64_t>(json, "window_key")};
-    for (const Json& name : get_list(json, "names", kMaxNames)) {
-      if (!name.is_string()) refuse("'names' has one that is not a string");
-      const auto& digits = name.get_ref<const std::string&>();
-      if (digits.size() > 2 * kMaxEndpointName) {
-        refuse(
-            fmt::format("a name of {} digits, of at most {}", digits.size(), 2 * kMaxEndpointName));
-      }
-      address.names.push_back(from_hex(digits));
-    }
-    if (address.window_bytes > std::numeric_limits<std::uint64_t>::max() - address.window_base) {
-      refuse(
-          fmt::format("a window of {} bytes at {:#x}", address.window_bytes, address.window_base));
-    }
-    return address;
-  });
+  return read_object(text, "the peer's libfabric address", kMaxValues, read_fields<Address>);
 }
 
 }  // namespace rdmabench::transport::ofi
