@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "admission.h"
-#include "base/fields.h"
 #include "base/network.h"
+#include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "secret.h"
 
@@ -66,29 +65,19 @@ BootstrapAddress make_bootstrap_address(std::uint16_t port) {
           .key = random_text(kMinSecret)};
 }
 
+void walk(MessageFields& fields, BootstrapAddress& address) {
+  fields.text("token", address.run_id, kMaxRunId);
+  fields.text("key", address.key, 2 * kMinSecret);
+  fields.number("port", 1, 65535, address.port);
+  fields.texts("addresses", kMaxAddresses, kMaxAddress, address.addresses);
+}
+
 std::string to_text(const BootstrapAddress& address) {
-  const nlohmann::ordered_json json = {{"token", address.run_id},
-                                       {"key", address.key},
-                                       {"port", address.port},
-                                       {"addresses", address.addresses}};
-  return json.dump();
+  return dump(write_fields(address));
 }
 
 BootstrapAddress parse_bootstrap_address(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "address of rank 0");
-  BootstrapAddress address{.run_id = get_string(json, "token", kMaxRunId),
-                           .port = get_uint<std::uint16_t>(json, "port", 1),
-                           .key = get_string(json, "key", 2 * kMinSecret)};
-  for (const nlohmann::json& one : get_list(json, "addresses", kMaxAddresses)) {
-    if (!one.is_string() || one.get_ref<const std::string&>().size() > kMaxAddress) {
-      throw Error(Fault::failed,
-                  fmt::format("an address of rank 0 that is not a text of at most {} "
-                              "bytes",
-                              kMaxAddress));
-    }
-    address.addresses.push_back(one);
-  }
-  return address;
+  return read_fields<BootstrapAddress>(parse_object(text, "address of rank 0"));
 }
 
 Bootstrap bootstrap(Rendezvous& rendezvous, std::string_view key, std::uint16_t port,
