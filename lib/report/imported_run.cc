@@ -24,6 +24,7 @@ Json result_of(const ImportedRun& run, const Row& row) {
   const std::string& operation = run.operation;
   const bool answered =
       operation == "read" || operation == "compare-swap" || operation == "fetch-add";
+  const bool known = operation != "unknown";
   Json json{{"operation", operation},
             {"backend", run.backend},
             {"provider", ""},
@@ -31,10 +32,11 @@ Json result_of(const ImportedRun& run, const Row& row) {
             {"size_bytes", count(row, "size_bytes")},
             {"iterations", count(row, "iterations")},
             {"warmup_iterations", nullptr},
-            {"completion", answered ? "delivery" : "transmit"}};
+            {"completion", !known ? "unknown" : answered ? "delivery" : "transmit"}};
   if (run.latency) {
-    json.update(Json{{"kind", answered ? "completion" : "half_round_trip"},
-                     {"signal", answered                        ? "completion"
+    json.update(Json{{"kind", !known ? "unknown" : answered ? "completion" : "half_round_trip"},
+                     {"signal", !known                          ? "unknown"
+                                : answered                      ? "completion"
                                 : operation.starts_with("send") ? "receive"
                                                                 : "memory-poll"}});
     for (const char* key : {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns",
@@ -48,7 +50,8 @@ Json result_of(const ImportedRun& run, const Row& row) {
       if (beyond < 1) json["unsupported_percentiles"].push_back("p99_ns");
     }
   } else {
-    json.update(Json{{"direction", run.both_ways ? "both_ways" : "one_way"}, {"depth", run.depth}});
+    const char* const direction = run.both_ways ? "both_ways" : "one_way";
+    json.update(Json{{"direction", known ? direction : "unknown"}, {"depth", run.depth}});
     for (const char* key :
          {"bits_per_s", "bits_per_s_low", "bits_per_s_high", "messages_per_s", "peak_bits_per_s"}) {
       json[key] = number(row, key);

@@ -14,10 +14,12 @@ namespace rdmabench::report {
 
 /// One between two sides. What the tool did not say is left out, and null in the document.
 struct ImportedRun {
-  std::string tool{};       ///< "perftest"
-  std::string test{};       ///< in the tool's own words
-  std::string operation{};  ///< ours; the tool's own words where it is none of ours
-  std::string backend{};    ///< "verbs", "ofi", "mpi"
+  std::string tool{};  ///< "perftest"
+  std::string test{};  ///< in the tool's own words
+  /// Ours; the tool's own words where it is none of ours; "unknown", then its direction and kind
+  /// too.
+  std::string operation{};
+  std::string backend{};  ///< "verbs", "ofi", "mpi"
   std::string device{};
   std::string transport{};
   bool latency = false;

@@ -145,20 +145,22 @@ class TableReader {
     run_.title = title.substr(0, title.rfind(" Test"));
   }
 
-  /// " Number of qps   : 4\t\tTransport type : IB".
+  /// " Number of qps   : 4\t\tTransport type : IB", with blanks for its tabs where it was copied
+  /// from a terminal.
   void facts(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find("\t\t"), text.size());
-      const std::string_view one = text.substr(0, end);
-      text.remove_prefix(std::min(end + 2, text.size()));
-      const std::size_t colon = one.find(':');
-      if (colon == std::string_view::npos) continue;
-      const std::string name = rest_after(one.substr(0, colon), "");
-      run_.facts.try_emplace(name.substr(0, name.find_last_not_of('\t') + 1), rest_after(one, ":"));
+    for (std::size_t colon = text.find(':'); colon != std::string_view::npos;
+         colon = text.find(':')) {
+      const std::string_view name = trimmed(text.substr(0, colon));
+      text = trimmed(text.substr(colon + 1));
+      const std::string_view value = text.substr(0, std::min(text.find('\t'), text.find("  ")));
+      run_.facts.try_emplace(std::string(name), value);
+      text.remove_prefix(value.size());
     }
   }
 
   void heading(std::string_view text) {
+    // Of another run, whose title is not in the text.
+    if (!run_.rows.empty() && !skips_) end_run();
     std::map<std::size_t, std::string_view> found;  // by place
     for (const PerftestColumn& column : kPerftestColumns) {
       if (const std::size_t at = text.find(column.heading); at != std::string_view::npos) {
@@ -176,6 +178,7 @@ class TableReader {
       refuse_text(source_, line_, "its times are in cycles, and their frequency is not told");
     }
     run_.any_heading = true;
+    run_.of_times = has(text, "usec]");
   }
 
   void row(std::string_view text) {

@@ -53,8 +53,9 @@ struct PerftestRun {
   std::string error;
   bool any_heading = false;
   bool of_server = false;
+  bool of_times = false;  ///< by its heading
 
-  bool latency() const { return has(title, "Latency"); }
+  bool latency() const { return of_times || has(title, "Latency"); }
   std::string fact(const std::string& name) const {
     const auto found = facts.find(name);
     return found == facts.end() ? "" : found->second;

@@ -202,6 +202,49 @@ TEST(PerftestRead, BothSidesOutputInOneFileIsOneRun) {
       << "a client of another server";
 }
 
+// As manuals print expected outputs: tables of several programs, without what stood before them.
+TEST(PerftestRead, TablesWithoutTitlesAreRunsOfTheirOwn) {
+  const std::string dashes = "---------------------------------------------------------\n";
+  const auto documents = parse_documents(
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+      "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]\n"
+      " 2       1000          5.35           11.78        5.49               5.50           0.18     "
+      "       5.74                   11.78\n" +
+          dashes +
+          " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+          " 65536      5000             189.63             185.13             0.353108\n" +
+          dashes +
+          " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+          " 65536      5000             11555.13           11554.28\t\t   0.184868\n" +
+          dashes,
+      "x");
+  ASSERT_EQ(documents.size(), 3U);
+  EXPECT_EQ(documents[0].body["test"], "latency");
+  const auto& latency = documents[0].body["results"].at(0);
+  EXPECT_DOUBLE_EQ(latency["p50_ns"], 5490);
+  EXPECT_EQ(latency["kind"], "unknown") << "of a read it is a completion, else half a round trip";
+  const auto& gigabits = documents[1].body["results"].at(0);
+  EXPECT_DOUBLE_EQ(gigabits["bits_per_s"], 185.13e9) << "not by the unit of the next table";
+  EXPECT_EQ(gigabits["operation"], "unknown");
+  EXPECT_EQ(gigabits["direction"], "unknown");
+  EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 11554.28 * 1024 * 1024 * 8);
+}
+
+TEST(PerftestRead, TakesFactsWhoseTabsBecameBlanks) {
+  const auto body = only(
+      "                    RDMA_Write BW Test\n"
+      " Dual-port       : OFF          Device         : rocep4s0f0\n"
+      " Number of qps   : 2            Transport type : IB\n"
+      " Connection type : RC           Using SRQ      : OFF\n"
+      " PCIe relax order: ON           Lock-free      : OFF\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      403504           0.00               42.31                0.080701\n"
+      "----\n");
+  EXPECT_EQ(body["resolved"]["device"], "rocep4s0f0");
+  EXPECT_EQ(body["resolved"]["transport"], "rc");
+  EXPECT_EQ(body["resolved"]["details"]["queue_pairs"], "2");
+}
+
 TEST(PerftestRead, RefusesWhatNestsBehindItsOwnQuotes) {
   const std::string deep =
       "{\ntest_info: {\nk: \\\",\nx: 1\n},\n\"results\": " + std::string(200000, '[') +
