@@ -24,6 +24,7 @@ namespace rdmabench::report {
 namespace {
 
 constexpr std::string_view kCutRow = "its table ends within a row";
+constexpr double kFirstOfAll = 2;  ///< bytes: where -a begins
 constexpr std::string_view kAborted = "its table stops without its last line: the run was aborted";
 
 /// perftest's own words where it gives up.
@@ -82,7 +83,7 @@ class TableReader {
     } else if (is_failure(text) || (begun() && !closed_ && !endless_ && is_kill(raw))) {
       // Of the next client of a loop, which printed no more.
       if (closed_ && (text.starts_with("Couldn't connect") || has(text, "Unable to"))) end_run();
-      if (run_.error.empty() || run_.error == kCutRow) run_.error = printable_line(text);
+      fail(text);
     } else if (columns_.empty() && has(text, ":")) {
       facts(text);
     }
@@ -95,13 +96,16 @@ class TableReader {
       // With --run_infinitely perftest ends a line when it begins the next one.
       if (run_.error.empty() && !endless_) run_.error = kCutRow;
     }
-    if (waits_ && runs_.empty() && !begun()) run_.error = "a server to which no client came";
+    if (waits_ && runs_.empty() && !begun() && run_.error.empty()) {
+      run_.error = "a server to which no client came";
+    }
     end_run();
     std::set<std::pair<std::string, std::string>> clients;  // title, and address of the server
+    std::set<std::string> titles;                           // of clients
     for (const PerftestRun& run : runs_) {
-      if (!run.of_server && !run.rows.empty()) {
-        clients.emplace(run.title, run.fact("remote address"));
-      }
+      if (run.of_server || run.rows.empty()) continue;
+      clients.emplace(run.title, run.fact("remote address"));
+      titles.insert(run.title);
     }
     // The server of a test in one direction prints what its client does, or no row at all.
     const bool any = std::any_of(runs_.begin(), runs_.end(),
@@ -109,6 +113,10 @@ class TableReader {
     std::vector<Json> documents;
     for (PerftestRun& run : runs_) {
       if (run.rows.empty() && any && run.any_heading && run.error.empty()) continue;
+      // Both printed at once: the rest of the server's lines is within its client's.
+      if (run.of_server && !run.any_heading && run.error.empty() && titles.contains(run.title)) {
+        continue;
+      }
       if (run.of_server && (run.error.empty() || run.error == kAborted) &&
           clients.contains({run.title, run.fact("local address")})) {
         continue;
@@ -129,9 +137,25 @@ class TableReader {
 
   bool begun() const { return run_.any_heading || !run_.title.empty(); }
 
+  /// The first reason is kept, with the status behind it.
+  void fail(std::string_view text) {
+    if (run_.error.starts_with("Completion with error") && !has(run_.error, "Failed status") &&
+        text.starts_with("Failed status")) {
+      run_.error += ": " + printable_line(text);
+    } else if (run_.error.empty() || run_.error == kCutRow) {
+      run_.error = printable_line(text);
+    }
+  }
+
+  /// One size is a whole table, but for the first one of -a.
+  bool may_lack_rows() const {
+    return run_.rows.size() > 1 || run_.rows.at(0).at("size_bytes") == kFirstOfAll;
+  }
+
   void end_run() {
     // A table that was pasted without its head may lack its end too.
-    if (run_.error.empty() && !run_.rows.empty() && !run_.title.empty() && !closed_ && !endless_) {
+    if (run_.error.empty() && !run_.rows.empty() && !run_.title.empty() && !closed_ && !endless_ &&
+        may_lack_rows()) {
       run_.error = kAborted;
     }
     if (begun() || !run_.error.empty()) runs_.push_back(std::move(run_));
@@ -141,8 +165,15 @@ class TableReader {
   }
 
   void begin_run(std::string_view title) {
+    // Standard error, which is not buffered, may come before the title: a completion fails behind
+    // it.
+    std::string early;
+    if (!begun() && (has(run_.error, "ompletion with") || has(run_.error, "Failed status"))) {
+      early.swap(run_.error);
+    }
     end_run();
     run_.title = title.substr(0, title.rfind(" Test"));
+    run_.error = std::move(early);
   }
 
   /// " Number of qps   : 4\t\tTransport type : IB", with blanks for its tabs where it was copied
@@ -235,6 +266,7 @@ bool is_beginning(std::string_view text) noexcept {
     const std::string_view line = rdmabench::trimmed(without_tag(text.substr(0, end)));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (is_title(line) || line.starts_with("Couldn't connect to ") ||
+        line.starts_with("RDMA CM event error:") ||
         line.starts_with("Unable to find the Infiniband/RoCE device") ||
         (line.starts_with('*') && has(line, kWaits))) {
       return true;

@@ -261,7 +261,7 @@ TEST(PerftestRead, SaysWhatHasNoRow) {
                            " 8          1000             1.50               1.00     0.1\n"
                            " Completion with error at client\n"
                            " Failed status 12: wr_id 0\n");
-  EXPECT_EQ(failed["error"], "Completion with error at client");
+  EXPECT_EQ(failed["error"], "Completion with error at client: Failed status 12: wr_id 0");
   EXPECT_EQ(failed["results"].size(), 1);
   // Of a client and a server in one file the empty table is the server's.
   EXPECT_EQ(only("RDMA_Write BW Test\n" + heading + kBandwidth)["results"].size(), 1);
@@ -278,9 +278,11 @@ const std::string kRow = " 32768      5000             96.63             96.58 \
 
 TEST(PerftestRead, ATableWithoutItsLastLineIsOfARunThatWasAborted) {
   EXPECT_EQ(only(kHead + kRow + "----\n")["error"], nullptr);
-  const auto killed = only(kHead + kRow);
+  const auto killed = only(kHead + " 2 " + kRow.substr(7));
   EXPECT_EQ(killed["error"], "its table stops without its last line: the run was aborted");
   EXPECT_EQ(killed["results"].size(), 1U);
+  EXPECT_EQ(only(kHead + kRow)["error"], nullptr)
+      << "one size, or the first row of --run_infinitely";
   std::string next = kRow;
   next.replace(next.find("32768"), 5, "65536");
   EXPECT_THAT(only(kHead + kRow + next)["error"].dump(), HasSubstr("aborted"));
@@ -313,6 +315,57 @@ TEST(PerftestRead, ItsOwnWordsAndAKillAreTheError) {
                    "TO TIME LIMIT ***\n")["error"]
                   .dump(),
               HasSubstr("TIME LIMIT"));
+}
+
+TEST(PerftestRead, WhatFailedBeforeTheTitleIsOfItsRun) {
+  const std::string words =
+      " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n";
+  const auto body = only(words + kHead);
+  EXPECT_EQ(body["error"],
+            "Completion with error at client: Failed status 12: wr_id 0 syndrom 0x81");
+  EXPECT_EQ(
+      parse_documents("Couldn't connect to node2:18515\n" + kHead + kRow + "----\n", "x").size(),
+      2U)
+      << "the next try is another run";
+}
+
+TEST(PerftestRead, AServerWhoseOwnWordsTellWhyIsNotOneWithoutAClient) {
+  const auto body = only(
+      "************************************\n* Waiting for client to connect... *\n"
+      "************************************\n"
+      "Unable to create QP.\nFailed to create QP.\nCouldn't create IB resources\n");
+  EXPECT_EQ(body["error"], "Unable to create QP.");
+  EXPECT_EQ(only("RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: -111.\n\n"
+                 "ERRNO: No such file or directory.\nFailed to handle RDMA CM event.\n")["error"],
+            "Failed to handle RDMA CM event.");
+}
+
+// A server in the background and its client in one terminal.
+TEST(PerftestRead, BothSidesThatPrintAtOnceAreOneRun) {
+  const auto body = only(
+      "************************************\n* Waiting for client to connect... *\n"
+      "************************************\n"
+      "                    RDMA_Write BW Test\n"
+      " Dual-port       : OFF\t\tDevice         : ib0\n"
+      "----\n"
+      "                    RDMA_Write BW Test\n"
+      " Dual-port       : OFF\t\tDevice         : ib0\n"
+      " TX depth        : 128\n"
+      "----\n"
+      " CQ Moderation   : 100\n"
+      "----\n"
+      " local address: LID 0xd06 QPN 0x092f PSN 0x3ff1bc RKey 0x080329 VAddr 0x007fc97ff50000\n"
+      " local address: LID 0xd06 QPN 0x092e PSN 0x3eb82d RKey 0x080228 VAddr 0x007f19adcbf000\n"
+      "----\n----\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+      " 2          2000             5.32               5.30   \t\t   2.778732\n"
+      " 8388608    2000             23240.68           23240.68\t\t   0.002905\n"
+      "----\n"
+      " 8388608    2000             23240.68           23240.68\t\t   0.002905\n"
+      "----\n");
+  EXPECT_EQ(body["error"], nullptr);
+  EXPECT_EQ(body["results"].size(), 2U);
 }
 
 TEST(PerftestRead, WhatMlx5DumpsOfACompletionIsNoRow) {
