@@ -230,7 +230,7 @@ std::vector<Json> imported_documents(std::string_view given, const std::string& 
   const std::string text = grouped_by_tag(without_colours(given));
   if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
   if (is_mean_table(text)) return mean_table_documents(text, source, program);
-  return perftest_documents(text, source);
+  return perftest_documents(text, source, program);
 }
 
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,

@@ -49,9 +49,10 @@ std::vector<nlohmann::ordered_json> mean_table_documents(std::string_view text,
 /// tags before its lines too, or for its JSON. MB and MiB are both 2^20 bytes, as in its sources;
 /// in JSON, which names no unit, the message rate tells it. What it does not say is null; a table
 /// without rows, and a run that failed, have an error. Throws Error(usage) with `source` and the
-/// line for a table that makes no sense.
+/// line for a table that makes no sense. `program`: as above.
 std::vector<nlohmann::ordered_json> perftest_documents(std::string_view text,
-                                                       const std::string& source);
+                                                       const std::string& source,
+                                                       const std::string& program);
 
 /// Text or JSON of nccl-tests as documents of rdmabench-coll/1, one for each run in it: every
 /// placement of a row is a result. What it does not tell is null, and the notes say what was left

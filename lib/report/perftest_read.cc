@@ -58,7 +58,9 @@ bool is_no_row(const std::vector<std::string_view>& words) {
 /// Reads one text, line by line.
 class TableReader {
  public:
-  explicit TableReader(const std::string& source) : source_(source) {}
+  /// `named`: the title of tables that have none.
+  TableReader(const std::string& source, std::string named)
+      : source_(source), named_(std::move(named)) {}
 
   void take(std::string_view raw) {
     ++line_;
@@ -124,6 +126,7 @@ class TableReader {
       if (run.rows.empty() && run.error.empty()) {
         run.error = "its table has no row: this is a server's, or the run failed";
       }
+      if (run.title.empty() && run.of_times == has(named_, "Latency")) run.title = named_;
       documents.push_back(document_of(run));
     }
     if (documents.empty()) refuse_text(source_, 1, "no table of perftest is in it");
@@ -242,6 +245,7 @@ class TableReader {
   }
 
   const std::string& source_;
+  std::string named_;
   bool waits_ = false;
   bool closed_ = false;  ///< by the dashes behind its rows, with which each table ends
   /// By --run_infinitely: a row of the same size is printed again and again, and no last line.
@@ -253,6 +257,16 @@ class TableReader {
   PerftestRun run_;
   std::vector<PerftestRun> runs_;
 };
+
+/// "RDMA_Write BW" of "ib_write_bw"; "" where the name does not tell the operation.
+std::string title_of_program(std::string_view name) {
+  for (const auto& [verb, title] : {std::pair{"send", "Send"}, std::pair{"write", "RDMA_Write"},
+                                    std::pair{"read", "RDMA_Read"}}) {
+    if (name.starts_with(fmt::format("ib_{}_bw", verb))) return fmt::format("{} BW", title);
+    if (name.starts_with(fmt::format("ib_{}_lat", verb))) return fmt::format("{} Latency", title);
+  }
+  return "";
+}
 
 /// 4.5 writes `test_info: {`, later releases `"test_info": {`.
 bool has_json(std::string_view text) noexcept {
@@ -283,9 +297,12 @@ bool is_perftest(std::string_view text) noexcept {
          (has_json(text) && !has(text, "\"schema\"")) || is_beginning(text);
 }
 
-std::vector<Json> perftest_documents(std::string_view text, const std::string& source) {
+std::vector<Json> perftest_documents(std::string_view text, const std::string& source,
+                                     const std::string& program) {
   if (!has_json(text)) {
-    TableReader reader(source);
+    std::string named = title_of_program(program);
+    if (named.empty()) named = title_of_program(source.substr(source.rfind('/') + 1));
+    TableReader reader(source, std::move(named));
     for (const std::string_view line : lines_of(text)) reader.take(line);
     return std::move(reader).finish(text.ends_with('\n'));
   }

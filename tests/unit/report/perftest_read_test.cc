@@ -230,6 +230,23 @@ TEST(PerftestRead, TablesWithoutTitlesAreRunsOfTheirOwn) {
   EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 11554.28 * 1024 * 1024 * 8);
 }
 
+TEST(PerftestRead, TheProgramOfATableWithoutTitleMayBeNamed) {
+  const std::string table =
+      "host send to local-dpu\n"
+      "#bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
+      " 1          10000000         0.00               3.16   \t\t   3.312819\n";
+  const auto operation = [&](const std::string& source, const std::string& program) {
+    return parse_documents(table, source, program).at(0).body["results"].at(0)["operation"];
+  };
+  EXPECT_EQ(operation("x.txt", ""), "unknown");
+  EXPECT_EQ(operation("x.txt", "ib_send_bw"), "send");
+  EXPECT_EQ(operation("logs/ib_send_bw_MSG_SIZE.txt", ""), "send");
+  EXPECT_EQ(operation("x.txt", "ib_send_lat"), "unknown") << "its columns are not those of times";
+  EXPECT_EQ(parse_documents(kBandwidth, "x", "ib_read_bw").at(0).body["results"].at(0)["operation"],
+            "write")
+      << "the text says it";
+}
+
 TEST(PerftestRead, TakesFactsWhoseTabsBecameBlanks) {
   const auto body = only(
       "                    RDMA_Write BW Test\n"
