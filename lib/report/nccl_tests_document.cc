@@ -177,6 +177,19 @@ std::vector<std::string_view> allowed(const NcclTestsTable& table) {
   return {"all_gather_perf", "alltoall_perf"};
 }
 
+/// Whether the columns are that program's, of which a file may hold several.
+bool may_be(const NcclTestsTable& table, std::string_view program) {
+  if (table.rows.empty()) return true;
+  const NcclTestsRow& row = table.rows.back();
+  const bool reduces = !row.reduction.empty() && row.reduction != "none";
+  const bool rooted = row.root && *row.root >= 0;
+  if (program == "reduce_perf") return reduces && (rooted || !row.root);
+  if (program == "all_reduce_perf" || program == "reduce_scatter_perf") return reduces && !rooted;
+  if (program == "all_gather_perf" || program.starts_with("alltoall")) return !reduces && !rooted;
+  if (program == "sendrecv_perf" || program == "hypercube_perf") return !rooted;
+  return !reduces;
+}
+
 /// Its last lines may say that it failed where no row does.
 std::string error_of(const NcclTestsTable& table) {
   if (!table.error.empty()) return table.error;
@@ -202,8 +215,10 @@ bool is_nccl_tests_program(const std::string& name) {
 }
 
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
-  if (std::string named = program_in(base_name(table.program)); !named.empty()) return named;
-  if (std::string named = program_in(base_name(source)); !named.empty()) return named;
+  for (const std::string& name : {table.program, source}) {
+    std::string named = program_in(base_name(name));
+    if (!named.empty() && may_be(table, named)) return named;
+  }
   if (table.rows.empty()) return "";
   const std::vector<std::string_view> found = allowed(table);
   if (found.size() == 1) return std::string(found[0]);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/nccl_tests.h"
@@ -34,8 +35,9 @@ std::uint64_t after(std::string_view line, std::string_view mark) {
 }
 
 /// What a rank prints that gives up.
-constexpr std::array<std::string_view, 4> kFailures{"Test NCCL failure", "Test CUDA failure",
-                                                    "Test HIP failure", "Test timeout"};
+constexpr std::array<std::string_view, 6> kFailures{
+    "Test NCCL failure", "Test CUDA failure", "Test HIP failure",
+    "Test timeout",      "NCCL failure ",     "Cuda failure "};  // the last two until 2019
 
 /// "node1: Test NCCL failure common.cu:303 'unhandled system error'" of a line with such words at
 /// `at`. Behind the beginning of a row, to which it is glued, its host is left out.
@@ -53,10 +55,31 @@ bool is_log(std::string_view line) {
   return has(line, " NCCL INFO ") || has(line, " NCCL WARN ");
 }
 
-/// What begins and ends a run. Until 2019 it had no "#".
+bool is_device(std::string_view line) {
+  return has(line, "Rank ") && has(line, " device ");
+}
+
+bool names_columns(std::string_view line) {
+  return has(line, "algbw") && has(line, "busbw");
+}
+
+/// What tells of a run without "#": some of it had none until 2019, and where a page took them for
+/// its own marks all have lost them.
 bool is_bare_comment(std::string_view line) {
   return line.starts_with("nThread ") || line.starts_with("Out of bounds values") ||
-         line.starts_with("Avg bus bandwidth");
+         line.starts_with("Avg bus bandwidth") || (line.starts_with("Rank ") && is_device(line)) ||
+         (line.starts_with("size ") && names_columns(line));
+}
+
+/// "all_reduce_perf" of a line that ran it: "$ mpirun -np 8 build/all_reduce_perf -b 8 ..."; "" of
+/// others.
+std::string command_in(const Words& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    std::string name(words[i].substr(words[i].rfind('/') + 1));
+    const bool options = words[i + 1].starts_with('-') || words[i + 1] == "\\";
+    if (options && has(name, "_perf") && is_nccl_tests_program(name)) return name;
+  }
+  return "";
 }
 
 /// Reads one text, line by line.
@@ -75,7 +98,16 @@ class Reader {
       const std::size_t at = raw.find(failure);
       if (begun_ && at != std::string_view::npos) return stop(failure_in(raw, at, in_row));
     }
-    if (line[begin] == '#' || is_bare_comment(line.substr(begin))) {
+    std::string command;
+    if (has(line, "_perf")) command = command_in(words);
+    if (!command.empty()) {
+      command_ = std::move(command);
+    } else if (has(raw, "rccl-tests: Version ")) {
+      if (ended()) end_run();
+      table_.tool = "RCCL's tests";
+      table_.backend = "rccl";
+      table_.version = rest_after(raw, "Version ");
+    } else if (line[begin] == '#' || is_bare_comment(line.substr(begin))) {
       comment(line.substr(begin));
     } else if (in_row && is_log(line)) {
       if (!broken_) table_.notes.emplace_back("A row that NCCL's log broke was left out.");
@@ -105,12 +137,13 @@ class Reader {
     in_table_ = false;
   }
 
+  bool ended() const { return table_.out_of_bounds || table_.average_bus_gb_per_s; }
+
   void end_run() {
     if (begun_) {
-      const bool ended = table_.out_of_bounds || table_.average_bus_gb_per_s;
       if (table_.error.empty() && table_.rows.empty()) {
         stop("its table has no row: the run failed before its first result");
-      } else if (table_.error.empty() && !ended) {
+      } else if (table_.error.empty() && !ended()) {
         stop("its table stops without its last lines: the run was aborted");
       }
       if (table_.size == 0) table_.size = highest_rank_ + (any_rank_ ? 1 : 0);
@@ -135,8 +168,10 @@ class Reader {
       table_.program = rest_after(line, "starting:");
       return;
     }
-    if (has(line, " Rank ") && has(line, " device ")) return device(line);
-    if (has(line, "algbw") && has(line, "busbw")) return heading(line);
+    // The next one may lack its first line.
+    if (ended() && (is_device(line) || names_columns(line))) end_run();
+    if (is_device(line)) return device(line);
+    if (names_columns(line)) return heading(line);
     if (has(line, "in-place")) in_place_only_ = !has(line, "out-of-place");
     if (has(line, "Out of bounds values")) table_.out_of_bounds = after(line, ":");
     if (has(line, "Avg bus bandwidth")) {
@@ -159,7 +194,8 @@ class Reader {
   void config(std::string_view line) {
     // Ranks without MPI print a head each, one behind the other.
     if (in_table_ || !table_.rows.empty() || !table_.error.empty()) end_run();
-    begun_ = has_head_ = true;
+    begin();
+    has_head_ = true;
     table_.threads = static_cast<std::uint32_t>(after(line, "nThread "));
     table_.gpus = static_cast<std::uint32_t>(after(line, "nGpus "));
     table_.min_bytes = after(line, "minBytes ");
@@ -179,7 +215,7 @@ class Reader {
 
   void device(std::string_view line) {
     NcclTestsRank rank;
-    rank.rank = static_cast<std::uint32_t>(after(line, " Rank "));
+    rank.rank = static_cast<std::uint32_t>(after(line, "Rank "));
     rank.pid = after(line, " Pid ");
     rank.device = static_cast<std::uint32_t>(after(line, " device "));
     const std::string host = rest_after(line, " on ");
@@ -195,8 +231,15 @@ class Reader {
     table_.ranks.push_back(std::move(rank));
   }
 
+  void begin() {
+    begun_ = true;
+    if (table_.program.empty()) table_.program = std::exchange(command_, "");
+  }
+
   void heading(std::string_view line) {
-    begun_ = in_table_ = true;
+    if (!table_.rows.empty()) end_run();
+    begin();
+    in_table_ = true;
     counts_wrong_ = has(line, "#wrong");
     with_spread_ = has(line, "i_min");
     us_ = has(line, " res") ? kNsPerMs / kNsPerUs : 1;
@@ -268,6 +311,7 @@ class Reader {
   std::size_t row_line_ = 0;  ///< of the last row
   NcclTestsTable table_;
   std::vector<NcclTestsTable> tables_;
+  std::string command_;    ///< that began the next run
   bool begun_ = false;     ///< what a run has done, or its table's heading, was there
   bool has_head_ = false;  ///< the line "nThread ..."
   bool in_table_ = false;

@@ -487,7 +487,13 @@ TEST(NcclTestsRead, ANamedProgramIsOnlyOfWhatDoesNotSay) {
   };
   EXPECT_EQ(operation(kNew, "all_gather_perf"), "reduce-scatter");
   EXPECT_EQ(operation(kJson, "all_gather_perf"), "broadcast");
-  EXPECT_EQ(operation(json_with("/opt/bin/broadcast_perf", "/tmp/a.out"), "reduce_perf"), "reduce");
+  EXPECT_EQ(operation(json_with("/opt/bin/broadcast_perf", "/tmp/a.out"), "broadcast_perf"),
+            "broadcast");
+  EXPECT_THAT(usage_complaint([&] {
+                operation(json_with("/opt/bin/broadcast_perf", "/tmp/a.out"), "all_reduce_perf");
+              }),
+              HasSubstr("may be gather_perf or scatter_perf"))
+      << "its columns are no all-reduce's";
   EXPECT_EQ(operation(kOld, "sendrecv_perf"), "send-receive");
   const std::string rccl =
       R"({"name":"AllReduce","ranks":8,"size":1024,"type":"float","redop":"sum","inPlace":0,)"
@@ -503,14 +509,104 @@ TEST(NcclTestsRead, IsToldFromOtherTexts) {
       is_nccl_tests_json("{\"schema\": \"rdmabench-coll/1\", \"nccl_version\": 1, \"args\": 1}"));
 }
 
+// Of one terminal: several programs, one behind the other.
+constexpr const char* kTerminal =
+    "root@node1:~/nccl-tests/build# ./all_reduce_perf -b 64M -e 64M -g 2\n"
+    "# nThread 1 nGpus 2 minBytes 67108864 maxBytes 67108864 step: 1048576(bytes) warmup iters: 5 "
+    "iters: 20 validation: 1 \n"
+    "#       size         count    type   redop     time   algbw   busbw  error     time   algbw   "
+    "busbw  error\n"
+    "    67108864      16777216   float     sum   1568.3   42.80   42.80  0e+00   1560.9   43.00   "
+    "43.00  0e+00\n"
+    "# Avg bus bandwidth    : 42.9 \n"
+    "root@node1:~/nccl-tests/build# NCCL_DEBUG=WARN mpirun -np 2 ./all_gather_perf -b 64M -e 64M\n"
+    "# nThread 1 nGpus 2 minBytes 67108864 maxBytes 67108864 step: 1048576(bytes) warmup iters: 5 "
+    "iters: 20 validation: 1 \n"
+    "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  "
+    "error\n"
+    "    67108864       8388608   float   1568.3   42.80   21.40  0e+00   1560.9   43.00   21.50  "
+    "0e+00\n"
+    "# Avg bus bandwidth    : 21.45 \n";
+
+TEST(NcclTestsRead, TheCommandBeforeARunNamesItsProgram) {
+  const auto documents = parse_documents(kTerminal, "x.txt");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[0].body["results"][0]["operation"], "all-reduce");
+  EXPECT_EQ(documents[1].body["results"][0]["operation"], "all-gather");
+  const std::string built =
+      "Linking  all_gather.o > ../build/all_gather_perf\nLinking  reduce.o > ../build/reduce_perf\n";
+  const std::string text = kTerminal;
+  EXPECT_THAT(usage_complaint([&] { parse_documents(built + text.substr(text.find('\n')), "x"); }),
+              HasSubstr("all_reduce_perf or sendrecv_perf"))
+      << "what was built has not run";
+}
+
+// As a page shows it that took the marks for its own.
+TEST(NcclTestsRead, ATableThatLostItsMarksIsRead) {
+  const auto table =
+      parse_nccl_tests_text(
+          "mpirun -np 8 all_reduce_perf -b 32 -f 2 -e 8G\n"
+          " nThread 1 nGpus 1 minBytes 32 maxBytes 64 step: 2(factor) warmup iters: 5       iters: 20 "
+          "validation: 1 single_test: 0 test_buffer_kind: 2\n\n"
+          " Using devices\n"
+          "   Rank  0 Pid 1821213 on AI-A100-01 device  0 [0x00] NVIDIA A100-SXM4-40GB\n"
+          "   Rank  1 Pid 1821214 on AI-A100-01 device  1 [0x00] NVIDIA A100-SXM4-40GB\n\n"
+          "                                                     out-of-place                       "
+          "in-place\n"
+          "       size         count    type   redop     time   algbw   busbw  error     time   algbw   "
+          "busbw  error\n"
+          "        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
+          "(GB/s)\n"
+          "          32             8   float     sum    35.06    0.00    0.00    N/A    35.14    0.00    "
+          "0.00    N/A\n"
+          " Out of bounds values : 0 OK\n"
+          " Avg bus bandwidth    : 0.1\n",
+          "x")
+          .at(0);
+  EXPECT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.error, "");
+  EXPECT_EQ(table.size, 2U);
+}
+
+// What the report of a benchmark shows of a run, which begins behind the first line.
+TEST(NcclTestsRead, ASecondTableIsARunOfItsOwn) {
+  const std::string text = kOld;
+  const std::string second = text.substr(text.find("#   Rank"));
+  const auto tables = parse_nccl_tests_text(
+      text + "$ more run.sh\nrccl-tests: Version develop:5272cd1\n" + second, "x");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].rows.size(), tables[1].rows.size());
+  EXPECT_EQ(tables[0].ranks.size(), tables[1].ranks.size());
+  EXPECT_EQ(tables[0].backend, "nccl");
+  EXPECT_EQ(tables[1].backend, "rccl");
+  EXPECT_EQ(tables[1].version, "develop:5272cd1");
+}
+
+TEST(NcclTestsRead, WhatTheFirstReleasesSaidOfAFailureIsTheError) {
+  const auto table =
+      parse_nccl_tests_text(
+          "nThread 1 nGpus 8 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 "
+          "validation: 1\n"
+          "# NCCL Tests compiled with NCCL 1.0\n"
+          "#   Rank  0 on     node03 device  0 [0x00] Tesla P100-PCIE-16GB\n\n"
+          "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  "
+          "busbw      res\n"
+          "NCCL failure all_reduce.cu:95 'unhandled cuda error'\n",
+          "x")
+          .at(0);
+  EXPECT_EQ(table.error, "NCCL failure all_reduce.cu:95 'unhandled cuda error'");
+}
+
 TEST(NcclTestsRead, WhichProgram) {
   NcclTestsTable table = parse_nccl_tests_text(kOld, "x").at(0);
   EXPECT_EQ(nccl_tests_program(table, "logs/sendrecv_perf.8nodes.txt"), "sendrecv_perf");
+  EXPECT_EQ(nccl_tests_program(table, "all_gather.txt"), "all_reduce_perf")
+      << "an all-gather reduces nothing";
+  table.rows[0].reduction = table.rows[1].reduction = "none";
   EXPECT_EQ(nccl_tests_program(table, "alltoallv-night.txt"), "alltoallv_perf");
   table.program = "all_gather_perf_mpi";
   EXPECT_EQ(nccl_tests_program(table, "sendrecv.txt"), "all_gather_perf");
   table.program = "";
-  table.rows[0].reduction = table.rows[1].reduction = "none";
   EXPECT_THAT(usage_complaint([&] { nccl_tests_program(table, "x.txt"); }),
               HasSubstr("it may be all_gather_perf or alltoall_perf"));
   table.rows[1].root = 0;
