@@ -76,8 +76,11 @@ struct MeanTable {
   std::string type;     ///< "MPI_CHAR"
   std::uint64_t window = 0;
   bool answers = false;  ///< fi_pingpong's column of acknowledged messages
+  bool of_osu = false;   ///< by its heading
   bool has_times = false;
-  bool overlaps = false;  ///< has columns of a computation in the meantime
+  std::uint64_t empty = 0;  ///< rows of 0 bytes
+  bool overlaps = false;    ///< has columns of a computation in the meantime
+  Json details = Json::object();
   std::vector<std::map<std::string, double>> rows;
   std::string error;
 };
@@ -89,9 +92,9 @@ class MeanReader {
   void take(std::string_view raw) {
     ++line_;
     const std::string_view line = trimmed(without_tag(raw));
-    if (line.starts_with("# OSU ")) {
+    if (line.starts_with("# OSU ") || (line.starts_with("OSU ") && has(line, " Test v"))) {
       end_table();
-      table_.title = rest_after(line, "# OSU ");
+      table_.title = rest_after(line, "OSU ");
       table_.title.resize(std::min(table_.title.find(" Test"), table_.title.size()));
       // A build for GPUs has it behind its first word, wherever its buffers are: "MPI-CUDA".
       const std::size_t word = std::min(table_.title.find(' '), table_.title.size());
@@ -103,12 +106,17 @@ class MeanReader {
     } else if (has(line, "window size:")) {
       const std::string size = rest_after(line, "window size:");
       table_.window = parse_number<std::uint64_t>(size.substr(0, size.find(' '))).value_or(0);
+      const std::string pairs = rest_after(line, "pairs:");
+      if (!pairs.empty()) table_.details["pairs"] = pairs.substr(0, pairs.find(' '));
+    } else if (line.starts_with("# Send Buffer on ")) {
+      table_.details["buffers"] = line.substr(2);
     } else if (has(line, "xfer_size:")) {
       record(line);
     } else if (line.starts_with("# Size") || has(line, "usec/xfer")) {
       if (!table_.rows.empty()) end_table();
       const auto parts = has(line, "usec/xfer") ? words_of(line) : parts_of(line);
       headings_.assign(parts.begin(), parts.end());
+      table_.of_osu = line.starts_with("# Size");
       table_.answers = has(line, "#ack");
       table_.has_times = has(line, "(us)");
       table_.overlaps = has(line, "Pure Comm.(us)");
@@ -176,9 +184,14 @@ class MeanReader {
 
   bool has_names() const { return !headings_.empty() && headings_.front() == "name"; }
 
+  /// What a library says in between may begin with a digit: "4deb78a flags=0x0) failed".
   bool is_row(std::string_view line) const {
-    if (has_names()) return words_of(line).size() > 1 && number_of_word(words_of(line)[1], 1024);
-    return (line[0] >= '0' && line[0] <= '9') || line.starts_with("nprocs:");
+    const std::vector<std::string_view> words = words_of(line);
+    if (has_names()) return words.size() > 1 && number_of_word(words[1], 1024);
+    if (line.starts_with("nprocs:")) return true;
+    constexpr std::string_view kBeginsValue = "0123456789-n=";
+    return number_of_word(words[0], 1024) &&
+           (words.size() == 1 || kBeginsValue.find(words[1][0]) != std::string_view::npos);
   }
 
   void row(std::string_view line) {
@@ -199,7 +212,15 @@ class MeanReader {
       }
       put(row, heading, words[i]);
     }
-    if (row["size_bytes"] >= 1) table_.rows.push_back(std::move(row));
+    add(std::move(row));
+  }
+
+  void add(std::map<std::string, double> row) {
+    if (row["size_bytes"] >= 1) {
+      table_.rows.push_back(std::move(row));
+    } else {
+      ++table_.empty;
+    }
   }
 
   /// A table for each name.
@@ -223,14 +244,14 @@ class MeanReader {
       const std::string_view word = std::string_view(text).substr(0, text.find_first_of(", }"));
       put(row, heading, word);
     }
-    if (row["size_bytes"] >= 1) table_.rows.push_back(std::move(row));
+    add(std::move(row));
   }
 
   void put(std::map<std::string, double>& row, std::string_view heading, std::string_view word) {
     const auto* const column =
         std::find_if(kMeanColumns.begin(), kMeanColumns.end(),
                      [&](const auto& one) { return one.heading == heading; });
-    if (column == kMeanColumns.end()) return;
+    if (column == kMeanColumns.end() || word == "nan" || word == "-nan" || word == "inf") return;
     const auto value = number_of_word(word, heading == "bytes" ? 1024 : 1000);
     if (!value) refuse(fmt::format("'{}' is not a number of a table", word));
     row[std::string(column->key)] = *value * column->factor;
@@ -245,7 +266,31 @@ class MeanReader {
   std::vector<MeanTable> tables_;
 };
 
+std::string left_out(std::uint64_t rows, std::string_view what) {
+  return rows == 1 ? fmt::format("1 row {} was left out.", what)
+                   : fmt::format("{} rows {} were left out.", rows, what);
+}
+
 using Name = std::pair<std::string_view, std::string_view>;
+
+/// Programs by whose names a table without a title is known.
+constexpr std::array kPrograms{Name{"osu_latency", "MPI Latency"},
+                               Name{"osu_bw", "MPI Bandwidth"},
+                               Name{"osu_bibw", "MPI Bi-Directional Bandwidth"},
+                               Name{"osu_mbw_mr", "MPI Multiple Bandwidth / Message Rate"},
+                               Name{"osu_allreduce", "MPI Allreduce Latency"},
+                               Name{"osu_bcast", "MPI Broadcast Latency"},
+                               Name{"osu_reduce", "MPI Reduce Latency"}};
+
+std::string osu_title(std::string_view program, const std::string& source) {
+  for (std::string_view name : {program, std::string_view(source).substr(source.rfind('/') + 1)}) {
+    name = name.substr(0, name.find('.'));
+    for (const Name& one : kPrograms) {
+      if (name == one.first) return std::string(one.second);
+    }
+  }
+  return "";
+}
 
 /// Collectives whose size is that of ours: one rank's whole buffer.
 constexpr std::array kSameSize{Name{"MPI Allreduce", "all-reduce"},
@@ -281,7 +326,7 @@ std::string operation_of_title(const std::string& title) {
   if (is_between_two(words)) return "send";
   if (words.starts_with("mpi_put ")) return "write";
   if (words.starts_with("mpi_get ")) return "read";
-  return title;
+  return title.empty() ? "unknown" : title;
 }
 
 Json collective_of(const MeanTable& table, const std::string& source) {
@@ -301,16 +346,21 @@ Json collective_of(const MeanTable& table, const std::string& source) {
         "Its times are those of the communication alone; the overall ones, with a computation in "
         "the meantime, were left out.");
   }
+  if (table.empty > 0) out.notes.push_back(left_out(table.empty, "of 0 bytes"));
   std::string type = "unknown";
   for (const Name& name : kTypes) {
     if (table.type == name.first) type = name.second;
   }
+  std::uint64_t timeless = 0;
   for (const auto& row : table.rows) {
     const auto us = [&](const char* key) {
       const auto found = row.find(key);
       return found == row.end() ? std::optional<double>() : found->second / kNsPerUs;
     };
-    if (!us("mean_ns")) continue;
+    if (!us("mean_ns")) {
+      ++timeless;
+      continue;
+    }
     NcclTestsRow one{.size_bytes = static_cast<std::uint64_t>(row.at("size_bytes")), .type = type};
     one.out_of_place = NcclTestsCell{.time_us = *us("mean_ns"),
                                      .spread = NcclTestsCell::Spread{.min_us = us("min_ns"),
@@ -319,6 +369,7 @@ Json collective_of(const MeanTable& table, const std::string& source) {
                                                                      .p50_us = us("p50_ns")}};
     out.rows.push_back(std::move(one));
   }
+  if (timeless > 0) out.notes.push_back(left_out(timeless, "without a time"));
   out.error = table.error;
   return nccl_tests_document(out, source);
 }
@@ -332,8 +383,10 @@ Json osu_document(const MeanTable& table, const std::string& source) {
                   .latency = table.has_times || has(lower(table.title), "latency"),
                   .both_ways = has(lower(table.title), "bi-directional"),
                   .depth = table.window,
+                  .details = table.details,
                   .rows = table.rows,
                   .error = table.error};
+  if (table.empty > 0) run.notes.push_back(left_out(table.empty, "of 0 bytes"));
   return document_of(run);
 }
 
@@ -371,7 +424,8 @@ Json fabtests_document(const MeanTable& table, const std::string& source,
 
 bool is_mean_table(std::string_view text) noexcept {
   text = beginning_of(text);
-  return has(text, "# OSU ") || (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
+  return has(text, "# OSU ") || has(text, "# Size  ") ||
+         (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
 }
 
 std::vector<Json> mean_table_documents(std::string_view text, const std::string& source,
@@ -379,9 +433,11 @@ std::vector<Json> mean_table_documents(std::string_view text, const std::string&
   MeanReader reader(source);
   for (const std::string_view line : lines_of(text)) reader.take(line);
   std::vector<Json> documents;
-  for (const MeanTable& table : std::move(reader).finish()) {
-    documents.push_back(table.title.empty() ? fabtests_document(table, source, program)
-                                            : osu_document(table, source));
+  for (MeanTable& table : std::move(reader).finish()) {
+    if (table.of_osu && table.title.empty()) table.title = osu_title(program, source);
+    documents.push_back(table.of_osu || !table.title.empty()
+                            ? osu_document(table, source)
+                            : fabtests_document(table, source, program));
   }
   return documents;
 }

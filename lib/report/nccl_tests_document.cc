@@ -270,7 +270,8 @@ Json nccl_tests_document(const NcclTestsTable& table, const std::string& source)
       {"config", Json::array({fact("imported_from", table.version.empty()
                                                         ? Json(table.tool)
                                                         : Json(table.tool + ' ' + table.version)),
-                              fact("command", program), fact("ranks", table.size),
+                              fact("command", program),
+                              fact("ranks", table.size > 0 ? Json(table.size) : Json(nullptr)),
                               fact("warmup_iterations", known(table, table.warmup)),
                               fact("iterations", known(table, table.iterations)),
                               fact("aggregated", table.aggregated), fact("graph", table.graph)})},

@@ -247,6 +247,70 @@ TEST(Imported, TheProgramOfNcclTestsMayBeNamed) {
             "all-to-all");
 }
 
+// Of UCX, whose errors were broken off in the middle.
+TEST(Imported, WordsOfALibraryThatBeginWithADigitAreNoRow) {
+  const auto body =
+      parse_documents(
+          "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n"
+          "0                       1.32\n1                       1.61\n"
+          "4deb78a flags=0x0) failed: No such file or directory\n"
+          "2                       1.60\n"
+          "[1725088413.939005] [hpc-65:14292:0]        mm_posix.c:238  UCX  ERROR   shm_open failed\n",
+          "x")
+          .at(0)
+          .body;
+  EXPECT_EQ(body["results"].size(), 2U);
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("1 row of 0 bytes was left out."));
+  EXPECT_THAT(refusal_to_import("# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n"
+                                "1                       1.6[hpc-65\n",
+                                "x"),
+              HasSubstr("'1.6[hpc-65' is not a number"));
+}
+
+TEST(Imported, OsuRowsWithoutANumberKeepTheirOthers) {
+  const auto body =
+      parse_documents(
+          "# OSU MPI Allreduce Latency Test v7.2\n"
+          "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+          "4                       nan             33.27             35.07        1000\n"
+          "8                     34.10             33.00             34.86        1000\n",
+          "x")
+          .at(0)
+          .body;
+  ASSERT_EQ(body["results"].size(), 1U) << "no time is no row";
+  EXPECT_EQ(body["results"][0]["size_bytes"], 8);
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("1 row without a time was left out."));
+  EXPECT_THAT(body["config"].dump(), HasSubstr(R"({"name":"ranks","value":null})"));
+}
+
+TEST(Imported, OsuTellsItsPairsAndWhereItsBuffersAre) {
+  const auto body = parse_documents(
+                        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n"
+                        "# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n"
+                        "# [ pairs: 4 ] [ window size: 64 ]\n"
+                        "# Size                  MB/s        Messages/s\n"
+                        "1                      10.61       10609793.75\n",
+                        "x")
+                        .at(0)
+                        .body;
+  EXPECT_EQ(body["results"][0]["depth"], 64);
+  const auto& details = body["resolved"]["details"];
+  EXPECT_EQ(details["pairs"], "4");
+  EXPECT_EQ(details["buffers"], "Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)");
+}
+
+TEST(Imported, OsuWithoutItsTitleIsNamedOrUnknown) {
+  const std::string table = "# Size          Latency (us)\n# Datatype: MPI_CHAR.\n1     1.61\n";
+  const auto row = [&](const std::string& text, const std::string& program) {
+    return parse_documents(text, "x", program).at(0).body["results"].at(0);
+  };
+  EXPECT_EQ(row(table, "")["operation"], "unknown");
+  EXPECT_DOUBLE_EQ(row(table, "")["mean_ns"], 1610);
+  EXPECT_EQ(row(table, "osu_latency")["operation"], "send");
+  EXPECT_EQ(row(" OSU MPI Latency Test v7.2\n" + table, "")["operation"], "send")
+      << "a page took its mark for its own";
+}
+
 TEST(Imported, OsuOneSidedTestsKeepTheirNames) {
   const auto read = [](const std::string& title, const std::string& heading) {
     return parse_documents("# OSU " + title + " Test v5.9\n# Window creation: MPI_Win_allocate\n" +
