@@ -216,7 +216,9 @@ Launch read_coll(const ResultJson& json, const std::string& source) {
   add_fact_list(launch, "config", reader, "config", "'config'");
   add_fact_list(launch, "resolved", reader, "library", "'library'");
   launch.facts["resolved.backend"] = reader.text("backend");
-  launch.facts["resolved.ranks"] = std::to_string(reader.list("ranks").size());
+  if (const std::size_t ranks = reader.list("ranks").size(); ranks > 0) {
+    launch.facts["resolved.ranks"] = std::to_string(ranks);
+  }
   launch.time_s = seconds(fact_of(launch, "environment.client.collected_utc"));
   for (const ResultJson& rank : reader.list("ranks")) {
     launch.pair +=

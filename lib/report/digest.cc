@@ -144,14 +144,24 @@ void visit_projection(const Document& document, const std::function<void(const M
   }
 }
 
+/// How many ranks there were; 0 where neither a list nor a number tells.
+std::size_t ranks_of(const Json& body) {
+  std::size_t ranks = list_of(body, "ranks").size();
+  for (const Json& fact : list_of(body, "config")) {
+    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
+    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
+  }
+  return ranks;
+}
+
 void visit_coll(const Document& document, const std::function<void(const Measured&)>& visit) {
   const std::string backend = text_of(document.body, "backend");
-  const auto ranks = list_of(document.body, "ranks").size();
+  const std::size_t ranks = ranks_of(document.body);
   for (const Json& row : list_of(document.body, "results")) {
     Measured measured;
     measured.kind = "collective";
     add_label(measured, "backend", backend);
-    measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
+    if (ranks > 0) measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
     add_labels(measured, row, text_of, {"group", "operation", "type", "reduction"});
     add_labels(measured, row, any_text_of, {"root", "size_bytes", "in_place"});
     add_values(measured, row,

@@ -8,6 +8,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
+#include "rdmabench/report/writers.h"
 
 namespace rdmabench::report {
 namespace {
@@ -220,6 +221,17 @@ TEST(Imported, RcclLinesAndItsListAreTheSame) {
     EXPECT_EQ(body["results"][0]["wrong"], nullptr);
     EXPECT_EQ(documents[1].body["results"][0]["operation"], "all-to-all");
   }
+}
+
+TEST(Imported, TheNumberOfRanksIsThatWhichTheFileTells) {
+  const std::string rccl =
+      R"({"name":"AllReduce","ranks":8,"size":1024,"type":"float","redop":"sum","inPlace":0,)"
+      R"("time":20.5,"algBw":0.05,"busBw":0.0875,"wrong":0})"
+      "\n";
+  EXPECT_THAT(to_csv(parse_documents(rccl, "x")), HasSubstr(",rccl,8,all-reduce,"));
+  const std::string osu =
+      "# OSU MPI Allreduce Latency Test v7.2\n# Size       Avg Latency(us)\n8   34.10\n";
+  EXPECT_THAT(to_csv(parse_documents(osu, "x")), HasSubstr(",mpi,all-reduce,")) << "no number";
 }
 
 TEST(Imported, NcclTestsOfARunThatWasAbortedKeepWhatTheyWrote) {
