@@ -33,6 +33,8 @@ std::string_view without_origin(std::string_view line) noexcept {
   constexpr std::array<std::string_view, 4> kLevels{" INFO ", " WARNING ", " ERROR ", " DEBUG "};
   constexpr std::size_t kLongest = 128;
   const std::string_view beginning = line.substr(0, kLongest);
+  // Of containerd's files.
+  if (line.starts_with("stdout F ") || line.starts_with("stderr F ")) return line.substr(9);
   for (const std::string_view level : kLevels) {
     const std::string_view word = level.substr(1, level.size() - 2);
     if (line.starts_with(word) && line.size() > word.size()) {
@@ -55,7 +57,8 @@ std::string_view without_origin(std::string_view line) noexcept {
 /// Behind a time of day; `line` itself where it begins with none.
 std::string_view without_time(std::string_view line) noexcept {
   if (is_like(line, "0000-00-00T00:00:00")) return after_word(line);
-  if (is_like(line, "0000-00-00 00:00:00")) return after_word(after_word(line));
+  if (is_like(line, "0000-00-00 00:00:00") || is_like(line, "0000/00/00 00:00:00"))
+    return after_word(after_word(line));
   if (is_like(line, "aaa 00 00:00:00 ") || is_like(line, "aaa  0 00:00:00 ")) {
     return line.substr(16);
   }
@@ -73,7 +76,13 @@ std::size_t tag_size(std::string_view line) noexcept {
     const std::size_t at = beginning.find(stream);
     if (at != std::string_view::npos) return at + stream.size();
   }
-  if (line.empty() || line[0] == '#' || line[0] == ' ') return 0;
+  if (line.empty() || line[0] == '#') return 0;
+  if (line[0] == ' ') {  // " 0: " of srun -l, which fills up the numbers of its tasks
+    const std::size_t digit = line.find_first_not_of(' ');
+    const std::size_t end = std::min(line.find_first_not_of("0123456789", digit), line.size());
+    return end > digit && line.substr(end).starts_with(": ") ? end + 1 : 0;
+  }
+  if (line == ">" || line.starts_with("> ")) return 1;  // a mail quotes
   if (line[0] == '[') {
     const std::size_t end = beginning.find(']');
     if (end == std::string_view::npos || end + 1 >= line.size()) return 0;
@@ -91,6 +100,8 @@ std::size_t tag_size(std::string_view line) noexcept {
     return end != std::string_view::npos && has(line.substr(0, end), "pid=") ? end + 1 : 0;
   }
   const std::size_t blank = line.find(' ');
+  const std::size_t close = line.find('|');  // "node1|"
+  if (close > 0 && close < blank && close < kLongest) return close + 1;
   const std::size_t bar = line.find_first_not_of(' ', std::min(blank, line.size()));
   if (bar != std::string_view::npos && line[bar] == '|') return bar + 1;  // "nccl-1  | "
   const std::size_t colon = beginning.find(": ");

@@ -16,9 +16,9 @@ namespace rdmabench::report {
 std::string_view beginning_of(std::string_view text) noexcept;
 
 /// A line behind what launchers put before it: "[1,0]<stdout>:" of Open MPI, "0: " of srun -l,
-/// "node1: " of pdsh, "[pod/name/main] " of kubectl, "nccl-1  | " of docker compose, "(Worker
-/// pid=1) " of Ray and SkyPilot, a time as of RFC 3339, syslog or Python's logging, with the host
-/// and program or the level behind it, and several of these.
+/// "node1: " of pdsh, "[pod/name/main] " of kubectl, "nccl-1  | " of docker compose, "node1|",
+/// "(Worker pid=1) " of Ray and SkyPilot, "> " of a mail, a time as of RFC 3339, syslog or Python's
+/// logging, with the host and program or the level behind it, and several of these.
 struct TaggedLine {
   static constexpr std::size_t kMost = 4;      ///< "[pod/main] 2026-07-01T12:00:00Z 0: "
   std::array<std::string_view, kMost> tags{};  ///< without times, which each line has of its own

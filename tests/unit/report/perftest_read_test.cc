@@ -105,6 +105,24 @@ TEST(PerftestRead, TakesTagsSeveralRunsAndColumnsOfOldReleases) {
   EXPECT_EQ(both[0].body["results"][1]["messages_per_s"], nullptr);
 }
 
+TEST(PerftestRead, TakesWhatAMailQuotes) {
+  const auto body = only(
+      "> > [root@node3 bin]# ib_read_bw -d hns_2 -n 5 192.168.10.110\n"
+      "> > ---------------------------------------------------------------------\n"
+      "> >                     RDMA_Read BW Test\n"
+      "> >  Dual-port       : OFF\t\tDevice         : hns_2\n"
+      "> > ---------------------------------------------------------------------\n"
+      "> >  #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+      "> >  65536      5                9044.77            9044.77\t\t   0.144716\n"
+      "> > ---------------------------------------------------------------------\n"
+      ">\n"
+      "> It is slow.\n");
+  EXPECT_EQ(body["error"], nullptr);
+  ASSERT_EQ(body["results"].size(), 1U);
+  EXPECT_EQ(body["results"][0]["operation"], "read");
+  EXPECT_EQ(body["results"][0]["device"], "hns_2");
+}
+
 TEST(PerftestRead, TakesTheHeadingsOfMlx4sTime) {
   const auto latency = only(
       "                    RDMA_Read Latency Test\n"
