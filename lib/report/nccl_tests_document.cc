@@ -284,9 +284,11 @@ bool is_nccl_tests(std::string_view text) noexcept {
   if (is_rccl_json(text)) return true;
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return false;
-  if (text[begin] == '[') {  // a launcher's tag, "[1,0]<stdout>:# nThread", and no list
-    const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
-    return without_tag(line).size() != line.size() && is_nccl_tests_text(text);
+  if (text[begin] == '[') {  // a launcher's tag or a prompt, "[root@node1 ~]# ", and no list
+    const std::size_t next = text.find_first_not_of(" \t\r\n", begin + 1);
+    constexpr std::string_view kInList = "{[]\"";
+    return next != std::string_view::npos && kInList.find(text[next]) == std::string_view::npos &&
+           is_nccl_tests_text(text);
   }
   return text[begin] == '{' ? is_nccl_tests_json(text) : is_nccl_tests_text(text);
 }

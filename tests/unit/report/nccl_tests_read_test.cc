@@ -540,6 +540,8 @@ TEST(NcclTestsRead, TheCommandBeforeARunNamesItsProgram) {
   ASSERT_EQ(documents.size(), 2U);
   EXPECT_EQ(documents[0].body["results"][0]["operation"], "all-reduce");
   EXPECT_EQ(documents[1].body["results"][0]["operation"], "all-gather");
+  EXPECT_EQ(parse_documents(std::string("[root@node1 build]# ls\n") + kTerminal, "x").size(), 2U)
+      << "a prompt is no list";
   const std::string built =
       "Linking  all_gather.o > ../build/all_gather_perf\nLinking  reduce.o > ../build/reduce_perf\n";
   const std::string text = kTerminal;
