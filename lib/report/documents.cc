@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <system_error>
 
 #include "base/file.h"
@@ -211,6 +212,48 @@ std::string checked_program(const std::string& path) {
               "Name one of nccl-tests or of fabtests: --as all_gather_perf, --as fi_rma_bw.");
 }
 
+struct Tool {
+  bool (*is)(std::string_view) noexcept;
+  bool (*begins)(std::string_view) noexcept;  ///< in this line
+  std::vector<Json> (*read)(std::string_view, const std::string&, const std::string&);
+};
+constexpr std::array kTools{Tool{is_nccl_tests, is_nccl_tests, nccl_tests_documents},
+                            Tool{is_mean_table, is_mean_table, mean_table_documents},
+                            Tool{is_perftest, begins_perftest, perftest_documents}};
+
+/// The first tool of which `test` is true; kTools.size() for none.
+std::size_t tool_of(std::string_view text, bool (*Tool::*test)(std::string_view) noexcept) {
+  const auto* const found = std::find_if(kTools.begin(), kTools.end(),
+                                         [&](const Tool& tool) { return (tool.*test)(text); });
+  return static_cast<std::size_t>(found - kTools.begin());
+}
+
+/// The text of each tool. Lines of another one are empty, so that the others keep their numbers. A
+/// command of nccl-tests stands before its table, and a client of perftest may say no more than
+/// why.
+std::map<std::size_t, std::string> parts_of_tools(const std::string& text) {
+  std::map<std::size_t, std::string> parts;
+  const std::vector<std::string_view> lines = lines_of(text);
+  for (const std::string_view line : lines) {
+    if (const std::size_t tool = tool_of(line, &Tool::begins); tool < kTools.size()) parts[tool];
+  }
+  if (parts.size() < 2) return {{std::min(tool_of(text, &Tool::is), kTools.size() - 1), text}};
+  std::size_t current = kTools.size();
+  for (const std::string_view line : lines) {
+    const std::size_t tool = tool_of(line, &Tool::begins);
+    if (tool < kTools.size()) current = tool;
+    const bool anywhere = has(line, "_perf ") || has(line, "Couldn't connect to ");
+    for (auto& [of, part] : parts) {
+      if (of == current || anywhere) part += line;
+      part += '\n';
+    }
+  }
+  for (auto& [of, part] : parts) {
+    if (!text.ends_with('\n')) part.pop_back();
+  }
+  return parts;
+}
+
 bool begins_as_json(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -228,9 +271,13 @@ std::vector<Json> imported_documents(std::string_view given, const std::string& 
                                      const std::string& path) {
   const std::string program = checked_program(path);
   const std::string text = grouped_by_tag(without_colours(given));
-  if (is_nccl_tests(text)) return nccl_tests_documents(text, source, program);
-  if (is_mean_table(text)) return mean_table_documents(text, source, program);
-  return perftest_documents(text, source, program);
+  std::vector<Json> documents;
+  for (const auto& [tool, part] : parts_of_tools(text)) {
+    for (Json& one : kTools.at(tool).read(part, source, program)) {
+      documents.push_back(std::move(one));
+    }
+  }
+  return documents;
 }
 
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,

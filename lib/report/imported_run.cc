@@ -32,9 +32,13 @@ Json result_of(const ImportedRun& run, const Row& row) {
             {"size_bytes", count(row, "size_bytes")},
             {"iterations", count(row, "iterations")},
             {"warmup_iterations", nullptr},
-            {"completion", !known ? "unknown" : answered ? "delivery" : "transmit"}};
+            {"completion", !known     ? "unknown"
+                           : answered ? "delivery"
+                                      : "transmit"}};
   if (run.latency) {
-    json.update(Json{{"kind", !known ? "unknown" : answered ? "completion" : "half_round_trip"},
+    json.update(Json{{"kind", !known     ? "unknown"
+                              : answered ? "completion"
+                                         : "half_round_trip"},
                      {"signal", !known                          ? "unknown"
                                 : answered                      ? "completion"
                                 : operation.starts_with("send") ? "receive"

@@ -45,6 +45,9 @@ std::vector<nlohmann::ordered_json> mean_table_documents(std::string_view text,
                                                          const std::string& source,
                                                          const std::string& program);
 
+/// Whether a run of perftest, or its table, begins in this line.
+bool begins_perftest(std::string_view line) noexcept;
+
 /// A document of rdmabench/1 for each run that one of perftest's programs printed, with launchers'
 /// tags before its lines too, or for its JSON. MB and MiB are both 2^20 bytes, as in its sources;
 /// in JSON, which names no unit, the message rate tells it. What it does not say is null; a table

@@ -277,19 +277,24 @@ bool has_json(std::string_view text) noexcept {
 bool is_beginning(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = rdmabench::trimmed(without_tag(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (is_title(line) || line.starts_with("Couldn't connect to ") ||
+    const std::string_view line = trimmed(without_tag(text.substr(0, end)));
+    if (begins_perftest(text.substr(0, end)) || line.starts_with("Couldn't connect to ") ||
         line.starts_with("RDMA CM event error:") ||
-        line.starts_with("Unable to find the Infiniband/RoCE device") ||
-        (line.starts_with('*') && has(line, kWaits))) {
+        line.starts_with("Unable to find the Infiniband/RoCE device")) {
       return true;
     }
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return false;
 }
 
 }  // namespace
+
+bool begins_perftest(std::string_view line) noexcept {
+  line = trimmed(without_tag(line));
+  return (has(line, "#bytes") && has(line, "#iterations")) || is_title(line) ||
+         (line.starts_with('*') && has(line, kWaits));
+}
 
 bool is_perftest(std::string_view text) noexcept {
   text = beginning_of(text);

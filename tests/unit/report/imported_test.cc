@@ -445,6 +445,29 @@ std::string perftest_text(const std::string& average, const std::string& begin =
          average + "   0.374943\n----\n";
 }
 
+// As scripts that check a cluster log them.
+TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
+  const std::string text =
+      "$ mpirun -np 16 ./all_gather_perf -b 8 -e 8G\n"
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time "
+      "  algbw   busbw #wrong\n"
+      "           8             2     float    none      -1    99.09    0.00    0.00    N/A    36.48  "
+      "  0.00    0.00    N/A\n"
+      "# Avg bus bandwidth    : 56.3994\n"
+      "Starting RDMA client 'ib_read_bw' for mlx5_0 (Port 18515)...\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 8388608    5000             197.48             197.48             0.002943\n"
+      "-------------------------------------------------------------------\n"
+      "# OSU MPI Latency Test v7.2\n# Size          Latency (us)\n1                       1.61\n";
+  const auto documents = parse_documents(text, "x");
+  ASSERT_EQ(documents.size(), 3U);
+  EXPECT_EQ(documents[0].body["results"].at(0)["operation"], "all-gather");
+  EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0)["mean_ns"], 1610);
+  EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 197.48e9);
+  EXPECT_THAT(refusal_to_import(text + "2    1.5x\n", "x"), HasSubstr("line 13: '1.5x'"));
+}
+
 TEST(Imported, LinesOfSeveralTagsAreReadApart) {
   for (const std::size_t from : {0, 1, 3, 6}) {
     const auto documents = parse_documents(
