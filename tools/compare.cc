@@ -61,8 +61,9 @@ void settle(CompareOptions& options, const std::pair<std::string, std::string>& 
   }
 }
 
-int exit_code(const analysis::Comparison& comparison) {
-  return comparison.failed() ? static_cast<int>(Fault::failed) : 0;
+int exit_code(const analysis::Comparison& comparison, const std::vector<std::string>& left_out) {
+  const int code = tell_left_out(left_out);
+  return comparison.failed() ? static_cast<int>(Fault::failed) : code;
 }
 
 int compare_sides(CompareOptions options) {
@@ -79,14 +80,17 @@ int compare_sides(CompareOptions options) {
                 "Give every file with --a or with --b.");
   }
   settle(options, analysis::side_names(options.a, options.b));
-  const analysis::Comparison comparison =
-      analysis::compare(analysis::load_launches(options.a, options.program),
-                        analysis::load_launches(options.b, options.program), options.comparison);
+  std::vector<std::string> left_out;
+  const std::vector<analysis::Launch> a =
+      analysis::load_launches(options.a, options.program, &left_out);
+  const std::vector<analysis::Launch> b =
+      analysis::load_launches(options.b, options.program, &left_out);
+  const analysis::Comparison comparison = analysis::compare(a, b, options.comparison);
   write_text(options.format == "json"
                  ? to_json(comparison)
                  : for_reading(to_table(comparison, table_width(options.wide)), options.output),
              options.output);
-  return exit_code(comparison);
+  return exit_code(comparison, left_out);
 }
 
 int store(const CompareOptions& options, const std::vector<analysis::Launch>& launches) {
@@ -157,8 +161,9 @@ int hold_against_baseline(CompareOptions options) {
     throw Error(Fault::usage, "--baseline takes the new launches' files alone",
                 "Write: compare --baseline DB --name NAME FILES.");
   }
+  std::vector<std::string> left_out;
   const std::vector<analysis::Launch> launches =
-      analysis::load_launches(options.paths, options.program);
+      analysis::load_launches(options.paths, options.program, options.store ? nullptr : &left_out);
   if (options.store) return store(options, launches);
   const auto names = analysis::side_names({options.name}, options.paths);
   settle(options, {options.name, names.second == options.name ? "the new launches" : names.second});
@@ -169,7 +174,7 @@ int hold_against_baseline(CompareOptions options) {
                  ? to_json(comparison)
                  : for_reading(regression_line(comparison) + "\n", options.output),
              options.output);
-  return exit_code(comparison);
+  return exit_code(comparison, left_out);
 }
 
 int plan(const CompareOptions& options) {

@@ -36,13 +36,14 @@ int run(ProjectOptions options) {
   const auto names = analysis::side_names(options.paths, options.against);
   options.job.projection.a_name = options.a_name.empty() ? names.first : options.a_name;
   options.job.projection.b_name = options.b_name.empty() ? names.second : options.b_name;
+  std::vector<std::string> left_out;
   const std::vector<analysis::Launch> of_a =
-      analysis::load_launches(options.paths, options.program);
+      analysis::load_launches(options.paths, options.program, &left_out);
   analysis::LinkSamples a = analysis::collect_link(of_a, operation);
   std::optional<analysis::LinkSamples> b;
   if (!options.against.empty()) {
     const std::vector<analysis::Launch> of_b =
-        analysis::load_launches(options.against, options.program);
+        analysis::load_launches(options.against, options.program, &left_out);
     analysis::refuse_copies(of_a, of_b);
     b = analysis::collect_link(of_b, operation.empty() ? a.operation : operation);
   }
@@ -53,7 +54,7 @@ int run(ProjectOptions options) {
                  : for_reading(with_flags(to_table(projection, table_width(options.wide))),
                                options.output),
              options.output);
-  return 0;
+  return tell_left_out(left_out);
 }
 
 constexpr const char* kProjectFooter =

@@ -71,8 +71,7 @@ int make_report(const ReportOptions& options) {
       tell(fmt::format("{}: {}", document.source, note));
     }
   }
-  for (const std::string& why : read.left_out) tell("left out: " + why);
-  return read.left_out.empty() ? 0 : static_cast<int>(Fault::usage);
+  return tell_left_out(read.left_out);
 }
 
 }  // namespace

@@ -148,4 +148,9 @@ void tell(std::string_view text) {
   std::fputs(line.c_str(), stderr);
 }
 
+int tell_left_out(const std::vector<std::string>& why) {
+  for (const std::string& one : why) tell("left out: " + one);
+  return why.empty() ? 0 : static_cast<int>(Fault::usage);
+}
+
 }  // namespace rdmabench::tools

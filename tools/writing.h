@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmabench::tools {
 
@@ -54,5 +55,8 @@ void flush_output();
 
 /// A line on standard error, "rdmabench: ...", without control characters.
 void tell(std::string_view text);
+
+/// Names the files of a folder that were left out. Returns the exit code: 2 if there are any.
+int tell_left_out(const std::vector<std::string>& why);
 
 }  // namespace rdmabench::tools

@@ -288,7 +288,8 @@ Metric parse_metric(std::string_view text) {
 
 std::vector<Launch> read_launches(const std::string& text, const std::string& source,
                                   const std::string& program) {
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) refuse(source, "it is empty");
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) refuse(source, "it is empty");
   if (report::is_imported(text)) {
     std::vector<Launch> imported;
     for (const auto& document : report::imported_documents(text, source, program)) {
@@ -296,6 +297,9 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
           read_launch(ResultJson(document), fmt::format("{}#{}", source, imported.size() + 1)));
     }
     return imported;
+  }
+  if (text[begin] != '{' && text[begin] != '[') {
+    refuse(source, "neither JSON nor the text of a tool that is known");
   }
   ResultJson json;
   const int deepest = report::ReadLimits{}.depth;

@@ -86,8 +86,8 @@ std::pair<std::string, std::string> side_names(const std::vector<std::string>& a
   return names;
 }
 
-std::vector<Launch> load_launches(const std::vector<std::string>& paths,
-                                  const std::string& program) {
+std::vector<Launch> load_launches(const std::vector<std::string>& paths, const std::string& program,
+                                  std::vector<std::string>* left_out) {
   std::vector<Launch> launches;
   const auto add = [&](const std::string& text, const std::string& source) {
     for (Launch& launch : read_launches(text, source, program))
@@ -98,8 +98,21 @@ std::vector<Launch> load_launches(const std::vector<std::string>& paths,
       add(paths[i], fmt::format("document {}", i + 1));
       continue;
     }
-    for (const std::string& file : report::document_files(paths[i], {".json"}))
-      add(read_document(file, kMostBytes), file);
+    const std::size_t before = launches.size();
+    std::string first;  // why a file was left out
+    for (const std::string& file : report::document_files(paths[i], {".json"})) {
+      try {
+        add(read_document(file, kMostBytes), file);
+      } catch (const Error& error) {
+        if (left_out == nullptr || file == paths[i] || error.fault() != Fault::usage) throw;
+        left_out->emplace_back(error.what());
+        if (first.empty()) first = error.what();
+      }
+    }
+    if (launches.size() == before && !first.empty()) {
+      throw Error(Fault::usage, first,
+                  fmt::format("'{}' has no file that could be read.", paths[i]));
+    }
   }
   refuse_copies(launches, {});
   return launches;

@@ -154,6 +154,16 @@ class Report(unittest.TestCase):
         self.assertIn("37.98 us", result.stdout)
         self.assertIn("connect to node2:18515", result.stdout)
         self.assertIn("left out: '" + str(folder / "c.txt"), result.stderr)
+        (folder / "b.txt").unlink()
+        other = self.path / "others"
+        other.mkdir()
+        (other / "a.txt").write_text(osu.read_text(encoding="utf-8").replace("37.98", "37.97"), encoding="utf-8")
+        for arguments in (["compare", str(folder), str(other), "--fail-on", "none"],
+                          ["project", str(folder), "--model", "llama-3-8b", "--nodes", "2", "--extrapolate", "--stragglers", "none"]):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertTrue(result.stdout, result.stderr)
+            self.assertIn(f"left out: {folder / 'c.txt'}: neither JSON nor the text of a tool", result.stderr)
 
     def test_standard_input(self):
         with open(self.files[0], encoding="utf-8") as file:

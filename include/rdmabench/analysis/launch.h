@@ -67,9 +67,11 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
 
 /// Of files, of the *.json of directories, by name, and of documents themselves: texts that begin
 /// with '{'. Throws Error(usage) for what cannot be read, for a path that holds nothing, and for
-/// two launches that are the same.
+/// two launches that are the same. With `left_out`, a directory's file that cannot be read is left
+/// out, and why it was is added there; one that holds no other is still an error.
 std::vector<Launch> load_launches(const std::vector<std::string>& paths,
-                                  const std::string& program = "");
+                                  const std::string& program = "",
+                                  std::vector<std::string>* left_out = nullptr);
 
 /// Names of two sides by the paths they were loaded from: what tells these apart and no more, as
 /// "ib" and "roce" for runs/ib/*.json and runs/roce/*.json. "A" and "B" where the paths do not. `b`

@@ -183,6 +183,21 @@ TEST_F(Files, ThatAreCopiesAreRefused) {
       ::testing::AllOf(HasSubstr("a.json"), HasSubstr("copy.json"), HasSubstr("the same launch")));
 }
 
+TEST_F(Files, OfADirectoryThatNobodyKnowsAreLeftOutByName) {
+  write("a.json", report::to_json(bandwidth_report({{64, 2e9}})));
+  const std::string other = write("b.json", "{\"schema\": \"other/1\"}");
+  EXPECT_THROW(load_launches({folder_.path()}), Error) << "unless they are asked for";
+  std::vector<std::string> left_out;
+  EXPECT_EQ(load_launches({folder_.path()}, "", &left_out).size(), 1U);
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_THAT(left_out[0], HasSubstr("b.json"));
+  EXPECT_THROW(load_launches({other}, "", &left_out), Error) << "one that was named itself";
+  const Folder none;
+  none.write("b.json", "{}");
+  EXPECT_THAT(complaint([&] { load_launches({none.path()}, "", &left_out); }, Fault::usage),
+              HasSubstr("b.json"));
+}
+
 TEST_F(Files, ThatAreNotThereAreNamed) {
   for (const std::string& path : {std::string("nosuch.json"), folder_.path()}) {
     EXPECT_THAT(complaint([&] { load_launches({path}); }, Fault::usage), HasSubstr(path));
