@@ -124,6 +124,9 @@ class MeanReader {
     } else if (line.ends_with(':') && is_program(program_of(line))) {
       if (!table_.rows.empty()) end_table();
       table_.program = program_of(line);
+    } else if (std::string command = command_in(line); !command.empty()) {
+      if (!table_.rows.empty()) end_table();
+      table_.program = std::move(command);
     } else if (is_kill(raw) || is_failure_of_fabtests(raw)) {
       fail(trimmed(raw));
     } else if (!line.empty() && is_row(line)) {
@@ -151,6 +154,19 @@ class MeanReader {
 
   static bool is_program(std::string_view word) {
     return word.starts_with("fi_") && !has(word, ":") && !has(word, "(");
+  }
+
+  /// "fi_rdm_pingpong" of "$ taskset -c 32 ./fi_rdm_pingpong -p tcp"; "" of other lines.
+  static std::string command_in(std::string_view line) {
+    const std::size_t at = line.find("fi_");
+    if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '/')) {
+      return "";
+    }
+    line.remove_prefix(at);
+    const std::string_view name = line.substr(0, line.find(' '));
+    const bool options = line.substr(name.size()).starts_with(" -");
+    return options && (name.ends_with("pingpong") || name.ends_with("_bw")) ? std::string(name)
+                                                                            : "";
   }
 
   static bool is_failure_of_fabtests(std::string_view line) {

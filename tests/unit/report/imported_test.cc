@@ -389,6 +389,19 @@ TEST(Imported, AKilledTableAndFabtestsOwnWordsAreErrors) {
   }
 }
 
+TEST(Imported, TheCommandBeforeATableOfFabtestsNamesItsProgram) {
+  const std::string rows =
+      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "1       10k     19k         0.30s      0.07      14.94       0.07\n";
+  const auto documents = parse_documents(
+      "$ taskset -c 32 ./fi_rdm_pingpong -p \"tcp;ofi_rxm\" -s 169.254.0.35 169.254.0.36\n" + rows +
+          "$ ./fi_msg_bw -p verbs 192.168.1.2\n" + rows,
+      "x");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_DOUBLE_EQ(documents[0].body["results"].at(0)["mean_ns"], 14940);
+  EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0)["bits_per_s"], 0.07e6 * 8);
+}
+
 TEST(Imported, FabtestsNamesInTheTextWin) {
   const std::string record =
       "- { xfer_size: 64, iterations: 1000, total: 64000, time: 0.001, MB/sec: 26.3, usec/xfer: "
