@@ -270,12 +270,18 @@ bool is_imported(std::string_view text) noexcept {
 std::vector<Json> imported_documents(std::string_view given, const std::string& source,
                                      const std::string& path) {
   const std::string program = checked_program(path);
-  const std::string text = grouped_by_tag(without_colours(given));
+  const std::string plain = without_colours(given);
+  const std::string text = grouped_by_tag(plain);
   std::vector<Json> documents;
-  for (const auto& [tool, part] : parts_of_tools(text)) {
-    for (Json& one : kTools.at(tool).read(part, source, program)) {
-      documents.push_back(std::move(one));
+  try {
+    for (const auto& [tool, part] : parts_of_tools(text)) {
+      for (Json& one : kTools.at(tool).read(part, source, program)) {
+        documents.push_back(std::move(one));
+      }
     }
+  } catch (const Error& error) {
+    if (text == plain) throw;
+    throw error.at("with the lines of each tag together");  // so they are counted
   }
   return documents;
 }

@@ -136,7 +136,7 @@ class MeanReader {
 
   std::vector<MeanTable> finish() && {
     end_table();
-    if (tables_.empty()) refuse("no row of a table is in it");
+    if (tables_.empty()) refuse("no row with a size is in it");
     return std::move(tables_);
   }
 

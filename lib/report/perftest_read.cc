@@ -195,10 +195,13 @@ class TableReader {
   void heading(std::string_view text) {
     // Of another run, whose title is not in the text.
     if (!run_.rows.empty() && !skips_) end_run();
-    std::map<std::size_t, std::string_view> found;  // by place
+    std::map<std::size_t, std::string_view> found;  // by the place of its end
+    for (std::size_t at = text.find('['); at < text.size(); at = text.find('[', at + 1)) {
+      found[at + 1] = "";  // one that is not known
+    }
     for (const PerftestColumn& column : kPerftestColumns) {
       if (const std::size_t at = text.find(column.heading); at != std::string_view::npos) {
-        found[at] = column.key;
+        found[at + column.heading.size()] = column.key;
       }
     }
     columns_.clear();
@@ -231,7 +234,8 @@ class TableReader {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i].empty() || is_no_number(words[i])) continue;
       const auto value = parse_number<double>(words[i]);
-      if (!value || *value < 0 || *value > 1e18) {
+      if (value && *value < 0) continue;  // some releases print that where their counts overflow
+      if (!value || *value > 1e18) {
         refuse_text(source_, line_, fmt::format("'{}' is not a number of a table", words[i]));
       }
       row[std::string(columns_[i])] = *value;

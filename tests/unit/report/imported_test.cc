@@ -273,6 +273,10 @@ TEST(Imported, WordsOfALibraryThatBeginWithADigitAreNoRow) {
           .body;
   EXPECT_EQ(body["results"].size(), 2U);
   EXPECT_THAT(body["notes"].dump(), HasSubstr("1 row of 0 bytes was left out."));
+  EXPECT_THAT(refusal_to_import("# OSU MPI Barrier Latency Test v5.8\n# Avg Latency(us)\n"
+                                "             128.14\n",
+                                "x"),
+              HasSubstr("no row with a size is in it"));
   EXPECT_THAT(refusal_to_import("# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n"
                                 "1                       1.6[hpc-65\n",
                                 "x"),
@@ -479,6 +483,12 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
   EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0)["mean_ns"], 1610);
   EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 197.48e9);
   EXPECT_THAT(refusal_to_import(text + "2    1.5x\n", "x"), HasSubstr("line 13: '1.5x'"));
+}
+
+TEST(Imported, AnErrorSaysThatLinesWereCountedByTag) {
+  EXPECT_THAT(
+      refusal_to_import(in_turn(perftest_text("196.58"), perftest_text("many"), 0), "x"),
+      HasSubstr("with the lines of each tag together: 'x', line 13: 'many' is not a number"));
 }
 
 TEST(Imported, LinesOfSeveralTagsAreReadApart) {

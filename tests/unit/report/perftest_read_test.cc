@@ -458,6 +458,14 @@ TEST(PerftestRead, RefusesWhatMakesNoSense) {
       " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
   EXPECT_THAT(refusal_of(heading + " 8  1000  1.5\n"),
               HasSubstr("line 2: a row of 3 columns below a heading of 5"));
+  const auto other = only(
+      " #bytes     #iterations    BW min[Gb/sec]    BW peak[Gb/sec]    BW average[Gb/sec]   "
+      "MsgRate[Mpps]\n 8  1000  1.1 1.5 1.4 0.1\n")["results"][0];
+  EXPECT_DOUBLE_EQ(other["bits_per_s"], 1.4e9) << "a column that is not known keeps its place";
+  EXPECT_DOUBLE_EQ(other["peak_bits_per_s"], 1.5e9);
+  const auto negative = only(heading + " 8  1000  0.00 -1.5 0.1\n")["results"][0];
+  EXPECT_EQ(negative["bits_per_s"], nullptr);
+  EXPECT_EQ(negative["messages_per_s"], 100000);
   EXPECT_THAT(refusal_of(heading + " 8  1000  1.5 many 1\n"), HasSubstr("'many' is not a number"));
   EXPECT_THAT(refusal_of(heading + " 0  1000  1.5 1.5 1\n"), HasSubstr("a message of no bytes"));
   EXPECT_THAT(refusal_of(" #bytes #iterations    t_min[cycles]    t_max[cycles]\n 8 1 1 1\n"),
