@@ -114,7 +114,11 @@ class MeanReader {
       record(line);
     } else if (line.starts_with("# Size") || has(line, "usec/xfer")) {
       if (!table_.rows.empty()) end_table();
-      const auto parts = has(line, "usec/xfer") ? words_of(line) : parts_of(line);
+      auto parts = has(line, "usec/xfer") ? words_of(line) : parts_of(line);
+      constexpr std::size_t kSize = 6;  // "# Size", where a page took several blanks for one
+      if (parts.size() == 1 && line.size() > kSize) {
+        parts = {line.substr(0, kSize), line.substr(kSize + 1)};
+      }
       headings_.assign(parts.begin(), parts.end());
       table_.of_osu = line.starts_with("# Size");
       table_.answers = has(line, "#ack");

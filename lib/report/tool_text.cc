@@ -82,7 +82,10 @@ std::size_t tag_size(std::string_view line) noexcept {
     const std::size_t end = std::min(line.find_first_not_of("0123456789", digit), line.size());
     return end > digit && line.substr(end).starts_with(": ") ? end + 1 : 0;
   }
-  if (line == ">" || line.starts_with("> ")) return 1;  // a mail quotes
+  if (line[0] == '>') {  // a mail quotes
+    const std::size_t end = std::min(line.find_first_not_of('>'), line.size());
+    return end == line.size() || line[end] == ' ' ? end : 0;
+  }
   if (line[0] == '[') {
     const std::size_t end = beginning.find(']');
     if (end == std::string_view::npos || end + 1 >= line.size()) return 0;

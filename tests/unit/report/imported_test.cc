@@ -299,6 +299,18 @@ TEST(Imported, OsuRowsWithoutANumberKeepTheirOthers) {
   EXPECT_THAT(body["config"].dump(), HasSubstr(R"({"name":"ranks","value":null})"));
 }
 
+// As archives of mailing lists show it.
+TEST(Imported, OsuQuotedAndWithoutItsBlanks) {
+  const auto body = parse_documents(
+                        ">> > # OSU MPI Bandwidth Test v3.1.1\n>> > # Size Bandwidth (MB/s)\n"
+                        ">> > 1 1.46\n>> > 2 3.66\n>> >\n>> It is slow.\n",
+                        "x")
+                        .at(0)
+                        .body;
+  ASSERT_EQ(body["results"].size(), 2U);
+  EXPECT_DOUBLE_EQ(body["results"][1]["bits_per_s"], 3.66e6 * 8);
+}
+
 TEST(Imported, OsuTellsItsPairsAndWhereItsBuffersAre) {
   const auto body = parse_documents(
                         "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n"
