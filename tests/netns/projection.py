@@ -1,9 +1,9 @@
 """What rdmabench project says of a ring against what MPI then takes: the table of docs/project.md.
 
 projection.py RDMABENCH [--rates 50,100] [--sizes 1,4,16,64]
-Of 4 and of 8 namespaces a step of a ring is measured, each node sending to the next; from its curve `project` says how long
-an all-reduce and a reduce-scatter take. Then MPI does them: Open MPI's ring, and MPICH's reduce-scatter by pairs, which
-sends as much in as many steps. Ends with 1 where one is beyond 15 %. A quarter of an hour.
+`lat` and `bw` measure one pair of namespaces; from its curves `project` says how long an all-reduce and a reduce-scatter
+of 4 and of 8 take. Then MPI does them: Open MPI's ring, and MPICH's reduce-scatter by pairs, which sends as much in as many
+steps. Ends with 1 where one is beyond 15 %. A quarter of an hour.
 """
 
 import argparse
@@ -17,11 +17,12 @@ import tempfile
 import namespaces
 from namespaces import address, on
 
-# Each is called as AGENT HOST COMMAND...
+# Each is called as AGENT HOST COMMAND... All keep this machine's name: ranks of one host that are more than its processors
+# yield while they wait.
 AGENT = """#!/bin/sh
 host=$1
 shift
-exec ip netns exec "$host" unshare --uts sh -c "hostname $host && $*"
+exec ip netns exec "$host" sh -c "$*"
 """
 OPEN_MPI = ("mpirun.openmpi", "--allow-run-as-root", "-x", "RDMABENCH_TOKEN_FILE", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
             "--mca", "osc", "^ucx", "--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0",
@@ -64,21 +65,31 @@ class Network:
         return run(0, *launch, self.tool, "coll", operation, "-s", str(size), "-n", samples, "--warmup", "2", "--no-check",
                    "--format", "json")
 
+    def measure_pair(self, sizes: list[int]) -> None:
+        """The curves of one pair: of `lat` the smallest size, of `bw` those of the steps."""
+        server = subprocess.Popen(on(1, self.tool, "serve"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            server.stderr.readline()  # it listens
+            for name, words in (("lat", ("-s", "8", "-n", "1000")),
+                                ("bw", ("-s", ",".join(map(str, sizes)), "-D", "5s", "--timeout", "60s"))):
+                pair = run(0, self.tool, name, address(1), "--op", "send", *words, "--format", "json")
+                (self.folder / f"{name}.json").write_text(json.dumps(pair), encoding="ascii")
+        finally:
+            server.terminate()
+            server.communicate()
+
     def projected(self, operation: str, nodes: int, size: int) -> float:
         """Seconds. A sharded layer is two all-gathers and a reduce-scatter, which take the same."""
         sharded = operation == "reduce-scatter"
         words = ("--parallel", "sharded", "--layers", "1") if sharded else ("--bucket", "1G")
-        body = run(0, self.tool, "project", str(self.folder / "step.json"), "--params", str(size // 4), "--element-bytes", "4", "--gpus", "1",
-                   "--nodes", str(nodes), "--stragglers", "none", "--curve", "latency", *words, "--format", "json")
+        body = run(0, self.tool, "project", *(str(self.folder / f"{name}.json") for name in ("lat", "bw")), "--params", str(size // 4),
+                   "--element-bytes", "4", "--gpus", "1", "--nodes", str(nodes), "--stragglers", "none", *words, "--format", "json")
         step = body["rows"][0]["a"]
         return (step["step_s"] - step["compute_s"]) / (3 if sharded else 1)
 
     def compare(self, operation: str, nodes: int, size: int) -> tuple[float, float]:
         """Seconds as projected, and as measured."""
-        mpi = "openmpi" if operation == "all-reduce" else "mpich"
-        step = self.collective("send-receive", mpi, nodes, size // nodes)
-        (self.folder / "step.json").write_text(json.dumps(step), encoding="ascii")
-        row = self.collective(operation, mpi, nodes, size)["results"][0]
+        row = self.collective(operation, "openmpi" if operation == "all-reduce" else "mpich", nodes, size)["results"][0]
         return self.projected(operation, nodes, size), row["p50_ns"] / 1e9
 
 
@@ -96,12 +107,14 @@ def main() -> int:
         hosts.write_text(f"127.0.0.1 localhost\n{names}", encoding="ascii")
         subprocess.run(("mount", "--bind", hosts, "/etc/hosts"), check=True)
         print("| Mbit/s | nodes | operation | size | projected [ms] | measured [ms] | projected / measured |\n|--:|--:|---|--:|--:|--:|--:|")
+        sizes = [int(size) << 20 for size in options.sizes.split(",")]
         for rate in map(int, options.rates.split(",")):
             with tempfile.TemporaryDirectory() as place:
                 network = Network(options.tool, place, rate)
+                network.measure_pair(sorted({size // nodes for size in sizes for nodes in (4, 8)}))
                 for nodes in (4, 8):
                     for operation in options.operations.split(","):
-                        for size in [int(size) << 20 for size in options.sizes.split(",")]:
+                        for size in sizes:
                             projected, seconds = network.compare(operation, nodes, size)
                             worst = max(worst, abs(projected / seconds - 1))
                             print(f"| {rate} | {nodes} | {operation} | {size >> 20} MiB | {1e3 * projected:.1f} | {1e3 * seconds:.1f} | "
