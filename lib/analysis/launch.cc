@@ -12,6 +12,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"
+#include "report/tool_text.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -298,7 +299,7 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
     }
     return imported;
   }
-  if (text[begin] != '{' && text[begin] != '[') {
+  if (!report::begins_as_json(text)) {
     refuse(source, "neither JSON nor the text of a tool that is known");
   }
   ResultJson json;

@@ -62,6 +62,15 @@ std::map<std::string, NodeBytes> bytes_of_nodes(const Run& run) {
   return nodes;
 }
 
+/// Where no proof from the `before`-th on says PASS or FAIL, nothing was proved: all FAIL.
+void fail_if_none_is_known(std::vector<Proof>& proofs, std::size_t before) {
+  const auto first = proofs.begin() + static_cast<std::ptrdiff_t>(before);
+  if (std::all_of(first, proofs.end(),
+                  [](const Proof& one) { return one.status == Proof::Status::open; })) {
+    std::for_each(first, proofs.end(), [](Proof& one) { one.status = Proof::Status::fail; });
+  }
+}
+
 /// Of device=NAME: whether it sent `share` of what each node had to send.
 void prove_device(const Proof& asked, const std::string& device, double share,
                   const std::map<std::string, NodeBytes>& nodes, std::vector<Proof>& proofs) {
@@ -79,7 +88,7 @@ void prove_device(const Proof& asked, const std::string& device, double share,
                              report::megabytes(needed));
     if (!one.met) proof.text += "; " + one.instead;
   }
-  if (proofs.size() != before) return;
+  if (proofs.size() != before) return fail_if_none_is_known(proofs, before);
   Proof& proof = proofs.emplace_back(asked);
   proof.status = Proof::Status::fail;
   proof.text =
@@ -87,8 +96,7 @@ void prove_device(const Proof& asked, const std::string& device, double share,
       "reduce-scatter, all-to-all or send-receive between nodes";
 }
 
-/// Of each rank, by what its own library logged. A rank may reach no other through a NIC; where
-/// none is known to, nothing was proved.
+/// Of each rank, by what its own library logged. A rank may reach no other through a NIC.
 template <class Judge>
 void prove_ranks(const Proof& asked, const Run& run, std::vector<Proof>& proofs, Judge judge) {
   const std::size_t before = proofs.size();
@@ -97,11 +105,7 @@ void prove_ranks(const Proof& asked, const Run& run, std::vector<Proof>& proofs,
     proof.subject = fmt::format("rank {} ({})", rank.identity.rank, rank.identity.host);
     judge(rank.facts, proof);
   }
-  const auto first = proofs.begin() + static_cast<std::ptrdiff_t>(before);
-  if (std::all_of(first, proofs.end(),
-                  [](const Proof& one) { return one.status == Proof::Status::open; })) {
-    std::for_each(first, proofs.end(), [](Proof& one) { one.status = Proof::Status::fail; });
-  }
+  fail_if_none_is_known(proofs, before);
 }
 
 /// A connection that is not direct is copied through host memory.

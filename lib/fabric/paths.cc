@@ -149,22 +149,33 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
   const std::string device = named.substr(0, named.find(':'));
   const std::string interface = rail < node.interfaces.size() ? node.interfaces[rail] : "";
   std::vector<std::uint32_t> found;
-  std::vector<std::uint32_t> by_device;
   for (std::uint32_t i = 0; i < topology_.points.size(); ++i) {
     const TopologyPoint& point = topology_.points[i];
-    if (!point.host || first_label(point.name) != host) continue;
-    found.push_back(i);
-    const std::size_t blank = point.name.find(' ');
-    const std::string adapter = blank == std::string::npos ? "" : point.name.substr(blank + 1);
-    if (!adapter.empty() && (adapter == device || adapter == interface)) by_device.push_back(i);
+    if (point.host && first_label(point.name) == host) found.push_back(i);
   }
   if (found.empty()) {
     throw Error(
         Fault::usage, fmt::format("rank {} runs on {}, which the topology lacks", node.rank, host),
         "Give the topology of all nodes of the run, with the names that their hostname prints.");
   }
-  if (by_device.size() == 1) return by_device.front();
   if (found.size() == 1) return found.front();
+  const auto adapter = [this](std::uint32_t point) {
+    const std::string& name = topology_.points[point].name;
+    return name.substr(std::min(name.find(' '), name.size() - 1) + 1);
+  };
+  for (const std::string& by : {device, interface}) {
+    const auto is = [&](std::uint32_t point) { return !by.empty() && adapter(point) == by; };
+    if (std::count_if(found.begin(), found.end(), is) == 1) {
+      return *std::find_if(found.begin(), found.end(), is);
+    }
+  }
+  const bool any_named = std::any_of(found.begin(), found.end(), [&](std::uint32_t point) {
+    const auto is = [&](const std::string& name) {
+      return !name.empty() && name.substr(0, name.find(':')) == adapter(point);
+    };
+    return std::any_of(node.rails.begin(), node.rails.end(), is) ||
+           std::any_of(node.interfaces.begin(), node.interfaces.end(), is);
+  });
   // Of ibnetdiscover, which has them in any order: HCA-1, HCA-2, ... HCA-10.
   std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {
     const auto order = [this](std::uint32_t point) {
@@ -173,7 +184,7 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
     };
     return order(a) < order(b);
   });
-  if (found.size() == rails) return found[rail];
+  if (found.size() == rails && !any_named) return found[rail];
   throw Error(Fault::usage,
               fmt::format("{} has {} adapters in the topology, and none is called {}", host,
                           found.size(), device.empty() ? "as its device" : device),

@@ -38,9 +38,11 @@ std::map<std::string, Host> hosts_of(const Matrix& matrix) {
         all.measurements += one.measurements;
       }
       if (!one.counted) continue;
-      report::Counted& most = host.counted[one.device];
+      report::Counted& most =
+          host.counted.try_emplace(one.device, report::Counted{.at_least = one.at_least})
+              .first->second;
       most.bytes = std::max(most.bytes, *one.counted);
-      most.at_least = most.at_least || one.at_least;
+      most.at_least = most.at_least && one.at_least;
     }
   }
   return hosts;

@@ -280,6 +280,7 @@ class TopologyReader {
       if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
         refuse(fmt::format("unknown key '{}'", key));
       }
+      if (value.find('"') != std::string::npos) refuse(fmt::format("a quote within '{}'", value));
     }
     const bool block = values.contains("blockname");
     if (values.empty() || (!block && values.contains("blocksizes"))) return;
@@ -301,6 +302,7 @@ class TopologyReader {
     const std::vector<std::string> heading = csv_cells(line());
     if (heading.size() < 2) refuse("a heading without a level above the nodes");
     if (heading.size() > kMostLevels) refuse(fmt::format("more than {} cells", kMostLevels));
+    const std::size_t head = at_;
     std::vector<std::vector<std::string>> rows;
     while (++at_ < lines_.size()) {
       if (lines_[at_].empty() || lines_[at_].front() == '#') continue;
@@ -311,23 +313,27 @@ class TopologyReader {
       add_row(heading, cells);
       rows.push_back(cells);
     }
+    at_ = head;
     for (std::size_t level = 1; level + 1 < heading.size(); ++level) {
       check_order(heading, rows, level);
     }
   }
 
   /// A cloud's interface may tell the topmost level first. Then what is above has one value below,
-  /// and what is below several above.
+  /// and what is below several above. Of two levels that may be leaves of one name, one in each
+  /// pod.
   void check_order(const std::vector<std::string>& heading,
                    const std::vector<std::vector<std::string>>& rows, std::size_t level) const {
+    constexpr std::size_t kFewest = 4;                   // columns
     std::map<std::string, std::set<std::string>> above;  // by what is below
     std::map<std::string, std::set<std::string>> below;  // by what is above
     for (const std::vector<std::string>& cells : rows) {
+      if (cells[level].empty() || cells[level + 1].empty()) continue;
       above[cells[level]].insert(cells[level + 1]);
       below[cells[level + 1]].insert(cells[level]);
     }
     const auto one = [](const auto& entry) { return entry.second.size() == 1; };
-    if (std::all_of(above.begin(), above.end(), one) ||
+    if (heading.size() < kFewest || std::all_of(above.begin(), above.end(), one) ||
         !std::all_of(below.begin(), below.end(), one)) {
       return;
     }

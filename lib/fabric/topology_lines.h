@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <regex.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
@@ -47,9 +48,8 @@ inline std::vector<std::string> csv_cells(std::string_view line) {
 inline std::map<std::string, std::string> conf_values(const std::string& line) {
   std::map<std::string, std::string> values;
   for (const std::string_view word : words_of(line)) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) continue;
-    std::string_view value = word.substr(equals + 1);
+    const std::size_t equals = std::min(word.find('='), word.size());
+    std::string_view value = word.substr(std::min(equals + 1, word.size()));
     if (value.size() > 1 && value.front() == '"' && value.back() == '"') {
       value = value.substr(1, value.size() - 2);
     }

@@ -238,15 +238,16 @@ std::optional<KnownLine> known_line(std::string_view line) {
   return std::nullopt;
 }
 
+constexpr std::size_t kMostBytes = 1U << 19U;  // of the lines of each status
+
 void KnownLines::add(std::string_view line) {
   const std::optional<KnownLine> known = known_line(line);
   if (!known) return;
   std::string& lines = known->status == Status::fail ? fails_ : warns_;
-  lines.append(line) += '\n';
+  if (lines.size() < kMostBytes) lines.append(line) += '\n';  // more are read for a fault's
 }
 
 std::string known_lines_of_kernel(int& error) {
-  constexpr std::size_t kMostBytes = 1U << 20U;
   constexpr int kMostRecords = 1 << 20;
   error = 0;
   const int descriptor = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -257,7 +258,7 @@ std::string known_lines_of_kernel(int& error) {
   lseek(descriptor, 0, SEEK_DATA);  // after what dmesg --clear has acknowledged
   KnownLines lines;
   std::array<char, 8192> record{};
-  for (int i = 0; i < kMostRecords && lines.size() < kMostBytes; ++i) {
+  for (int i = 0; i < kMostRecords; ++i) {
     // Each read(2) gives one record: "6,339,5140900,-;the line", and lines of its own below.
     const ssize_t size = read(descriptor, record.data(), record.size());
     if (size < 0 && errno == EPIPE) continue;  // it was overwritten meanwhile

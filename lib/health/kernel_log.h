@@ -38,7 +38,6 @@ class KnownLines {
   /// Ignores a line of no known fault.
   void add(std::string_view line);
   std::string text() const { return fails_ + warns_; }
-  std::size_t size() const noexcept { return fails_.size() + warns_.size(); }
 
  private:
   std::string fails_;

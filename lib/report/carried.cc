@@ -16,9 +16,12 @@ void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow 
   const std::string ending = fmt::format("{}_bytes", name(flow));
   for (const Counter& counter : counters) {
     if (!counter.name.ends_with(ending) || !counter.change) continue;
-    Counted& most = counted[counter.device.substr(0, counter.device.find(':'))];
+    Counted& most = counted
+                        .try_emplace(counter.device.substr(0, counter.device.find(':')),
+                                     Counted{.at_least = counter.at_least})
+                        .first->second;
     most.bytes = std::max(most.bytes, static_cast<double>(*counter.change));
-    most.at_least = most.at_least || counter.at_least;
+    most.at_least = most.at_least && counter.at_least;
   }
 }
 

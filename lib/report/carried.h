@@ -25,7 +25,7 @@ struct Counted {
 using CountedBytes = std::map<std::string, Counted>;
 
 /// Adds counters of the node. Its programs see the same ones, and one device may count at two
-/// places: the largest counts.
+/// places: the largest counts, and one that is not at its end is sure.
 void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow flow);
 
 /// Below this share of what had to be carried, a device did not carry it. Half, because switches

@@ -88,8 +88,10 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
                        {"size_bytes", fmt::format("{}", pair.size_bytes)}};
     if (pair.error.empty()) {
       measured.values.emplace_back(pair.latency ? "p50_ns" : "bits_per_s", pair.value);
-      if (pair.high > 0) {
+      if (pair.low > 0) {
         measured.values.emplace_back(pair.latency ? "median_low_ns" : "bits_per_s_low", pair.low);
+      }
+      if (pair.high > 0) {
         measured.values.emplace_back(pair.latency ? "median_high_ns" : "bits_per_s_high",
                                      pair.high);
       }

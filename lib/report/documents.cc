@@ -218,7 +218,7 @@ struct Tool {
   std::vector<Json> (*read)(std::string_view, const std::string&, const std::string&);
 };
 constexpr std::array kTools{Tool{is_nccl_tests, is_nccl_tests, nccl_tests_documents},
-                            Tool{is_mean_table, is_mean_table, mean_table_documents},
+                            Tool{is_mean_table, begins_mean_table, mean_table_documents},
                             Tool{is_perftest, begins_perftest, perftest_documents}};
 
 /// The first tool of which `test` is true; kTools.size() for none.
@@ -234,14 +234,17 @@ std::size_t tool_of(std::string_view text, bool (*Tool::*test)(std::string_view)
 std::map<std::size_t, std::string> parts_of_tools(const std::string& text) {
   std::map<std::size_t, std::string> parts;
   const std::vector<std::string_view> lines = lines_of(text);
-  for (const std::string_view line : lines) {
-    if (const std::size_t tool = tool_of(line, &Tool::begins); tool < kTools.size()) parts[tool];
-  }
-  if (parts.size() < 2) return {{std::min(tool_of(text, &Tool::is), kTools.size() - 1), text}};
   std::size_t current = kTools.size();
   for (const std::string_view line : lines) {
     const std::size_t tool = tool_of(line, &Tool::begins);
-    if (tool < kTools.size()) current = tool;
+    if (tool >= kTools.size() || !kTools.at(tool).is(text)) continue;
+    parts[tool];
+    if (current == kTools.size()) current = tool;  // what stands before it is of the first
+  }
+  if (parts.size() < 2) return {{std::min(tool_of(text, &Tool::is), kTools.size() - 1), text}};
+  for (const std::string_view line : lines) {
+    const std::size_t tool = tool_of(line, &Tool::begins);
+    if (parts.contains(tool)) current = tool;
     const bool anywhere = has(line, "_perf ") || has(line, "Couldn't connect to ");
     for (auto& [of, part] : parts) {
       if (of == current || anywhere) part += line;
@@ -252,13 +255,6 @@ std::map<std::size_t, std::string> parts_of_tools(const std::string& text) {
     if (!text.ends_with('\n')) part.pop_back();
   }
   return parts;
-}
-
-bool begins_as_json(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  text = trimmed(text);
-  return text.starts_with('{') || text.starts_with('[');
 }
 
 }  // namespace

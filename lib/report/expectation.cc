@@ -63,8 +63,10 @@ Estimate interval_of(const Measured& row, std::string_view key) {
   };
   if (key == "bits_per_s" || key == "messages_per_s") {
     const double scale = found.value / value_of(row, "bits_per_s");
-    found.low = scale * value_of(row, "bits_per_s_low");
-    found.high = scale * value_of(row, "bits_per_s_high");
+    const auto [low, high] =
+        take(value_of(row, "bits_per_s_low"), value_of(row, "bits_per_s_high"));
+    found.low = scale * low;
+    found.high = scale * high;
   } else if (key.ends_with("bytes_per_s")) {
     const std::string call = key.starts_with("register_") ? "register_" : "";
     const double scale = found.value * value_of(row, call + "p50_ns");
@@ -212,7 +214,7 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
     text += fmt::format(", limit {}{}", measure.text(limit.value),
                         limit.origin.empty() ? "" : ": " + limit.origin);
     if (status == "OPEN" && std::isinf(interval.high)) {
-      text += "; more iterations would decide: there are too few samples for it";
+      text += "; a longer run would decide: there are too few samples for it";
     } else if (status == "OPEN") {
       const double runs = more_runs(interval, limit.value);
       more = runs;

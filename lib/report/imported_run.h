@@ -45,6 +45,9 @@ std::vector<nlohmann::ordered_json> mean_table_documents(std::string_view text,
                                                          const std::string& source,
                                                          const std::string& program);
 
+/// Whether a table of OSU's or of fabtests, or its program's command, begins in this line.
+bool begins_mean_table(std::string_view line) noexcept;
+
 /// Whether a run of perftest, or its table, begins in this line.
 bool begins_perftest(std::string_view line) noexcept;
 

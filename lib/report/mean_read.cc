@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "tool_text.h"
@@ -65,7 +66,31 @@ std::optional<double> number_of_word(std::string_view word, double kilo) {
     word.remove_suffix(1);
   }
   const auto value = parse_number<double>(word);
-  return value && *value >= 0 && *value < 1e15 ? std::optional(*value * factor) : std::nullopt;
+  constexpr double kMost = 1e18;
+  return value && *value >= 0 && *value * factor < kMost ? std::optional(*value * factor)
+                                                         : std::nullopt;
+}
+
+/// The first word of a line, without its folder.
+std::string program_of(std::string_view line) {
+  const std::string_view word = line.substr(0, line.find(' '));
+  return std::string(word.substr(word.rfind('/') + 1));
+}
+
+bool is_program(std::string_view word) {
+  return word.starts_with("fi_") && !has(word, ":") && !has(word, "(");
+}
+
+/// "fi_rdm_pingpong" of "$ taskset -c 32 ./fi_rdm_pingpong -p tcp"; "" of other lines.
+std::string command_in(std::string_view line) {
+  const std::size_t at = line.find("fi_");
+  if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '/')) {
+    return "";
+  }
+  line.remove_prefix(at);
+  const std::string_view name = line.substr(0, line.find(' '));
+  const bool options = line.substr(name.size()).starts_with(" -");
+  return options && (name.ends_with("pingpong") || name.ends_with("_bw")) ? std::string(name) : "";
 }
 
 class MeanReader {
@@ -131,29 +156,6 @@ class MeanReader {
   [[noreturn]] void refuse(const std::string& why) const {
     throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source_, line_, why),
                 "Give what a program of OSU's micro-benchmarks or of fabtests printed.");
-  }
-
-  /// The first word of a line, without its folder.
-  static std::string program_of(std::string_view line) {
-    const std::string_view word = line.substr(0, line.find(' '));
-    return std::string(word.substr(word.rfind('/') + 1));
-  }
-
-  static bool is_program(std::string_view word) {
-    return word.starts_with("fi_") && !has(word, ":") && !has(word, "(");
-  }
-
-  /// "fi_rdm_pingpong" of "$ taskset -c 32 ./fi_rdm_pingpong -p tcp"; "" of other lines.
-  static std::string command_in(std::string_view line) {
-    const std::size_t at = line.find("fi_");
-    if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '/')) {
-      return "";
-    }
-    line.remove_prefix(at);
-    const std::string_view name = line.substr(0, line.find(' '));
-    const bool options = line.substr(name.size()).starts_with(" -");
-    return options && (name.ends_with("pingpong") || name.ends_with("_bw")) ? std::string(name)
-                                                                            : "";
   }
 
   static bool is_failure_of_fabtests(std::string_view line) {
@@ -270,6 +272,12 @@ class MeanReader {
 };
 
 }  // namespace
+
+bool begins_mean_table(std::string_view line) noexcept {
+  line = trimmed(without_tag(line));
+  return is_mean_table(line) || !command_in(line).empty() ||
+         (line.ends_with(':') && is_program(program_of(line)));
+}
 
 std::vector<MeanTable> read_mean_tables(std::string_view text, const std::string& source) {
   MeanReader reader(source);

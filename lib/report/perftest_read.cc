@@ -42,7 +42,9 @@ constexpr std::string_view kWaits = "Waiting for client to connect";
 
 bool is_title(std::string_view text) noexcept {
   text = trimmed(text);
-  return text.ends_with(" Test") && (has(text, " BW ") || has(text, " Latency "));
+  const bool known =
+      text.starts_with("RDMA_") || text.starts_with("Send ") || text.starts_with("Atomic");
+  return known && text.ends_with(" Test") && (has(text, " BW ") || has(text, " Latency "));
 }
 
 /// Within a table: "12, 1.70" of -U and -H, and what mlx5 dumps of a completion, four words of
@@ -72,6 +74,7 @@ class TableReader {
       heading(text);
     } else if (text.starts_with("---")) {
       columns_.clear();
+      run_.ended = run_.any_heading;
       if (!run_.rows.empty()) closed_ = true;
     } else if (has(text, kWaits)) {
       waits_ = true;  // a server says so before its title
@@ -114,7 +117,9 @@ class TableReader {
                                  [](const PerftestRun& run) { return !run.rows.empty(); });
     std::vector<Json> documents;
     for (PerftestRun& run : runs_) {
-      if (run.rows.empty() && any && run.any_heading && run.error.empty()) continue;
+      // Of the last one that did not end, its client may hang.
+      const bool over = run.ended || &run != &runs_.back();
+      if (run.rows.empty() && any && run.any_heading && over && run.error.empty()) continue;
       // Both printed at once: the rest of the server's lines is within its client's.
       if (run.of_server && !run.any_heading && run.error.empty() && titles.contains(run.title)) {
         continue;
@@ -186,7 +191,9 @@ class TableReader {
          colon = text.find(':')) {
       const std::string_view name = trimmed(text.substr(0, colon));
       text = trimmed(text.substr(colon + 1));
-      const std::string_view value = text.substr(0, std::min(text.find('\t'), text.find("  ")));
+      std::size_t end = 0;  // one pass: a line may be long
+      while (end < text.size() && text[end] != '\t' && text.substr(end, 2) != "  ") ++end;
+      const std::string_view value = text.substr(0, end);
       run_.facts.try_emplace(std::string(name), value);
       text.remove_prefix(value.size());
     }

@@ -52,6 +52,7 @@ struct PerftestRun {
   std::vector<std::map<std::string, double>> rows;  ///< by our keys, in perftest's units
   std::string error;
   bool any_heading = false;
+  bool ended = false;  ///< by dashes behind its heading
   bool of_server = false;
   bool of_times = false;  ///< by its heading
 

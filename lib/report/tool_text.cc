@@ -5,6 +5,13 @@
 
 namespace rdmabench::report {
 
+bool begins_as_json(std::string_view text) noexcept {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = rdmabench::trimmed(text);
+  return text.starts_with('{') || text.starts_with('[');
+}
+
 std::string_view beginning_of(std::string_view text) noexcept {
   constexpr std::size_t kFar = std::size_t{1} << 20;
   return text.substr(0, kFar);

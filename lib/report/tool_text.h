@@ -15,6 +15,9 @@ namespace rdmabench::report {
 /// Of a text what tells whose it is: launchers and libraries may speak first.
 std::string_view beginning_of(std::string_view text) noexcept;
 
+/// Behind a byte order mark too.
+bool begins_as_json(std::string_view text) noexcept;
+
 /// A line behind what launchers put before it: "[1,0]<stdout>:" of Open MPI, "0: " of srun -l,
 /// "node1: " of pdsh, "[pod/name/main] " of kubectl, "nccl-1  | " of docker compose, "node1|",
 /// "(Worker pid=1) " of Ray and SkyPilot, "> " of a mail, a time as of RFC 3339, syslog or Python's

@@ -1,6 +1,7 @@
 #include "measurement.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -232,8 +233,12 @@ class BandwidthSink {
 RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
   if (epoch_times.size() < 2) return {};
   const measure::Estimate time = measure::estimate_mean(epoch_times);
+  // Of few epochs t's interval may hold times that no rate has.
+  constexpr std::size_t kFew = 6;
   const double fastest = *std::min_element(epoch_times.begin(), epoch_times.end());
-  return {rate * time.value / time.high, rate * time.value / std::max(time.low, fastest)};
+  const double least = epoch_times.size() < kFew ? time.low : std::max(time.low, fastest);
+  return {rate * time.value / time.high,
+          least > 0 ? rate * time.value / least : std::numeric_limits<double>::infinity()};
 }
 
 Measurement::Measurement(Session& session, const Config& config, const RunHooks& hooks)

@@ -25,7 +25,8 @@ struct RateInterval {
 };
 
 /// The 95 % interval of a mean rate, by Student's t of the epochs' times for a message. The rate
-/// lies within, also where a stall made one epoch long; no end is faster than the fastest epoch.
+/// lies within, also where a stall made one epoch long; from six epochs on no end is faster than
+/// the fastest one. Of fewer the upper end may be infinite.
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
 /// Sets `saturated` of the rows of one size, from the lightest load to the heaviest, and `knee` and

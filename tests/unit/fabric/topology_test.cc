@@ -231,8 +231,11 @@ TEST(Topology, RefusesWhatItCannotRead) {
 TEST(Topology, RefusesWhatWouldBeAnotherGraph) {
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-2]\nSwitchName=s Swithces=a\n"),
               HasSubstr("unknown key 'swithces'"));
-  EXPECT_THAT(refusal("instance,nn1,nn2\ni1,top,b1\ni2,top,b2\n"),
-              HasSubstr("the columns go from the node up"));
+  EXPECT_THAT(refusal("instance,nn1,nn2,nn3\ni1,top,m,b1\ni2,top,m,b2\n"),
+              HasSubstr("line 1: each 'nn3' has one 'nn2', and not the other way round"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=\"n1, n2\"\n"), HasSubstr("unknown key 'n2\"'"));
+  parsed("node,leaf,pod\nn1,leaf0,podA\nn2,leaf0,podB\n");
+  parsed("node,leaf,pod,core\nn1,,podA,c\nn2,,podB,c\n");
   const Topology quoted = parsed("SwitchName=\"a\" Nodes=\"n[1-2]\"\n");
   EXPECT_THAT(quoted.points, SizeIs(3));
 }
@@ -351,10 +354,10 @@ Attribution attributed(const Topology& tree, const std::vector<Node>& nodes) {
 }
 
 TEST(Topology, OneOfSeveralCablesIsNotCrossedForSure) {
-  const Attribution found = attributed(
-      parsed("SwitchName=a Nodes=node[01-02]\nSwitchName=b Nodes=node[03-04]\n"
-             "SwitchName=s1 Switches=a,b\nSwitchName=s2 Switches=a,b\n"),
-      hosts(4));
+  const Attribution found =
+      attributed(parsed("SwitchName=a Nodes=node[01-02]\nSwitchName=b Nodes=node[03-04]\n"
+                        "SwitchName=s1 Switches=a,b\nSwitchName=s2 Switches=a,b\n"),
+                 hosts(4));
   EXPECT_EQ(found.crossed->directions, 8U);
   EXPECT_EQ(found.crossed->crossed, 0U);
   EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("8 of 8 directions of links between "
@@ -362,10 +365,10 @@ TEST(Topology, OneOfSeveralCablesIsNotCrossedForSure) {
 }
 
 TEST(Topology, AHostOfTwoLeavesCountsForBoth) {
-  const Attribution found = attributed(
-      parsed("SwitchName=a Nodes=node[01-02]\nSwitchName=b Nodes=node[02-03]\n"
-             "SwitchName=s Switches=a,b\n"),
-      hosts(3));
+  const Attribution found =
+      attributed(parsed("SwitchName=a Nodes=node[01-02]\nSwitchName=b Nodes=node[02-03]\n"
+                        "SwitchName=s Switches=a,b\n"),
+                 hosts(3));
   EXPECT_EQ(found.crossed->leaves, 2U);
   EXPECT_EQ(found.crossed->within, 2U);
 }
@@ -383,8 +386,8 @@ TEST(Topology, AnAdapterIsFoundByItsNetworkDeviceOrByTheOrderOfNames) {
   nodes[0].interfaces = nodes[1].interfaces = {""};
   EXPECT_THAT(rdmabench::complaint([&] { Paths(tree, nodes, 1); }).what(),
               HasSubstr("node01 has 3 adapters in the topology"));
-  const Topology hcas = parsed(
-      "node,leaf\nnode01 HCA-2,b\nnode01 HCA-1,a\nnode02 HCA-2,b\nnode02 HCA-1,a\n");
+  const Topology hcas =
+      parsed("node,leaf\nnode01 HCA-2,b\nnode01 HCA-1,a\nnode02 HCA-2,b\nnode02 HCA-1,a\n");
   EXPECT_THAT(way(Paths(hcas, hosts(2), 2), 0, 1), HasSubstr("leaf a"));
 }
 

@@ -330,6 +330,10 @@ TEST(KernelLog, AFloodOfWarningsHidesNoFault) {
     lines.add(line);
   }
   EXPECT_EQ(lines.text(), fatal + '\n' + corrected + '\n' + corrected + '\n');
+  for (int i = 0; i < 100'000; ++i) lines.add(corrected);
+  lines.add(fatal);
+  EXPECT_TRUE(lines.text().starts_with(fatal + '\n' + fatal + '\n'));
+  EXPECT_LT(lines.text().size(), std::size_t{1} << 20U);
 }
 
 TEST(KernelLog, TheDriverSaysWhichRecoveryItWants) {

@@ -398,7 +398,7 @@ TEST(Expectation, JudgesAPercentileByItsInterval) {
   const auto few = judged(latency("4800", "null"), "p99<=5us");
   EXPECT_EQ(few["status"], "OPEN");
   EXPECT_TRUE(few["more_runs"].is_null());
-  EXPECT_THAT(few["text"].get<std::string>(), HasSubstr("more iterations would decide"));
+  EXPECT_THAT(few["text"].get<std::string>(), HasSubstr("a longer run would decide"));
   EXPECT_EQ(judged(latency("4800", "null"), "p99<=4us")["status"], "FAIL");
   EXPECT_EQ(judged(latency("null", "null"), "p99<=5us")["status"], "PASS") << "as older files";
 }

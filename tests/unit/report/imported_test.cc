@@ -495,6 +495,17 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
   EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0)["mean_ns"], 1610);
   EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 197.48e9);
   EXPECT_THAT(refusal_to_import(text + "2    1.5x\n", "x"), HasSubstr("line 13: '1.5x'"));
+  const auto named =
+      parse_documents("Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n" +
+                          perftest_text("196.63") +
+                          "$ ./fi_rdm_pingpong -p tcp\n"
+                          "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+                          "1       10k     19k         0.30s      0.07      14.94       0.07\n",
+                      "x");
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_DOUBLE_EQ(named[0].body["results"].at(0)["mean_ns"], 14940);
+  EXPECT_THAT(named[1].body["error"].dump(), HasSubstr("Failed status 12"));
+  EXPECT_EQ(parse_documents("== NCCL BW Test\n" + text, "x").size(), 3U) << "a script's own words";
 }
 
 TEST(Imported, AnErrorSaysThatLinesWereCountedByTag) {

@@ -326,6 +326,9 @@ TEST(PerftestRead, ATableWithoutItsLastLineIsOfARunThatWasAborted) {
   EXPECT_EQ(only(endless)["error"], nullptr) << "nor ends its last row before the next";
   EXPECT_EQ(only(kHead + kRow + kRow + "srun: error: node1: task 0: Terminated\n")["error"],
             nullptr);
+  const auto hung = parse_documents(kHead + kRow + "----\n" + kHead, "x");
+  ASSERT_EQ(hung.size(), 2U);
+  EXPECT_THAT(hung[1].body["error"].dump(), HasSubstr("no row"));
   const auto within = only(kHead + kRow + next.substr(0, next.find("0.174943") + 4));
   EXPECT_EQ(within["error"], "its table ends within a row");
   EXPECT_EQ(within["results"].size(), 1U) << "0.17 is not what it wrote";

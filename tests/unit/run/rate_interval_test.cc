@@ -36,5 +36,10 @@ TEST(RateInterval, OfEqualEpochsIsTheRateAndOfOneIsUnknown) {
   EXPECT_EQ(rate_interval(7.0, {}).high, 0.0);
 }
 
+TEST(RateInterval, OfFewEpochsMayExceedTheFastest) {
+  EXPECT_TRUE(std::isinf(rate_interval(100, std::vector<double>{1, 1.5}).high));
+  EXPECT_GT(rate_interval(100, std::vector<double>{1.00, 1.01, 1.02}).high, 101);
+}
+
 }  // namespace
 }  // namespace rdmabench::run
