@@ -94,7 +94,7 @@ class Task {
         Measurement& one = add_cell(metric, report, row);
         one.value = row.bits_per_s;
         one.low = row.bits_per_s_low;
-        if (std::isfinite(row.bits_per_s_high)) one.high = row.bits_per_s_high;
+        one.high = row.bits_per_s_high;
         if (row.lost && *row.lost > 0) {
           one.notes.push_back(std::to_string(*row.lost) + " messages were lost");
         }

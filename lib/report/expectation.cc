@@ -63,10 +63,8 @@ Estimate interval_of(const Measured& row, std::string_view key) {
   };
   if (key == "bits_per_s" || key == "messages_per_s") {
     const double scale = found.value / value_of(row, "bits_per_s");
-    const auto [low, high] =
-        take(value_of(row, "bits_per_s_low"), value_of(row, "bits_per_s_high"));
-    found.low = scale * low;
-    found.high = scale * high;
+    found.low = scale * value_of(row, "bits_per_s_low");
+    found.high = scale * value_of(row, "bits_per_s_high");
   } else if (key.ends_with("bytes_per_s")) {
     const std::string call = key.starts_with("register_") ? "register_" : "";
     const double scale = found.value * value_of(row, call + "p50_ns");

@@ -1,9 +1,10 @@
 #include "measurement.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/units.h"
@@ -171,7 +172,7 @@ class BandwidthSink {
     }
     std::vector<double> times;  // of the epochs that are not just a probe
     for (const auto& [messages, per_message_ns] : epochs_) {
-      if (messages * 2 > longest_) times.push_back(per_message_ns);
+      if (messages * 4 > longest_) times.push_back(per_message_ns);
     }
     if (times.empty()) return;
     row.peak_bits_per_s = bits / *std::min_element(times.begin(), times.end()) * kNsPerSecond;
@@ -231,14 +232,18 @@ class BandwidthSink {
 }  // namespace
 
 RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
-  if (epoch_times.size() < 2) return {};
-  const measure::Estimate time = measure::estimate_mean(epoch_times);
-  // Of few epochs t's interval may hold times that no rate has.
   constexpr std::size_t kFew = 6;
+  if (epoch_times.size() < 2) return {};
+  if (epoch_times.size() < kFew) {  // t is so wide that times would end below 0, their logs do not
+    std::vector<double> logs;
+    for (const double time : epoch_times) logs.push_back(std::log(time));
+    const measure::Estimate mean = measure::estimate_mean(logs);
+    const double factor = std::exp(mean.high - mean.value);
+    return {rate / factor, rate * factor};
+  }
+  const measure::Estimate time = measure::estimate_mean(epoch_times);
   const double fastest = *std::min_element(epoch_times.begin(), epoch_times.end());
-  const double least = epoch_times.size() < kFew ? time.low : std::max(time.low, fastest);
-  return {rate * time.value / time.high,
-          least > 0 ? rate * time.value / least : std::numeric_limits<double>::infinity()};
+  return {rate * time.value / time.high, rate * time.value / std::max(time.low, fastest)};
 }
 
 Measurement::Measurement(Session& session, const Config& config, const RunHooks& hooks)

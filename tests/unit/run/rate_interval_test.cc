@@ -37,7 +37,9 @@ TEST(RateInterval, OfEqualEpochsIsTheRateAndOfOneIsUnknown) {
 }
 
 TEST(RateInterval, OfFewEpochsMayExceedTheFastest) {
-  EXPECT_TRUE(std::isinf(rate_interval(100, std::vector<double>{1, 1.5}).high));
+  const RateInterval two = rate_interval(100, std::vector<double>{1, 1.5});  // t(0.975, 1) = 12.7
+  EXPECT_NEAR(two.high, 100 * std::exp(12.7062 * std::log(1.5) / 2), 1);
+  EXPECT_NEAR(two.low * two.high, 100 * 100, 1e-6);
   EXPECT_GT(rate_interval(100, std::vector<double>{1.00, 1.01, 1.02}).high, 101);
 }
 
