@@ -24,9 +24,9 @@ struct RateInterval {
   double high = 0;
 };
 
-/// The 95 % interval of a mean rate, by Student's t of the epochs' times for a message; of fewer than
-/// six epochs by that of the times' logs. The rate lies within, also where a stall made one epoch
-/// long; from six epochs on no end is faster than the fastest one.
+/// The 95 % interval of a mean rate, by Student's t of the epochs' times for a message; of fewer
+/// than six epochs by that of the times' logs. The rate lies within, also where a stall made one
+/// epoch long; from six epochs on no end is faster than the fastest one.
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
 /// Sets `saturated` of the rows of one size, from the lightest load to the heaviest, and `knee` and

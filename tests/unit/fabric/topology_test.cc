@@ -229,8 +229,8 @@ TEST(Topology, RefusesWhatItCannotRead) {
 }
 
 TEST(Topology, RefusesWhatWouldBeAnotherGraph) {
-  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-2]\nSwitchName=s Swithces=a\n"),
-              HasSubstr("unknown key 'swithces'"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-2]\nSwitchName=s Swtches=a\n"),
+              HasSubstr("unknown key 'swtches'"));
   EXPECT_THAT(refusal("instance,nn1,nn2,nn3\ni1,top,m,b1\ni2,top,m,b2\n"),
               HasSubstr("line 1: each 'nn3' has one 'nn2', and not the other way round"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=\"n1, n2\"\n"), HasSubstr("unknown key 'n2\"'"));
