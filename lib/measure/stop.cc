@@ -21,7 +21,7 @@ double ns_of(nanoseconds time) {
 /// Target length of an epoch: long compared with its start and end, short compared with the run.
 double epoch_target_ns(const StopRule& rule) {
   constexpr double kLongest = 100e6;
-  constexpr double kFewestEpochs = 10;
+  constexpr double kFewestEpochs = 5;
   switch (rule.kind) {
     case StopRule::Kind::iterations:
       return 0;
