@@ -88,10 +88,8 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
                        {"size_bytes", fmt::format("{}", pair.size_bytes)}};
     if (pair.error.empty()) {
       measured.values.emplace_back(pair.latency ? "p50_ns" : "bits_per_s", pair.value);
-      if (pair.low > 0) {
-        measured.values.emplace_back(pair.latency ? "median_low_ns" : "bits_per_s_low", pair.low);
-      }
       if (pair.high > 0) {
+        measured.values.emplace_back(pair.latency ? "median_low_ns" : "bits_per_s_low", pair.low);
         measured.values.emplace_back(pair.latency ? "median_high_ns" : "bits_per_s_high",
                                      pair.high);
       }
@@ -166,27 +164,12 @@ void visit_coll(const Document& document, const std::function<void(const Measure
     if (ranks > 0) measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
     add_labels(measured, row, text_of, {"group", "operation", "type", "reduction"});
     add_labels(measured, row, any_text_of, {"root", "size_bytes", "in_place"});
-    add_values(measured, row,
-               {"min_ns",
-                "p50_ns",
-                "p90_ns",
-                "p99_ns",
-                "p999_ns",
-                "max_ns",
-                "mean_ns",
-                "stddev_ns",
-                "median_low_ns",
-                "median_high_ns",
-                "p90_low_ns",
-                "p90_high_ns",
-                "p99_low_ns",
-                "p99_high_ns",
-                "p999_low_ns",
-                "p999_high_ns",
-                "algorithm_bytes_per_s",
-                "bus_bytes_per_s",
-                "iterations",
-                "count"});
+    add_values(
+        measured, row,
+        {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns", "stddev_ns",
+         "median_low_ns", "median_high_ns", "p90_low_ns", "p90_high_ns", "p99_low_ns",
+         "p99_high_ns", "p999_low_ns", "p999_high_ns", "algorithm_bytes_per_s", "bus_bytes_per_s"});
+    add_values(measured, row, {"iterations", "count"});
     add_values(measured, object_of(row, "wrong"), {"wrong_elements"});
     measured.error = text_of(row, "skipped");
     visit(measured);
