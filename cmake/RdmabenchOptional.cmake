@@ -34,6 +34,7 @@ function(rdmabench_optional name)
     endif()
   endif()
   set(RDMABENCH_HAVE_${name} ${have} PARENT_SCOPE)
+  set(RDMABENCH_${name}_LINK_LIBRARIES "${RDMABENCH_${name}_LINK_LIBRARIES}" PARENT_SCOPE)  # for lib/loaded
   if(have)
     message(STATUS "rdmabench: ${name} yes (${modules} ${RDMABENCH_${name}_VERSION})")
   else()

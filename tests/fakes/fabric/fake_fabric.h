@@ -1,0 +1,142 @@
+// A libfabric.so.1 for tests: providers that need a device (efa, opx, cxi, ...), as their sources
+// say that they behave, over the real libfabric's TCP provider on 127.0.0.1.
+//
+// Without providers it is the real library: every call is passed on. With them fi_getinfo(3)
+// answers with these alone, in this order, and what is opened from their entries carries real
+// messages, except where a member of Provider says otherwise. A new behaviour is one member of
+// Provider with its default "as the real one", one line where it is applied (fake_fabric.cc for
+// entries, options and registration; operations.cc for operations), and the profile of the release
+// that has it, below.
+//
+// A test program that has it sets RDMABENCH_FAKE_FABRIC_DIR as BUILD_RPATH (see
+// tests/unit/transport_ofi/CMakeLists.txt), so that lib/loaded finds it before the system's; or
+// puts the folder on LD_LIBRARY_PATH. Thread rule: providers are set while nothing is open.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_endpoint.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "loaded/library.h"
+
+namespace rdmabench::fake_fabric {
+
+/// The numbers of options newer than the oldest headers that this is built with (fi_endpoint.h of
+/// 1.22, fi_ext.h of 1.18).
+enum Option : int {
+  kMaxMsgSize = 12,
+  kMaxRmaSize = 14,
+  kInjectMsgSize = 16,
+  kInjectRmaSize = 18,
+};
+
+/// What a function of an endpoint does.
+enum class Function : std::uint8_t {
+  works,          ///< passed on to the real provider
+  missing,        ///< null in the table: libfabric's inline function calls it all the same
+  not_supported,  ///< -FI_ENOSYS, as libfabric's fi_no_...()
+};
+
+struct Provider {
+  // -- its entry of fi_getinfo(3)
+  std::string name;
+  std::string fabric;
+  std::string domain;
+  std::uint32_t addr_format = FI_ADDR_EFA;  ///< FI_SOCKADDR_IN: with the real address
+  std::uint64_t lacks_caps = FI_ATOMIC;     ///< hints with any of these get no entry; see also hmem
+  bool hmem = false;                        ///< has FI_HMEM
+  std::uint64_t mode = 0;                   ///< hints without these get no entry
+  std::size_t max_msg_size = SIZE_MAX;
+  std::size_t cq_data_size = 4;
+  std::size_t inject_size = 64;
+  std::size_t tx_size = 256;
+  std::size_t rx_size = 256;
+  bool has_delivery = true;  ///< hints with FI_DELIVERY_COMPLETE get an entry
+
+  // -- its endpoints
+  std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
+  std::map<int, bool> facts = {};         ///< likewise, of options that are a bool
+  std::set<int> settable = {};            ///< options that fi_setopt(3) takes
+  std::size_t largest_send = SIZE_MAX;    ///< -FI_EMSGSIZE above it
+  Function inject_writedata = Function::works;
+  Function injectdata = Function::works;
+};
+
+/// Operations accepted by endpoints of `providers`, for tests that ask which way a message went.
+struct Calls {
+  std::atomic<int> inject = 0;
+  std::atomic<int> injectdata = 0;
+  std::atomic<int> inject_writedata = 0;
+  std::atomic<int> writemsg = 0;
+};
+
+struct State {
+  std::vector<Provider> providers;
+  Calls calls;
+};
+
+/// Of the fake that lib/loaded has loaded. Throws Error where that is not the fake.
+inline State& state() {
+  return *reinterpret_cast<State* (*)()>(loaded::fabric.function("rdmabench_fake_fabric"))();
+}
+
+/// For the life of a test: these providers, and the counts start at 0.
+class Providers {
+ public:
+  explicit Providers(std::vector<Provider> providers) {
+    state().providers = std::move(providers);
+    Calls& calls = state().calls;
+    calls.inject = calls.injectdata = calls.inject_writedata = calls.writemsg = 0;
+  }
+  ~Providers() { state().providers.clear(); }
+  Providers(const Providers&) = delete;
+  Providers& operator=(const Providers&) = delete;
+};
+
+// -- profiles: a provider as the sources of a release have it
+
+/// efa.
+inline Provider efa() {
+  Provider p{.name = "efa", .fabric = "efa", .domain = "rdmap0s29-rdm"};
+  p.inject_size = 3000;
+  p.sizes = {{kMaxMsgSize, SIZE_MAX}, {kInjectMsgSize, 3000}, {kInjectRmaSize, 3000}};
+  return p;
+}
+
+/// efa's fabric efa-direct as of 2.1 to 2.4: no injected writes, sends of one packet alone, and
+/// the largest message is that of a write (efa_ep_getopt(), efa_rma_ops, efa_msg_ops).
+inline Provider efa_direct() {
+  constexpr std::size_t kMtu = 8928;
+  Provider p = efa();
+  p.fabric = "efa-direct";
+  p.lacks_caps = FI_ATOMIC | FI_TAGGED | FI_DIRECTED_RECV;
+  p.mode = FI_CONTEXT2;
+  p.max_msg_size = std::size_t{1} << 30;
+  p.inject_size = 32;
+  p.has_delivery = false;
+  p.largest_send = kMtu;
+  p.sizes = {{kMaxMsgSize, kMtu},
+             {kMaxRmaSize, p.max_msg_size},
+             {kInjectMsgSize, 32},
+             {kInjectRmaSize, 0}};
+  p.inject_writedata = Function::not_supported;
+  return p;
+}
+
+/// opx: its table of one-sided operations has no injectdata (fi_opx_rma.c, 2.1 to 2.6).
+inline Provider opx() {
+  Provider p{.name = "opx", .fabric = "OPX-100", .domain = "hfi1_0"};
+  p.addr_format = FI_ADDR_OPX;
+  p.inject_size = 16;
+  p.inject_writedata = Function::missing;
+  return p;
+}
+
+}  // namespace rdmabench::fake_fabric

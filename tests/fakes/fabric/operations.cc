@@ -1,0 +1,131 @@
+// The functions of an endpoint that behave as another provider's.
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <sys/uio.h>
+
+#include <map>
+#include <mutex>
+
+#include "fake_fabric.h"
+#include "real.h"
+
+namespace rdmabench::fake_fabric {
+namespace {
+
+/// An endpoint of the real library with tables of functions of its own. They stay after it is
+/// closed: another endpoint at its address replaces them.
+struct Endpoint {
+  Provider provider;
+  fi_ops_ep options;
+  fi_ops_msg messages;
+  fi_ops_rma writes;
+  const fi_ops_msg* real_messages;
+  const fi_ops_rma* real_writes;
+};
+
+std::mutex mutex;
+std::map<const fid*, Endpoint> endpoints;
+
+Endpoint& of(const fid* object) {
+  const std::lock_guard lock(mutex);
+  return endpoints.at(object);
+}
+
+/// Counts what was accepted, and not how often the provider said "again" before.
+ssize_t counted(std::atomic<int>& calls, ssize_t result) {
+  if (result == 0) ++calls;
+  return result;
+}
+
+template <typename T>
+int answer(const std::map<int, T>& known, int name, void* value, std::size_t* bytes) {
+  const auto found = known.find(name);
+  if (found == known.end()) return -FI_ENOPROTOOPT;
+  if (*bytes < sizeof(T)) return -FI_ETOOSMALL;
+  *static_cast<T*>(value) = found->second;
+  *bytes = sizeof(T);
+  return 0;
+}
+
+int get_option(fid* object, int level, int name, void* value, std::size_t* bytes) {
+  if (level != FI_OPT_ENDPOINT) return -FI_ENOPROTOOPT;
+  const Provider& provider = of(object).provider;
+  const int result = answer(provider.facts, name, value, bytes);
+  return result == -FI_ENOPROTOOPT ? answer(provider.sizes, name, value, bytes) : result;
+}
+
+int set_option(fid* object, int level, int name, const void* /*value*/, std::size_t /*bytes*/) {
+  return level == FI_OPT_ENDPOINT && of(object).provider.settable.contains(name) ? 0
+                                                                                 : -FI_ENOPROTOOPT;
+}
+
+// -- messages
+
+bool is_too_large(const Endpoint& endpoint, std::size_t bytes) {
+  return bytes > endpoint.provider.largest_send;
+}
+
+ssize_t send(fid_ep* ep, const void* data, std::size_t bytes, void* descriptor, fi_addr_t to,
+             void* context) {
+  const Endpoint& own = of(&ep->fid);
+  if (is_too_large(own, bytes)) return -FI_EMSGSIZE;
+  return own.real_messages->send(ep, data, bytes, descriptor, to, context);
+}
+
+ssize_t senddata(fid_ep* ep, const void* data, std::size_t bytes, void* descriptor,
+                 std::uint64_t word, fi_addr_t to, void* context) {
+  const Endpoint& own = of(&ep->fid);
+  if (is_too_large(own, bytes)) return -FI_EMSGSIZE;
+  return own.real_messages->senddata(ep, data, bytes, descriptor, word, to, context);
+}
+
+ssize_t inject(fid_ep* ep, const void* data, std::size_t bytes, fi_addr_t to) {
+  const Endpoint& own = of(&ep->fid);
+  if (is_too_large(own, bytes)) return -FI_EMSGSIZE;
+  return counted(own_state().calls.inject, own.real_messages->inject(ep, data, bytes, to));
+}
+
+ssize_t injectdata(fid_ep* ep, const void* data, std::size_t bytes, std::uint64_t word,
+                   fi_addr_t to) {
+  const Endpoint& own = of(&ep->fid);
+  if (own.provider.injectdata == Function::not_supported) return -FI_ENOSYS;
+  return counted(own_state().calls.injectdata,
+                 own.real_messages->injectdata(ep, data, bytes, word, to));
+}
+
+// -- one-sided operations
+
+ssize_t inject_writedata(fid_ep* ep, const void* data, std::size_t bytes, std::uint64_t word,
+                         fi_addr_t to, std::uint64_t address, std::uint64_t key) {
+  const Endpoint& own = of(&ep->fid);
+  if (own.provider.inject_writedata == Function::not_supported) return -FI_ENOSYS;
+  return counted(own_state().calls.inject_writedata,
+                 own.real_writes->injectdata(ep, data, bytes, word, to, address, key));
+}
+
+ssize_t writemsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
+  const Endpoint& own = of(&ep->fid);
+  return counted(own_state().calls.writemsg, own.real_writes->writemsg(ep, message, flags));
+}
+
+}  // namespace
+
+void take_over(fid_ep& endpoint, const Provider& provider) {
+  const std::lock_guard lock(mutex);
+  Endpoint& own = endpoints[&endpoint.fid];
+  own = {provider, *endpoint.ops, *endpoint.msg, *endpoint.rma, endpoint.msg, endpoint.rma};
+  own.options.getopt = get_option;
+  own.options.setopt = set_option;
+  own.messages.send = send;
+  own.messages.senddata = senddata;
+  own.messages.inject = inject;
+  own.messages.injectdata = provider.injectdata == Function::missing ? nullptr : injectdata;
+  own.writes.writemsg = writemsg;
+  own.writes.injectdata =
+      provider.inject_writedata == Function::missing ? nullptr : inject_writedata;
+  endpoint.ops = &own.options;
+  endpoint.msg = &own.messages;
+  endpoint.rma = &own.writes;
+}
+
+}  // namespace rdmabench::fake_fabric

@@ -1,0 +1,21 @@
+// The system's libfabric, behind the fake one.
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include "fake_fabric.h"
+
+namespace rdmabench::fake_fabric {
+
+/// One of its functions, in the version of the headers that this is built with.
+void* real_function(const char* name);
+
+#define REAL(name) \
+  (reinterpret_cast<decltype(&(name))>(rdmabench::fake_fabric::real_function(#name)))
+
+State& own_state();
+
+/// Takes over the functions of an endpoint of the real library.
+void take_over(fid_ep& endpoint, const Provider& provider);
+
+}  // namespace rdmabench::fake_fabric
