@@ -242,6 +242,7 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
 #endif
   check(fi_enable(endpoint), "fi_enable", *info_);
   refresh_offload(options_of(*endpoint, info_->fabric_attr->prov_name), *offload_);
+  inject_limit_ = std::min(inject_limit_, injectable_bytes(*endpoint, operations_));
   return owner;
 }
 

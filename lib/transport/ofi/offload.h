@@ -37,6 +37,12 @@ struct Options {
 /// 1.18, FI_OPT_SHARED_MEMORY_PERMITTED with 1.21.
 Options options_of(fid_ep& endpoint, std::string_view provider);
 
+/// The largest message that an enabled endpoint injects, whichever of `operations` it is of: 0
+/// where one of them has no such function. opx has none that injects a write with immediate;
+/// efa-direct's says -FI_ENOSYS up to 2.4, and by FI_OPT_INJECT_RMA_SIZE that it takes 0 bytes.
+/// Other providers know no such option and have what tx_attr->inject_size says.
+std::uint64_t injectable_bytes(fid_ep& endpoint, OperationSet operations);
+
 /// Facts about an endpoint; nothing where it does not say.
 struct Offload {
   std::optional<bool> reads;  ///< the device does them; false: emulated by messages
