@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
@@ -85,6 +87,20 @@ ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec) {
   return attributes;
 }
 
+/// Whether less of it may be taken.
+bool is_limit(int code) {
+  return code == EINVAL || code == ENOMEM;
+}
+
+/// Halves the longer queue. False where there is nothing to halve.
+bool make_smaller(ibv_qp_cap& cap) {
+  const std::uint32_t limit = std::max(cap.max_send_wr, cap.max_recv_wr) / 2;
+  if (limit == 0) return false;
+  cap.max_send_wr = std::min(cap.max_send_wr, limit);
+  cap.max_recv_wr = std::min(cap.max_recv_wr, limit);
+  return true;
+}
+
 }  // namespace
 
 void add_sends(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec) {
@@ -104,21 +120,40 @@ void add_receives(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec) {
 
 SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
                             const ibv_qp_init_attr_ex& wanted, const CreateQueuePair& create) {
-  for (std::uint32_t inline_bytes = wanted.cap.max_inline_data;; inline_bytes /= 2) {
+  ibv_qp_cap cap = wanted.cap;
+  SizedQueuePair made{};
+  int code = 0;
+  const auto attempt = [&] {
     ibv_qp_init_attr_ex attributes = wanted;
-    attributes.cap.max_inline_data = inline_bytes;
+    attributes.cap = cap;
     errno = 0;
     QueuePair queue_pair(create(attributes));
-    if (queue_pair != nullptr) return {std::move(queue_pair), attributes.cap.max_inline_data};
-    const int code = errno;
-    if (inline_bytes == 0) {
-      throw setup_error(SetupCall::create_qp,
-                        fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
-                                    ibv_get_device_name(domain.context->device), type,
-                                    attributes.cap.max_send_wr, attributes.cap.max_recv_wr),
-                        code, {.context = domain.context});
-    }
+    code = errno;
+    if (queue_pair == nullptr) return false;
+    made = {.queue_pair = std::move(queue_pair),
+            .inline_bytes = attributes.cap.max_inline_data,
+            .sends = cap.max_send_wr,
+            .receives = cap.max_recv_wr};
+    return true;
+  };
+  if (attempt()) return made;
+  cap.max_inline_data = 0;
+  bool taken = wanted.cap.max_inline_data != 0 && attempt();
+  const int refusal = code;
+  while (!taken && is_limit(code) && make_smaller(cap)) taken = attempt();
+  if (!taken) {
+    throw setup_error(SetupCall::create_qp,
+                      fmt::format("ibv_create_qp({}: {}, {} sends, {} receives)",
+                                  ibv_get_device_name(domain.context->device), type,
+                                  wanted.cap.max_send_wr, wanted.cap.max_recv_wr),
+                      refusal, {.context = domain.context});
   }
+  std::uint32_t most = 0;
+  for (std::uint32_t refused = wanted.cap.max_inline_data; refused > most + 1;) {
+    cap.max_inline_data = most + (refused - most) / 2;
+    (attempt() ? most : refused) = cap.max_inline_data;
+  }
+  return made;
 }
 
 void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_view step,

@@ -14,8 +14,8 @@ void add_receives(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec);
 
 using CreateQueuePair = std::function<ibv_qp*(ibv_qp_init_attr_ex&)>;
 
-/// Calls `create` with less and less inline data until it succeeds. Throws Error(failed) that names
-/// `type`.
+/// Calls `create` with less until it succeeds, as create_queue_pair() tells. Throws Error(failed)
+/// that names `type`.
 SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
                             const ibv_qp_init_attr_ex& wanted, const CreateQueuePair& create);
 

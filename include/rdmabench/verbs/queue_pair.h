@@ -28,10 +28,15 @@ struct QueuePairSpec {
 struct SizedQueuePair {
   QueuePair queue_pair;
   std::uint32_t inline_bytes;  ///< granted by the device; may differ from the request
+  std::uint32_t sends;         ///< what it was created with: the request, or less
+  std::uint32_t receives;      ///< the same
 };
 
-/// No verb reports the device's limit of inline data, so the amount is halved until creation
-/// succeeds. Throws Error(failed). Source: ibv_create_qp(3), ibv_create_qp_ex(3).
+/// No verb reports the limit of inline data, nor how many requests of a size a queue takes:
+/// max_qp_wr of mlx5 devices counts blocks of 64 bytes. So a refused request is tried without
+/// inline data, then with half the sends and receives and so on; with what is taken, the most
+/// inline data is found by bisection. Throws Error(failed). Source: ibv_create_qp(3),
+/// ibv_create_qp_ex(3); rdma-core, mlx5_calc_sq_size() of providers/mlx5.
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec);
 
 /// Header fields of packets, and retries. Encoded as in the InfiniBand Architecture

@@ -189,15 +189,15 @@ void check_features(const EndpointRequest& request, const Plan& plan, const Devi
 
 /// Lowers `value` to `limit`, and says so.
 void reduce(Plan& plan, std::uint32_t& value, std::string_view what, std::uint64_t limit,
-            std::string_view limit_name, const Device& device) {
+            std::string_view limit_name, std::string_view device) {
   if (value <= limit) return;
   if (limit == 0) {
-    refuse(fmt::format("{} queue pairs on {}: its {} leaves no {}", plan.queue_pairs, device.name,
+    refuse(fmt::format("{} queue pairs on {}: its {} leaves no {}", plan.queue_pairs, device,
                        limit_name, what),
            "Lower `queue_pairs`.");
   }
   plan.reduced.push_back(
-      fmt::format("{} {} reduced to {}: {} of {}", what, value, limit, limit_name, device.name));
+      fmt::format("{} {} reduced to {}: {} of {}", what, value, limit, limit_name, device));
   value = static_cast<std::uint32_t>(limit);
 }
 
@@ -205,14 +205,22 @@ std::uint64_t or_endless(int limit) {
   return limit > 0 ? static_cast<std::uint64_t>(limit) : std::numeric_limits<std::uint32_t>::max();
 }
 
+void fit_lists(Plan& plan) {
+  plan.post_list = std::min(plan.post_list, plan.depth);
+  // A list is posted whole: while it finds no room, a completion must be on its way.
+  plan.signal_every = std::min(plan.signal_every, plan.depth - plan.post_list + 1);
+  // EFA takes no request that does not ask for its completion.
+  if (plan.service == Service::srd) plan.signal_every = 1;
+}
+
 void fit_queues(Plan& plan, const Device& device) {
   const std::uint64_t queue_pairs_each =
       (plan.queue_pairs + plan.local_queue_pairs - 1) / plan.local_queue_pairs;
   const std::uint64_t requests = or_endless(device.attributes.max_qp_wr) / queue_pairs_each;
   const std::uint64_t entries = or_endless(device.attributes.max_cqe) - 1;
-  reduce(plan, plan.depth, "depth", requests, "max_qp_wr", device);
+  reduce(plan, plan.depth, "depth", requests, "max_qp_wr", device.name);
   if (!plan.shared_receives) {
-    reduce(plan, plan.receives, "receives", requests, "max_qp_wr", device);
+    reduce(plan, plan.receives, "receives", requests, "max_qp_wr", device.name);
   }
   const std::uint64_t each = entries / plan.queue_pairs;
   // In one queue, receives leave at least half of it to the sends.
@@ -222,15 +230,11 @@ void fit_queues(Plan& plan, const Device& device) {
         plan.separate_queues
             ? each
             : std::max(each / 2, each - std::min<std::uint64_t>(each, plan.receives));
-    reduce(plan, plan.depth, "depth", sends, "max_cqe", device);
+    reduce(plan, plan.depth, "depth", sends, "max_cqe", device.name);
     reduce(plan, plan.receives, "receives", plan.separate_queues ? each : each - plan.depth,
-           "max_cqe", device);
+           "max_cqe", device.name);
   }
-  plan.post_list = std::min(plan.post_list, plan.depth);
-  // A list is posted whole: while it finds no room, a completion must be on its way.
-  plan.signal_every = std::min(plan.signal_every, plan.depth - plan.post_list + 1);
-  // EFA takes no request that does not ask for its completion.
-  if (plan.service == Service::srd) plan.signal_every = 1;
+  fit_lists(plan);
 }
 
 /// `value` where it is given, after a look at its range; else `otherwise`.
@@ -399,6 +403,13 @@ Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_conte
                     request.outstanding_reads, plan.reads_out, device.name));
   }
   return plan;
+}
+
+void fit_granted(Plan& plan, std::uint32_t depth, std::uint32_t receives, std::string_view device) {
+  constexpr std::string_view kLimit = "what ibv_create_qp() takes";
+  reduce(plan, plan.depth, "depth", depth, kLimit, device);
+  if (!plan.shared_receives) reduce(plan, plan.receives, "receives", receives, kLimit, device);
+  fit_lists(plan);
 }
 
 }  // namespace rdmabench::transport::verbs

@@ -34,8 +34,8 @@ ibv::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointReque
 
 }  // namespace
 
-Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
-               const EndpointRequest& request, std::uint64_t dc_key)
+Queues::Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointRequest& request,
+               std::uint64_t dc_key)
     : completions(context, completion_queues(plan, request)), inline_bytes(plan.inline_bytes) {
   const bool xrc = plan.service == Service::xrc;
   if (xrc) {
@@ -69,8 +69,12 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, const Plan& plan,
     ibv::SizedQueuePair sized = create();
     // What the first was refused, the others need not ask for.
     inline_bytes = spec.inline_bytes = std::min(spec.inline_bytes, sized.inline_bytes);
+    spec.sends = sized.sends;
+    if (!plan.shared_receives) spec.receives = sized.receives;
     pairs.push_back(std::move(sized.queue_pair));
   }
+  fit_granted(plan, spec.sends / queue_pairs_each, spec.receives / queue_pairs_each,
+              ibv_get_device_name(context.device));
   for (std::uint32_t i = 0; plan.has_receivers() && i < plan.local_queue_pairs; ++i) {
     receivers.push_back(xrc ? ibv::create_queue_pair(domain, {.type = IBV_QPT_XRC_RECV,
                                                               .xrc_domain = xrc_domain.get()})

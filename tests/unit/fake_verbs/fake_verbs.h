@@ -48,6 +48,9 @@ struct Device {
   int max_cqe = 4096;
   int max_reads = 128;
   std::uint32_t max_inline = 512;
+  /// A send queue has max_qp_wr blocks of 64 bytes, as of libmlx5, and not as many requests: one
+  /// has its header, its segments or its inline data, in whole blocks. 0: it counts requests.
+  std::uint32_t request_header = 0;
   std::uint64_t max_mr_size = 0;  ///< 0: not told
   bool takes_dma_buf = false;
   bool peer_memory = false;  ///< ibv_reg_mr() takes addresses of the fake GPU; else EFAULT
@@ -120,8 +123,9 @@ Device efa();
 /// Forgets every fault, count and device, and then has `devices`. Objects must be gone by then.
 void reset(std::vector<Device> devices = {soft_roce()});
 
-/// The `nth` call of `call` from now on, from 1, fails with `code`; the ones around it do not.
-void fail(Call call, int nth, int code);
+/// The `nth` call of `call` from now on, from 1, and those that follow, `times` in all, fail with
+/// `code`; the ones around them do not.
+void fail(Call call, int nth, int code, int times = 1);
 /// Whether that fault has struck.
 bool struck();
 /// How often `call` was made since reset().

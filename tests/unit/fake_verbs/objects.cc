@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -72,6 +73,20 @@ bool is_valid(ibv_context* context, const ibv_ah_attr& vector) {
   return find_gid(*port, vector.grh.sgid_index) != nullptr;
 }
 
+namespace {
+
+/// Of what a send queue counts: see Device::request_header.
+std::uint64_t send_entries(const Device& device, const ibv_qp_cap& cap) {
+  if (device.request_header == 0) return cap.max_send_wr;
+  const std::uint64_t segments = std::uint64_t{16} * cap.max_send_sge;
+  const std::uint64_t inlined =
+      cap.max_inline_data == 0 ? 0 : (cap.max_inline_data + 4 + 15) / 16 * 16;
+  const std::uint64_t bytes = device.request_header + std::max(segments, inlined);
+  return std::bit_ceil(cap.max_send_wr * ((bytes + 63) / 64));
+}
+
+}  // namespace
+
 FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& attributes) {
   State& now = state();
   if (refused(Call::create_qp)) return nullptr;
@@ -79,7 +94,7 @@ FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& 
   const ibv_qp_cap& cap = attributes.cap;
   if (cap.max_inline_data > device.max_inline ||
       cap.max_send_sge > static_cast<std::uint32_t>(device.max_sge) ||
-      cap.max_send_wr > static_cast<std::uint32_t>(device.max_qp_wr) ||
+      send_entries(device, cap) > static_cast<std::uint64_t>(device.max_qp_wr) ||
       cap.max_recv_wr > static_cast<std::uint32_t>(device.max_qp_wr)) {
     errno = EINVAL;
     return nullptr;

@@ -169,6 +169,34 @@ TEST_F(PlanTest, ReducesQueuesToWhatTheDeviceTakes) {
             "depth 4, receives 4: ");
 }
 
+TEST_F(PlanTest, ReducesQueuesToWhatTheDeviceMakes) {
+  fake_verbs::Device device = fake_verbs::mlx5();
+  device.max_qp_wr = 1024;
+  device.request_header = 192;  // of RC: four blocks of 64 bytes a request
+  device.ports.front().partition_keys = 1;
+  fake_verbs::reset({device});
+  const auto opened = [&](Change change) {
+    EndpointRequest request = small_request();
+    change(request);
+    return open(request, choice_for(request));
+  };
+  EXPECT_EQ(opened([](auto& r) { r.depth = 256; }), "depth 256, receives 4: ");
+  EXPECT_EQ(
+      opened([](auto& r) { r.depth = 1024, r.signal_every = 1000, r.post_list = 512; }),
+      "depth 256, receives 4: depth 1024 reduced to 256: what ibv_create_qp() takes of mlx5_0");
+  EXPECT_EQ(opened([](auto& r) {
+              r.depth = 64, r.queue_pairs = 8, r.local_queue_pairs = 1, r.service = Service::ud;
+            }),
+            "depth 32, receives 4: depth 64 reduced to 32: what ibv_create_qp() takes of mlx5_0");
+  EXPECT_THAT(complaint([&] {
+                opened([](auto& r) {
+                  r.depth = 1, r.queue_pairs = 512, r.local_queue_pairs = 1, r.receives = 1;
+                  r.service = Service::ud;
+                });
+              }).what(),
+              AllOf(HasSubstr("512 queue pairs on mlx5_0"), HasSubstr("leaves no depth")));
+}
+
 TEST_F(PlanTest, ReportsLessInlineDataThanWasAskedFor) {
   fake_verbs::Device device = fake_verbs::soft_roce();
   device.max_inline = 64;

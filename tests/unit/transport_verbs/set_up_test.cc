@@ -51,7 +51,7 @@ TEST_F(SetUp, SurvivesADeviceThatTakesNoQueuePair) {
   const Choice choice = choice_for(small_request());
   EndpointRequest request = small_request();
   request.inline_limit = 0;  // else the failure would be taken for too much inline data
-  fake_verbs::fail(Call::create_qp, 1, ENOMEM);
+  fake_verbs::fail(Call::create_qp, 1, EPERM);
   EXPECT_THAT(complaint([&] { const Endpoint endpoint(request, choice.client); }).what(),
               HasSubstr("ibv_create_qp(rxe0: RC, 4 sends, 4 receives)"));
 }
@@ -70,7 +70,7 @@ TEST_F(SetUp, ReportsWhatItOpened) {
   EXPECT_THAT(description.details, Contains(Fact("gid", "10.0.0.1")));
   EXPECT_THAT(description.details, Contains(Fact("link_layer", "Ethernet")));
   EXPECT_THAT(description.details, Contains(Fact("mtu", "1024")));
-  EXPECT_THAT(description.details, Contains(Fact("inline", "55")));  // 220, halved until it fitted
+  EXPECT_THAT(description.details, Contains(Fact("inline", "64")));  // of 220
   EXPECT_THAT(description.details, Contains(Fact("max_rd_atomic", "4")));
   EXPECT_THAT(description.details, Contains(testing::Pair("path", HasSubstr("RoCE v2 GID 1"))));
   EXPECT_THAT(description.details, Contains(Fact("global_header", "true")));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "../complaint.h"
 #include "rdmabench/verbs/device.h"
@@ -14,6 +15,7 @@ namespace {
 
 using fake_verbs::Call;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class QueuePairs : public testing::Test {
@@ -54,19 +56,40 @@ TEST_F(QueuePairs, TakeTheInlineDataTheDeviceGives) {
   EXPECT_EQ(create(220).inline_bytes, 220U);
 }
 
-TEST_F(QueuePairs, AreCreatedWithLessInlineDataWhereTheDeviceTakesLess) {
-  fake_verbs::Device device = fake_verbs::soft_roce();
-  device.max_inline = 64;
+TEST_F(QueuePairs, AreCreatedWithAsMuchInlineDataAsTheDeviceTakes) {
+  for (const std::uint32_t limit : {0U, 1U, 32U, 64U, 96U, 101U, 219U}) {  // 96: bnxt_re, 101: E810
+    fake_verbs::Device device = fake_verbs::soft_roce();
+    device.max_inline = limit;
+    open(device);
+    EXPECT_EQ(create(220).inline_bytes, limit);
+    EXPECT_LE(fake_verbs::calls(Call::create_qp), 10);
+  }
+}
+
+TEST_F(QueuePairs, AreMadeSmallerWhereTheDeviceCountsBlocks) {
+  fake_verbs::Device device = fake_verbs::mlx5();
+  device.max_qp_wr = 32;
+  device.request_header = 192;  // of RC in libmlx5: with a segment, four blocks of 64 bytes
   open(device);
-  EXPECT_EQ(create(220).inline_bytes, 55U);
-  EXPECT_EQ(fake_verbs::calls(Call::create_qp), 3);
-  device.max_inline = 0;
-  open(device);
-  EXPECT_EQ(create(220).inline_bytes, 0U);
+  const auto sized = [&](std::uint32_t sends, std::uint32_t receives, std::uint32_t inline_bytes) {
+    const SizedQueuePair made =
+        create_queue_pair(*domain_, {.send_completions = completions_.get(),
+                                     .receive_completions = completions_.get(),
+                                     .sends = sends,
+                                     .receives = receives,
+                                     .inline_bytes = inline_bytes});
+    return std::vector{made.sends, made.receives, made.inline_bytes};
+  };
+  EXPECT_THAT(sized(8, 8, 0), ElementsAre(8, 8, 0));
+  EXPECT_THAT(sized(32, 4, 0), ElementsAre(8, 4, 0));
+  EXPECT_THAT(sized(32, 32, 0), ElementsAre(8, 8, 0));
+  EXPECT_THAT(sized(8, 8, 220), ElementsAre(8, 8, 60));
+  EXPECT_THAT(sized(16, 4, 220), ElementsAre(8, 4, 60));
+  EXPECT_THAT(sized(4, 8, 220), ElementsAre(4, 8, 220));
 }
 
 TEST_F(QueuePairs, ThatCannotBeCreatedSayWhatWasAskedFor) {
-  fake_verbs::fail(Call::create_qp, 1, ENOMEM);
+  fake_verbs::fail(Call::create_qp, 1, ENOMEM, 3);  // of 4, 2 and 1
   const Error error = complaint([&] { create(0); });
   EXPECT_EQ(error.code(), ENOMEM);
   EXPECT_THAT(error.what(), AllOf(HasSubstr("rxe0"), HasSubstr("4 sends"),

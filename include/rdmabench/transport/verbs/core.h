@@ -35,8 +35,8 @@ struct Address;
 /// The queue pairs of an endpoint and what they share. Parents before children: each is destroyed
 /// after all that is declared below it.
 struct Queues {
-  /// `dc_key` opens the receivers of DC.
-  Queues(ibv_context& context, ibv_pd& domain, const Plan& plan, const EndpointRequest& request,
+  /// Lowers `plan` to what the device makes. `dc_key` opens the receivers of DC.
+  Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointRequest& request,
          std::uint64_t dc_key);
 
   rdmabench::verbs::CompletionQueues completions;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
@@ -59,8 +60,12 @@ struct Plan {
 
 /// Throws Error: usage where the request contradicts itself, unavailable where the device lacks
 /// what it asks for; both name the value and the limit. Depth and receives beyond the device's
-/// max_qp_wr or max_cqe are reduced.
+/// max_qp_wr or max_cqe are reduced; what a queue pair takes is known only when it was made.
 Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_context& context);
+
+/// Lowers depth and receives to what the queue pairs of `device` were made with, and says so.
+/// Throws Error(usage) where nothing is left.
+void fit_granted(Plan& plan, std::uint32_t depth, std::uint32_t receives, std::string_view device);
 
 /// The service a request means, with what contradicts it refused before anything is opened.
 Service service_of(const EndpointRequest& request);
