@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/allowed_peers.h"
+#include "fabric_abi.h"
 #include "fabric_error.h"
 
 namespace rdmabench::transport::ofi {
@@ -161,7 +162,7 @@ bool has_atomics(fi_info& info, OperationSet operations) {
 }
 
 std::uint32_t api_version() {
-  return std::min<std::uint32_t>(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), fi_version());
+  return std::min(kNewestAsked, fi_version());
 }
 
 std::string version_text(std::uint32_t version) {

@@ -14,7 +14,7 @@
 
 namespace rdmabench::transport::ofi {
 
-/// The interface version asked of libfabric: the headers' or, where that is
+/// The interface version asked of libfabric: kNewestAsked or, where that is
 /// older, the library's, which refuses a newer one (-FI_ENOSYS). efa behaves
 /// differently by it, so it is reported.
 std::uint32_t api_version();

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "fabric_abi.h"
 #include "fabric_error.h"
+#include "fits.h"
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 
@@ -21,9 +23,10 @@ void add(std::string& reasons, std::string_view route, std::string_view reason) 
 
 /// Why a route does not work, or "".
 std::string obstacle(fid_domain& domain, memory::Buffer& memory, const MemoryRoute& route) {
-#ifndef FI_MR_DMABUF
-  if (route.dma_buf) return "this build's libfabric has no FI_MR_DMABUF (from 1.20 on)";
-#endif
+  if (route.dma_buf && api_version() < kDmaBufSince) {
+    return fmt::format("libfabric {} has no FI_MR_DMABUF (from {} on)", version_text(fi_version()),
+                       version_text(kDmaBufSince));
+  }
   try {
     if (route.dma_buf) memory.gpu()->export_dma_buf(memory::GpuMapping::automatic);
   } catch (const Error& error) {
@@ -43,7 +46,8 @@ std::string MemoryRoute::text() const {
 int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRoute& route,
                     std::uint64_t access, std::uint64_t key, Fid<fid_mr>& registered) {
   const iovec piece{memory.data(), memory.size()};
-  fi_mr_attr attributes{};
+  WithRoom<fi_mr_attr> with_room;
+  fi_mr_attr& attributes = with_room.known;
   attributes.mr_iov = &piece;
   attributes.iov_count = 1;
   attributes.access = access;
@@ -53,17 +57,15 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
     attributes.iface = FI_HMEM_CUDA;
     attributes.device.cuda = memory.gpu()->device().ordinal;
   }
-#ifdef FI_MR_DMABUF
-  fi_mr_dmabuf dma_buf{};
+  DmaBuf dma_buf{};
   if (route.dma_buf) {
-    dma_buf.fd = memory.dma_buf();
-    dma_buf.offset = memory.dma_buf_offset();
-    dma_buf.len = memory.size();
-    dma_buf.base_addr = memory.data() - memory.dma_buf_offset();
-    attributes.dmabuf = &dma_buf;
-    flags |= FI_MR_DMABUF;
+    dma_buf = {.fd = memory.dma_buf(),
+               .offset = memory.dma_buf_offset(),
+               .length = memory.size(),
+               .base = memory.data() - memory.dma_buf_offset()};
+    attributes.mr_iov = reinterpret_cast<const iovec*>(&dma_buf);  // the flag says which it is
+    flags |= kDmaBufFlag;
   }
-#endif
   fid_mr* registration = nullptr;
   const int result = fi_mr_regattr(&domain, &attributes, flags, &registration);
   if (result == 0) registered.reset(registration);

@@ -16,6 +16,7 @@
 
 #include "accepted.h"
 #include "base/file.h"
+#include "fabric_abi.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "memory/gpu_memory.h"
@@ -228,7 +229,6 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
   *offload_ =
       settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), request_.shared_memory);
-#if FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(1, 13))
   if (route_->hmem) {
     int required = FI_HMEM_P2P_REQUIRED;
     const int result =
@@ -239,7 +239,6 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
                                              "host",
                                              fabric_error_text(-result));
   }
-#endif
   check(fi_enable(endpoint), "fi_enable", *info_);
   refresh_offload(options_of(*endpoint, info_->fabric_attr->prov_name), *offload_);
   inject_limit_ = std::min(inject_limit_, injectable_bytes(*endpoint, operations_));
@@ -336,7 +335,8 @@ void Objects::repost(void* receive_context) noexcept {
 int Objects::poll_failed(ssize_t result) noexcept {
   failure_code_ = static_cast<int>(-result);
   if (result != -FI_EAVAIL) return -1;
-  fi_cq_err_entry error{};
+  WithRoom<fi_cq_err_entry> with_room;
+  fi_cq_err_entry& error = with_room.known;
   if (fi_cq_readerr(cq_.get(), &error, 0) == 1) {
     failure_code_ = error.err;
     fi_cq_strerror(cq_.get(), error.prov_errno, error.err_data, failure_detail_.data(),

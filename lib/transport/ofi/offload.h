@@ -26,15 +26,15 @@ enum class Option : std::uint8_t {
 };
 
 /// How an endpoint is asked. Both give 0 or a negative code, -FI_ENOPROTOOPT among them where the
-/// libfabric that this was built for does not know the option.
+/// libfabric at hand does not know the option.
 struct Options {
   std::function<int(Option, bool& value)> get;
   std::function<int(Option, bool value)> set;
 };
 
 /// Those of a real endpoint, by fi_getopt(3) and fi_setopt(3); they must not be called after it is
-/// closed. Which options there are depends on the libfabric that this is built for: efa's came with
-/// 1.18, FI_OPT_SHARED_MEMORY_PERMITTED with 1.21.
+/// closed. Which options there are depends on the library that is loaded: efa's came with 1.18,
+/// FI_OPT_SHARED_MEMORY_PERMITTED with 1.21.
 Options options_of(fid_ep& endpoint, std::string_view provider);
 
 /// The largest message that an enabled endpoint injects, whichever of `operations` it is of: 0

@@ -1,25 +1,20 @@
 // The options of a real endpoint.
+#include <rdma/fabric.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
-#include <rdma/fi_ext.h>
 #include <rdma/fi_rma.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "fabric_abi.h"
 #include "transport/ofi/offload.h"
-
-#define RDMABENCH_LIBFABRIC_GE(major, minor) \
-  FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(major, minor))
 
 namespace rdmabench::transport::ofi {
 namespace {
-
-// Numbers of fi_endpoint.h since 1.22; headers here may be older than the library.
-constexpr int kInjectMessageSize = 16;  // FI_OPT_INJECT_MSG_SIZE
-constexpr int kInjectWriteSize = 18;    // FI_OPT_INJECT_RMA_SIZE
 
 /// Of an enabled endpoint: shm crashes when it is asked before.
 std::uint64_t size_option(fid_ep& endpoint, int number, std::uint64_t otherwise) {
@@ -29,33 +24,28 @@ std::uint64_t size_option(fid_ep& endpoint, int number, std::uint64_t otherwise)
   return result == 0 ? value : otherwise;
 }
 
-/// libfabric's number of an option; nothing where these headers or the provider do not have it.
-/// EFA's own are not asked of others: shm of libfabric 2.1 crashes when it is asked for one that it
-/// does not know.
-std::optional<int> number_of(Option option, [[maybe_unused]] std::string_view provider) {
-#if RDMABENCH_LIBFABRIC_GE(1, 18)
-  if (option != Option::shared_memory && !provider.starts_with("efa")) return std::nullopt;
-#endif
-  switch (option) {
-#if RDMABENCH_LIBFABRIC_GE(1, 18)
-    case Option::emulated_read:
-      return FI_OPT_EFA_EMULATED_READ;
-    case Option::emulated_write:
-      return FI_OPT_EFA_EMULATED_WRITE;
-    case Option::emulated_atomics:
-      return FI_OPT_EFA_EMULATED_ATOMICS;
-    case Option::in_order_writes:
-      return FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES;
-    case Option::in_order_sends:
-      return FI_OPT_EFA_SENDRECV_IN_ORDER_ALIGNED_128_BYTES;
-#endif
-#if RDMABENCH_LIBFABRIC_GE(1, 21)
-    case Option::shared_memory:
-      return FI_OPT_SHARED_MEMORY_PERMITTED;
-#endif
-    default:
-      return std::nullopt;
-  }
+struct Known {
+  Option option;
+  int number;
+  std::uint32_t since;
+};
+
+constexpr std::array kKnown{
+    Known{Option::emulated_read, option::kEfaEmulatedRead, FI_VERSION(1, 18)},
+    Known{Option::emulated_write, option::kEfaEmulatedWrite, FI_VERSION(1, 18)},
+    Known{Option::emulated_atomics, option::kEfaEmulatedAtomics, FI_VERSION(1, 18)},
+    Known{Option::in_order_writes, option::kEfaWritesInOrder, FI_VERSION(1, 18)},
+    Known{Option::in_order_sends, option::kEfaSendsInOrder, FI_VERSION(1, 18)},
+    Known{Option::shared_memory, option::kSharedMemoryPermitted, FI_VERSION(1, 21)},
+};
+
+/// libfabric's number of an option; nothing where the library or the provider does not have it. efa
+/// alone is asked: shm of libfabric 2.1 crashes when it is asked for one that it does not know.
+std::optional<int> number_of(Option option, std::string_view provider) {
+  const auto* const known = std::find_if(kKnown.begin(), kKnown.end(),
+                                         [&](const Known& one) { return one.option == option; });
+  const bool has = known != kKnown.end() && fi_version() >= known->since;
+  return has && provider.starts_with("efa") ? std::optional(known->number) : std::nullopt;
 }
 
 }  // namespace
@@ -67,8 +57,8 @@ std::uint64_t injectable_bytes(fid_ep& endpoint, OperationSet operations) {
   if (sends_data && endpoint.msg->injectdata == nullptr) return 0;
   if (writes_data && endpoint.rma->injectdata == nullptr) return 0;
   std::uint64_t bytes = ~std::uint64_t{0};
-  if (sends || sends_data) bytes = size_option(endpoint, kInjectMessageSize, bytes);
-  if (writes_data) bytes = std::min(bytes, size_option(endpoint, kInjectWriteSize, bytes));
+  if (sends || sends_data) bytes = size_option(endpoint, option::kInjectMessageSize, bytes);
+  if (writes_data) bytes = std::min(bytes, size_option(endpoint, option::kInjectRmaSize, bytes));
   return bytes;
 }
 

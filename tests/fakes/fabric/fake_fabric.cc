@@ -6,6 +6,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -120,13 +121,18 @@ void rewrite(fi_info& entry, const Provider& provider, const fi_info& hints) {
   entry.rx_attr->size = larger(hints.rx_attr->size, provider.rx_size);
 }
 
+std::uint32_t library_version() {
+  const std::uint32_t version = own_state().version;
+  return version != 0 ? version : REAL(fi_version)();
+}
+
 int fake_entries(std::uint32_t version, const char* node, const fi_info* hints, fi_info** list) {
   fi_info** next = list;
   *next = nullptr;
   for (const Provider& provider : own_state().providers) {
-    if (!fits(provider, node, *hints)) continue;
+    if (version > provider.newest_interface || !fits(provider, node, *hints)) continue;
     fi_info* entries = nullptr;
-    if (real_entry(version, hints, &entries) != 0) continue;
+    if (real_entry(std::min(version, REAL(fi_version)()), hints, &entries) != 0) continue;
     *next = REAL(fi_dupinfo)(entries);
     REAL(fi_freeinfo)(entries);
     rewrite(**next, provider, *hints);
@@ -219,7 +225,7 @@ fake::State* rdmabench_fake_fabric() {
 }
 
 std::uint32_t fi_version() {
-  return REAL(fi_version)();
+  return fake::library_version();
 }
 
 int fi_getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
@@ -227,6 +233,8 @@ int fi_getinfo(std::uint32_t version, const char* node, const char* service, std
   if (fake::own_state().providers.empty() || hints == nullptr) {
     return REAL(fi_getinfo)(version, node, service, flags, hints, list);
   }
+  fake::own_state().asked = version;
+  if (version > fake::library_version()) return -FI_ENOSYS;
   return fake::fake_entries(version, node, hints, list);
 }
 

@@ -58,7 +58,8 @@ struct Provider {
   std::size_t inject_size = 64;
   std::size_t tx_size = 256;
   std::size_t rx_size = 256;
-  bool has_delivery = true;  ///< hints with FI_DELIVERY_COMPLETE get an entry
+  bool has_delivery = true;              ///< hints with FI_DELIVERY_COMPLETE get an entry
+  std::uint32_t newest_interface = ~0U;  ///< who asks for a newer one gets no entry
 
   // -- its endpoints
   std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
@@ -79,6 +80,8 @@ struct Calls {
 
 struct State {
   std::vector<Provider> providers;
+  std::uint32_t version = 0;  ///< what fi_version(3) says; 0: the real library's
+  std::uint32_t asked = 0;    ///< the interface that fi_getinfo(3) was last asked for
   Calls calls;
 };
 
@@ -87,15 +90,20 @@ inline State& state() {
   return *reinterpret_cast<State* (*)()>(loaded::fabric.function("rdmabench_fake_fabric"))();
 }
 
-/// For the life of a test: these providers, and the counts start at 0.
+/// For the life of a test: these providers, in a library of that version if one is given, and the
+/// counts start at 0.
 class Providers {
  public:
-  explicit Providers(std::vector<Provider> providers) {
+  explicit Providers(std::vector<Provider> providers, std::uint32_t version = 0) {
     state().providers = std::move(providers);
+    state().version = version;
     Calls& calls = state().calls;
     calls.inject = calls.injectdata = calls.inject_writedata = calls.writemsg = 0;
   }
-  ~Providers() { state().providers.clear(); }
+  ~Providers() {
+    state().providers.clear();
+    state().version = 0;
+  }
   Providers(const Providers&) = delete;
   Providers& operator=(const Providers&) = delete;
 };
@@ -136,6 +144,16 @@ inline Provider opx() {
   p.addr_format = FI_ADDR_OPX;
   p.inject_size = 16;
   p.inject_writedata = Function::missing;
+  return p;
+}
+
+/// cxi as of 1.22 and 2.3: it implements an older interface than the library (CXIP_FI_VERSION).
+inline Provider cxi(std::uint32_t newest_interface) {
+  Provider p{.name = "cxi", .fabric = "cxi", .domain = "cxi0"};
+  p.addr_format = FI_ADDR_CXI;
+  p.cq_data_size = 8;
+  p.inject_size = 192;
+  p.newest_interface = newest_interface;
   return p;
 }
 

@@ -5,10 +5,13 @@
 #include <rdma/fi_errno.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../../fakes/fabric/fake_fabric.h"
+#include "../fact.h"
 #include "pair.h"
+#include "transport/ofi/fabric_abi.h"
 
 namespace rdmabench::transport::ofi::providers_test {
 namespace {
@@ -32,6 +35,49 @@ TEST(OfiLibrary, GivesTheFunctionsOfThisBuildsHeadersWhereItHasNewerOnes) {
   const auto strerror =
       reinterpret_cast<decltype(&fi_strerror)>(loaded::fabric.function("fi_strerror"));
   EXPECT_THAT(strerror(FI_EINVAL), ::testing::Not(::testing::HasSubstr("newer release")));
+}
+
+// -- versions
+
+TEST(OfiProviders, ALibraryIsAskedForTheInterfaceThatIsUsedAndHasIt) {
+  struct Case {
+    std::uint32_t library;
+    std::uint32_t asked;
+  };
+  for (const auto& [library, asked] :
+       {Case{FI_VERSION(1, 17), FI_VERSION(1, 17)}, Case{FI_VERSION(1, 18), FI_VERSION(1, 18)},
+        Case{FI_VERSION(1, 20), FI_VERSION(1, 20)}, Case{FI_VERSION(2, 6), FI_VERSION(1, 20)}}) {
+    SCOPED_TRACE(library);
+    const Providers here({fake_fabric::efa()}, library);
+    offer(request("efa", OperationCode::send));
+    EXPECT_EQ(fake_fabric::state().asked, asked);
+  }
+}
+
+TEST(OfiProviders, AProviderOfAnOlderInterfaceThanItsLibraryIsOffered) {
+  EXPECT_GE(kNewestAsked, kDmaBufSince);
+  for (const auto& [library, interface] : {std::pair(FI_VERSION(1, 22), FI_VERSION(1, 21)),
+                                           std::pair(FI_VERSION(2, 3), FI_VERSION(2, 2))}) {
+    const Providers here({fake_fabric::cxi(interface)}, library);
+    EXPECT_THAT(offer(request("cxi", OperationCode::send)), ::testing::HasSubstr("cxi0"));
+  }
+}
+
+TEST(OfiProviders, WhatEfaEmulatesIsAskedOfALibraryThatCanTell) {
+  Provider efa = fake_fabric::efa();
+  efa.facts = {{option::kEfaEmulatedRead, false},
+               {option::kEfaEmulatedWrite, true},
+               {option::kEfaEmulatedAtomics, true}};
+  efa.settable = {option::kSharedMemoryPermitted};
+  for (const bool tells : {false, true}) {
+    const Providers here({efa}, tells ? FI_VERSION(1, 21) : FI_VERSION(1, 17));
+    const Pair pair(request("efa", OperationCode::read));
+    const auto facts = pair.a->describe().details;
+    EXPECT_EQ(fact(facts, "rdma_read"), tells ? "offloaded" : "unknown");
+    EXPECT_EQ(fact(facts, "rdma_write"), tells ? "emulated" : "unknown");
+    EXPECT_EQ(fact(facts, "shm_short_cut"), tells ? "no" : "unknown");
+    EXPECT_EQ(fact(facts, "interface"), tells ? "1.20" : "1.17");
+  }
 }
 
 // -- injected writes with immediate
