@@ -84,14 +84,11 @@ std::vector<std::string> obstacles(const std::string& provider, const EndpointRe
           fmt::format("fabric '{}' (it has {})", request.fabric, fmt::join(fabrics, ", ")));
     }
   }
-  const std::string_view danger = danger_to_server(provider, request);
-  if (all.empty() && !danger.empty()) {
-    all.push_back(fmt::format("{} ('rdmabench serve --allow-provider {}' accepts that)", danger,
-                              provider.substr(0, provider.find(';'))));
-  }
-  for (const OperationCode code : {OperationCode::fetch_add, OperationCode::compare_swap}) {
-    if (!all.empty() || !request.operations.has(code)) continue;
-    all.push_back(fmt::format("{} of 8 bytes (fi_query_atomic)", name(code)));
+  const Info list = all.empty() ? get_info(*hints) : nullptr;
+  for (fi_info* entry = list.get(); all.empty() && entry != nullptr; entry = entry->next) {
+    if (provider != provider_name(*entry)) continue;
+    std::string reason = objection(*entry, request);
+    if (!reason.empty()) all.push_back(std::move(reason));
   }
   if (all.empty() && !request.local_ip.empty()) {
     all.push_back(fmt::format("the address {} of the control connection", request.local_ip));

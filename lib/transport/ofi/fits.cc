@@ -80,6 +80,10 @@ std::string_view text_or_empty(const char* text) {
   return text == nullptr ? "" : text;
 }
 
+std::string_view core_of(std::string_view provider) {
+  return provider.substr(0, provider.find(';'));
+}
+
 bool is_ip(std::uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6 ||
          addr_format == FI_SOCKADDR;
@@ -113,13 +117,13 @@ Fit fit_of(const fi_info& info) {
 /// Providers over the kernel's IP stack: on which of the machine's addresses
 /// they work is ours to say.
 bool is_kernel_ip(const Fit& fit) {
-  const std::string_view core = std::string_view(fit.provider).substr(0, fit.provider.find(';'));
+  const std::string_view core = core_of(fit.provider);
   return is_ip(fit.addr_format) && (core == "tcp" || core == "net" || core == "udp");
 }
 
 bool wanted(const Fit& fit, const EndpointRequest& request) {
   return fit.provider != kRefusedProvider && is_provider(fit.provider, request.provider) &&
-         danger_to_server(fit.provider, request).empty() && is_domain(fit.domain, request.device) &&
+         is_domain(fit.domain, request.device) &&
          (request.fabric.empty() || fit.fabric == request.fabric);
 }
 
@@ -129,12 +133,12 @@ bool fails_atomics(std::string_view provider) {
   return provider.ends_with(";ofi_rxd");
 }
 
-}  // namespace
-
-std::string_view danger_to_server(std::string_view provider, const EndpointRequest& request) {
-  if (request.allowed_peers == nullptr || request.allowed_peers->names_provider(provider))
-    return "";
-  const std::string_view core = provider.substr(0, provider.find(';'));
+/// Why a server offers this provider only where its operator names it. ofi_rxm listens on a port
+/// and believes what whoever connects there writes: with 1.17 one packet of a stranger ends this
+/// process. So does, up to 2.3, a peer that dies within a write with immediate. A peer that is
+/// killed within a call of shm or sm2 leaves this side spinning. udp sends to whom the peer names.
+std::string_view danger_to_server(std::string_view provider) {
+  const std::string_view core = core_of(provider);
   if (core == "udp") return "datagrams, which reach a host that did not agree to receive them";
   if (core == "shm" || core == "sm2")
     return "locks in shared memory, which a client that is killed keeps";
@@ -144,7 +148,28 @@ std::string_view danger_to_server(std::string_view provider, const EndpointReque
   return "";
 }
 
-bool has_atomics(fi_info& info, OperationSet operations) {
+/// Both say by cq_data_size that they could. cxi refuses the flag of fi_writemsg(3), opx up to 2.0
+/// ignores it.
+bool keeps_writes_from_target(std::string_view provider) {
+  return provider == "cxi" || (provider == "opx" && fi_version() < FI_VERSION(2, 1));
+}
+
+/// The attributes give the limit of all operations that are asked for; for efa-direct that of a
+/// write, where a send takes one packet. Without FI_RMA it tells that.
+std::uint64_t largest_message(const fi_info& entry, OperationSet operations) {
+  const std::uint64_t any = entry.ep_attr->max_msg_size;
+  if (!operations.any(is_two_sided)) return any;
+  const Info sends = refined(entry, [](fi_info& hints) {
+    hints.caps = FI_MSG;
+    hints.tx_attr->caps = hints.rx_attr->caps = 0;
+    hints.ep_attr->max_msg_size = 0;
+  });
+  return sends != nullptr ? std::min<std::uint64_t>(any, sends->ep_attr->max_msg_size) : any;
+}
+
+/// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and
+/// has none. Opens its domain to ask.
+bool has_atomic(fi_info& info, OperationCode operation) {
   if (fails_atomics(text_or_empty(info.fabric_attr->prov_name))) return false;
   fid_fabric* fabric = nullptr;
   if (fi_fabric(info.fabric_attr, &fabric, nullptr) != 0) return false;
@@ -152,13 +177,39 @@ bool has_atomics(fi_info& info, OperationSet operations) {
   fid_domain* domain = nullptr;
   if (fi_domain(fabric, &info, &domain, nullptr) != 0) return false;
   const Fid<fid_domain> domain_owner(domain);
-  const auto has = [domain](fi_op operation, std::uint64_t flag) {
-    fi_atomic_attr attributes{};
-    return fi_query_atomic(domain, FI_UINT64, operation, &attributes, flag) == 0 &&
-           attributes.count >= 1;
-  };
-  return (!operations.has(OperationCode::fetch_add) || has(FI_SUM, FI_FETCH_ATOMIC)) &&
-         (!operations.has(OperationCode::compare_swap) || has(FI_CSWAP, FI_COMPARE_ATOMIC));
+  const bool adds = operation == OperationCode::fetch_add;
+  fi_atomic_attr attributes{};
+  return fi_query_atomic(domain, FI_UINT64, adds ? FI_SUM : FI_CSWAP, &attributes,
+                         adds ? FI_FETCH_ATOMIC : FI_COMPARE_ATOMIC) == 0 &&
+         attributes.count >= 1;
+}
+
+}  // namespace
+
+std::string objection(fi_info& entry, const EndpointRequest& request) {
+  const std::string_view provider = text_or_empty(entry.fabric_attr->prov_name);
+  if (request.allowed_peers != nullptr && !request.allowed_peers->names_provider(provider)) {
+    const std::string_view danger = danger_to_server(provider);
+    if (!danger.empty()) {
+      return fmt::format("{} ('rdmabench serve --allow-provider {}' accepts that)", danger,
+                         core_of(provider));
+    }
+  }
+  if (request.operations.has(OperationCode::write_imm) && keeps_writes_from_target(provider)) {
+    return "writes with remote completion data, whatever cq_data_size says (`target_idle` times the "
+           "completion of a write instead)";
+  }
+  if (const std::uint64_t limit = largest_message(entry, request.operations);
+      request.max_size > limit) {
+    return fmt::format("messages of {} bytes (fabric {} takes {}: lower `sizes`)", request.max_size,
+                       text_or_empty(entry.fabric_attr->name), limit);
+  }
+  for (const OperationCode code : {OperationCode::fetch_add, OperationCode::compare_swap}) {
+    if (request.operations.has(code) && !has_atomic(entry, code)) {
+      return fmt::format("{} of 8 bytes (fi_query_atomic)", name(code));
+    }
+  }
+  return "";
 }
 
 std::uint32_t api_version() {
@@ -222,7 +273,7 @@ std::vector<Found> find_fits(const EndpointRequest& request) {
       if (known || !wanted(fit, request) || !belongs(fit)) continue;
       Info copy(fi_dupinfo(info));
       if (copy == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
-      if (request.operations.any(is_atomic) && !has_atomics(*copy, request.operations)) continue;
+      if (!objection(*copy, request).empty()) continue;
       found.push_back({std::move(fit), std::move(copy)});
     }
   };

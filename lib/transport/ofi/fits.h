@@ -1,6 +1,7 @@
 // What this machine's libfabric has that fits a request.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -52,16 +53,25 @@ bool is_domain(std::string_view domain, std::string_view wanted);
 /// do in microseconds, and libfabric has deprecated it.
 inline constexpr std::string_view kRefusedProvider = "sockets";
 
-/// Why a server offers this provider only where its operator names it; "" where it may. ofi_rxm
-/// listens on a port and believes what whoever connects there writes: with 1.17 one packet of a
-/// stranger ends this process. So does, up to 2.3, a peer that dies within a write with immediate.
-/// A peer that is killed within a call of shm or sm2 leaves this side spinning. udp sends to whom
-/// the peer names.
-std::string_view danger_to_server(std::string_view provider, const EndpointRequest& request);
+/// Why an entry of fi_getinfo(3) that has every requirement is not offered all the same; "" where
+/// it is: what its provider does to a server, or cannot do though its attributes promise it. Asks
+/// libfabric again, and for atomics opens the domain. Sources: tests/fakes/fabric names them.
+std::string objection(fi_info& entry, const EndpointRequest& request);
 
-/// Whether a provider that has FI_ATOMIC has this one on 8 bytes too: `net` of 1.17 promises it and
-/// has none. Opens its domain to ask.
-bool has_atomics(fi_info& info, OperationSet operations);
+/// The same entry with one attribute changed, or nothing when the provider does not go along.
+template <class Change>
+Info refined(const fi_info& info, Change&& change) {
+  const Info hints(fi_dupinfo(&info));
+  if (hints == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
+  change(*hints);
+  Info list = get_info(*hints);
+  for (const fi_info* entry = list.get(); entry != nullptr; entry = entry->next) {
+    if (std::string_view(entry->fabric_attr->prov_name) == info.fabric_attr->prov_name) {
+      return Info(fi_dupinfo(entry));
+    }
+  }
+  return nullptr;
+}
 
 struct Found {
   Fit fit;

@@ -24,21 +24,6 @@ Info find_chosen(const EndpointRequest& request, const Fit& chosen) {
               "Has a device or an address of this machine changed? Try again.");
 }
 
-/// The same entry with one attribute changed, or nothing when the provider does not go along.
-template <class Change>
-Info refined(const fi_info& info, Change&& change) {
-  const Info hints(fi_dupinfo(&info));
-  if (hints == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
-  change(*hints);
-  Info list = get_info(*hints);
-  for (const fi_info* entry = list.get(); entry != nullptr; entry = entry->next) {
-    if (std::string_view(entry->fabric_attr->prov_name) == info.fabric_attr->prov_name) {
-      return Info(fi_dupinfo(entry));
-    }
-  }
-  return nullptr;
-}
-
 /// The attributes give a default that the caller may raise up to a limit that only trying tells.
 Info with_queues(Info info, const EndpointRequest& request) {
   const std::size_t depth = std::max<std::size_t>(info->tx_attr->size, request.depth);
@@ -107,20 +92,12 @@ Info with_gpu_memory(Info info, const EndpointRequest& request) {
   return able != nullptr ? std::move(able) : std::move(info);
 }
 
-void check_message_size(const fi_info& info, std::uint64_t size) {
-  if (size <= info.ep_attr->max_msg_size) return;
-  throw Error(Fault::usage,
-              fmt::format("messages of {} bytes on provider {}", size, info.fabric_attr->prov_name),
-              fmt::format("It takes at most {}: lower `sizes`.", info.ep_attr->max_msg_size));
-}
-
 }  // namespace
 
 Info chosen_info(const EndpointRequest& request, std::string_view choice) {
   Info info = with_directed_receives(find_chosen(request, read_fit(choice)), request);
   info = with_completion_level(with_queues(std::move(info), request), request);
   info = with_gpu_memory(std::move(info), request);
-  check_message_size(*info, request.max_size);
   ask_for_no_more(*info, request);
   info->domain_attr->threading = FI_THREAD_DOMAIN;  // it names what the provider could bear
   return info;

@@ -11,8 +11,7 @@
 namespace rdmabench::transport::ofi {
 
 /// What choose() chose, with queues and a completion level that fit the request. Throws
-/// Error(failed) when libfabric no longer has it, Error(usage) for queues or messages beyond its
-/// limits.
+/// Error(failed) when libfabric no longer has it, Error(usage) for queues beyond its limits.
 Info chosen_info(const EndpointRequest& request, std::string_view choice);
 
 /// Messages up to this size are injected, at most what the request allows.

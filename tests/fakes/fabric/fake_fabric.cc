@@ -76,6 +76,11 @@ int real_entry(std::uint32_t version, const fi_info* asked, fi_info** found) {
   return result;
 }
 
+std::size_t largest_message(const Provider& provider, const fi_info& hints) {
+  return (hints.caps & FI_RMA) != 0 ? provider.max_msg_size
+                                    : std::min(provider.max_msg_size, provider.largest_send);
+}
+
 bool is_asked(const char* asked, const std::string& own) {
   return asked == nullptr || own == asked;
 }
@@ -89,14 +94,9 @@ bool fits(const Provider& provider, const char* node, const fi_info& hints) {
          ((hints.caps & FI_HMEM) == 0 || provider.hmem) &&
          (hints.mode & provider.mode) == provider.mode &&
          hints.domain_attr->cq_data_size <= provider.cq_data_size &&
-         hints.ep_attr->max_msg_size <= provider.max_msg_size &&
+         hints.ep_attr->max_msg_size <= largest_message(provider, hints) &&
          hints.tx_attr->inject_size <= provider.inject_size &&
          ((hints.tx_attr->op_flags & FI_DELIVERY_COMPLETE) == 0 || provider.has_delivery);
-}
-
-/// Queues: the default, or what was asked for.
-std::size_t larger(std::size_t asked, std::size_t own) {
-  return asked > own ? asked : own;
 }
 
 void rewrite(fi_info& entry, const Provider& provider, const fi_info& hints) {
@@ -114,11 +114,11 @@ void rewrite(fi_info& entry, const Provider& provider, const fi_info& hints) {
     entry.domain_attr->mr_mode |= hints.domain_attr->mr_mode & FI_MR_HMEM;
   }
   entry.mode = provider.mode;
-  entry.ep_attr->max_msg_size = provider.max_msg_size;
+  entry.ep_attr->max_msg_size = largest_message(provider, hints);
   entry.domain_attr->cq_data_size = provider.cq_data_size;
   entry.tx_attr->inject_size = provider.inject_size;
-  entry.tx_attr->size = larger(hints.tx_attr->size, provider.tx_size);
-  entry.rx_attr->size = larger(hints.rx_attr->size, provider.rx_size);
+  entry.tx_attr->size = std::max(hints.tx_attr->size, provider.tx_size);
+  entry.rx_attr->size = std::max(hints.rx_attr->size, provider.rx_size);
 }
 
 std::uint32_t library_version() {

@@ -44,6 +44,13 @@ enum class Function : std::uint8_t {
   not_supported,  ///< -FI_ENOSYS, as libfabric's fi_no_...()
 };
 
+/// What becomes of FI_REMOTE_CQ_DATA in fi_writemsg(3).
+enum class RemoteData : std::uint8_t {
+  arrives,
+  refused,  ///< -FI_EBADFLAGS
+  ignored,  ///< the data is written, and the target hears nothing
+};
+
 struct Provider {
   // -- its entry of fi_getinfo(3)
   std::string name;
@@ -54,6 +61,7 @@ struct Provider {
   bool hmem = false;                        ///< has FI_HMEM
   std::uint64_t mode = 0;                   ///< hints without these get no entry
   std::size_t max_msg_size = SIZE_MAX;
+  std::size_t largest_send = SIZE_MAX;  ///< -FI_EMSGSIZE above it; max_msg_size without FI_RMA
   std::size_t cq_data_size = 4;
   std::size_t inject_size = 64;
   std::size_t tx_size = 256;
@@ -65,9 +73,9 @@ struct Provider {
   std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
   std::map<int, bool> facts = {};         ///< likewise, of options that are a bool
   std::set<int> settable = {};            ///< options that fi_setopt(3) takes
-  std::size_t largest_send = SIZE_MAX;    ///< -FI_EMSGSIZE above it
   Function inject_writedata = Function::works;
   Function injectdata = Function::works;
+  RemoteData remote_data = RemoteData::arrives;
 };
 
 /// Operations accepted by endpoints of `providers`, for tests that ask which way a message went.
@@ -118,8 +126,9 @@ inline Provider efa() {
   return p;
 }
 
-/// efa's fabric efa-direct as of 2.1 to 2.4: no injected writes, sends of one packet alone, and
-/// the largest message is that of a write (efa_ep_getopt(), efa_rma_ops, efa_msg_ops).
+/// efa's fabric efa-direct as of 2.1 to 2.4, which comes before efa: no injected writes, sends of
+/// one packet alone, and max_msg_size is a write's unless the hints have no FI_RMA (efa_rma_ops,
+/// efa_ep_getopt(), efa_user_info_alter_direct()).
 inline Provider efa_direct() {
   constexpr std::size_t kMtu = 8928;
   Provider p = efa();
@@ -128,7 +137,6 @@ inline Provider efa_direct() {
   p.mode = FI_CONTEXT2;
   p.max_msg_size = std::size_t{1} << 30;
   p.inject_size = 32;
-  p.has_delivery = false;
   p.largest_send = kMtu;
   p.sizes = {{kMaxMsgSize, kMtu},
              {kMaxRmaSize, p.max_msg_size},
@@ -147,13 +155,24 @@ inline Provider opx() {
   return p;
 }
 
-/// cxi as of 1.22 and 2.3: it implements an older interface than the library (CXIP_FI_VERSION).
-inline Provider cxi(std::uint32_t newest_interface) {
+/// opx up to 2.0: fi_writemsg() ignores FI_REMOTE_CQ_DATA (fi_opx_rma.c), though cq_data_size is 4.
+inline Provider opx_of_1_22() {
+  Provider p = opx();
+  p.remote_data = RemoteData::ignored;
+  return p;
+}
+
+/// cxi: fi_writemsg() refuses FI_REMOTE_CQ_DATA in every release (CXIP_WRITEMSG_ALLOWED_FLAGS);
+/// cq_data_size is 8, for messages. In 1.22 and 2.3 it implements an older interface than the
+/// library (CXIP_FI_VERSION).
+inline Provider cxi(std::uint32_t newest_interface = ~0U) {
   Provider p{.name = "cxi", .fabric = "cxi", .domain = "cxi0"};
   p.addr_format = FI_ADDR_CXI;
   p.cq_data_size = 8;
   p.inject_size = 192;
   p.newest_interface = newest_interface;
+  p.inject_writedata = Function::not_supported;
+  p.remote_data = RemoteData::refused;
   return p;
 }
 

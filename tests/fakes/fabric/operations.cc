@@ -105,6 +105,9 @@ ssize_t inject_writedata(fid_ep* ep, const void* data, std::size_t bytes, std::u
 
 ssize_t writemsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
   const Endpoint& own = of(&ep->fid);
+  const RemoteData data = own.provider.remote_data;
+  if (data == RemoteData::refused && (flags & FI_REMOTE_CQ_DATA) != 0) return -FI_EBADFLAGS;
+  if (data == RemoteData::ignored) flags &= ~FI_REMOTE_CQ_DATA;
   return counted(own_state().calls.writemsg, own.real_writes->writemsg(ep, message, flags));
 }
 

@@ -5,10 +5,12 @@
 #include <rdma/fi_errno.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "../../fakes/fabric/fake_fabric.h"
+#include "../complaint.h"
 #include "../fact.h"
 #include "pair.h"
 #include "transport/ofi/fabric_abi.h"
@@ -18,6 +20,9 @@ namespace {
 
 using fake_fabric::Provider;
 using fake_fabric::Providers;
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 using Pair = PairOf<Endpoint>;
 
@@ -92,7 +97,7 @@ TEST(OfiProviders, AWriteWithImmediateIsInjectedOnlyWhereTheProviderHasThat) {
        {Injection{fake_fabric::efa(), true}, Injection{fake_fabric::efa_direct(), false},
         Injection{fake_fabric::opx(), false}}) {
     SCOPED_TRACE(provider.fabric);
-    const Providers here({provider});
+    const Providers here({provider}, FI_VERSION(2, 1));
     EndpointRequest r = request(provider.name, OperationCode::write_imm, /*latency=*/true);
     r.max_size = 3000;
     Pair pair(r);
@@ -101,6 +106,68 @@ TEST(OfiProviders, AWriteWithImmediateIsInjectedOnlyWhereTheProviderHasThat) {
     EXPECT_EQ(calls.inject_writedata, injects ? 1 : 0);
     EXPECT_EQ(calls.writemsg, injects ? 0 : 1);
     EXPECT_EQ(pair.a->describe(8).completion == "inject", injects);
+  }
+}
+
+// -- the size of messages
+
+EndpointRequest of_size(OperationSet operations, std::uint64_t size) {
+  EndpointRequest r = request("", OperationCode::send);
+  r.operations = operations;
+  r.max_size = size;
+  return r;
+}
+
+TEST(OfiProviders, EfaDirectIsTakenForWhatItCanSend) {
+  constexpr std::uint64_t kLarge = 9000;  // more than a packet
+  using Codes = OperationSet;
+  for (const auto& [operations, size, fabric] :
+       {std::tuple{Codes(OperationCode::send), std::uint64_t{8}, "efa-direct"},
+        std::tuple{Codes(OperationCode::send), kLarge, "efa"},
+        std::tuple{Codes(OperationCode::write), kLarge, "efa-direct"},
+        std::tuple{Codes{OperationCode::write, OperationCode::send_imm}, kLarge, "efa"}}) {
+    const Providers here({fake_fabric::efa_direct(), fake_fabric::efa()});
+    Pair pair(of_size(operations, size));
+    EXPECT_EQ(fact(pair.a->describe().details, "fabric"), fabric) << size;
+    if (operations.has(OperationCode::write)) continue;
+    pair.must([&] { return pair.a->post<Send>(0, 0, size, 0, Signal::now); });
+    pair.poll_until([&] { return !pair.at_b.empty(); });
+    EXPECT_EQ(pair.at_b[0].bytes, size);
+  }
+}
+
+TEST(OfiProviders, EfaDirectByNameIsRefusedWithTheSizeThatItSends) {
+  const Providers here({fake_fabric::efa_direct(), fake_fabric::efa()});
+  EndpointRequest r = of_size(OperationCode::send, 9000);
+  r.fabric = "efa-direct";
+  EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
+              HasSubstr("messages of 9000 bytes (fabric efa-direct takes 8928: lower `sizes`)"));
+  r.max_size = 8928;
+  EXPECT_THAT(offer(r), HasSubstr("efa-direct"));
+}
+
+// -- writes with immediate at all
+
+TEST(OfiProviders, AWriteWithImmediateIsRefusedWhereTheTargetWouldNotHearOfIt) {
+  for (const auto& [provider, version] :
+       {std::pair{fake_fabric::cxi(), FI_VERSION(2, 6)},
+        std::pair{fake_fabric::opx_of_1_22(), FI_VERSION(1, 22)}}) {
+    SCOPED_TRACE(provider.name);
+    const Providers here({provider}, version);
+    EndpointRequest r = request(provider.name, OperationCode::write_imm);
+    EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
+                AllOf(HasSubstr(provider.name + " removed by writes with remote completion data"),
+                      HasSubstr("`target_idle`")));
+    // As a write that nobody is told of it is there; and a message brings its immediate.
+    r.operations = {OperationCode::write, OperationCode::read, OperationCode::send_imm};
+    Pair pair(r);
+    memory::fill_pattern(slot(pair.a->send_region(), 0), 9);
+    pair.must([&] { return pair.a->post<Write>(0, 0, kSize, 0, Signal::now); });
+    pair.settle();
+    EXPECT_TRUE(holds(pair.b->window(), 0, 9));
+    pair.must([&] { return pair.a->post<SendImm>(0, 0, 8, 7, Signal::now); });
+    pair.poll_until([&] { return !pair.at_b.empty(); });
+    EXPECT_EQ(pair.at_b[0].immediate, 7U);
   }
 }
 
