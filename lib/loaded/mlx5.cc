@@ -6,3 +6,4 @@
 RDMABENCH_FORWARD_3(mlx5, mlx5dv_create_qp)
 RDMABENCH_FORWARD_1(mlx5, mlx5dv_is_supported)
 RDMABENCH_FORWARD_1(mlx5, mlx5dv_qp_ex_from_ibv_qp_ex)
+RDMABENCH_FORWARD_2(mlx5, mlx5dv_query_device)

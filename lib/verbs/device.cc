@@ -49,18 +49,6 @@ std::string_view state_name(ibv_port_state state) {
   return kWords[state < kWords.size() ? state : 0];
 }
 
-LinkLayer link_layer(const ibv_device& device, std::uint8_t layer) {
-  if (layer == IBV_LINK_LAYER_ETHERNET) return LinkLayer::ethernet;
-  // Old kernels leave it unspecified for InfiniBand.
-  if (layer == IBV_LINK_LAYER_INFINIBAND || device.transport_type == IBV_TRANSPORT_IB) {
-    return LinkLayer::infiniband;
-  }
-  if (layer == IBV_LINK_LAYER_UNSPECIFIED && device.transport_type == IBV_TRANSPORT_UNSPECIFIED) {
-    return LinkLayer::unspecified;
-  }
-  return LinkLayer::unknown;
-}
-
 /// Data rate as in sysfs. Source: ibv_query_port(3), active_width and active_speed.
 double link_gbps(std::uint8_t width, std::uint8_t speed) {
   constexpr std::array kLanes{1.0, 4.0, 8.0, 12.0, 2.0};
@@ -106,7 +94,7 @@ PortInfo read_port(ibv_context& context, std::uint8_t number) {
   port.number = number;
   port.active = attributes.state == IBV_PORT_ACTIVE;
   port.state = state_name(attributes.state);
-  port.link_layer = link_layer(*context.device, attributes.link_layer);
+  port.link_layer = verbs::link_layer(*context.device, attributes);
   port.active_mtu = mtu_bytes(attributes.active_mtu);
   port.lid = attributes.lid;
   port.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
@@ -161,9 +149,21 @@ std::string port_names(std::span<const DeviceInfo> devices) {
 }  // namespace
 
 std::string_view name(LinkLayer layer) noexcept {
-  constexpr std::array<std::string_view, 4> kWords{"unknown", "InfiniBand", "Ethernet",
-                                                   "unspecified"};
+  constexpr std::array<std::string_view, 4> kWords{"unknown", "InfiniBand", "Ethernet", "EFA"};
   return kWords[static_cast<std::size_t>(layer)];
+}
+
+LinkLayer link_layer(const ibv_device& device, const ibv_port_attr& port) noexcept {
+  const std::uint8_t layer = port.link_layer;
+  if (layer == IBV_LINK_LAYER_ETHERNET) return LinkLayer::ethernet;
+  // Old kernels leave it unspecified for InfiniBand.
+  if (layer == IBV_LINK_LAYER_INFINIBAND || device.transport_type == IBV_TRANSPORT_IB) {
+    return LinkLayer::infiniband;
+  }
+  if (layer == IBV_LINK_LAYER_UNSPECIFIED && device.transport_type == IBV_TRANSPORT_UNSPECIFIED) {
+    return LinkLayer::efa;
+  }
+  return LinkLayer::unknown;
 }
 
 std::string driver_name(const ibv_device& device) {

@@ -49,6 +49,17 @@ bool has_dynamic(ibv_device& device) noexcept try {
   return false;
 }
 
+std::uint32_t dynamic_on_demand(ibv_context& context) noexcept try {
+  mlx5dv_context attributes{};
+  attributes.comp_mask = MLX5DV_CONTEXT_MASK_DC_ODP_CAPS;
+  if (!mlx5dv_is_supported(context.device) || mlx5dv_query_device(&context, &attributes) != 0) {
+    return 0;
+  }
+  return (attributes.comp_mask & MLX5DV_CONTEXT_MASK_DC_ODP_CAPS) != 0 ? attributes.dc_odp_caps : 0;
+} catch (const Error&) {  // no libmlx5 here
+  return 0;
+}
+
 SizedQueuePair create_initiator(ibv_pd& domain, const QueuePairSpec& spec, bool atomics) {
   ibv_qp_init_attr_ex attributes = driver_attributes(domain, spec);
   add_sends(attributes, spec);
@@ -81,6 +92,10 @@ namespace {
 
 bool has_dynamic(ibv_device& /*device*/) noexcept {
   return false;
+}
+
+std::uint32_t dynamic_on_demand(ibv_context& /*context*/) noexcept {
+  return 0;
 }
 
 SizedQueuePair create_initiator(ibv_pd& /*domain*/, const QueuePairSpec& /*spec*/,

@@ -16,6 +16,10 @@ namespace rdmabench::verbs {
 /// Whether a device has DC queue pairs. Source: mlx5dv_is_supported(3).
 bool has_dynamic(ibv_device& device) noexcept;
 
+/// What is paged on demand over DC: bits of ibv_odp_transport_cap_bits; 0 where that is not told.
+/// Source: mlx5dv_query_device(3).
+std::uint32_t dynamic_on_demand(ibv_context& context) noexcept;
+
 /// A DC initiator; post to it by ibv_wr_post(3). `spec.receives` is unused, because it cannot
 /// receive. Throws Error(failed).
 SizedQueuePair create_initiator(ibv_pd& domain, const QueuePairSpec& spec, bool atomics);

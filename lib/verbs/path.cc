@@ -30,7 +30,7 @@ bool can_talk(const Candidate& a, const Candidate& b) {
     return a.lid != 0 && b.lid != 0 && subnet_prefix(a.gid.gid) == subnet_prefix(b.gid.gid);
   }
   // EFA routes between the subnets of a cloud; a forbidden path fails when it is used.
-  if (a.link_layer == LinkLayer::unspecified) return true;
+  if (a.link_layer == LinkLayer::efa) return true;
   return a.link_layer == LinkLayer::ethernet && is_ipv4(a.gid.gid) == is_ipv4(b.gid.gid) &&
          is_link_local(a.gid.gid) == is_link_local(b.gid.gid);
 }
@@ -74,7 +74,7 @@ std::string describe(const Candidate& client, const Candidate& server, const Pat
                        client.port, client.lid, server.lid, subnet_prefix(client.gid.gid),
                        global ? ", with the global header" : "");
   }
-  if (client.link_layer == LinkLayer::unspecified) {
+  if (client.link_layer == LinkLayer::efa) {
     return fmt::format("GID {} {} ({}:{}) to {}", client.gid.index, to_text(client.gid.gid),
                        client.device, client.port, to_text(server.gid.gid));
   }
@@ -108,7 +108,7 @@ std::string to_text(const Candidate& candidate) {
     return fmt::format("{} InfiniBand LID {} subnet {:016x}", place, candidate.lid,
                        subnet_prefix(candidate.gid.gid));
   }
-  if (candidate.link_layer == LinkLayer::unspecified) {
+  if (candidate.link_layer == LinkLayer::efa) {
     return fmt::format("{} GID {}", place, to_text(candidate.gid.gid));
   }
   return fmt::format("{} {}", place, to_text(candidate.gid));

@@ -12,17 +12,21 @@
 
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
+#include "verbs/dynamic.h"
 
 namespace rdmabench::verbs {
 namespace {
 
 using Capability = std::pair<unsigned, std::string_view>;
-constexpr std::array<Capability, 6> kOnDemandOperations{{{IBV_ODP_SUPPORT_SEND, "send"},
+// The headers of rdma-core 44 do not name the last two.
+constexpr std::array<Capability, 8> kOnDemandOperations{{{IBV_ODP_SUPPORT_SEND, "send"},
                                                          {IBV_ODP_SUPPORT_RECV, "receive"},
                                                          {IBV_ODP_SUPPORT_WRITE, "write"},
                                                          {IBV_ODP_SUPPORT_READ, "read"},
                                                          {IBV_ODP_SUPPORT_ATOMIC, "atomic"},
-                                                         {IBV_ODP_SUPPORT_SRQ_RECV, "srq"}}};
+                                                         {IBV_ODP_SUPPORT_SRQ_RECV, "srq"},
+                                                         {1U << 6U, "flush"},
+                                                         {1U << 7U, "atomic-write"}}};
 
 std::string_view device_name(const ibv_pd& domain) {
   return ibv_get_device_name(domain.context->device);
@@ -160,7 +164,7 @@ void check(const MemoryArea& area, const RegistrationRequest& request, ibv_pd& d
   if (request.require_dma_buf && area.dma_buf < 0) {
     throw Error(Fault::usage, "the memory has no dma-buf to register", "Set `memory` to dmabuf.");
   }
-  if (request.on_demand && on_demand_text(*domain.context).empty()) {
+  if (request.on_demand && !query_on_demand(*domain.context).any) {
     throw Error(Fault::unavailable,
                 fmt::format("the device {} does not support on-demand paging", device_name(domain)),
                 "Leave out `on_demand`. (ibv_query_device_ex() reports no IBV_ODP_SUPPORT.)");
@@ -183,7 +187,7 @@ void add_notes(Registration& result, const RegistrationRequest& request, ibv_pd&
   }
   if (result.route == Route::on_demand) {
     result.notes.push_back(fmt::format("{} pages on demand for {}", device_name(domain),
-                                       on_demand_text(*domain.context)));
+                                       to_text(query_on_demand(*domain.context))));
   }
 }
 
@@ -260,7 +264,7 @@ void deregister(MemoryRegion region) {
   static_cast<void>(region.release());
 }
 
-std::string on_demand_text(ibv_context& context) {
+OnDemand query_on_demand(ibv_context& context) {
   ibv_device_attr_ex attributes{};
   if (const int code = ibv_query_device_ex(&context, nullptr, &attributes); code != 0) {
     throw Error(Fault::failed,
@@ -268,19 +272,36 @@ std::string on_demand_text(ibv_context& context) {
                 code < 0 ? -code : code);
   }
   const ibv_odp_caps& caps = attributes.odp_caps;
-  if ((caps.general_caps & IBV_ODP_SUPPORT) == 0) return "";
+  const bool any = (caps.general_caps & IBV_ODP_SUPPORT) != 0;
+  return {.any = any,
+          .rc = caps.per_transport_caps.rc_odp_caps,
+          .uc = caps.per_transport_caps.uc_odp_caps,
+          .ud = caps.per_transport_caps.ud_odp_caps,
+          .xrc = attributes.xrc_odp_caps,
+          .dc = any ? dynamic_on_demand(context) : 0};
+}
+
+std::string on_demand_operations(std::uint32_t bits) {
   std::string text;
-  const auto add = [&](std::string_view transport, unsigned bits) {
+  for (const auto& [bit, operation] : kOnDemandOperations) {
+    if ((bits & bit) != 0) text += fmt::format("{}{}", text.empty() ? "" : " ", operation);
+  }
+  return text;
+}
+
+std::string to_text(const OnDemand& has) {
+  if (!has.any) return "";
+  std::string text;
+  const auto add = [&](std::string_view transport, std::uint32_t bits) {
     if (bits == 0) return;
-    text += fmt::format("{}{}:", text.empty() ? "" : "; ", transport);
-    for (const auto& [bit, operation] : kOnDemandOperations) {
-      if ((bits & bit) != 0) text += fmt::format(" {}", operation);
-    }
+    text +=
+        fmt::format("{}{}: {}", text.empty() ? "" : "; ", transport, on_demand_operations(bits));
   };
-  add("RC", caps.per_transport_caps.rc_odp_caps);
-  add("UC", caps.per_transport_caps.uc_odp_caps);
-  add("UD", caps.per_transport_caps.ud_odp_caps);
-  add("XRC", attributes.xrc_odp_caps);
+  add("RC", has.rc);
+  add("UC", has.uc);
+  add("UD", has.ud);
+  add("XRC", has.xrc);
+  add("DC", has.dc);
   return text.empty() ? "no operation" : text;
 }
 

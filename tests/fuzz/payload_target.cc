@@ -173,7 +173,7 @@ std::vector<Candidate> own_candidates() {
                     .gbps = 400,
                     .gid = {0, *rdmabench::verbs::parse_gid("fe80::2"), GidType::ib, "", -1}},
           Candidate{.device = "efa_0",
-                    .link_layer = LinkLayer::unspecified,
+                    .link_layer = LinkLayer::efa,
                     .mtu = 4096,
                     .lid = 1,
                     .gbps = 100,

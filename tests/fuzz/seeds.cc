@@ -170,7 +170,7 @@ void add_verbs(std::vector<Seed>& list) {
                                       .gbps = 400,
                                       .gid = {0, gid("fe80::3"), GidType::ib, "", -1}},
                                      {.device = "efa_0",
-                                      .link_layer = LinkLayer::unspecified,
+                                      .link_layer = LinkLayer::efa,
                                       .mtu = 4096,
                                       .lid = 1,
                                       .gbps = 100,

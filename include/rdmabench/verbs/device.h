@@ -12,11 +12,13 @@
 
 namespace rdmabench::verbs {
 
-/// `unspecified`: EFA devices, which are addressed by GID.
-enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet, unspecified };
+/// `efa`: of devices whose transport and link layer are unspecified; they are addressed by GID.
+enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet, efa };
 
-/// "unknown", "InfiniBand", "Ethernet", "unspecified".
+/// "unknown", "InfiniBand", "Ethernet", "EFA".
 std::string_view name(LinkLayer layer) noexcept;
+
+LinkLayer link_layer(const ibv_device& device, const ibv_port_attr& port) noexcept;
 
 struct PortInfo {
   std::uint8_t number = 1;  ///< from 1

@@ -109,8 +109,23 @@ std::string peer_memory_obstacle(const std::string& root = "/");
 /// ibv_dereg_mr(3).
 void deregister(MemoryRegion region);
 
-/// Operations with on-demand paging: "RC: send receive write read; UD: send"; "" if none.
-/// Source: ibv_query_device_ex(3). Throws Error(failed).
-std::string on_demand_text(ibv_context& context);
+/// What a device pages on demand over each transport: bits of ibv_odp_transport_cap_bits.
+struct OnDemand {
+  bool any = false;  ///< IBV_ODP_SUPPORT
+  std::uint32_t rc = 0;
+  std::uint32_t uc = 0;
+  std::uint32_t ud = 0;
+  std::uint32_t xrc = 0;
+  std::uint32_t dc = 0;  ///< of mlx5 devices
+};
+
+/// Throws Error(failed). Source: ibv_query_device_ex(3), mlx5dv_query_device(3).
+OnDemand query_on_demand(ibv_context& context);
+
+/// "RC: send receive write read; UD: send"; "no operation"; "" where there is no on-demand paging.
+std::string to_text(const OnDemand& has);
+
+/// "send receive": the operations that bits stand for.
+std::string on_demand_operations(std::uint32_t bits);
 
 }  // namespace rdmabench::verbs

@@ -149,7 +149,7 @@ void Core::connect_queue_pairs(const Address& peer) {
 
 /// The IP address that rdma_cm knows this side by.
 ibv::Gid Core::manager_address() const {
-  if (ethernet_) return gid_;
+  if (link_layer_ == ibv::LinkLayer::ethernet) return gid_;
   const auto address = ibv::parse_gid(request_.local_ip);
   if (address) return *address;
   throw Error(

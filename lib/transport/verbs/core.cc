@@ -58,7 +58,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
   driver_ = ibv::driver_name(*context_->device);
   gid_ = ibv::query_gid(*context_, local_path_.port, local_path_.gid_index);
   lid_ = port.lid;
-  ethernet_ = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+  link_layer_ = ibv::link_layer(*context_->device, port);
   std::random_device random;
   for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     first_packets_.push_back(random() & 0xffffff);

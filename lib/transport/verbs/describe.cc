@@ -112,7 +112,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   const auto add = [&description](std::string_view key, std::string value) {
     description.details.emplace_back(key, std::move(value));
   };
-  add("link_layer", ethernet_ ? "Ethernet" : "InfiniBand");
+  add("link_layer", std::string(name(link_layer_)));
   add("gid", to_text(gid_));
   add("gid_index", std::to_string(local_path_.gid_index));
   if (lid_ != 0) add("lid", std::to_string(lid_));

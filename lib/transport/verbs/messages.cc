@@ -55,8 +55,7 @@ void walk_shown(MessageFields& fields, const char* key, std::string& text, std::
   if (shown != text) refuse(fmt::format("'{}' is '{}', with unprintable characters", key, shown));
 }
 
-constexpr std::array kLinkLayers{LinkLayer::infiniband, LinkLayer::ethernet,
-                                 LinkLayer::unspecified};
+constexpr std::array kLinkLayers{LinkLayer::infiniband, LinkLayer::ethernet, LinkLayer::efa};
 
 void walk_candidate(MessageFields& fields, Candidate& candidate) {
   walk_shown(fields, "device", candidate.device, kMaxName);

@@ -10,6 +10,8 @@
 #include "rdmabench/features.h"
 #include "rdmabench/verbs/device.h"
 #include "transport/slots.h"
+#include "transport/verbs/inline_data.h"
+#include "transport/verbs/on_demand.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/dynamic.h"
 
@@ -17,8 +19,6 @@ namespace rdmabench::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
-
-constexpr std::uint32_t kDefaultInline = 220;  // what most adapters take in a small work request
 
 [[noreturn]] void refuse(std::string_view what, std::string_view remedy) {
   throw Error(Fault::usage, what, remedy);
@@ -284,20 +284,6 @@ void require_kind(Plan& plan, ibv_context& context, const Device& device) {
   plan.scalable = *limits;
 }
 
-/// Bytes sent inline, before the device has had its say.
-std::uint32_t wanted_inline(const EndpointRequest& request, ibv_context& context) {
-  // The processor copies inline bytes into the request, and it may not touch a GPU's.
-  if (memory::parse_request(request.memory).kind == memory::Kind::cuda) return 0;
-  // Soft-RoCE finds inline data of ibv_wr_post(3) only where the request has IBV_SEND_INLINE too,
-  // which is not a flag of that call (rdma-core, providers/rxe).
-  if (request.operations.any(is_extended) && ibv::driver_name(*context.device) == "rxe") {
-    return 0;
-  }
-  std::uint64_t wanted = request.latency ? kDefaultInline : 0;
-  if (request.inline_limit >= 0) wanted = static_cast<std::uint64_t>(request.inline_limit);
-  return static_cast<std::uint32_t>(std::min(wanted, request.max_size));
-}
-
 std::uint8_t bound_reads(std::uint32_t wanted, int limit) {
   const int most = std::clamp(limit, 0, 255);
   return static_cast<std::uint8_t>(wanted == 0 ? most : std::min<std::uint32_t>(wanted, most));
@@ -379,7 +365,6 @@ Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_conte
   plan.post_list = request.post_list;
   plan.segments = request.segments;
   plan.stride = stride_of(request);
-  plan.inline_bytes = wanted_inline(request, context);
   plan.reads_out = bound_reads(request.outstanding_reads, device.attributes.max_qp_init_rd_atom);
   plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
   plan.shared_receives = request.shared_receives || plan.has_receivers();
@@ -389,13 +374,9 @@ Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_conte
   plan.path = path_attributes(request.path, local, port, device);
   check_extended(request, context, device);
   check_features(request, plan, device);
+  check_on_demand(request, plan, context);
   fit_queues(plan, device);
-  if (memory::parse_request(request.memory).kind == memory::Kind::cuda && request.latency) {
-    plan.reduced.emplace_back("inline sends off: the processor cannot read GPU memory");
-  }
-  if (plan.inline_bytes == 0 && request.inline_limit > 0 && request.operations.any(is_extended)) {
-    plan.reduced.emplace_back("inline sends off: Soft-RoCE has none by ibv_wr_post(3)");
-  }
+  plan_inline(plan, request, context);
   if (plan.reads_out < request.outstanding_reads) {
     plan.reduced.push_back(
         fmt::format("outstanding reads {} reduced to {}: max_qp_init_rd_atom of "

@@ -268,6 +268,16 @@ bool mlx5dv_is_supported(ibv_device* device) {
   return static_cast<FakeDevice*>(device)->config.mlx5;
 }
 
+int mlx5dv_query_device(ibv_context* context, mlx5dv_context* attributes) {
+  const Device& device = fake(*context).device->config;
+  if (!device.mlx5) return EOPNOTSUPP;
+  const std::uint64_t wanted = attributes->comp_mask;
+  *attributes = {};
+  attributes->comp_mask = wanted & MLX5DV_CONTEXT_MASK_DC_ODP_CAPS;
+  attributes->dc_odp_caps = device.dc_on_demand;
+  return 0;
+}
+
 ibv_qp* mlx5dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attributes,
                          mlx5dv_qp_init_attr* direct) {
   const std::lock_guard lock(state().mutex);

@@ -56,6 +56,8 @@ struct Device {
   bool peer_memory = false;  ///< ibv_reg_mr() takes addresses of the fake GPU; else EFAULT
   bool data_direct = false;  ///< mlx5dv_get_data_direct_sysfs_path() finds a function
   ibv_odp_caps on_demand = {};
+  std::uint32_t xrc_on_demand = 0;
+  std::uint32_t dc_on_demand = 0;  ///< mlx5dv_query_device() tells it
   int max_qp = 1024;
   int max_sge = 8;
   int max_srq = 16;

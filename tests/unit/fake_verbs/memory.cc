@@ -87,6 +87,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* /*inp
   if (const int code = count(Call::query_device_ex); code != 0) return code;
   std::memset(attributes, 0, size);
   attributes->odp_caps = device_of(context).on_demand;
+  attributes->xrc_odp_caps = device_of(context).xrc_on_demand;
   attributes->device_cap_flags_ex = device_of(context).capabilities;
   return 0;
 }

@@ -162,6 +162,13 @@ TEST(Expectation, KnowsWhatTheLinkCarries) {
   EXPECT_NEAR(global["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 66), 1);
 }
 
+TEST(Expectation, TakesNoHeadersOffALinkWhosePacketsAreNotKnown) {
+  const auto row = judged(bandwidth("90e9", "89e9", "91e9",
+                                    R"({"rate_gbps": "100", "mtu": "4096", "link_layer": "EFA"})"),
+                          "bw>=90%line");
+  EXPECT_NEAR(row["limit"].get<double>(), 90e9, 1);
+}
+
 TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {
   const auto row = judged(
       bandwidth("110e9", "109e9", "111e9",

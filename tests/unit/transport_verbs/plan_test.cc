@@ -35,6 +35,15 @@ void PrintTo(const Refusal& refusal, std::ostream* out) {
   *out << refusal.name;
 }
 
+/// As a device with two transports, of which each has something else.
+void pages_sends(fake_verbs::Device& device) {
+  device.on_demand = {
+      .general_caps = IBV_ODP_SUPPORT,
+      .per_transport_caps = {.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV,
+                             .uc_odp_caps = IBV_ODP_SUPPORT_WRITE,
+                             .ud_odp_caps = 0}};
+}
+
 class Refused : public OnFakeVerbs, public testing::WithParamInterface<Refusal> {};
 
 TEST_P(Refused, ByName) {
@@ -102,6 +111,22 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& r) { r.shared_receives = true, r.queue_pairs = 4, r.receives = 100; },
                 Fault::usage, "400 receives in one shared queue", "max_srq_wr is 256",
                 [](auto& device) { device.max_srq_wr = 256; }},
+        Refusal{"OnDemandWritesOfADeviceWithout",
+                [](auto& r) { r.operations = OperationCode::write, r.on_demand = true; },
+                Fault::unavailable, "on-demand paging for write over rc on rxe0",
+                "RC: send receive; UC: write", pages_sends},
+        Refusal{"OnDemandAtomicsOfADeviceWithout",
+                [](auto& r) {
+                  r.operations = OperationCode::fetch_add, r.max_size = 8, r.on_demand = true;
+                },
+                Fault::unavailable, "on-demand paging for atomic over rc on rxe0", "`on_demand`",
+                pages_sends},
+        Refusal{"OnDemandSharedReceivesOfADeviceWithout",
+                [](auto& r) { r.shared_receives = true, r.on_demand = true; }, Fault::unavailable,
+                "on-demand paging for srq over rc on rxe0", "RC: send receive;", pages_sends},
+        Refusal{"OnDemandOverAnotherTransport",
+                [](auto& r) { r.service = Service::xrc, r.on_demand = true; }, Fault::unavailable,
+                "on-demand paging for send srq over xrc on rxe0", "`service`", pages_sends},
         Refusal{"TooManySegments", [](auto& r) { r.segments = 9; }, Fault::usage,
                 "9 scatter/gather entries", "max_sge is 8"},
         Refusal{"MoreSegmentsThanBytes", [](auto& r) { r.max_size = 2, r.segments = 3; },
@@ -205,6 +230,25 @@ TEST_F(PlanTest, ReportsLessInlineDataThanWasAskedFor) {
   request.inline_limit = 128;
   EXPECT_THAT(open(request, choice_for(request)),
               HasSubstr("inline 128 reduced to 64: what rxe0 takes"));
+}
+
+TEST_F(PlanTest, PagesOnDemandWhatTheTransportHas) {
+  const auto opened = [](fake_verbs::Device device, auto change) {
+    pages_sends(device);
+    device.on_demand.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND;
+    device.dc_on_demand = device.xrc_on_demand = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_SRQ_RECV;
+    fake_verbs::reset({device});
+    EndpointRequest request = small_request();
+    request.on_demand = true;
+    change(request);
+    return open(request, choice_for(request));
+  };
+  const fake_verbs::Device rxe = fake_verbs::soft_roce();
+  EXPECT_EQ(opened(rxe, [](auto&) {}), "depth 4, receives 4: ");
+  EXPECT_EQ(opened(rxe, [](auto& r) { r.service = Service::ud; }), "depth 4, receives 4: ");
+  EXPECT_EQ(opened(rxe, [](auto& r) { r.service = Service::xrc; }), "depth 4, receives 4: ");
+  EXPECT_EQ(opened(fake_verbs::mlx5(), [](auto& r) { r.service = Service::dc; }),
+            "depth 4, receives 4: ");
 }
 
 TEST_F(PlanTest, BoundsOutstandingReadsByBothSides) {

@@ -45,7 +45,8 @@ TEST_F(Srd, MovesEverythingButAtomics) {
   EXPECT_EQ(client.transport, "srd");
   EXPECT_EQ(client.completion, "transmit");
   EXPECT_THAT(client.details,
-              AllOf(Contains(Fact("post_api", "ibv_wr_*")), Contains(Fact("inline", "32")),
+              AllOf(Contains(Fact("link_layer", "EFA")), Contains(Fact("post_api", "ibv_wr_*")),
+                    Contains(Fact("inline", "32")),
                     Contains(Fact("rdma", "read, write, at most 1048576 bytes"))));
   static_assert(!ScalableEndpoint::supports<FetchAdd>);
   static_assert(!ScalableEndpoint::kOrdersWrites && !ScalableEndpoint::kOrdersMessages);

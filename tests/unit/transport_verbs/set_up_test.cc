@@ -88,6 +88,17 @@ TEST_F(SetUp, AsksForInlineDataOnlyForLatency) {
   EXPECT_THAT(Pair(request).client.describe().details, Contains(Fact("inline", "8")));
 }
 
+TEST_F(SetUp, AsksForNoInlineDataOfALibraryThatIgnoresIt) {
+  const Folder sysfs;
+  sysfs.link("device/driver", "/sys/bus/pci/drivers/mana");
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.sysfs = sysfs.path();
+  fake_verbs::reset({device});
+  EXPECT_THAT(Pair().client.describe().details,
+              testing::AllOf(Contains(Fact("inline", "0")),
+                             Contains(testing::Pair("reduced", HasSubstr("inline sends off")))));
+}
+
 TEST_F(SetUp, OnInfiniBandGoesByLid) {
   fake_verbs::reset({{.name = "mlx5_0",
                       .ports = {{.link_layer = IBV_LINK_LAYER_INFINIBAND,

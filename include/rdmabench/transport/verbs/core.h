@@ -19,6 +19,7 @@
 #include "rdmabench/transport/verbs/send_queue.h"
 #include "rdmabench/transport/verbs/slots.h"
 #include "rdmabench/verbs/completion_queues.h"
+#include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
 
@@ -183,7 +184,7 @@ class Core {
   std::string driver_;
   rdmabench::verbs::Gid gid_;
   std::uint16_t lid_ = 0;
-  bool ethernet_ = true;
+  rdmabench::verbs::LinkLayer link_layer_ = rdmabench::verbs::LinkLayer::unknown;
   std::vector<std::uint32_t> first_packets_;  ///< packet sequence numbers, by queue pair
   std::uint32_t q_key_ = 0;
   std::uint8_t reads_out_ = 0;
