@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/text.h"
 
 namespace rdmabench {
 namespace {
@@ -16,6 +20,11 @@ bool looks_like(std::string_view text, std::string_view pattern) {
 
 bool is_host_bridge(std::string_view step) {
   return looks_like(step, "pcixxxx:xx") || looks_like(step, "pcixxxxx:xx");
+}
+
+/// Whether a name is a single path component.
+bool is_name(std::string_view text) {
+  return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos;
 }
 
 }  // namespace
@@ -36,6 +45,20 @@ PciPath pci_path(std::string_view folder) {
     begin = end + 1;
   }
   return path;
+}
+
+std::string device_folder(std::string_view name, const std::string& root) {
+  if (!is_name(name)) return "";
+  const std::filesystem::path sys = std::filesystem::path(root) / "sys";
+  const std::string parent = first_line(sys / "class/infiniband" / name / "parent");
+  std::error_code error;
+  for (const std::filesystem::path& folder :
+       {sys / "class/infiniband" / name / "device",
+        sys / "class/net" / (is_name(parent) ? parent : std::string(name)) / "device",
+        sys / "bus/pci/devices" / lower(name)}) {
+    if (std::filesystem::exists(folder, error)) return folder.string();
+  }
+  return "";
 }
 
 std::size_t common_steps(const PciPath& a, const PciPath& b) {

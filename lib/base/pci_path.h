@@ -25,6 +25,12 @@ struct PciPath {
 /// example, is below that. Not the NUMA node.
 PciPath pci_path(std::string_view folder);
 
+/// The folder of sysfs of an RDMA device ("mlx5_0"), a network device ("eth0") or a PCI function
+/// ("0000:1b:00.0"); for a software device (Soft-RoCE) that of its network device; "" for none.
+/// `root` is the root of /sys; tests pass another folder. Source: sysfs, class/infiniband,
+/// class/net, bus/pci/devices.
+std::string device_folder(std::string_view name, const std::string& root = "/");
+
 /// How many steps both have, from the host bridge on.
 std::size_t common_steps(const PciPath& a, const PciPath& b);
 

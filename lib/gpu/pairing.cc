@@ -17,34 +17,14 @@ bool has_one_node(const fs::path& root) {
   return list_count(first_line(root / "sys/devices/system/node/online")) == 1;
 }
 
-PciPath path_of_folder(const fs::path& link) {
+PciPath path_of(std::string_view device, const std::string& root) {
   std::error_code error;
-  PciPath path = pci_path(fs::canonical(link, error).string());
+  PciPath path = pci_path(fs::canonical(device_folder(device, root), error).string());
   if (path.known()) {
     path.numa_node =
         parse_number<int>(first_line(fs::path(path.folder) / "numa_node")).value_or(-1);
   }
   return path;
-}
-
-/// Whether a name is a single path component.
-bool is_name(std::string_view text) {
-  return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos;
-}
-
-PciPath path_of_pci_device(std::string_view address, const fs::path& root) {
-  if (!is_name(address)) return {};
-  return path_of_folder(root / "sys/bus/pci/devices" / address);
-}
-
-PciPath path_of_rdma_device(std::string_view name, const fs::path& root) {
-  if (!is_name(name)) return {};
-  const fs::path folder = root / "sys/class/infiniband" / name;
-  PciPath path = path_of_folder(folder / "device");
-  if (path.known()) return path;
-  const std::string parent = first_line(folder / "parent");
-  if (!is_name(parent)) return {};
-  return path_of_folder(root / "sys/class/net" / parent / "device");
 }
 
 std::string reason(PciDistance distance, const PciPath& a, const PciPath& b) {
@@ -70,15 +50,15 @@ std::string reason(PciDistance distance, const PciPath& a, const PciPath& b) {
 
 }  // namespace
 
-Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci, const std::string& root) {
+Pair find_pair(std::string_view nic, std::string_view gpu_pci, const std::string& root) {
   const std::string address = lower(gpu_pci);
-  const PciPath nic = path_of_rdma_device(rdma_device, root);
-  const PciPath gpu = path_of_pci_device(address, root);
-  Pair pair{.distance = pci_distance(nic, gpu, has_one_node(root)), .text = ""};
-  const std::string why = !nic.known()   ? fmt::format("{} is not a PCI device", rdma_device)
+  const PciPath near = path_of(nic, root);
+  const PciPath gpu = path_of(address, root);
+  Pair pair{.distance = pci_distance(near, gpu, has_one_node(root)), .text = ""};
+  const std::string why = !near.known()  ? fmt::format("{} is not a PCI device", nic)
                           : !gpu.known() ? fmt::format("sysfs has no PCI device {}", address)
-                                         : reason(pair.distance, nic, gpu);
-  pair.text = fmt::format("{} and GPU {}: {}, {}", rdma_device, address, name(pair.distance), why);
+                                         : reason(pair.distance, near, gpu);
+  pair.text = fmt::format("{} and GPU {}: {}, {}", nic, address, name(pair.distance), why);
   return pair;
 }
 

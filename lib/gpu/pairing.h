@@ -8,19 +8,17 @@
 
 namespace rdmabench::gpu {
 
-/// The distance of an RDMA device and a GPU, and "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the
+/// The distance of a NIC and a GPU, and "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the
 /// PCIe switch 0000:15:00.0".
 struct Pair {
   PciDistance distance = PciDistance::unknown;
   std::string text;
 };
 
-// `root` is the root of /sys; tests pass another folder. Source: sysfs,
-// class/infiniband/NAME/device and bus/pci/devices/ADDRESS, whose links name every bridge. Invalid
-// files do not cause exceptions.
+// `root` is the root of /sys; tests pass another folder. Source: sysfs, where the links to devices
+// name every bridge. Invalid files do not cause exceptions.
 
-/// For a software device (Soft-RoCE), its network device is taken.
-Pair find_pair(std::string_view rdma_device, std::string_view gpu_pci,
-               const std::string& root = "/");
+/// `nic` as device_folder() takes it.
+Pair find_pair(std::string_view nic, std::string_view gpu_pci, const std::string& root = "/");
 
 }  // namespace rdmabench::gpu

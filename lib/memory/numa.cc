@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/pci_path.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::memory {
@@ -38,15 +39,9 @@ std::vector<int> numa_nodes(const std::string& root) {
 }
 
 int node_near(std::string_view device, const std::string& root) {
-  if (device.empty() || device.find('/') != std::string_view::npos) return -1;
-  const fs::path sys = fs::path(root) / "sys/class";
-  const fs::path folder = sys / "infiniband" / device;
-  std::string text = first_line(folder / "device/numa_node");
-  if (text.empty()) {
-    const std::string parent = first_line(folder / "parent");
-    if (!parent.empty()) text = first_line(sys / "net" / parent / "device/numa_node");
-  }
-  return parse_number<int>(text).value_or(-1);
+  const std::string folder = device_folder(device, root);
+  if (folder.empty()) return -1;
+  return parse_number<int>(first_line(fs::path(folder) / "numa_node")).value_or(-1);
 }
 
 void prefer_node(std::span<std::byte> pages, int node) {

@@ -16,8 +16,7 @@ namespace rdmabench::memory {
 /// another folder. Source: sysfs, devices/system/node/online.
 std::vector<int> numa_nodes(const std::string& root = "/");
 
-/// The node of an RDMA device; for a software device (Soft-RoCE) that of its network device; -1 if
-/// unknown. Source: sysfs, class/infiniband/NAME/device/numa_node.
+/// The node of a NIC, named as device_folder() takes it; -1 if unknown. Source: sysfs, numa_node.
 int node_near(std::string_view device, const std::string& root = "/");
 
 /// Sets the policy of untouched pages to prefer `node`. It is MPOL_PREFERRED, because with a

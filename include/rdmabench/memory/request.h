@@ -73,7 +73,9 @@ struct Request {
   /// Memory of the caller, `host` or `cuda`: the buffer uses it in place, neither owns nor writes
   /// it. Null: the buffer allocates.
   std::byte* existing = nullptr;
-  std::string device = {};  ///< the RDMA device for Place::near: "mlx5_0"; "" for none
+  /// The NIC for Place::near, an RDMA device, a network device or a PCI function: "mlx5_0", "eth0",
+  /// "0000:1b:00.0"; "" for none.
+  std::string device = {};
 
   bool operator==(const Request&) const = default;
 };

@@ -89,12 +89,12 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 }  // namespace
 
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
-    : accepted_(std::make_unique<Accepted>()),
+    : info_(chosen_info(request, choice)),
+      accepted_(std::make_unique<Accepted>()),
       receives_(std::size_t{request.receives} * request.queue_pairs),
-      send_memory_(make_memory(request, request.buffer, request.send_slots, choice)),
-      receive_memory_(make_memory(request, request.receive_buffer, request.receive_slots, choice)),
-      window_memory_(make_memory(request, request.buffer, request.send_slots, choice)),
-      info_(chosen_info(request, choice)),
+      send_memory_(make_memory(request, request.buffer, request.send_slots)),
+      receive_memory_(make_memory(request, request.receive_buffer, request.receive_slots)),
+      window_memory_(make_memory(request, request.buffer, request.send_slots)),
       operations_(request.operations),
       max_size_(request.max_size),
       inject_limit_(inject_limit(*info_, request)),
@@ -134,14 +134,11 @@ Objects::~Objects() {
 }
 
 memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
-                                    std::uint32_t slots, std::string_view choice) {
+                                    std::uint32_t slots) const {
   memory::Request where = memory::parse_request(request.memory);
   where.gpu_mapping = memory::parse_gpu_mapping(request.gpu_mapping);
-  if (where.kind == memory::Kind::cuda) {
-    // Domains of RDMA providers have the device's name; efa's datagrams put "-rdm" behind it.
-    where.device = read_fit(choice).domain;
-    if (where.device.ends_with("-rdm")) where.device.resize(where.device.size() - 4);
-  }
+  where.numa = memory::parse_numa(request.numa);
+  where.device = nic_of(*info_);
   return make_slots(std::move(where), buffer, request, slots);
 }
 
@@ -409,10 +406,13 @@ Description Objects::describe(std::uint64_t bytes) const {
   if (const double gbps = rate_gbps(info); gbps > 0) {
     description.details.emplace_back("rate_gbps", fmt::format("{:g}", gbps));
   }
-  if (route_->gpu) {
+  description.details.emplace_back("memory", request_.memory);
+  if (!route_->gpu) {
+    description.details.emplace_back("memory_placement", window_memory_.placement());
+    description.details.emplace_back("memory_nodes", memory::to_text(window_memory_.nodes()));
+  } else {
     const memory::GpuMemory& gpu = *window_memory_.gpu();
     auto& details = description.details;
-    details.emplace_back("memory", request_.memory);
     description.memory_routes.push_back(route_->text());
     details.emplace_back("memory_route", route_->text());
     details.emplace_back("memory_routes_refused", route_->refused);

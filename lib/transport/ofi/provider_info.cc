@@ -4,8 +4,10 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "base/pci_path.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"
@@ -109,6 +111,22 @@ std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request) 
   const std::uint64_t limit = info.tx_attr->inject_size;
   if (request.inline_limit < 0) return limit;
   return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.inline_limit));
+}
+
+std::string nic_of(const fi_info& info) {
+  const fid_nic* const nic = info.nic;
+  const bool named =
+      nic != nullptr && nic->device_attr != nullptr && nic->device_attr->name != nullptr;
+  // tcp's domain is a network device, and may be its folder of sysfs.
+  std::string name = named ? nic->device_attr->name
+                           : std::filesystem::path(info.domain_attr->name).filename().string();
+  if (!device_folder(name).empty() || nic == nullptr || nic->bus_attr == nullptr ||
+      nic->bus_attr->bus_type != FI_BUS_PCI) {
+    return name;
+  }
+  const fi_pci_attr& pci = nic->bus_attr->attr.pci;
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain_id, pci.bus_id, pci.device_id,
+                     pci.function_id);
 }
 
 std::string call(std::string_view name, const fi_info& info) {

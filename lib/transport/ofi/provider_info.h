@@ -14,6 +14,11 @@ namespace rdmabench::transport::ofi {
 /// Error(failed) when libfabric no longer has it, Error(usage) for queues beyond its limits.
 Info chosen_info(const EndpointRequest& request, std::string_view choice);
 
+/// The device that an entry stands for, as device_folder() of base/pci_path.h takes it: by the
+/// provider's name for it where sysfs knows that, else by its PCI address, which cxi gives; that of
+/// the domain where the provider names none.
+std::string nic_of(const fi_info& info);
+
 /// Messages up to this size are injected, at most what the request allows.
 std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request);
 

@@ -113,6 +113,7 @@ void rewrite(fi_info& entry, const Provider& provider, const fi_info& hints) {
     entry.caps |= hints.caps & FI_HMEM;
     entry.domain_attr->mr_mode |= hints.domain_attr->mr_mode & FI_MR_HMEM;
   }
+  describe_nic(entry, provider);
   entry.mode = provider.mode;
   entry.ep_attr->max_msg_size = largest_message(provider, hints);
   entry.domain_attr->cq_data_size = provider.cq_data_size;

@@ -68,6 +68,10 @@ struct Provider {
   std::size_t rx_size = 256;
   bool has_delivery = true;              ///< hints with FI_DELIVERY_COMPLETE get an entry
   std::uint32_t newest_interface = ~0U;  ///< who asks for a newer one gets no entry
+  std::string device = {};               ///< the NIC's name; "": the entry says nothing of a NIC
+  std::string pci = {};                  ///< "0000:1b:00.0"; "": not told
+  std::size_t mtu = 0;                   ///< bytes
+  std::size_t link_speed = 0;            ///< bit/s
 
   // -- its endpoints
   std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
@@ -121,6 +125,9 @@ class Providers {
 /// efa.
 inline Provider efa() {
   Provider p{.name = "efa", .fabric = "efa", .domain = "rdmap0s29-rdm"};
+  p.device = "rdmap0s29";
+  p.pci = "0000:00:1d.0";
+  p.mtu = 8928;
   p.inject_size = 3000;
   p.sizes = {{kMaxMsgSize, SIZE_MAX}, {kInjectMsgSize, 3000}, {kInjectRmaSize, 3000}};
   return p;
@@ -168,6 +175,8 @@ inline Provider opx_of_1_22() {
 inline Provider cxi(std::uint32_t newest_interface = ~0U) {
   Provider p{.name = "cxi", .fabric = "cxi", .domain = "cxi0"};
   p.addr_format = FI_ADDR_CXI;
+  p.device = "cxi0";
+  p.pci = "0000:c1:00.0";
   p.cq_data_size = 8;
   p.inject_size = 192;
   p.newest_interface = newest_interface;

@@ -15,6 +15,9 @@ void* real_function(const char* name);
 
 State& own_state();
 
+/// The entry's NIC, none where the provider has no `device`.
+void describe_nic(fi_info& entry, const Provider& provider);
+
 /// Takes over the functions of an endpoint of the real library.
 void take_over(fid_ep& endpoint, const Provider& provider);
 

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "../folder.h"
+
 namespace rdmabench {
 namespace {
 
@@ -28,6 +32,24 @@ TEST(PciPath, KnowsDomainsOfFiveDigits) {
   EXPECT_FALSE(is_pci_address("0000:01:00"));
   EXPECT_TRUE(
       at("sys/devices/pci0000:00/0000:00:0e.0/pci10000:00/10000:00:02.0/10000:01:00.0").known());
+}
+
+TEST(DeviceFolder, IsThatOfAnRdmaDeviceANetworkDeviceOrAFunction) {
+  const Folder root;
+  root.write("sys/class/infiniband/mlx5_0/device/numa_node", "1\n");
+  root.write("sys/class/infiniband/rxe0/parent", "eth0\n");
+  root.write("sys/class/net/eth0/device/numa_node", "1\n");
+  root.write("sys/bus/pci/devices/0000:c1:00.0/numa_node", "1\n");
+  const auto folder = [&](std::string_view name) {
+    const std::string found = device_folder(name, root.path());
+    return found.empty() ? found : std::filesystem::relative(found, root.path()).string();
+  };
+  EXPECT_EQ(folder("mlx5_0"), "sys/class/infiniband/mlx5_0/device");
+  EXPECT_EQ(folder("rxe0"), "sys/class/net/eth0/device");
+  EXPECT_EQ(folder("eth0"), "sys/class/net/eth0/device");
+  EXPECT_EQ(folder("0000:C1:00.0"), "sys/bus/pci/devices/0000:c1:00.0");
+  for (const char* unknown : {"lo", "cxi0", "", "..", "../net/eth0"})
+    EXPECT_EQ(folder(unknown), "");
 }
 
 TEST(PciDistance, ANicBehindASwitchOfItsOwnIsNotBelowOne) {

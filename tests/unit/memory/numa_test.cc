@@ -38,6 +38,9 @@ TEST(NodeNear, IsTheDevicesOrItsNetworkDevices) {
   EXPECT_EQ(node_near("mlx5_1", root.path()), -1);
   EXPECT_EQ(node_near("rxe0", root.path()), 2);
   EXPECT_EQ(node_near("rxe1", root.path()), -1);
+  root.write("sys/bus/pci/devices/0000:c1:00.0/numa_node", "3\n");
+  EXPECT_EQ(node_near("eth0", root.path()), 2);
+  EXPECT_EQ(node_near("0000:c1:00.0", root.path()), 3);
   EXPECT_EQ(node_near("none", root.path()), -1);
   EXPECT_EQ(node_near("", root.path()), -1);
   EXPECT_EQ(node_near("../infiniband/mlx5_0", root.path()), -1);

@@ -85,6 +85,22 @@ TEST(OfiProviders, WhatEfaEmulatesIsAskedOfALibraryThatCanTell) {
   }
 }
 
+// -- where memory lies
+
+TEST(OfiProviders, HostMemoryIsPlacedNearTheProvidersNic) {
+  const Providers here({fake_fabric::efa()});
+  const auto placement = [](std::string_view numa) {
+    EndpointRequest r = request("efa", OperationCode::send);
+    r.numa = numa;
+    return fact(Pair(r).a->describe().details, "memory_placement");
+  };
+  // Whether this machine has such a function, and knows its node, is not the fake's to say.
+  EXPECT_THAT(placement("auto"), ::testing::HasSubstr("0000:00:1d.0"));
+  EXPECT_EQ(placement("none"), "any node");
+  EXPECT_THAT(complaint([&] { placement("999"); }, Fault::usage),
+              ::testing::HasSubstr("NUMA node 999"));
+}
+
 // -- injected writes with immediate
 
 struct Injection {

@@ -107,7 +107,8 @@ class Objects {
   /// Until something may have completed; false when that failed.
   bool sleep(std::chrono::milliseconds at_most) noexcept;
 
-  std::unique_ptr<Accepted> accepted_;  ///< goes last, once the provider has closed everything
+  Info info_;
+  std::unique_ptr<Accepted> accepted_;  ///< goes once the provider has closed everything
 
   // What the provider borrows outlives everything that could still touch it.
   memory::Buffer operand_memory_;
@@ -116,7 +117,6 @@ class Objects {
   memory::Buffer send_memory_;
   memory::Buffer receive_memory_;
   memory::Buffer window_memory_;
-  Info info_;
   Fid<fid_fabric> fabric_;
   Fid<fid_eq> eq_;  ///< msg only: of connections
   Fid<fid_domain> domain_;
@@ -158,8 +158,8 @@ class Objects {
   void open_datagram_queue_pairs();
   void open_listener();
   void check_atomics();
-  static memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
-                                    std::uint32_t slots, std::string_view choice);
+  memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
+                             std::uint32_t slots) const;
   /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.
   void settle_memory();
   void register_memory();
