@@ -80,10 +80,6 @@ std::string_view text_or_empty(const char* text) {
   return text == nullptr ? "" : text;
 }
 
-std::string_view core_of(std::string_view provider) {
-  return provider.substr(0, provider.find(';'));
-}
-
 bool is_ip(std::uint32_t addr_format) {
   return addr_format == FI_SOCKADDR_IN || addr_format == FI_SOCKADDR_IN6 ||
          addr_format == FI_SOCKADDR;

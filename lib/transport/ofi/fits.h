@@ -49,6 +49,11 @@ bool is_provider(std::string_view provider, std::string_view wanted);
 /// "rdmap0s29-rdm" has a suffix for the type of endpoint.
 bool is_domain(std::string_view domain, std::string_view wanted);
 
+/// "verbs" of "verbs;ofi_rxm".
+constexpr std::string_view core_of(std::string_view provider) {
+  return provider.substr(0, provider.find(';'));
+}
+
 /// A provider that is never used: `sockets` takes milliseconds for what others
 /// do in microseconds, and libfabric has deprecated it.
 inline constexpr std::string_view kRefusedProvider = "sockets";

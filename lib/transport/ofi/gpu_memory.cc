@@ -21,8 +21,19 @@ void add(std::string& reasons, std::string_view route, std::string_view reason) 
   reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", route, reason);
 }
 
+/// Others do not look at FI_MR_DMABUF: cxi up to 2.4, psm3 and opx up to 2.5 read the iovec that
+/// lies in the same place, and may succeed with the descriptor as an address; shm, and cxi and opx
+/// since, work by address all the same.
+bool takes_dma_buf(std::string_view provider) {
+  return core_of(provider) == "efa" || core_of(provider) == "verbs";
+}
+
 /// Why a route does not work, or "".
-std::string obstacle(fid_domain& domain, memory::Buffer& memory, const MemoryRoute& route) {
+std::string obstacle(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
+                     const MemoryRoute& route) {
+  if (route.dma_buf && !takes_dma_buf(info.fabric_attr->prov_name)) {
+    return fmt::format("provider {} does not read FI_MR_DMABUF", info.fabric_attr->prov_name);
+  }
   if (route.dma_buf && api_version() < kDmaBufSince) {
     return fmt::format("libfabric {} has no FI_MR_DMABUF (from {} on)", version_text(fi_version()),
                        version_text(kDmaBufSince));
@@ -89,7 +100,7 @@ MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& 
                                      [&](const auto& one) { return one.route == route.text(); });
     const std::string reason =
         before == failed.end()
-            ? obstacle(domain, memory, route)
+            ? obstacle(domain, info, memory, route)
             : fmt::format("it registered, and the transfer to verify it failed: {}",
                           before->reason);
     if (reason.empty()) return route;

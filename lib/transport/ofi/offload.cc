@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 
+#include "fits.h"
+
 namespace rdmabench::transport::ofi {
 namespace {
 
@@ -22,10 +24,6 @@ std::optional<bool> tried(const Options& options, Option option) {
   }
   if (result == -EOPNOTSUPP) return false;
   return std::nullopt;
-}
-
-std::string_view core_of(std::string_view provider) {
-  return provider.substr(0, provider.find(';'));
 }
 
 /// Providers over the kernel's sockets: whatever they do one-sided, the target's processor does.

@@ -5,6 +5,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -153,7 +154,9 @@ struct Fabric {
 struct Domain {
   Provider provider;
   fi_ops_domain functions;
+  fi_ops_mr registration;
   const fi_ops_domain* real;
+  fi_ops_mr* real_registration;
 };
 
 std::mutex mutex;
@@ -181,6 +184,29 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* co
   return result;
 }
 
+/// A GPU's memory is registered by its address, which the real provider does not touch.
+int register_memory(fid* domain, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** mr) {
+  constexpr std::uint64_t kDmaBufFlag = std::uint64_t{1} << 40;  // FI_MR_DMABUF, from 1.20 on
+  struct DmaBuf {                                                // fi_mr_dmabuf
+    int fd;
+    std::uint64_t offset;
+    std::size_t length;
+    std::byte* base;
+  };
+  const Domain& own = of(domains, *domain);
+  fi_mr_attr known = *attributes;
+  iovec piece{};
+  if ((flags & kDmaBufFlag) != 0 && !own.provider.reads_dma_buf) {
+    ++own_state().calls.misread_dma_buf;
+  } else if ((flags & kDmaBufFlag) != 0) {
+    const auto& dma_buf = *reinterpret_cast<const DmaBuf*>(attributes->mr_iov);
+    piece = {dma_buf.base + dma_buf.offset, dma_buf.length};
+    known.mr_iov = &piece;
+  }
+  known.iface = FI_HMEM_SYSTEM;
+  return own.real_registration->regattr(domain, &known, flags & ~kDmaBufFlag, mr);
+}
+
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context) {
   const Fabric& own = of(fabrics, fabric->fid);
   fi_info* real = nullptr;
@@ -191,9 +217,12 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* co
   if (result != 0) return result;
   const std::lock_guard lock(mutex);
   Domain& opened = domains[&(*domain)->fid];
-  opened = {own.provider, *(*domain)->ops, (*domain)->ops};
+  fid_domain& object = **domain;
+  opened = {own.provider, *object.ops, *object.mr, object.ops, object.mr};
   opened.functions.endpoint = open_endpoint;
-  (*domain)->ops = &opened.functions;
+  opened.registration.regattr = register_memory;
+  object.ops = &opened.functions;
+  object.mr = &opened.registration;
   return 0;
 }
 

@@ -64,6 +64,8 @@ struct Provider {
   std::size_t largest_send = SIZE_MAX;  ///< -FI_EMSGSIZE above it; max_msg_size without FI_RMA
   std::size_t cq_data_size = 4;
   std::size_t inject_size = 64;
+  bool reads_dma_buf =
+      false;  ///< else FI_MR_DMABUF is not looked at, and it registers all the same
   std::size_t tx_size = 256;
   std::size_t rx_size = 256;
   bool has_delivery = true;              ///< hints with FI_DELIVERY_COMPLETE get an entry
@@ -88,6 +90,7 @@ struct Calls {
   std::atomic<int> injectdata = 0;
   std::atomic<int> inject_writedata = 0;
   std::atomic<int> writemsg = 0;
+  std::atomic<int> misread_dma_buf = 0;  ///< registrations of what the flag was not looked at for
 };
 
 struct State {
@@ -111,6 +114,7 @@ class Providers {
     state().version = version;
     Calls& calls = state().calls;
     calls.inject = calls.injectdata = calls.inject_writedata = calls.writemsg = 0;
+    calls.misread_dma_buf = 0;
   }
   ~Providers() {
     state().providers.clear();
@@ -129,6 +133,9 @@ inline Provider efa() {
   p.pci = "0000:00:1d.0";
   p.mtu = 8928;
   p.inject_size = 3000;
+  p.tx_size = 4096;
+  p.rx_size = 8192;
+  p.hmem = p.reads_dma_buf = true;
   p.sizes = {{kMaxMsgSize, SIZE_MAX}, {kInjectMsgSize, 3000}, {kInjectRmaSize, 3000}};
   return p;
 }
@@ -169,9 +176,9 @@ inline Provider opx_of_1_22() {
   return p;
 }
 
-/// cxi: fi_writemsg() refuses FI_REMOTE_CQ_DATA in every release (CXIP_WRITEMSG_ALLOWED_FLAGS);
-/// cq_data_size is 8, for messages. In 1.22 and 2.3 it implements an older interface than the
-/// library (CXIP_FI_VERSION).
+/// cxi up to 2.4, which does not look at FI_MR_DMABUF: fi_writemsg() refuses FI_REMOTE_CQ_DATA in
+/// every release (CXIP_WRITEMSG_ALLOWED_FLAGS); cq_data_size is 8, for messages. In 1.22 and 2.3 it
+/// implements an older interface than the library (CXIP_FI_VERSION).
 inline Provider cxi(std::uint32_t newest_interface = ~0U) {
   Provider p{.name = "cxi", .fabric = "cxi", .domain = "cxi0"};
   p.addr_format = FI_ADDR_CXI;
@@ -182,6 +189,7 @@ inline Provider cxi(std::uint32_t newest_interface = ~0U) {
   p.newest_interface = newest_interface;
   p.inject_writedata = Function::not_supported;
   p.remote_data = RemoteData::refused;
+  p.hmem = true;
   return p;
 }
 
