@@ -44,8 +44,10 @@ Info with_queues(Info info, const EndpointRequest& request) {
 }
 
 /// Providers allocate for the sizes of their queues, however few of them are used: tcp;ofi_rxm has
-/// 70 MiB for each endpoint at its default.
+/// 70 MiB for each endpoint at its default. To efa they say how many packets may be under way and
+/// how many buffers wait for them, and a message takes many: it keeps its own.
 void ask_for_no_more(fi_info& info, const EndpointRequest& request) {
+  if (core_of(info.fabric_attr->prov_name) == "efa") return;
   constexpr std::size_t kLeast = 64;  // for messages of a provider's own
   info.tx_attr->size = std::min(info.tx_attr->size, std::max<std::size_t>(request.depth, kLeast));
   info.rx_attr->size =

@@ -162,6 +162,23 @@ TEST(OfiProviders, EfaDirectByNameIsRefusedWithTheSizeThatItSends) {
   EXPECT_THAT(offer(r), HasSubstr("efa-direct"));
 }
 
+// -- queues
+
+TEST(OfiProviders, EfaKeepsTheQueuesThatItsPacketsNeed) {
+  for (const auto& [provider, sends, receives] :
+       {std::tuple{fake_fabric::efa(), "4096", "8192"},
+        std::tuple{fake_fabric::efa_direct(), "4096", "8192"},
+        std::tuple{fake_fabric::opx(), "64", "64"}}) {
+    SCOPED_TRACE(provider.fabric);
+    const Providers here({provider}, FI_VERSION(2, 1));
+    const EndpointRequest r = request(provider.name, OperationCode::send);
+    const std::string text = offer(r);
+    const auto facts = Endpoint(r, choose(r, text, text).client).describe().details;
+    EXPECT_EQ(fact(facts, "send_queue"), sends);
+    EXPECT_EQ(fact(facts, "receive_queue"), receives);
+  }
+}
+
 // -- writes with immediate at all
 
 TEST(OfiProviders, AWriteWithImmediateIsRefusedWhereTheTargetWouldNotHearOfIt) {
