@@ -27,7 +27,7 @@ struct LatencyResult {
   std::string kind;
   /// "memory-poll", "remote-cq-data", "receive" or "completion"; "pattern" of a pattern.
   std::string signal;
-  std::string completion;           ///< "inject", "transmit", "delivery" or "receiver_confirmed"
+  std::string completion;           ///< of transport::Description, or "receiver_confirmed"
   measure::LatencySummary latency;  ///< over all samples; halved already where `kind` says so
   bool validated = false;  ///< every message's bytes were checked, or a pattern was told to
   std::optional<std::uint64_t> succeeded;  ///< compare-swaps that found what they looked for

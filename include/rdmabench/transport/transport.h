@@ -145,7 +145,7 @@ struct Description {
   std::string provider;    ///< resolved: "rxe", "tcp;ofi_rxm", "loop"
   std::string device;      ///< resolved: "rxe0:1", "lo"
   std::string transport;   ///< the service: "rc", "rdm"
-  std::string completion;  ///< level of a local completion: "inject", "transmit", "delivery"
+  std::string completion;  ///< a local one's level: "inject", "transmit", "acknowledged", "delivery"
   std::vector<std::pair<std::string, std::string>> details;  ///< mtu, gid, inline, api, ...
   /// The routes by which a GPU's memory is registered, each once.
   std::vector<std::string> memory_routes = {};

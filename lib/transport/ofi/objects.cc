@@ -376,17 +376,18 @@ Description Objects::describe(std::uint64_t bytes) const {
   const bool connected = request_.service == Service::msg;
   const std::uint64_t size = bytes != 0 ? bytes : max_size_;
   const bool injected = operations_.any(notifies) && size <= inject_limit_;
-  const bool delivered =
-      operations_.any(is_from_target) || (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
+  const bool granted = (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
   Description description{
       .backend = "ofi",
       .provider = info.fabric_attr->prov_name,
       .device = info.domain_attr->name,
       .transport =
           std::string(name(request_.service == Service::msg ? Service::msg : Service::rdm)),
-      .completion = injected    ? "inject"
-                    : delivered ? "delivery"
-                                : "transmit",
+      .completion = std::string(injected                          ? "inject"
+                                : operations_.any(is_from_target) ? "delivery"
+                                : !granted                        ? "transmit"
+                                           : granted_level(*offload_, info.fabric_attr->prov_name,
+                                                           info.fabric_attr->name, operations_)),
       .details = {{"fabric", info.fabric_attr->name},
                   {"protocol", to_text(&info.ep_attr->protocol, FI_TYPE_PROTOCOL)},
                   {"address_format", to_text(&info.addr_format, FI_TYPE_ADDR_FORMAT)},

@@ -33,6 +33,10 @@ bool is_software(std::string_view provider) {
   return std::find(kSockets.begin(), kSockets.end(), core) != kSockets.end();
 }
 
+bool is_write(OperationCode code) {
+  return code == OperationCode::write || code == OperationCode::write_imm;
+}
+
 std::string word(std::optional<bool> fact, std::string_view yes, std::string_view no) {
   return std::string(!fact.has_value() ? "unknown" : *fact ? yes : no);
 }
@@ -56,6 +60,16 @@ void refresh_offload(const Options& options, Offload& offload) {
   offload.atomics = offloaded(options, Option::emulated_atomics);
 }
 
+std::string_view granted_level(const Offload& offload, std::string_view provider,
+                               std::string_view fabric, OperationSet operations) {
+  const std::string_view core = core_of(provider);
+  const bool device = operations.any(is_write) && offload.writes.value_or(true);
+  if (core == "efa" && (fabric == "efa-direct" || device)) return "acknowledged";
+  if (core == "verbs" || core == "opx") return "acknowledged";
+  if (provider.ends_with(";ofi_rxm") && operations.any(is_two_sided)) return "transmit";
+  return "delivery";
+}
+
 std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
                                                                std::string_view provider,
                                                                OperationSet operations) {
@@ -67,13 +81,11 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
   const std::string write = one_sided(offload.writes);
   const std::string read = one_sided(offload.reads);
   const std::string atomics = one_sided(offload.atomics);
-  const bool writes =
-      operations.has(OperationCode::write) || operations.has(OperationCode::write_imm);
   if (operations.any(is_atomic)) {
     facts.emplace_back("one_sided", atomics);
   } else if (operations.has(OperationCode::read)) {
     facts.emplace_back("one_sided", read);
-  } else if (writes) {
+  } else if (operations.any(is_write)) {
     facts.emplace_back("one_sided", write);
   }
   facts.emplace_back("rdma_write", write);

@@ -61,6 +61,13 @@ Offload settle_offload(const Options& options, bool shared_memory);
 /// What the getters say once the endpoint is enabled, when the device is known.
 void refresh_offload(const Options& options, Offload& offload);
 
+/// What a completion proves where the provider has granted FI_DELIVERY_COMPLETE: "delivery" that
+/// the data is in the peer's memory, "acknowledged" that the peer's device has it, "transmit" no
+/// more than without. efa-direct, efa's device for its writes, verbs under ofi_rxm and opx
+/// acknowledge; ofi_rxm takes the flag for its sends and does not pass it on.
+std::string_view granted_level(const Offload& offload, std::string_view provider,
+                               std::string_view fabric, OperationSet operations);
+
 /// rdma_write, rdma_read, atomics: "offloaded", "emulated" or "unknown"; one_sided: that of
 /// `operations`, none for two-sided ones; shm_short_cut: "yes", "no" or "unknown"; in_order_128:
 /// likewise, of the writes or the sends. `provider` in software emulates by nature, and one that is

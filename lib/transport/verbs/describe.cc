@@ -29,7 +29,8 @@ std::string listed_once(std::vector<std::uint32_t> numbers) {
 /// An acknowledgement of SRD says that the peer's device has the data, and not that they are in its
 /// memory.
 std::string completion_level(Service service) {
-  return is_reliable(service) && service != Service::srd ? "delivery" : "transmit";
+  if (service == Service::srd) return "acknowledged";
+  return is_reliable(service) ? "delivery" : "transmit";
 }
 
 std::string route_of(const rdmabench::verbs::Registration& registration) {

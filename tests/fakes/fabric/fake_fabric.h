@@ -160,6 +160,14 @@ inline Provider efa_direct() {
   return p;
 }
 
+/// verbs under ofi_rxm, which takes FI_DELIVERY_COMPLETE; verbs itself does not (verbs_info.c).
+inline Provider verbs_rxm() {
+  Provider p{.name = "verbs;ofi_rxm", .fabric = "IB-0xfe80000000000000", .domain = "mlx5_0"};
+  p.addr_format = FI_SOCKADDR_IB;
+  p.hmem = p.reads_dma_buf = true;
+  return p;
+}
+
 /// opx: its table of one-sided operations has no injectdata (fi_opx_rma.c, 2.1 to 2.6).
 inline Provider opx() {
   Provider p{.name = "opx", .fabric = "OPX-100", .domain = "hfi1_0"};

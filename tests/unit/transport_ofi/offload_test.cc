@@ -87,6 +87,25 @@ TEST(Offload, AskingForInOrderDeliveryLeavesItOff) {
   EXPECT_EQ(fact(offload, "efa", OperationCode::send, "in_order_128"), "no");
 }
 
+TEST(Offload, DeliveryIsWhatTheProviderDoesAndNotWhatItGrants) {
+  Offload device;
+  Offload emulated;
+  device.writes = true;
+  emulated.writes = false;
+  const auto level = [](const Offload& offload, std::string_view provider,
+                        OperationCode operation) {
+    return granted_level(offload, provider, "efa", operation);
+  };
+  EXPECT_EQ(level(device, "efa", OperationCode::write), "acknowledged");
+  EXPECT_EQ(level({}, "efa", OperationCode::write_imm), "acknowledged");  // it does not say
+  EXPECT_EQ(level(emulated, "efa", OperationCode::write), "delivery");
+  EXPECT_EQ(level(device, "efa", OperationCode::send), "delivery");  // by a packet of the peer's
+  EXPECT_EQ(granted_level(device, "efa", "efa-direct", OperationCode::send), "acknowledged");
+  EXPECT_EQ(level({}, "tcp;ofi_rxm", OperationCode::write), "delivery");
+  EXPECT_EQ(level({}, "tcp;ofi_rxm", OperationCode::send), "transmit");
+  EXPECT_EQ(level({}, "tcp", OperationCode::send), "delivery");
+}
+
 TEST(Offload, ProvidersInSoftwareEmulateByNature) {
   for (const char* provider : {"tcp", "net", "tcp;ofi_rxm", "udp;ofi_rxd"}) {
     EXPECT_EQ(fact({}, provider, OperationCode::read, "one_sided"), "emulated") << provider;

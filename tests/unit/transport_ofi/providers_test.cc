@@ -179,6 +179,27 @@ TEST(OfiProviders, EfaKeepsTheQueuesThatItsPacketsNeed) {
   }
 }
 
+// -- what a completion proves
+
+TEST(OfiProviders, AnAcknowledgementIsNotCalledADelivery) {
+  Provider device = fake_fabric::efa();
+  device.facts = {{option::kEfaEmulatedWrite, false}};
+  Provider emulated = fake_fabric::efa();
+  emulated.facts = {{option::kEfaEmulatedWrite, true}};
+  for (const auto& [provider, level] :
+       {std::tuple{device, "acknowledged"}, std::tuple{emulated, "delivery"},
+        std::tuple{fake_fabric::efa_direct(), "acknowledged"},
+        std::tuple{fake_fabric::verbs_rxm(), "acknowledged"},
+        std::tuple{fake_fabric::opx(), "acknowledged"},
+        std::tuple{fake_fabric::cxi(), "delivery"}}) {
+    SCOPED_TRACE(provider.name);
+    const Providers here({provider}, FI_VERSION(2, 1));
+    const EndpointRequest r = request(provider.name, OperationCode::write);
+    const std::string text = offer(r);
+    EXPECT_EQ(Endpoint(r, choose(r, text, text).client).describe().completion, level);
+  }
+}
+
 // -- writes with immediate at all
 
 TEST(OfiProviders, AWriteWithImmediateIsRefusedWhereTheTargetWouldNotHearOfIt) {

@@ -43,7 +43,7 @@ TEST_F(Srd, MovesEverythingButAtomics) {
   move_all(pair);
   const Description client = pair.client.describe();
   EXPECT_EQ(client.transport, "srd");
-  EXPECT_EQ(client.completion, "transmit");
+  EXPECT_EQ(client.completion, "acknowledged");
   EXPECT_THAT(client.details,
               AllOf(Contains(Fact("link_layer", "EFA")), Contains(Fact("post_api", "ibv_wr_*")),
                     Contains(Fact("inline", "32")),
