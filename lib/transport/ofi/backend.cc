@@ -47,6 +47,26 @@ std::optional<std::size_t> rank(const Fit& fit, std::string_view wanted) {
   return static_cast<std::size_t>(found - kPreferred.begin());
 }
 
+/// RDMA, and not the kernel's TCP.
+bool is_offloading(const Fit& fit) {
+  const auto tcp = std::find(kPreferred.begin(), kPreferred.end(), "tcp");
+  return std::find(kPreferred.begin(), tcp, fit.provider) != tcp;
+}
+
+/// Nobody who has an RDMA network is to measure TCP unawares, because of an operation that its
+/// provider does not have.
+void refuse_to_fall_back(const EndpointRequest& request, const std::vector<Fit>& fits,
+                         const std::vector<Refused>& refused) {
+  if (!request.provider.empty() || std::any_of(fits.begin(), fits.end(), is_offloading)) return;
+  const auto lost = std::find_if(refused.begin(), refused.end(),
+                                 [](const Refused& one) { return is_offloading(one.fit); });
+  if (lost == refused.end()) return;
+  throw Error(Fault::unavailable,
+              fmt::format("libfabric {}: {} removed by {}", version_text(fi_version()),
+                          lost->fit.provider, lost->objection),
+              fmt::format("To measure without it, name `provider` {}.", fits.front().provider));
+}
+
 bool reaches(const Fit& a, const Fit& b) {
   // Releases of libfabric may differ as long as what they send is the same.
   if (a.provider != b.provider || a.protocol != b.protocol ||
@@ -162,8 +182,10 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
 std::string offer(const EndpointRequest& request) {
   refuse_what_is_not_here(request);
   Offer offer{.host = host_identity(), .fits = {}};
-  for (Found& found : find_fits(request)) offer.fits.push_back(std::move(found.fit));
+  std::vector<Refused> refused;
+  for (Found& found : find_fits(request, &refused)) offer.fits.push_back(std::move(found.fit));
   if (offer.fits.empty()) throw explain_no_fit(request);
+  refuse_to_fall_back(request, offer.fits, refused);
   return write_offer(offer);
 }
 

@@ -258,7 +258,7 @@ bool is_domain(std::string_view domain, std::string_view wanted) {
   return wanted.empty() || domain == wanted || domain == fmt::format("{}-rdm", wanted);
 }
 
-std::vector<Found> find_fits(const EndpointRequest& request) {
+std::vector<Found> find_fits(const EndpointRequest& request, std::vector<Refused>* refused) {
   const Info hints = hints_for(request);
   std::vector<Found> found;
   const auto keep = [&](const Info& list, auto&& belongs) {
@@ -269,8 +269,12 @@ std::vector<Found> find_fits(const EndpointRequest& request) {
       if (known || !wanted(fit, request) || !belongs(fit)) continue;
       Info copy(fi_dupinfo(info));
       if (copy == nullptr) throw Error(Fault::failed, "fi_dupinfo", "Free memory.", ENOMEM);
-      if (!objection(*copy, request).empty()) continue;
-      found.push_back({std::move(fit), std::move(copy)});
+      std::string reason = objection(*copy, request);
+      if (reason.empty()) {
+        found.push_back({std::move(fit), std::move(copy)});
+      } else if (refused != nullptr) {
+        refused->push_back({std::move(fit), std::move(reason)});
+      }
     }
   };
   const bool bound = !request.local_ip.empty();

@@ -83,9 +83,16 @@ struct Found {
   Info info;
 };
 
+/// An entry that has every requirement, and what there is against it all the same.
+struct Refused {
+  Fit fit;
+  std::string objection;
+};
+
 /// All distinct fits, in libfabric's order; IP providers are bound to
-/// request.local_ip when it is known.
-std::vector<Found> find_fits(const EndpointRequest& request);
+/// request.local_ip when it is known. Appends to `refused` what objection() leaves out.
+std::vector<Found> find_fits(const EndpointRequest& request,
+                             std::vector<Refused>* refused = nullptr);
 
 /// For a request that find_fits() has nothing for: Error(unavailable) that says
 /// which requirement removed which provider, or that libfabric has no such

@@ -160,6 +160,14 @@ inline Provider efa_direct() {
   return p;
 }
 
+/// The kernel's TCP, as it is.
+inline Provider tcp() {
+  Provider p{.name = "tcp", .fabric = "127.0.0.0/8", .domain = "lo"};
+  p.addr_format = FI_SOCKADDR_IN;
+  p.cq_data_size = 8;
+  return p;
+}
+
 /// verbs under ofi_rxm, which takes FI_DELIVERY_COMPLETE; verbs itself does not (verbs_info.c).
 inline Provider verbs_rxm() {
   Provider p{.name = "verbs;ofi_rxm", .fabric = "IB-0xfe80000000000000", .domain = "mlx5_0"};

@@ -225,5 +225,15 @@ TEST(OfiProviders, AWriteWithImmediateIsRefusedWhereTheTargetWouldNotHearOfIt) {
   }
 }
 
+TEST(OfiProviders, TcpIsNotMeasuredUnawaresInPlaceOfRdma) {
+  const Providers here({fake_fabric::cxi(), fake_fabric::tcp()}, FI_VERSION(2, 6));
+  EndpointRequest r = request("", OperationCode::write_imm);
+  EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
+              AllOf(HasSubstr("cxi removed by writes"), HasSubstr("name `provider` tcp")));
+  r.provider = "tcp";
+  EXPECT_THAT(offer(r), HasSubstr("tcp"));
+  EXPECT_THAT(offer(request("", OperationCode::send)), AllOf(HasSubstr("cxi"), HasSubstr("tcp")));
+}
+
 }  // namespace
 }  // namespace rdmabench::transport::ofi::providers_test
