@@ -91,7 +91,7 @@ struct EndpointOptions {
   /// verbs: each queue pair has a memory region of its own over the same memory, and its own keys.
   bool region_per_queue_pair = false;
   std::string provider;             ///< ofi only; "" = choose
-  bool delivery = false;            ///< ofi only: a local completion means that the peer has it all
+  bool delivery = false;            ///< ofi only: ask for completions at delivery (fi_cq(3))
   bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
   bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
   std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
@@ -145,7 +145,7 @@ struct Description {
   std::string provider;    ///< resolved: "rxe", "tcp;ofi_rxm", "loop"
   std::string device;      ///< resolved: "rxe0:1", "lo"
   std::string transport;   ///< the service: "rc", "rdm"
-  std::string completion;  ///< a local one's level: "inject", "transmit", "acknowledged", "delivery"
+  std::string completion;  ///< a local one: "inject", "transmit", "acknowledged", "delivery"
   std::vector<std::pair<std::string, std::string>> details;  ///< mtu, gid, inline, api, ...
   /// The routes by which a GPU's memory is registered, each once.
   std::vector<std::string> memory_routes = {};
