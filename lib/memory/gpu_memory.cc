@@ -63,6 +63,11 @@ void check_available(const Request& request) {
   }
 }
 
+std::optional<PciDistance> distance_to_gpu(const Request& request, std::string_view nic) {
+  if (request.kind != Kind::cuda || request.gpu == "auto") return std::nullopt;
+  return gpu::find_pair(nic, gpu::find_device(request.gpu).pci_address).distance;
+}
+
 GpuMemory::GpuMemory(const Request& request, std::uint64_t bytes)
     : GpuMemory(request, bytes, choose(request)) {}
 

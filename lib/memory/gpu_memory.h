@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/pci_path.h"
 #include "gpu/allocation.h"
 #include "gpu/dma_buf.h"
 #include "gpu/flush.h"
@@ -25,6 +27,10 @@ struct CopyTimes {
   double to_device_ns = 0;    ///< median
   double from_device_ns = 0;  ///< median
 };
+
+/// How far the GPU that a request names is from a NIC, as device_folder() takes it; nothing where
+/// it names none: "auto" is the GPU near the NIC. Throws Error for a GPU that is not here.
+std::optional<PciDistance> distance_to_gpu(const Request& request, std::string_view nic);
 
 /// A zeroed allocation on a GPU, or memory of the caller (Request::existing) left as it is. Host
 /// code must not access data() before stage_through_host(). After it data() is pinned host memory,

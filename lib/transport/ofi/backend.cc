@@ -14,7 +14,9 @@
 #include "base/file.h"
 #include "fabric_error.h"
 #include "fits.h"
+#include "memory/gpu_memory.h"
 #include "messages.h"
+#include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "row.h"
 
@@ -183,7 +185,12 @@ std::string offer(const EndpointRequest& request) {
   refuse_what_is_not_here(request);
   Offer offer{.host = host_identity(), .fits = {}};
   std::vector<Refused> refused;
-  for (Found& found : find_fits(request, &refused)) offer.fits.push_back(std::move(found.fit));
+  std::vector<Found> found = find_fits(request, &refused);
+  const memory::Request memory = memory::parse_request(request.memory);
+  sort_by_distance(found, [&](const fi_info& info) {
+    return memory::distance_to_gpu(memory, nic_of(info)).value_or(PciDistance::unknown);
+  });
+  for (Found& one : found) offer.fits.push_back(std::move(one.fit));
   if (offer.fits.empty()) throw explain_no_fit(request);
   refuse_to_fall_back(request, offer.fits, refused);
   return write_offer(offer);
@@ -224,7 +231,9 @@ std::vector<DeviceInfo> devices() {
   for (const Found& found : find_fits({})) {
     const Fit& fit = found.fit;
     auto known = std::find_if(all.begin(), all.end(), [&](const DeviceInfo& device) {
-      return device.provider == fit.provider && device.name == fit.domain;
+      // An IP provider has an entry for each address; efa's fabrics are two ways to use a device.
+      return device.provider == fit.provider && device.name == fit.domain &&
+             (!fit.source.empty() || device.details.front().second == fit.fabric);
     });
     if (known == all.end()) {
       const bool down = found.info->nic != nullptr && found.info->nic->link_attr != nullptr &&

@@ -169,8 +169,14 @@ void Objects::connect(std::string_view peer_address) {
 
 void Objects::post_receives(std::uint32_t queue_pair) {
   const std::uint32_t first = queue_pair * request_.receives;
+  const Deadline deadline = Deadline::after(request_.timeout);
   for (std::uint32_t i = 0; i < request_.receives; ++i) {
-    const ssize_t result = receive_into(first + i);
+    ssize_t result = receive_into(first + i);
+    // cxi's queue of commands may be full, until it has made progress.
+    while (result == -FI_EAGAIN && !deadline.passed() && !request_.stop.stop_requested()) {
+      fi_cq_read(cq_.get(), nullptr, 0);  // progress alone: nothing is taken
+      result = receive_into(first + i);
+    }
     if (result == 0) continue;
     throw_fabric_error(
         Fault::failed,

@@ -105,13 +105,12 @@ Error explain_no_fit(const EndpointRequest& request) {
   const std::string remedy =
       fits.empty() ? "FI_LOG_LEVEL=info in the environment shows what each provider says."
                    : fmt::format("These fit: `provider` {}.", fmt::join(fits, ", "));
-  if (request.provider == kRefusedProvider) {
-    return {Fault::unavailable,
-            "provider 'sockets' is deprecated, and takes milliseconds for a message", remedy};
+  if (const std::string_view refusal = refusal_of(request.provider); !refusal.empty()) {
+    return {Fault::unavailable, fmt::format("provider '{}' {}", request.provider, refusal), remedy};
   }
   std::string text;
   for (const std::string& provider : names(get_info(*open_hints()), provider_name)) {
-    if (provider == kRefusedProvider || !is_provider(provider, request.provider)) continue;
+    if (!refusal_of(provider).empty() || !is_provider(provider, request.provider)) continue;
     text += fmt::format("{}{} removed by {}", text.empty() ? "" : "; ", provider,
                         fmt::join(obstacles(provider, request), " and by "));
   }

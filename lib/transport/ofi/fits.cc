@@ -118,7 +118,7 @@ bool is_kernel_ip(const Fit& fit) {
 }
 
 bool wanted(const Fit& fit, const EndpointRequest& request) {
-  return fit.provider != kRefusedProvider && is_provider(fit.provider, request.provider) &&
+  return refusal_of(fit.provider).empty() && is_provider(fit.provider, request.provider) &&
          is_domain(fit.domain, request.device) &&
          (request.fabric.empty() || fit.fabric == request.fabric);
 }
@@ -212,6 +212,15 @@ std::uint32_t api_version() {
   return std::min(kNewestAsked, fi_version());
 }
 
+std::string_view refusal_of(std::string_view provider) {
+  if (provider == "sockets") return "is deprecated, and takes milliseconds for a message";
+  // lnx; up to 2.2 it has the names of what it links: "shm+cxi".
+  if (provider == "lnx" || provider.find('+') != std::string_view::npos) {
+    return "links other providers, which was never tried";
+  }
+  return "";
+}
+
 std::string version_text(std::uint32_t version) {
   return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
 }
@@ -286,6 +295,13 @@ std::vector<Found> find_fits(const EndpointRequest& request, std::vector<Refused
   // than the control connection.
   keep(get_info(*hints), [&](const Fit& fit) { return !bound || !is_kernel_ip(fit); });
   return found;
+}
+
+void sort_by_distance(std::vector<Found>& found,
+                      const std::function<PciDistance(const fi_info&)>& distance) {
+  std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+    return distance(*a.info) < distance(*b.info);
+  });
 }
 
 }  // namespace rdmabench::transport::ofi

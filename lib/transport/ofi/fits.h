@@ -3,11 +3,13 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/pci_path.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/handles.h"
@@ -54,9 +56,8 @@ constexpr std::string_view core_of(std::string_view provider) {
   return provider.substr(0, provider.find(';'));
 }
 
-/// A provider that is never used: `sockets` takes milliseconds for what others
-/// do in microseconds, and libfabric has deprecated it.
-inline constexpr std::string_view kRefusedProvider = "sockets";
+/// Why a provider is never used; "" where it may be.
+std::string_view refusal_of(std::string_view provider);
 
 /// Why an entry of fi_getinfo(3) that has every requirement is not offered all the same; "" where
 /// it is: what its provider does to a server, or cannot do though its attributes promise it. Asks
@@ -93,6 +94,11 @@ struct Refused {
 /// request.local_ip when it is known. Appends to `refused` what objection() leaves out.
 std::vector<Found> find_fits(const EndpointRequest& request,
                              std::vector<Refused>* refused = nullptr);
+
+/// The nearest NIC first, and what is as near in the order before. A machine with many NICs has one
+/// for each GPU, and libfabric does not know which of them.
+void sort_by_distance(std::vector<Found>& found,
+                      const std::function<PciDistance(const fi_info&)>& distance);
 
 /// For a request that find_fits() has nothing for: Error(unavailable) that says
 /// which requirement removed which provider, or that libfabric has no such

@@ -230,11 +230,12 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
     int required = FI_HMEM_P2P_REQUIRED;
     const int result =
         fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &required, sizeof required);
-    route_->peer_to_peer = result == 0 ? "required, and the provider agrees"
-                                       : fmt::format(
-                                             "not promised ({}): the provider may copy through the "
-                                             "host",
-                                             fabric_error_text(-result));
+    route_->peer_to_peer =
+        result == 0 ? "required, and the provider of this side agrees; the peer's is not asked"
+                    : fmt::format(
+                          "not promised ({}): the provider may copy through the "
+                          "host",
+                          fabric_error_text(-result));
   }
   check(fi_enable(endpoint), "fi_enable", *info_);
   refresh_offload(options_of(*endpoint, info_->fabric_attr->prov_name), *offload_);

@@ -91,6 +91,11 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
   facts.emplace_back("rdma_write", write);
   facts.emplace_back("rdma_read", read);
   facts.emplace_back("atomics", atomics);
+  // By efa_both_support_rdma_read() and _write(), which no option tells.
+  if (offload.reads.value_or(false) || offload.writes.value_or(false)) {
+    facts.emplace_back("offload_told_by",
+                       "this side alone: efa emulates what the peer's device lacks");
+  }
   // efa alone switches to shared memory behind the caller's back; shm is nothing else.
   const bool efa = core_of(provider) == "efa";
   const std::optional<bool> short_cut = efa ? offload.shared_memory : core_of(provider) == "shm";

@@ -69,9 +69,10 @@ std::string_view granted_level(const Offload& offload, std::string_view provider
                                std::string_view fabric, OperationSet operations);
 
 /// rdma_write, rdma_read, atomics: "offloaded", "emulated" or "unknown"; one_sided: that of
-/// `operations`, none for two-sided ones; shm_short_cut: "yes", "no" or "unknown"; in_order_128:
-/// likewise, of the writes or the sends. `provider` in software emulates by nature, and one that is
-/// not efa has no short cut.
+/// `operations`, none for two-sided ones; offload_told_by: that these are claims of this side,
+/// where there are any; shm_short_cut: "yes", "no" or "unknown"; in_order_128: likewise, of the
+/// writes or the sends. `provider` in software emulates by nature, and one that is not efa has no
+/// short cut.
 std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
                                                                std::string_view provider,
                                                                OperationSet operations);

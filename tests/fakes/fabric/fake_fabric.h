@@ -79,6 +79,7 @@ struct Provider {
   std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
   std::map<int, bool> facts = {};         ///< likewise, of options that are a bool
   std::set<int> settable = {};            ///< options that fi_setopt(3) takes
+  int receives_refused = 0;               ///< fi_recv(3) says -FI_EAGAIN so many times first
   Function inject_writedata = Function::works;
   Function injectdata = Function::works;
   RemoteData remote_data = RemoteData::arrives;
@@ -206,6 +207,13 @@ inline Provider cxi(std::uint32_t newest_interface = ~0U) {
   p.inject_writedata = Function::not_supported;
   p.remote_data = RemoteData::refused;
   p.hmem = true;
+  return p;
+}
+
+/// lnx: "lnx" from 2.3 on, before that the names of what it links.
+inline Provider lnx(const std::string& name) {
+  Provider p{.name = name, .fabric = "lnx", .domain = "shm+cxi0:lnx"};
+  p.addr_format = FI_ADDR_CXI;
   return p;
 }
 

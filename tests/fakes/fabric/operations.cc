@@ -93,6 +93,13 @@ ssize_t injectdata(fid_ep* ep, const void* data, std::size_t bytes, std::uint64_
                  own.real_messages->injectdata(ep, data, bytes, word, to));
 }
 
+ssize_t recv(fid_ep* ep, void* data, std::size_t bytes, void* descriptor, fi_addr_t from,
+             void* context) {
+  Endpoint& own = of(&ep->fid);
+  if (own.provider.receives_refused > 0) return --own.provider.receives_refused, -FI_EAGAIN;
+  return own.real_messages->recv(ep, data, bytes, descriptor, from, context);
+}
+
 // -- one-sided operations
 
 ssize_t inject_writedata(fid_ep* ep, const void* data, std::size_t bytes, std::uint64_t word,
@@ -119,6 +126,7 @@ void take_over(fid_ep& endpoint, const Provider& provider) {
   own = {provider, *endpoint.ops, *endpoint.msg, *endpoint.rma, endpoint.msg, endpoint.rma};
   own.options.getopt = get_option;
   own.options.setopt = set_option;
+  own.messages.recv = recv;
   own.messages.send = send;
   own.messages.senddata = senddata;
   own.messages.inject = inject;

@@ -11,6 +11,7 @@
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
+#include "transport/ofi/fits.h"
 
 namespace rdmabench::transport::ofi::backend_test {
 namespace {
@@ -166,6 +167,28 @@ TEST(OfiOffer, SaysWhichDevicesAProviderHas) {
 TEST(OfiOffer, RefusesSockets) {
   EXPECT_THAT(complaint([] { offer(request("sockets")); }, Fault::unavailable),
               AllOf(HasSubstr("deprecated"), HasSubstr("`provider`")));
+}
+
+TEST(OfiOffer, HasTheNicNearestToAGpuFirst) {
+  std::vector<Found> found;
+  for (const std::uint64_t far : {4, 2, 4, 0}) {
+    Info info(fi_allocinfo());
+    info->caps = far;
+    Fit numbered;
+    numbered.domain = std::to_string(found.size());
+    found.push_back({std::move(numbered), std::move(info)});
+  }
+  sort_by_distance(found, [](const fi_info& info) { return static_cast<PciDistance>(info.caps); });
+  std::string order;
+  for (const Found& one : found) order += one.fit.domain;
+  EXPECT_EQ(order, "3102");
+}
+
+TEST(OfiOffer, RefusesLinkedProviders) {
+  for (const char* linked : {"lnx", "shm+cxi"}) {
+    EXPECT_THAT(complaint([&] { offer(request(linked)); }, Fault::unavailable),
+                AllOf(HasSubstr(linked), HasSubstr("never tried"), HasSubstr("`provider`")));
+  }
 }
 
 TEST(OfiDevices, ListsEachProviderAndDomainOnce) {

@@ -56,6 +56,8 @@ TEST(Offload, EmulationIsToldForEachKindOfOperation) {
                     {Option::emulated_write, true},
                     {Option::emulated_atomics, true}};
   const Offload offload = settle_offload(endpoint.options(), false);
+  EXPECT_THAT(fact(offload, "efa", OperationCode::read, "offload_told_by"),
+              ::testing::HasSubstr("this side alone"));
   EXPECT_EQ(fact(offload, "efa", OperationCode::read, "one_sided"), "offloaded");
   EXPECT_EQ(fact(offload, "efa", OperationCode::write_imm, "one_sided"), "emulated");
   EXPECT_EQ(fact(offload, "efa", OperationCode::fetch_add, "one_sided"), "emulated");

@@ -85,6 +85,45 @@ TEST(OfiProviders, WhatEfaEmulatesIsAskedOfALibraryThatCanTell) {
   }
 }
 
+// -- what is offered
+
+std::vector<std::string> fabrics_of_devices() {
+  std::vector<std::string> all;
+  for (const DeviceInfo& device : devices()) all.push_back(fact(device.details, "fabric"));
+  return all;
+}
+
+TEST(OfiProviders, DevicesTellEfaFromEfaDirect) {
+  const Providers here({fake_fabric::efa_direct(), fake_fabric::efa()});
+  EXPECT_THAT(fabrics_of_devices(), ::testing::ElementsAre("efa-direct", "efa"));
+}
+
+TEST(OfiProviders, LinkedProvidersAreNotOffered) {
+  const Providers here({fake_fabric::lnx("lnx"), fake_fabric::lnx("shm+cxi"), fake_fabric::efa()});
+  EXPECT_THAT(fabrics_of_devices(), ::testing::ElementsAre("efa"));
+}
+
+// -- receives at set-up
+
+TEST(OfiProviders, AReceiveThatIsRefusedForNowIsPostedAgain) {
+  Provider cxi = fake_fabric::cxi();
+  cxi.receives_refused = 3;
+  const Providers here({cxi});
+  Pair pair(request("cxi", OperationCode::send));
+  pair.must([&] { return pair.a->post<Send>(0, 0, 8, 0, Signal::now); });
+  pair.poll_until([&] { return !pair.at_b.empty(); });
+}
+
+TEST(OfiProviders, ReceivesThatAreRefusedForGoodEndTheSetUp) {
+  Provider cxi = fake_fabric::cxi();
+  cxi.receives_refused = 1 << 30;
+  const Providers here({cxi});
+  EndpointRequest r = request("cxi", OperationCode::send);
+  r.timeout = std::chrono::milliseconds(5);
+  EXPECT_THAT(complaint([&] { Pair pair(r); }, Fault::failed),
+              ::testing::HasSubstr("it took 0 of 5 receives"));
+}
+
 // -- where memory lies
 
 TEST(OfiProviders, HostMemoryIsPlacedNearTheProvidersNic) {
