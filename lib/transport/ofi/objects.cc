@@ -224,8 +224,9 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   fid* const bound = av_ != nullptr ? &av_->fid : &eq_->fid;
   check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
-  *offload_ =
-      settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), request_.shared_memory);
+  // efa-direct takes the option and has no shared memory.
+  const bool shared = request_.shared_memory && info_->fabric_attr->name != kDeviceAlone;
+  *offload_ = settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), shared);
   if (route_->hmem) {
     int required = FI_HMEM_P2P_REQUIRED;
     const int result =

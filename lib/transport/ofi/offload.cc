@@ -64,7 +64,7 @@ std::string_view granted_level(const Offload& offload, std::string_view provider
                                std::string_view fabric, OperationSet operations) {
   const std::string_view core = core_of(provider);
   const bool device = operations.any(is_write) && offload.writes.value_or(true);
-  if (core == "efa" && (fabric == "efa-direct" || device)) return "acknowledged";
+  if (core == "efa" && (fabric == kDeviceAlone || device)) return "acknowledged";
   if (core == "verbs" || core == "opx") return "acknowledged";
   if (provider.ends_with(";ofi_rxm") && operations.any(is_two_sided)) return "transmit";
   return "delivery";

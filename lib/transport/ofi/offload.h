@@ -15,6 +15,9 @@ struct fid_ep;
 
 namespace rdmabench::transport::ofi {
 
+/// efa's fabric that is its device and nothing of the provider's own.
+inline constexpr std::string_view kDeviceAlone = "efa-direct";
+
 /// The options of an endpoint that are asked about here. Source: fi_efa(7), fi_endpoint(3).
 enum class Option : std::uint8_t {
   emulated_read,     ///< FI_OPT_EFA_EMULATED_READ, get

@@ -31,6 +31,7 @@ namespace rdmabench::fake_fabric {
 /// The numbers of options newer than the oldest headers that this is built with (fi_endpoint.h of
 /// 1.22, fi_ext.h of 1.18).
 enum Option : int {
+  kSharedMemoryPermitted = 11,
   kMaxMsgSize = 12,
   kMaxRmaSize = 14,
   kInjectMsgSize = 16,
@@ -134,6 +135,7 @@ inline Provider efa() {
   p.pci = "0000:00:1d.0";
   p.mtu = 8928;
   p.inject_size = 3000;
+  p.settable = {kSharedMemoryPermitted};
   p.tx_size = 4096;
   p.rx_size = 8192;
   p.hmem = p.reads_dma_buf = true;
@@ -142,8 +144,9 @@ inline Provider efa() {
 }
 
 /// efa's fabric efa-direct as of 2.1 to 2.4, which comes before efa: no injected writes, sends of
-/// one packet alone, and max_msg_size is a write's unless the hints have no FI_RMA (efa_rma_ops,
-/// efa_ep_getopt(), efa_user_info_alter_direct()).
+/// one packet alone, no shared memory behind the option that permits it, and max_msg_size is a
+/// write's unless the hints have no FI_RMA (efa_rma_ops, efa_ep_getopt(),
+/// efa_user_info_alter_direct()).
 inline Provider efa_direct() {
   constexpr std::size_t kMtu = 8928;
   Provider p = efa();

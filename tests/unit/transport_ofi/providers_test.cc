@@ -277,5 +277,17 @@ TEST(OfiProviders, TcpIsNotMeasuredUnawaresInPlaceOfRdma) {
   EXPECT_THAT(offer(request("", OperationCode::send)), AllOf(HasSubstr("cxi"), HasSubstr("tcp")));
 }
 
+TEST(OfiProviders, EfaDirectHasNoShortCutThroughMemory) {
+  for (const auto& [provider, told] :
+       {std::pair{fake_fabric::efa(), "yes"}, std::pair{fake_fabric::efa_direct(), "no"}}) {
+    const Providers here({provider}, FI_VERSION(2, 1));
+    EndpointRequest r = request("efa", OperationCode::send);
+    r.shared_memory = true;
+    const std::string text = offer(r);
+    const auto facts = Endpoint(r, choose(r, text, text).client).describe().details;
+    EXPECT_EQ(fact(facts, "shm_short_cut"), told) << provider.fabric;
+  }
+}
+
 }  // namespace
 }  // namespace rdmabench::transport::ofi::providers_test
