@@ -128,8 +128,9 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
 Objects::~Objects() {
   try {
     accepted_->note(names());
+    if (core_of(info_->fabric_attr->prov_name) == "efa") close_apart();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-    // No memory, say: then strangers' connections stay.
+    // No memory, say: then strangers' connections stay, and what is open is closed here.
   }
 }
 

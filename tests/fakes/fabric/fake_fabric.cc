@@ -147,8 +147,10 @@ int fake_entries(std::uint32_t version, const char* node, const fi_info* hints, 
 
 struct Fabric {
   Provider provider;
+  fi_ops object;
   fi_ops_fabric functions;
   const fi_ops_fabric* real;
+  const fi_ops* real_object;
 };
 
 struct Domain {
@@ -167,6 +169,15 @@ template <typename T>
 T& of(std::map<const fid*, T>& all, const fid& object) {
   const std::lock_guard lock(mutex);
   return all.at(&object);
+}
+
+int count_closed(fid* fabric) {
+  State& state = own_state();
+  const int result = of(fabrics, *fabric).real_object->close(fabric);
+  const std::lock_guard lock(state.mutex);
+  ++state.closed;
+  state.changed.notify_all();
+  return result;
 }
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* context) {
@@ -237,7 +248,9 @@ int open_fabric(const Provider& provider, fid_fabric** fabric, void* context) {
   if (result != 0) return result;
   const std::lock_guard lock(mutex);
   Fabric& opened = fabrics[&(*fabric)->fid];
-  opened = {provider, *(*fabric)->ops, (*fabric)->ops};
+  opened = {provider, *(*fabric)->fid.ops, *(*fabric)->ops, (*fabric)->ops, (*fabric)->fid.ops};
+  if (provider.close_waits) opened.object.close = count_closed;
+  (*fabric)->fid.ops = &opened.object;
   opened.functions.domain = open_domain;
   (*fabric)->ops = &opened.functions;
   return 0;

@@ -17,9 +17,11 @@
 #include <rdma/fi_endpoint.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -80,6 +82,7 @@ struct Provider {
   std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
   std::map<int, bool> facts = {};         ///< likewise, of options that are a bool
   std::set<int> settable = {};            ///< options that fi_setopt(3) takes
+  bool close_waits = false;               ///< fi_close(3) of an endpoint waits for State::closes
   int receives_refused = 0;               ///< fi_recv(3) says -FI_EAGAIN so many times first
   Function inject_writedata = Function::works;
   Function injectdata = Function::works;
@@ -99,6 +102,10 @@ struct State {
   std::vector<Provider> providers;
   std::uint32_t version = 0;  ///< what fi_version(3) says; 0: the real library's
   std::uint32_t asked = 0;    ///< the interface that fi_getinfo(3) was last asked for
+  std::mutex mutex;           ///< of what follows, of which `changed` tells
+  std::condition_variable changed;
+  bool closes = true;
+  int closed = 0;  ///< fabrics of providers with `close_waits`: what is in them went before
   Calls calls;
 };
 

@@ -16,11 +16,13 @@ namespace {
 /// closed: another endpoint at its address replaces them.
 struct Endpoint {
   Provider provider;
+  fi_ops object;
   fi_ops_ep options;
   fi_ops_msg messages;
   fi_ops_rma writes;
   const fi_ops_msg* real_messages;
   const fi_ops_rma* real_writes;
+  const fi_ops* real_object;
 };
 
 std::mutex mutex;
@@ -57,6 +59,14 @@ int get_option(fid* object, int level, int name, void* value, std::size_t* bytes
 int set_option(fid* object, int level, int name, const void* /*value*/, std::size_t /*bytes*/) {
   return level == FI_OPT_ENDPOINT && of(object).provider.settable.contains(name) ? 0
                                                                                  : -FI_ENOPROTOOPT;
+}
+
+int wait_and_close(fid* object) {
+  State& state = own_state();
+  std::unique_lock lock(state.mutex);
+  state.changed.wait(lock, [&] { return state.closes; });
+  lock.unlock();
+  return of(object).real_object->close(object);
 }
 
 // -- messages
@@ -123,7 +133,9 @@ ssize_t writemsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
 void take_over(fid_ep& endpoint, const Provider& provider) {
   const std::lock_guard lock(mutex);
   Endpoint& own = endpoints[&endpoint.fid];
-  own = {provider, *endpoint.ops, *endpoint.msg, *endpoint.rma, endpoint.msg, endpoint.rma};
+  own = {provider,      *endpoint.fid.ops, *endpoint.ops, *endpoint.msg,
+         *endpoint.rma, endpoint.msg,      endpoint.rma,  endpoint.fid.ops};
+  if (provider.close_waits) own.object.close = wait_and_close;
   own.options.getopt = get_option;
   own.options.setopt = set_option;
   own.messages.recv = recv;
@@ -134,6 +146,7 @@ void take_over(fid_ep& endpoint, const Provider& provider) {
   own.writes.writemsg = writemsg;
   own.writes.injectdata =
       provider.inject_writedata == Function::missing ? nullptr : inject_writedata;
+  endpoint.fid.ops = &own.object;
   endpoint.ops = &own.options;
   endpoint.msg = &own.messages;
   endpoint.rma = &own.writes;

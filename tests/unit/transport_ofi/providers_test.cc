@@ -13,6 +13,7 @@
 #include "../complaint.h"
 #include "../fact.h"
 #include "pair.h"
+#include "rdmabench/base/log.h"
 #include "transport/ofi/fabric_abi.h"
 
 namespace rdmabench::transport::ofi::providers_test {
@@ -122,6 +123,34 @@ TEST(OfiProviders, ReceivesThatAreRefusedForGoodEndTheSetUp) {
   r.timeout = std::chrono::milliseconds(5);
   EXPECT_THAT(complaint([&] { Pair pair(r); }, Fault::failed),
               ::testing::HasSubstr("it took 0 of 5 receives"));
+}
+
+// -- an endpoint that does not close
+
+TEST(OfiProviders, AnEndpointWhoseCloseDoesNotReturnIsLeftToAThread) {
+  Provider efa = fake_fabric::efa();
+  efa.close_waits = true;
+  const Providers here({efa});
+  fake_fabric::State& state = fake_fabric::state();
+  state.closes = false;
+  state.closed = 0;
+  std::string told;
+  set_log([&](std::string_view line) {
+    if (line.find("fi_close") != std::string_view::npos) told = line;
+  });
+  EndpointRequest r = request("efa", OperationCode::send);
+  r.timeout = std::chrono::milliseconds(1);
+  std::optional<Pair> pair(r);
+  pair.reset();
+  set_log(nullptr);
+  EXPECT_THAT(told, ::testing::AllOf(::testing::HasSubstr("fi_close(efa on rdmap0s29-rdm)"),
+                                     ::testing::HasSubstr("1 ms"),
+                                     ::testing::HasSubstr("thread rdmabench-close")));
+  std::unique_lock lock(state.mutex);
+  EXPECT_EQ(state.closed, 0);
+  state.closes = true;
+  state.changed.notify_all();
+  state.changed.wait(lock, [&] { return state.closed == 2; });
 }
 
 // -- where memory lies

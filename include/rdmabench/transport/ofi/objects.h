@@ -158,6 +158,8 @@ class Objects {
   void open_datagram_queue_pairs();
   void open_listener();
   void check_atomics();
+  struct Open;
+  void close_apart();
   memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                              std::uint32_t slots) const;
   /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.

@@ -1,0 +1,81 @@
+// How an endpoint is closed whose provider may never come back from that.
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "accepted.h"
+#include "provider_info.h"
+#include "rdmabench/base/log.h"
+#include "rdmabench/transport/ofi/objects.h"
+
+namespace rdmabench::transport::ofi {
+namespace {
+
+constexpr const char* kThread = "rdmabench-close";  // the kernel takes 15 characters
+
+}  // namespace
+
+/// All that is open and what the provider borrows, in the order of Objects.
+struct Objects::Open {
+  Info info;
+  std::unique_ptr<Accepted> accepted;
+  memory::Buffer operand_memory;
+  std::vector<ContextPool> contexts;
+  std::vector<ReceiveContext> receives;
+  memory::Buffer send_memory;
+  memory::Buffer receive_memory;
+  memory::Buffer window_memory;
+  Fid<fid_fabric> fabric;
+  Fid<fid_domain> domain;
+  Fid<fid_av> av;
+  Fid<fid_cq> cq;
+  std::vector<QueuePair> queue_pairs;
+  Fid<fid_mr> operand_registration;
+  Fid<fid_mr> send_registration;
+  Fid<fid_mr> receive_registration;
+  Fid<fid_mr> window_registration;
+};
+
+/// fi_close() of efa's endpoint polls until every packet has been answered, and a dead peer answers
+/// none: up to 2.4 what such a peer was not ready to receive is sent again without end. So a thread
+/// closes, and what does not end within the time of a step is left to it. Memory of the caller then
+/// stays registered. Source: efa_rdm_ep_wait_send().
+void Objects::close_apart() {
+  const std::string what = call("fi_close", *info_);
+  auto open = std::make_unique<Open>(Open{.info = std::move(info_),
+                                          .accepted = std::move(accepted_),
+                                          .operand_memory = std::move(operand_memory_),
+                                          .contexts = std::move(contexts_),
+                                          .receives = std::move(receives_),
+                                          .send_memory = std::move(send_memory_),
+                                          .receive_memory = std::move(receive_memory_),
+                                          .window_memory = std::move(window_memory_),
+                                          .fabric = std::move(fabric_),
+                                          .domain = std::move(domain_),
+                                          .av = std::move(av_),
+                                          .cq = std::move(cq_),
+                                          .queue_pairs = std::move(queue_pairs_),
+                                          .operand_registration = std::move(operand_registration_),
+                                          .send_registration = std::move(send_registration_),
+                                          .receive_registration = std::move(receive_registration_),
+                                          .window_registration = std::move(window_registration_)});
+  std::promise<void> closing;
+  const std::future<void> closed = closing.get_future();
+  std::thread([open = std::move(open), closing = std::move(closing)]() mutable {
+    pthread_setname_np(pthread_self(), kThread);
+    open.reset();
+    closing.set_value();
+  }).detach();
+  if (closed.wait_for(request_.timeout) == std::future_status::ready) return;
+  log_line([&] {
+    return fmt::format(
+        "{} has not returned within {} ms: the peer may be dead. The thread {} stays "
+        "in it, with the endpoint's memory",
+        what, request_.timeout / std::chrono::milliseconds(1), kThread);
+  });
+}
+
+}  // namespace rdmabench::transport::ofi
