@@ -2,6 +2,7 @@
 #include <infiniband/verbs.h>
 
 #include "loaded/forward.h"
+#include "loaded/newer_verbs.h"
 
 RDMABENCH_FORWARD_5(ibverbs, _ibv_query_gid_table)
 RDMABENCH_FORWARD_6(ibverbs, _ibv_query_gid_ex)
@@ -31,6 +32,7 @@ RDMABENCH_FORWARD_1(ibverbs, ibv_qp_to_qp_ex)
 RDMABENCH_FORWARD_2(ibverbs, ibv_query_device)
 RDMABENCH_FORWARD_4(ibverbs, ibv_query_gid)
 RDMABENCH_FORWARD_3(ibverbs, ibv_query_port)
+RDMABENCH_FORWARD_3(ibverbs, ibv_query_port_speed)
 RDMABENCH_FORWARD_6(ibverbs, ibv_reg_dmabuf_mr)
 RDMABENCH_FORWARD_4(ibverbs, ibv_reg_mr)
 RDMABENCH_FORWARD_5(ibverbs, ibv_reg_mr_iova2)

@@ -110,11 +110,13 @@ PerftestInfo perftest_info(const Report& report) {
   if (info.outstanding_reads == 0) info.outstanding_reads = facts.number("max_rd_atomic", 0);
   info.connection_manager = facts.flag("rdma_cm");
   if (facts.flag("events")) info.completion_vector = facts.number("completion_vector", 0);
-  const std::string transport_type = report.resolved.backend == "verbs"
-                                         ? (facts.text("link_layer", "") == "iWARP" ? "IW" : "IB")
-                                         : printable(report.resolved.backend);
   std::string link_type = facts.text("link_layer", "Unknown");
-  if (link_type == "InfiniBand") link_type = "IB";
+  const std::string transport_type = report.resolved.backend != "verbs"
+                                         ? printable(report.resolved.backend)
+                                     : link_type == "iWARP" ? "IW"
+                                     : link_type == "EFA"   ? "Unknown"
+                                                            : "IB";
+  if (link_type == "InfiniBand" || link_type == "EFA") link_type = "IB";
 
   const auto add = [&info](std::string_view label, std::string_view key, Json value,
                            std::string_view unit = "") {

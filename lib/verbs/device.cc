@@ -3,8 +3,8 @@
 #include <endian.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,7 +12,9 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/pci_link.h"
+#include "base/port_rate.h"
 #include "base/rdma_driver.h"
+#include "loaded/newer_verbs.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/scalable.h"
 #include "verbs/dynamic.h"
@@ -49,15 +51,57 @@ std::string_view state_name(ibv_port_state state) {
   return kWords[state < kWords.size() ? state : 0];
 }
 
-/// Data rate as in sysfs. Source: ibv_query_port(3), active_width and active_speed.
-double link_gbps(std::uint8_t width, std::uint8_t speed) {
-  constexpr std::array kLanes{1.0, 4.0, 8.0, 12.0, 2.0};
-  constexpr std::array kLaneGbps{2.5, 5.0, 10.0, 10.0, 14.0, 25.0, 50.0, 100.0};
-  const auto at = [](const auto& table, std::uint8_t bits) {
-    const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-    return std::has_single_bit(bits) && bit < table.size() ? table[bit] : 0.0;
-  };
-  return at(kLanes, width) * at(kLaneGbps, speed);
+/// What a port carries, by the device's own word, Gb/s; 0 where the library, the kernel or the
+/// device has none. Source: ibv_query_port_speed(3).
+double effective_gbps(ibv_context& context, std::uint8_t port) try {
+  std::uint64_t speed = 0;  // of 100 Mb/s
+  return ibv_query_port_speed(&context, port, &speed) == 0 ? static_cast<double>(speed) / 10 : 0;
+} catch (const Error&) {  // before rdma-core 62
+  return 0;
+}
+
+/// "0000:3b:00" of a function of it.
+std::string slot_of(const fs::path& function) {
+  const std::string address = function.filename().native();
+  return address.substr(0, address.find('.'));
+}
+
+/// How many ports of a card carry the packets of its one device, which a bond of them has in place
+/// of several; 1 where there is none. libmlx5's num_lag_ports is what the card could bond. Source:
+/// Linux, Documentation/networking/bonding.rst; drivers/net/ethernet/mellanox/mlx5/core/lag.
+int bonded_ports(const ibv_device& device) {
+  std::error_code failure;
+  int error = 0;
+  const fs::path function = fs::canonical(fs::path(device.ibdev_path) / "device", failure);
+  for (const std::string& interface : list_folder(function / "net", error)) {
+    const fs::path bond = function / "net" / interface / "master";
+    const std::string mode = first_line(bond / "bonding/mode");
+    if (mode.empty() || mode.starts_with("active-backup")) continue;
+    int ports = 1;
+    for (const std::string& entry : list_folder(bond, error)) {
+      if (!entry.starts_with("lower_") || entry == "lower_" + interface) continue;
+      const fs::path other = fs::canonical(bond / entry / "device", failure);
+      const bool is_own = !failure && slot_of(other) == slot_of(function);
+      if (is_own && !fs::exists(other / "infiniband", failure)) ++ports;
+    }
+    return ports;
+  }
+  return 1;
+}
+
+void read_rate(PortInfo& port, ibv_context& context, const std::string& driver) {
+  const fs::path folder(context.device->ibdev_path);
+  const std::string rate = first_line(folder / "ports" / std::to_string(port.number) / "rate");
+  const double effective = effective_gbps(context, port.number);
+  double one = parse_port_rate(rate);
+  // Before Linux 6.13 every EFA device is called so (efa_query_port() of
+  // drivers/infiniband/hw/efa).
+  if (driver == "efa" && one == 100) one = 0;
+  // Only mlx5 is known to tell the rate of one port of a bond.
+  const int ports = driver == "mlx5" ? bonded_ports(*context.device) : 1;
+  const double share = port_data_share(rate, port.link_layer == LinkLayer::infiniband);
+  port.gbps = share * (effective > 0 ? effective : one * ports);
+  port.queue_pair_gbps = ports > 1 && one > 0 ? std::min(port.gbps, share * one) : port.gbps;
 }
 
 /// The network device of an InfiniBand port ("ib0"); "" if there is none.
@@ -88,7 +132,7 @@ double pcie_gbps(const ibv_device& device) {
   return least;
 }
 
-PortInfo read_port(ibv_context& context, std::uint8_t number) {
+PortInfo read_port(ibv_context& context, std::uint8_t number, const std::string& driver) {
   const ibv_port_attr attributes = query_port(context, number);
   PortInfo port;
   port.number = number;
@@ -98,7 +142,7 @@ PortInfo read_port(ibv_context& context, std::uint8_t number) {
   port.active_mtu = mtu_bytes(attributes.active_mtu);
   port.lid = attributes.lid;
   port.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
-  port.gbps = link_gbps(attributes.active_width, attributes.active_speed);
+  read_rate(port, context, driver);
   port.gids = read_gid_table(context, number);
   for (const GidEntry& gid : port.gids) {
     if (port.interface.empty()) port.interface = gid.interface;
@@ -123,7 +167,7 @@ DeviceInfo read_device(ibv_device& device) {
     info.firmware.assign(attributes.fw_ver, strnlen(attributes.fw_ver, sizeof attributes.fw_ver));
     info.xrc = (attributes.device_cap_flags & IBV_DEVICE_XRC) != 0;
     for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
-      info.ports.push_back(read_port(*context, static_cast<std::uint8_t>(port)));
+      info.ports.push_back(read_port(*context, static_cast<std::uint8_t>(port), info.driver));
     }
   } catch (const Error& error) {
     info.fault = error.what();

@@ -28,8 +28,9 @@ struct PortInfo {
   std::uint32_t active_mtu = 0;  ///< bytes
   std::uint32_t lid = 0;         ///< 0 on Ethernet
   bool needs_grh = false;        ///< a global header is needed even within the subnet
-  double gbps = 0;               ///< link rate, Gb/s; 0 if unknown
-  std::string interface;         ///< its network device; "" if none is visible
+  double gbps = 0;  ///< what the link carries of data, Gb/s, a bond by all its ports; 0 if unknown
+  double queue_pair_gbps = 0;  ///< the same for one queue pair: of a bond, it uses one port
+  std::string interface;       ///< its network device; "" if none is visible
   std::vector<GidEntry> gids;
 };
 

@@ -142,7 +142,4 @@ std::optional<std::string> ethernet_fact(Probe& probe, const RdmaPort& port, std
 /// VALUE of "KEY=VALUE" among the words of a line; "" if none.
 std::string value_of_word(std::string_view line, std::string_view key);
 
-/// The rate of a port, Gb/s; 0 if not given.
-double rate_gbps(std::string_view rate_line);
-
 }  // namespace rdmabench::health

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/port_rate.h"
 #include "check.h"
 
 namespace rdmabench::health {
@@ -62,10 +63,13 @@ void speed(Probe& probe, const PciFunction& function) {
                  Source::derived);
 }
 
-/// The rate of all ports of the device together, Gb/s.
+/// The rate of all ports of the device together, of their data, Gb/s.
 double device_rate(Probe& probe, const RdmaDevice& device) {
   double sum = 0;
-  for (const RdmaPort& port : device.ports) sum += rate_gbps(probe.try_line(port.folder + "/rate"));
+  for (const RdmaPort& port : device.ports) {
+    const std::string rate = probe.try_line(port.folder + "/rate");
+    sum += parse_port_rate(rate) * port_data_share(rate, port.infiniband());
+  }
   return sum;
 }
 

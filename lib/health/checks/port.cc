@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/port_rate.h"
 #include "check.h"
 
 namespace rdmabench::health {
@@ -40,7 +41,7 @@ double fastest_alike(Probe& probe, const RdmaPort& port, std::string& of) {
   for (const RdmaDevice& device : probe.node().devices) {
     if (type.empty() || probe.try_line(device.folder + "/board_id") != type) continue;
     for (const RdmaPort& other : device.ports) {
-      const double rate = rate_gbps(probe.try_line(other.folder + "/rate"));
+      const double rate = parse_port_rate(probe.try_line(other.folder + "/rate"));
       if (other.name == port.name || rate <= fastest) continue;
       fastest = rate;
       of = other.name;
@@ -52,7 +53,7 @@ double fastest_alike(Probe& probe, const RdmaPort& port, std::string& of) {
 void rate(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(port.folder + "/rate");
   if (!text) return;
-  const double gbps = rate_gbps(*text);
+  const double gbps = parse_port_rate(*text);
   probe.observe(*text);
   if (gbps == 0) return probe.error("the rate is not in Gb/sec");
   if (port.device->driver == "rxe") return probe.skip("a software device has no rate");
@@ -214,7 +215,7 @@ void fec(Probe& probe, const RdmaPort& port) {
   const std::string rate = probe.try_line(port.folder + "/rate");
   const std::size_t width = std::min(rate.find('('), rate.size() - 1);
   const double lanes = leading_number(std::string_view(rate).substr(width + 1)).value_or(0);
-  const double gbps = rate_gbps(rate);
+  const double gbps = parse_port_rate(rate);
   const bool needed = lanes > 0 && gbps > kPam4Gbps && gbps / lanes >= kPam4Gbps;
   if (probe.expectation("fec") != nullptr || !needed) {
     return probe.compare("fec", active, Status::fail);

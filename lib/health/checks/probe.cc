@@ -138,10 +138,4 @@ std::optional<std::string> environment(Probe& probe, std::string_view name) {
   return std::nullopt;
 }
 
-double rate_gbps(std::string_view rate_line) {
-  const auto rate = leading_number(rate_line);
-  const bool gigabits = rate_line.find("Gb/sec") != std::string_view::npos;
-  return rate && gigabits ? *rate : 0;
-}
-
 }  // namespace rdmabench::health

@@ -46,16 +46,17 @@ bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_inde
   return port.link_layer != LinkLayer::infiniband || gid.index == 0;
 }
 
-Candidate candidate(const PortRef& at, const GidEntry& gid) {
+Candidate candidate(const PortRef& at, const GidEntry& gid, std::uint32_t queue_pairs) {
   const double pcie = at.device->pcie_gbps;
-  const bool pcie_is_slower = pcie > 0 && pcie < at.port->gbps;
+  const double used = std::min(at.port->gbps, at.port->queue_pair_gbps * queue_pairs);
+  const bool pcie_is_slower = pcie > 0 && pcie < used;
   return {.device = at.device->name,
           .port = at.port->number,
           .link_layer = at.port->link_layer,
           .mtu = at.port->active_mtu,
           .lid = at.port->lid,
           .needs_grh = at.port->needs_grh,
-          .gbps = pcie_is_slower ? pcie : at.port->gbps,
+          .gbps = pcie_is_slower ? pcie : used,
           .pcie_is_slower = pcie_is_slower,
           .gid = gid};
 }
@@ -128,7 +129,10 @@ transport::DeviceInfo line(const DeviceInfo& device, const PortInfo& port) {
     info.details.emplace_back(key, std::move(value));
   };
   add("link_layer", std::string(name(port.link_layer)));
-  if (port.gbps > 0) add("rate", fmt::format("{} Gb/s", port.gbps));
+  if (port.gbps > 0) add("rate", fmt::format("{:g} Gb/s", port.gbps));
+  if (port.queue_pair_gbps < port.gbps) {
+    add("queue_pair_rate", fmt::format("{:g} Gb/s: one port of the bond", port.queue_pair_gbps));
+  }
   if (device.pcie_gbps > 0) add("pcie", fmt::format("{:.0f} Gb/s", device.pcie_gbps));
   add("active_mtu", std::to_string(port.active_mtu));
   if (port.lid != 0) add("lid", std::to_string(port.lid));
@@ -155,11 +159,14 @@ std::string offer(const EndpointRequest& request) {
                                   "rxe0 type rxe netdev eth0'; or use `backend` ofi.");
   }
   const std::vector<PortRef> ports = ibv::select_ports(devices, request.device);
+  const std::uint32_t queue_pairs =
+      request.local_queue_pairs != 0 ? request.local_queue_pairs : request.queue_pairs;
   std::vector<Candidate> candidates;
   for (const PortRef& at : ports) {
     if (!obstacle(*at.device, *at.port, service).empty()) continue;
     for (const GidEntry& gid : at.port->gids) {
-      if (offered(*at.port, gid, request.gid_index)) candidates.push_back(candidate(at, gid));
+      if (!offered(*at.port, gid, request.gid_index)) continue;
+      candidates.push_back(candidate(at, gid, queue_pairs));
     }
   }
   if (candidates.empty()) {

@@ -372,6 +372,11 @@ std::vector<Case> pcie_cases() {
        kFail,
        kIb,
        {"$R0/current_link_speed: 16.0 GT/s PCIe\\n", "$R0/current_link_width: 8\\n"}},
+      {"pcie.path",  // 40 Gb/s of which 8b/10b leaves 32 on the link and on PCIe alike
+       kPass,
+       kIb,
+       {"$P0/rate: 40 Gb/sec (4X QDR)\n", "$D0/current_link_speed: 5.0 GT/s PCIe\n",
+        "$D0/current_link_width: 8\n"}},
       {"pcie.path", kFail, kRoce, {"$D0/current_link_width: 8\\n"}},
       {"pcie.path", kSkip, kIb, {"-$P0/rate"}},
       {"pcie.path", kSkip, kEfa},

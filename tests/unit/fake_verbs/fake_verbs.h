@@ -33,7 +33,8 @@ struct Port {
   std::uint16_t lid = 0;
   std::uint8_t flags = 0;
   std::uint8_t width = 1;
-  std::uint8_t speed = 1;
+  std::uint8_t speed = 1;       ///< at most 128 (NDR): the field has 8 bits
+  std::uint64_t effective = 0;  ///< ibv_query_port_speed(), of 100 Mb/s; 0: EOPNOTSUPP
   std::uint32_t max_msg_sz = 1U << 23;
   std::uint16_t partition_keys = 1;
   std::vector<Gid> gids = {};

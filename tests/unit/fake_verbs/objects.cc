@@ -229,6 +229,14 @@ int ibv_query_port(ibv_context* /*context*/, std::uint8_t /*port*/,
   return ENOSYS;
 }
 
+int ibv_query_port_speed(ibv_context* context, std::uint32_t number, std::uint64_t* speed) {
+  const std::lock_guard lock(state().mutex);
+  const Port* port = find_port(context, number);
+  if (port == nullptr || port->effective == 0) return EOPNOTSUPP;
+  *speed = port->effective;
+  return 0;
+}
+
 int ibv_query_gid(ibv_context* context, std::uint8_t number, int index, ibv_gid* gid) {
   const std::lock_guard lock(state().mutex);
   if (refused(Call::query_gid)) return -1;

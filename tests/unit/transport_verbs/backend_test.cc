@@ -139,12 +139,15 @@ TEST_F(Backend, TakesTheSmallerActiveMtuUnlessTold) {
 /// For the origin of a computed line rate: of which end, and of its PCIe link, not its port.
 TEST_F(Backend, NamesThePcieLinkThatIsSlowerThanThePorts) {
   const EndpointRequest request = small_request();
-  const std::string client = offer(request);
-  const auto slowed = [&](bool pcie) {
-    json offered = json::parse(client);
-    for (json& candidate : offered["candidates"]) candidate.update({{"mbps", 500}, {"pcie", pcie}});
+  const auto at = [&](int mbps, bool pcie) {
+    json offered = json::parse(offer(request));
+    for (json& candidate : offered["candidates"]) {
+      candidate.update({{"mbps", mbps}, {"pcie", pcie}});
+    }
     return offered.dump();
   };
+  const std::string client = at(2500, false);
+  const auto slowed = [&](bool pcie) { return at(500, pcie); };
   EXPECT_EQ(json::parse(choose(request, client, client).client)["slower"], "");
   EXPECT_EQ(json::parse(choose(request, client, slowed(false)).client)["slower"], "");
   const Choice choice = choose(request, client, slowed(true));
@@ -155,6 +158,39 @@ TEST_F(Backend, NamesThePcieLinkThatIsSlowerThanThePorts) {
   const Endpoint endpoint(request, choice.client);
   EXPECT_THAT(endpoint.describe().details,
               ::testing::Contains(Fact("rate_of", "the PCIe link of the server's rxe0")));
+}
+
+/// A card of two ports of 100 Gb/s that are one device.
+TEST_F(Backend, CountsThePortsOfABondThatTheQueuePairsUse) {
+  const Folder sysfs;
+  const std::string card = "pci/0000:3b:00.";
+  sysfs.link("mlx5_bond_0/device", "../" + card + "0");
+  sysfs.link(card + "0/driver", "/sys/bus/pci/drivers/mlx5_core");
+  sysfs.write(card + "0/infiniband/mlx5_bond_0/ports", "");
+  sysfs.link(card + "0/net/eth0/master", "../../../../bond0");
+  sysfs.write(card + "1/vendor", "0x15b3\n");
+  sysfs.write("bond0/bonding/mode", "802.3ad 4\n");
+  sysfs.link("bond0/lower_eth0/device", "../../" + card + "0");
+  sysfs.link("bond0/lower_eth1/device", "../../" + card + "1");
+  sysfs.write("mlx5_bond_0/ports/1/rate", "100 Gb/sec (4X EDR)\n");
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.name = "mlx5_bond_0";
+  device.sysfs = sysfs.file("mlx5_bond_0");
+  fake_verbs::reset({device});
+  const auto facts = [](std::uint32_t queue_pairs) {
+    EndpointRequest request = small_request();
+    request.queue_pairs = queue_pairs;
+    const Choice choice = choice_for(request);
+    return GeneralEndpoint(request, choice.client).describe().details;
+  };
+  EXPECT_THAT(facts(1), Contains(Fact("rate_gbps", "100")));
+  for (const std::uint32_t queue_pairs : {2U, 3U}) {
+    EXPECT_THAT(facts(queue_pairs), Contains(Fact("rate_gbps", "200")));
+  }
+  const auto lines = devices();
+  EXPECT_THAT(lines.at(0).details,
+              AllOf(Contains(Fact("rate", "200 Gb/s")),
+                    Contains(Fact("queue_pair_rate", "100 Gb/s: one port of the bond"))));
 }
 
 TEST_F(Backend, RefusesOffersThatAreNone) {
@@ -202,9 +238,13 @@ TEST_F(Backend, TakesNoPrefixLongerThanTheAddress) {
 }
 
 TEST_F(Backend, ListsEveryPortWithItsFacts) {
+  const Folder sysfs;
+  sysfs.write("ports/1/rate", "2.5 Gb/sec (1X SDR)\n");
+  fake_verbs::Device first = fake_verbs::soft_roce();
+  first.sysfs = sysfs.path();
   fake_verbs::Device broken = fake_verbs::soft_roce();
   broken.name = "rxe1";
-  fake_verbs::reset({fake_verbs::soft_roce(), broken});
+  fake_verbs::reset({first, broken});
   fake_verbs::fail(Call::open_device, 2, EACCES);
   const std::vector<DeviceInfo> lines = devices();
   ASSERT_EQ(lines.size(), 2U);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "../complaint.h"
 #include "../folder.h"
@@ -62,7 +63,6 @@ TEST_F(Devices, AreListedWithTheirPorts) {
   EXPECT_EQ(port.active_mtu, 4096U);
   EXPECT_EQ(port.lid, 7U);
   EXPECT_TRUE(port.needs_grh);
-  EXPECT_EQ(port.gbps, 400);  // 4 queue pairs of NDR
   EXPECT_EQ(port.gids.size(), 1U);
   EXPECT_FALSE(devices[0].ports[1].active);
   EXPECT_EQ(devices[0].ports[1].state, "down");
@@ -121,6 +121,90 @@ TEST_F(Devices, HaveTheRateOfTheNarrowestPcieLinkAboveThem) {
 
   sysfs.write(function.parent_path() / "current_link_speed", "Unknown\n");
   EXPECT_NEAR(list_devices().at(0).pcie_gbps, 504.1, 0.1);
+}
+
+/// A port whose ibv_query_port(3) says 4 lanes of NDR, for it can say no more.
+class Rates : public Devices {
+ protected:
+  Rates() {
+    device_.sysfs = sysfs_.device("mlx5_0");
+    device_.ports.resize(1);
+  }
+
+  void rate(const std::string& text) { sysfs_.write("mlx5_0/ports/1/rate", text + "\n"); }
+  /// The port's rate, and that of one queue pair.
+  std::pair<double, double> rates() {
+    fake_verbs::reset({device_});
+    const std::vector<DeviceInfo> devices = list_devices();
+    const PortInfo& port = devices.at(0).ports.at(0);
+    return {port.gbps, port.queue_pair_gbps};
+  }
+  void driver(const std::string& name) {
+    sysfs_.link("card/0000:3b:00.0/driver", "../../bus/pci/drivers/" + name);
+    sysfs_.link("mlx5_0/device", "../card/0000:3b:00.0");
+  }
+
+  Sysfs sysfs_;
+  fake_verbs::Device device_ = infiniband();
+};
+
+TEST_F(Rates, OfXdrAreNotThoseOfNdr) {
+  EXPECT_EQ(rates(), std::pair(0.0, 0.0));
+  rate("800 Gb/sec (4X XDR)");
+  EXPECT_EQ(rates(), std::pair(800.0, 800.0));
+}
+
+TEST_F(Rates, AreTheDevicesOwnWordWhereItHasOne) {
+  rate("400 Gb/sec (4X NDR)");
+  device_.ports[0].effective = 500;  // a virtual function's share
+  EXPECT_EQ(rates(), std::pair(50.0, 50.0));
+}
+
+TEST_F(Rates, OfOlderInfiniBandAreThoseOfItsData) {
+  rate("40 Gb/sec (4X QDR)");
+  EXPECT_EQ(rates(), std::pair(32.0, 32.0));
+  device_.ports[0].effective = 400;
+  EXPECT_EQ(rates(), std::pair(32.0, 32.0));
+  device_.ports[0] = fake_verbs::soft_roce().ports[0];
+  EXPECT_EQ(rates(), std::pair(40.0, 40.0));
+}
+
+TEST_F(Rates, ThatOlderKernelsTellOfEveryEfaDeviceAreUnknown) {
+  driver("efa");
+  rate("100 Gb/sec (4X EDR)");
+  EXPECT_EQ(rates(), std::pair(0.0, 0.0));
+  device_.ports[0].effective = 1000;
+  EXPECT_EQ(rates(), std::pair(100.0, 100.0));
+  device_.ports[0].effective = 0;
+  rate("200 Gb/sec (4X HDR)");
+  EXPECT_EQ(rates(), std::pair(200.0, 200.0));
+}
+
+TEST_F(Rates, OfABondAreThoseOfItsPorts) {
+  driver("mlx5_core");
+  rate("100 Gb/sec (4X EDR)");
+  device_.ports[0] = fake_verbs::soft_roce().ports[0];
+  const std::string card = "card/0000:3b:00.";
+  sysfs_.write(card + "0/infiniband/mlx5_0", "");
+  sysfs_.write(card + "1/vendor", "0x15b3\n");
+  sysfs_.write("card/0000:5e:00.0/vendor", "0x15b3\n");
+  sysfs_.link(card + "0/net/eth0/master", "../../../../bond0");
+  EXPECT_EQ(rates(), std::pair(100.0, 100.0));  // a bridge, for one
+  sysfs_.write("bond0/bonding/mode", "802.3ad 4\n");
+  sysfs_.link("bond0/lower_eth0/device", "../../" + card + "0");
+  sysfs_.link("bond0/lower_eth1/device", "../../" + card + "1");
+  sysfs_.link("bond0/lower_eth2/device", "../../card/0000:5e:00.0");  // another card
+  EXPECT_EQ(rates(), std::pair(200.0, 100.0));
+  device_.ports[0].effective = 2000;
+  EXPECT_EQ(rates(), std::pair(200.0, 100.0));
+  device_.ports[0].effective = 1000;  // one of them is down
+  EXPECT_EQ(rates(), std::pair(100.0, 100.0));
+  device_.ports[0].effective = 0;
+  sysfs_.write("bond0/bonding/mode", "active-backup 1\n");
+  EXPECT_EQ(rates(), std::pair(100.0, 100.0));
+  sysfs_.write("bond0/bonding/mode", "balance-xor 2\n");
+  sysfs_.write(card + "1/infiniband/mlx5_1", "");  // each port is a device of its own
+  EXPECT_EQ(rates(), std::pair(100.0, 100.0));
 }
 
 TEST_F(Devices, AreNamedByTheirDriver) {

@@ -21,7 +21,7 @@ struct LocalPath {
   bool global = true;     ///< packets carry the global header: always on RoCE
   std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
   double gbps = 0;        ///< of the slower of the two ends; 0 where they do not say
-  std::string slower{};   ///< name of the slower part if it is no port (a PCIe link); for messages
+  std::string slower{};   ///< name of the slower part if it is no port (a PCIe link); for texts
   std::string reason;
 };
 
