@@ -144,6 +144,45 @@ std::uint64_t layered_buffers() {
   return ((posted + kAtOnce - 1) / kAtOnce + 1) * kAtOnce * bytes;
 }
 
+/// What efa has for each endpoint: a packet with its record for each entry of its queues, which are
+/// the device's own, and packets for what comes too early. efa-direct has none of it. Source:
+/// efa_rdm_ep_create_buffer_pools() of libfabric 1.18 to 2.6.
+std::uint64_t efa_buffers(const fi_info& info) {
+  constexpr std::uint64_t kRecords = 1024;  // of a packet and of an operation
+  constexpr std::uint64_t kEarly = 1024 + 64 + 256;
+  constexpr std::uint64_t kRest = std::uint64_t{16} << 20;  // of peers, shared memory, huge pages
+  constexpr std::uint64_t kUsualPacket = 9000;
+  const bool told = info.nic != nullptr && info.nic->link_attr != nullptr;
+  const std::uint64_t packet =
+      told && info.nic->link_attr->mtu != 0 ? info.nic->link_attr->mtu : kUsualPacket;
+  const std::uint64_t entries = info.tx_attr->size + info.rx_attr->size;
+  if (std::string_view(info.fabric_attr->name) != "efa") return entries * kRecords;
+  return (entries + kEarly) * (packet + kRecords) + kRest;
+}
+
+/// What cxi has for each endpoint: buffers for what comes before its receive, more of them as they
+/// fill, and as many events as the largest of its queues. Source: fi_cxi(7), cxip_evtq_init(),
+/// cxip_oflow_bufpool_init() and cxip_req_bufpool_init() of libfabric 2.6, which has the largest.
+std::uint64_t cxi_buffers(const fi_info& info, const EndpointRequest& request) {
+  constexpr std::uint64_t kBuffer = std::uint64_t{12} << 20;
+  constexpr std::uint64_t kPosted = 3;
+  constexpr std::uint64_t kRequests = 6;
+  constexpr std::uint64_t kEvent = 64 + 384;  // and the provider's record of its operation
+  constexpr std::uint64_t kRest = std::uint64_t{8} << 20;  // huge pages of two queues of events
+  const std::uint64_t posted = setting("FI_CXI_OFLOW_BUF_MIN_POSTED", kPosted);
+  const std::uint64_t cached = setting("FI_CXI_OFLOW_BUF_MAX_CACHED", 3 * posted);
+  std::uint64_t bytes = std::max(posted, cached) * setting("FI_CXI_OFLOW_BUF_SIZE", kBuffer);
+  const char* const matching = std::getenv("FI_CXI_RX_MATCH_MODE");
+  if (matching != nullptr && std::string_view(matching) != "hardware") {
+    bytes +=
+        setting("FI_CXI_REQ_BUF_MIN_POSTED", kRequests) * setting("FI_CXI_REQ_BUF_SIZE", kBuffer);
+  }
+  const std::uint64_t completions = completions_of(request);
+  const std::uint64_t events = 2 * std::max<std::uint64_t>(info.tx_attr->size, completions) +
+                               2 * std::max<std::uint64_t>(info.rx_attr->size, completions);
+  return bytes + events * kEvent + kRest;
+}
+
 struct Refusal {
   bool asked;
   std::string_view what;
@@ -265,6 +304,9 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice) {
   std::uint64_t of_queue_pair = std::uint64_t{buffered ? 20U : 1U} << 20;
   if (provider == kSharedMemory) of_queue_pair = std::uint64_t{10} << 20;
   if (layered) of_queue_pair += layered_buffers();
+  if (core_of(provider) == "efa") of_queue_pair += efa_buffers(*chosen_info(request, choice));
+  if (core_of(provider) == "cxi")
+    of_queue_pair += cxi_buffers(*chosen_info(request, choice), request);
   return {
       .memory = kEndpoint + request.queue_pairs *
                                 (of_queue_pair + std::uint64_t{2} * request.depth * of_operation +

@@ -39,8 +39,6 @@ double rate_gbps(const fi_info& info) {
   return static_cast<double>(mbps.value_or(0)) / 1e3;
 }
 
-constexpr std::size_t kQueueMargin = 16;
-
 /// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
 /// repeat within a domain (-FI_ENOKEY). Who knows a key and reaches the endpoint may read and write
 /// the memory, so it is not to be guessed.
@@ -194,12 +192,8 @@ void Objects::open_queues() {
     check(fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open", *info_);
     av_.reset(av);
   }
-  // Besides our own completions there are the peer's writes with data, as many as it may have
-  // outstanding. A full queue is not every provider's to prevent: efa's manual page says that it
-  // may be overrun.
   fi_cq_attr attributes{};
-  attributes.size =
-      request_.queue_pairs * (2 * std::size_t{request_.depth} + request_.receives) + kQueueMargin;
+  attributes.size = completions_of(request_);
   attributes.format = FI_CQ_FORMAT_DATA;
   attributes.wait_obj = request_.events ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* cq = nullptr;

@@ -115,6 +115,11 @@ std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request) 
   return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.inline_limit));
 }
 
+std::size_t completions_of(const EndpointRequest& request) {
+  constexpr std::size_t kMargin = 16;
+  return request.queue_pairs * (2 * std::size_t{request.depth} + request.receives) + kMargin;
+}
+
 std::string nic_of(const fi_info& info) {
   const fid_nic* const nic = info.nic;
   const bool named =

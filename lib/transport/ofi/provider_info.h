@@ -14,6 +14,11 @@ namespace rdmabench::transport::ofi {
 /// Error(failed) when libfabric no longer has it, Error(usage) for queues beyond its limits.
 Info chosen_info(const EndpointRequest& request, std::string_view choice);
 
+/// Entries of an endpoint's completion queue. Besides our own completions there are the peer's
+/// writes with data, as many as it may have outstanding. A full queue is not every provider's to
+/// prevent: efa's manual page says that it may be overrun.
+std::size_t completions_of(const EndpointRequest& request);
+
 /// The device that an entry stands for, as device_folder() of base/pci_path.h takes it: by the
 /// provider's name for it where sysfs knows that, else by its PCI address, which cxi gives; that of
 /// the domain where the provider names none.

@@ -153,6 +153,30 @@ TEST(OfiProviders, AnEndpointWhoseCloseDoesNotReturnIsLeftToAThread) {
   state.changed.wait(lock, [&] { return state.closed == 2; });
 }
 
+// -- what a session is charged for
+
+std::uint64_t charged(const Provider& provider) {
+  const Providers here({provider});
+  const EndpointRequest r = request(provider.name, OperationCode::send);
+  const std::string text = offer(r);
+  return footprint(r, choose(r, text, text).server).memory;
+}
+
+TEST(OfiProviders, AnEndpointIsChargedForTheBuffersOfItsProvider) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  Provider efa = fake_fabric::efa();
+  efa.tx_size = 4096;
+  efa.rx_size = 32768;  // p4d's
+  EXPECT_GE(charged(efa), (4096 + 32768) * efa.mtu);
+  EXPECT_LE(charged(efa), 500 * kMiB);
+  Provider direct = fake_fabric::efa_direct();
+  direct.tx_size = 4096;
+  direct.rx_size = 32768;
+  EXPECT_LE(charged(direct), 64 * kMiB) << "it has no packets of its own";
+  EXPECT_GE(charged(fake_fabric::cxi()), 9 * 12 * kMiB);
+  EXPECT_LE(charged(fake_fabric::cxi()), 130 * kMiB);
+}
+
 // -- where memory lies
 
 TEST(OfiProviders, HostMemoryIsPlacedNearTheProvidersNic) {
