@@ -31,10 +31,15 @@ ibv_qp_init_attr_ex driver_attributes(ibv_pd& domain, const QueuePairSpec& spec)
   return attributes;
 }
 
-CreateQueuePair creator(ibv_pd& domain, mlx5dv_dc_type type, std::uint64_t key) {
-  return [&domain, type, key](ibv_qp_init_attr_ex& attributes) {
+CreateQueuePair dynamic_creator(ibv_pd& domain, const QueuePairSpec& spec, mlx5dv_dc_type type,
+                                std::uint64_t key) {
+  return [&domain, gpu_memory = spec.gpu_memory, type, key](ibv_qp_init_attr_ex& attributes) {
     mlx5dv_qp_init_attr direct{};
     direct.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
+    if (gpu_memory) {  // see short_messages.h
+      direct.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+      direct.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+    }
     direct.dc_init_attr.dc_type = type;
     direct.dc_init_attr.dct_access_key = key;
     return mlx5dv_create_qp(domain.context, &attributes, &direct);
@@ -65,13 +70,15 @@ SizedQueuePair create_initiator(ibv_pd& domain, const QueuePairSpec& spec, bool 
   add_sends(attributes, spec);
   attributes.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   attributes.send_ops_flags = kOperations | (atomics ? kAtomics : 0);
-  return create_sized(domain, "DC initiator", attributes, creator(domain, MLX5DV_DCTYPE_DCI, 0));
+  return create_sized(domain, "DC initiator", attributes,
+                      dynamic_creator(domain, spec, MLX5DV_DCTYPE_DCI, 0));
 }
 
 QueuePair create_target(ibv_pd& domain, const QueuePairSpec& spec, std::uint64_t key) {
   ibv_qp_init_attr_ex attributes = driver_attributes(domain, spec);
   attributes.srq = spec.shared_receives;
-  return create_sized(domain, "DC target", attributes, creator(domain, MLX5DV_DCTYPE_DCT, key))
+  return create_sized(domain, "DC target", attributes,
+                      dynamic_creator(domain, spec, MLX5DV_DCTYPE_DCT, key))
       .queue_pair;
 }
 

@@ -12,6 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
 #include "verbs/setup_error.h"
+#include "verbs/short_messages.h"
 
 namespace rdmabench::verbs {
 namespace {
@@ -211,10 +212,7 @@ ibv_mtu encode_mtu(std::uint32_t bytes) {
 }
 
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec) {
-  return create_sized(domain, name(spec.type), attributes_of(domain, spec),
-                      [&](ibv_qp_init_attr_ex& attributes) {
-                        return ibv_create_qp_ex(domain.context, &attributes);
-                      });
+  return create_sized(domain, name(spec.type), attributes_of(domain, spec), creator(domain, spec));
 }
 
 void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_index,
@@ -243,6 +241,12 @@ void initialize(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t partition_i
 void connect(ibv_qp& queue_pair, const ConnectionAttributes& connection) {
   to_rtr(queue_pair, connection);
   to_rts(queue_pair, connection);
+}
+
+bool writes_in_order(ibv_qp& queue_pair) noexcept try {
+  return ibv_query_qp_data_in_order(&queue_pair, IBV_WR_RDMA_WRITE, 0) != 0;
+} catch (const Error&) {  // a libibverbs that is older than the question
+  return false;
 }
 
 AddressHandle create_address_handle(ibv_pd& domain, const ConnectionAttributes& connection) {

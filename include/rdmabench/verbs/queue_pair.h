@@ -23,6 +23,7 @@ struct QueuePairSpec {
   std::uint32_t segments = 1;          ///< scatter/gather entries of a send; a receive has one
   std::uint32_t inline_bytes = 0;      ///< largest message that is copied into the work request
   std::uint64_t posting = 0;  ///< IBV_QP_EX_WITH_*, for ibv_wr_post(3); 0: ibv_post_send(3)
+  bool gpu_memory = false;    ///< messages lie where the processor must not copy: in a GPU's memory
 };
 
 struct SizedQueuePair {
@@ -35,7 +36,8 @@ struct SizedQueuePair {
 /// No verb reports the limit of inline data, nor how many requests of a size a queue takes:
 /// max_qp_wr of mlx5 devices counts blocks of 64 bytes. So a refused request is tried without
 /// inline data, then with half the sends and receives and so on; with what is taken, the most
-/// inline data is found by bisection. Throws Error(failed). Source: ibv_create_qp(3),
+/// inline data is found by bisection. Throws Error(failed), and Error(unavailable) for GPU memory
+/// where the device's library copies short messages by the processor. Source: ibv_create_qp(3),
 /// ibv_create_qp_ex(3); rdma-core, mlx5_calc_sq_size() of providers/mlx5.
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec);
 
@@ -89,6 +91,13 @@ struct ConnectionAttributes {
 /// packet sequence number. Throws Error(failed) that names the step and what to check, Error(usage)
 /// for an invalid MTU. Source: ibv_modify_qp(3).
 void connect(ibv_qp& queue_pair, const ConnectionAttributes& connection);
+
+/// Whether the bytes of a write that arrives at `queue_pair` become visible in order, the last one
+/// last, and not only up to the path MTU. False where the device or its driver does not say so, and
+/// on other processors than x86. Ask once it takes messages: in RTS, of DC the target. Holds for
+/// memory of the host without relaxed ordering, and not between writes. Source:
+/// ibv_query_qp_data_in_order(3), in rdma-core from 36 on.
+bool writes_in_order(ibv_qp& queue_pair) noexcept;
 
 /// The address of a peer for a UD queue pair. Throws Error(failed). Source: ibv_create_ah(3).
 AddressHandle create_address_handle(ibv_pd& domain, const ConnectionAttributes& connection);

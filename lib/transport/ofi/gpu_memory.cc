@@ -5,6 +5,8 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "fabric_abi.h"
 #include "fabric_error.h"
@@ -83,6 +85,24 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
   return result;
 }
 
+std::string short_message_obstacle(const fi_info& info) {
+  constexpr std::string_view kMellanox = "0x02c9";  // ibv_device_attr::vendor_id, as text
+  if (std::string_view(info.fabric_attr->prov_name).find("verbs") == std::string_view::npos) {
+    return "";
+  }
+  const char* vendor = nullptr;
+  if (info.nic != nullptr && info.nic->device_attr != nullptr) {
+    vendor = info.nic->device_attr->vendor_id;
+  }
+  if (vendor != nullptr && vendor != kMellanox) return "";
+  const char* const setting = std::getenv("MLX5_SCATTER_TO_CQE");
+  if (setting != nullptr && std::string_view(setting) == "0") return "";
+  return fmt::format(
+      "libmlx5 copies short messages of provider {} by the processor: start both programs with "
+      "MLX5_SCATTER_TO_CQE=0 in their environment, or take `backend` verbs",
+      info.fabric_attr->prov_name);
+}
+
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
                        std::span<const memory::FailedRoute> failed) {
   MemoryRoute route;
@@ -91,6 +111,10 @@ MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& 
     add(route.refused, "FI_HMEM",
         fmt::format("provider {} on {} does not offer it", info.fabric_attr->prov_name,
                     info.domain_attr->name));
+    return route;
+  }
+  if (const std::string obstacle = short_message_obstacle(info); !obstacle.empty()) {
+    add(route.refused, "FI_HMEM", obstacle);
     return route;
   }
   for (const bool dma_buf : {true, false}) {

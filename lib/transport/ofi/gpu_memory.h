@@ -27,8 +27,15 @@ struct MemoryRoute {
 int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRoute& route,
                     std::uint64_t access, std::uint64_t key, Fid<fid_mr>& registered);
 
+/// Why FI_HMEM is not used of a provider that offers it, or "": provider verbs of an mlx5 device
+/// makes queue pairs whose library copies short messages to their address by the processor, which
+/// must not touch a GPU's, unless the environment has MLX5_SCATTER_TO_CQE=0. Source: libfabric 2.6,
+/// prov/verbs/src/verbs_ep.c (`sq_sig_all`, no mlx5dv_create_qp()); rdma-core 65, mlx5's verbs.c.
+std::string short_message_obstacle(const fi_info& info);
+
 /// Tries the routes with `memory`, a GPU's: FI_HMEM by dma-buf, FI_HMEM by address; staged where
-/// neither works, is among `failed`, or where `info` has no FI_HMEM at all.
+/// neither works, is among `failed`, where `info` has no FI_HMEM at all, and where
+/// short_message_obstacle() has one.
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
                        std::span<const memory::FailedRoute> failed = {});
 

@@ -45,7 +45,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
       receives_(make_slots(Access::local, Slots::receives)),
       window_(make_slots(window_access(), Slots::window)),
       dc_key_(random_dc_key()),
-      queues_(*context_, *domain_, plan_, request, dc_key_),
+      queues_(*context_, *domain_, plan_, request, dc_key_, in_gpu_memory()),
       q_key_(random_q_key()),
       reads_out_(plan_.reads_out) {
   initialize_queue_pairs();
@@ -74,6 +74,15 @@ Access Core::window_access() const {
     return plan_.scalable.reads ? Access::read_window : Access::local;
   }
   return Access::window;
+}
+
+/// Where the NIC itself reads and writes a GPU's memory.
+bool Core::in_gpu_memory() const noexcept {
+  const auto direct = [](const RegisteredSlots& slots) {
+    const memory::GpuMemory* const gpu = slots.buffer().gpu();
+    return gpu != nullptr && !gpu->staged();
+  };
+  return direct(sends_) || direct(receives_) || direct(window_);
 }
 
 void Core::initialize_queue_pairs() {

@@ -35,7 +35,7 @@ ibv::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointReque
 }  // namespace
 
 Queues::Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointRequest& request,
-               std::uint64_t dc_key)
+               std::uint64_t dc_key, bool gpu_memory)
     : completions(context, completion_queues(plan, request)), inline_bytes(plan.inline_bytes) {
   const bool xrc = plan.service == Service::xrc;
   if (xrc) {
@@ -55,7 +55,8 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointR
                           .receives = queue_pairs_each * plan.receives,
                           .segments = plan.segments,
                           .inline_bytes = plan.inline_bytes,
-                          .posting = plan.extended ? posting(request.operations) : 0};
+                          .posting = plan.extended ? posting(request.operations) : 0,
+                          .gpu_memory = gpu_memory};
   const auto create = [&] {
     if (plan.service == Service::dc) {
       return ibv::create_initiator(domain, spec, request.operations.any(is_atomic));
@@ -77,7 +78,8 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointR
               ibv_get_device_name(context.device));
   for (std::uint32_t i = 0; plan.has_receivers() && i < plan.local_queue_pairs; ++i) {
     receivers.push_back(xrc ? ibv::create_queue_pair(domain, {.type = IBV_QPT_XRC_RECV,
-                                                              .xrc_domain = xrc_domain.get()})
+                                                              .xrc_domain = xrc_domain.get(),
+                                                              .gpu_memory = gpu_memory})
                                   .queue_pair
                             : ibv::create_target(domain, spec, dc_key));
   }

@@ -63,15 +63,6 @@ bool hold(std::uint64_t address, std::span<const std::byte> bytes) {
   return true;
 }
 
-template <class Which>
-void release_held(Which&& which) {
-  std::erase_if(state().held, [&](const State::HeldWrite& write) {
-    if (!which(write)) return false;
-    std::copy(write.bytes.begin(), write.bytes.end(), write.to);
-    return true;
-  });
-}
-
 /// A read of GPU memory pushes what came before it.
 void read_gpu() {
   ++state().gpu_reads;
@@ -107,18 +98,6 @@ ibv_wc poisoned(const FakeQueuePair& queue_pair, std::uint64_t id, ibv_wc_status
   return wc;
 }
 
-void complete(ibv_cq* to, const Completion& completion) {
-  auto& queue = *static_cast<FakeCompletionQueue*>(to);
-  if (queue.entries.size() == static_cast<std::size_t>(queue.cqe)) {
-    state().violations.emplace_back("completion queue overrun");
-  }
-  const auto owner = state().queue_pairs.find(completion.wc.qp_num);
-  const bool unordered =
-      owner != state().queue_pairs.end() && owner->second->kind == Kind::scalable;
-  queue.entries.insert(unordered ? queue.entries.begin() : queue.entries.end(), completion);
-  notify(queue);
-}
-
 bool is_unreliable(const FakeQueuePair& queue_pair) {
   return queue_pair.qp_type == IBV_QPT_UC || queue_pair.qp_type == IBV_QPT_UD;
 }
@@ -141,16 +120,25 @@ Receives receives_of(FakeQueuePair& peer, const ibv_send_wr& request) {
   return {&peer.receives, peer.recv_cq};
 }
 
-void complete_send(FakeQueuePair& queue_pair, const ibv_send_wr& request, ibv_wc_status status) {
+/// What a read or an atomic brought, where its completion holds it.
+struct Answer {
+  std::vector<std::byte> bytes;
+  std::vector<ibv_sge> to;
+};
+
+void complete_send(FakeQueuePair& queue_pair, const ibv_send_wr& request, ibv_wc_status status,
+                   Answer answer = {}) {
   ++queue_pair.unsignalled;
   const bool wanted = queue_pair.signal_all || (request.send_flags & IBV_SEND_SIGNALED) != 0;
   if (status == IBV_WC_SUCCESS && !wanted) return;
   ibv_wc wc = poisoned(queue_pair, request.wr_id, status);
   if (status == IBV_WC_SUCCESS) wc.opcode = IBV_WC_SEND;
-  complete(queue_pair.send_cq, {wc, std::exchange(queue_pair.unsignalled, 0)});
+  complete(queue_pair.send_cq, {wc, std::exchange(queue_pair.unsignalled, 0),
+                                std::move(answer.bytes), std::move(answer.to)});
 }
 
-void complete_receive(FakeQueuePair& queue_pair, std::uint64_t bytes, const ibv_send_wr& request) {
+void complete_receive(FakeQueuePair& queue_pair, std::uint64_t bytes, const ibv_send_wr& request,
+                      std::vector<std::byte> message = {}) {
   const Receives receives = receives_of(queue_pair, request);
   ibv_wc wc = poisoned(queue_pair, receives.posted->front().id, IBV_WC_SUCCESS);
   const bool immediate =
@@ -164,8 +152,10 @@ void complete_receive(FakeQueuePair& queue_pair, std::uint64_t bytes, const ibv_
     wc.wc_flags |= IBV_WC_GRH;
   }
   wc.byte_len = static_cast<std::uint32_t>(bytes);
+  std::vector<ibv_sge> pieces = std::move(receives.posted->front().pieces);
   receives.posted->pop_front();
-  complete(receives.completions, {wc, 0});
+  complete(receives.completions,
+           {wc, 0, std::move(message), std::move(pieces), /*is_receive=*/true});
 }
 
 bool is_ready(const FakeQueuePair& queue_pair) {
@@ -214,7 +204,18 @@ bool allows(const FakeQueuePair& peer, int access) {
          (peer.attributes.qp_access_flags & static_cast<unsigned>(access)) != 0;
 }
 
-ibv_wc_status carry_out_atomic(const PostedSend& send, const FakeQueuePair& peer) {
+/// Into memory, or into the completion: Linux asks for that where all requests are signalled.
+void give_answer(std::span<const std::byte> bytes, const PostedSend& send,
+                 const FakeQueuePair& queue_pair, Answer& answer) {
+  if (!queue_pair.signal_all || bytes.size() > queue_pair.in_completion) {
+    scatter(bytes, send.pieces);
+    return;
+  }
+  answer = {{bytes.begin(), bytes.end()}, send.pieces};
+}
+
+ibv_wc_status carry_out_atomic(const PostedSend& send, const FakeQueuePair& queue_pair,
+                               const FakeQueuePair& peer, Answer& answer) {
   const auto& atomic = send.request.wr.atomic;
   std::uint64_t word = 0;
   if (length(send.pieces) != sizeof word || !covers(send.pieces, IBV_ACCESS_LOCAL_WRITE)) {
@@ -233,11 +234,12 @@ ibv_wc_status carry_out_atomic(const PostedSend& send, const FakeQueuePair& peer
     word = atomic.swap;
   }
   std::memcpy(at(atomic.remote_addr), &word, sizeof word);
-  scatter(std::as_bytes(std::span(&before, 1)), send.pieces);
+  give_answer(std::as_bytes(std::span(&before, 1)), send, queue_pair, answer);
   return IBV_WC_SUCCESS;
 }
 
-ibv_wc_status carry_out_read(const PostedSend& send, const FakeQueuePair& peer) {
+ibv_wc_status carry_out_read(const PostedSend& send, const FakeQueuePair& queue_pair,
+                             const FakeQueuePair& peer, Answer& answer) {
   const auto& rdma = send.request.wr.rdma;
   const std::uint64_t bytes = length(send.pieces);
   if (!covers(send.pieces, IBV_ACCESS_LOCAL_WRITE)) return IBV_WC_LOC_PROT_ERR;
@@ -246,7 +248,7 @@ ibv_wc_status carry_out_read(const PostedSend& send, const FakeQueuePair& peer) 
     return IBV_WC_REM_ACCESS_ERR;
   }
   if (gpu_bytes(rdma.remote_addr) != nullptr) read_gpu();
-  scatter({at(rdma.remote_addr), bytes}, send.pieces);
+  give_answer({at(rdma.remote_addr), bytes}, send, queue_pair, answer);
   return IBV_WC_SUCCESS;
 }
 
@@ -258,7 +260,7 @@ ibv_wc_status carry_out_flush(const PostedSend& send, const FakeQueuePair& peer)
   }
   std::byte* const begin = at(rdma.remote_addr);
   release_held([&](const State::HeldWrite& write) {
-    return write.queue_pair == peer.qp_num && write.to >= begin &&
+    return !write.by_receive && write.queue_pair == peer.qp_num && write.to >= begin &&
            write.to + write.bytes.size() <= begin + length(send.pieces);
   });
   return IBV_WC_SUCCESS;
@@ -266,19 +268,45 @@ ibv_wc_status carry_out_flush(const PostedSend& send, const FakeQueuePair& peer)
 
 ibv_wc_status carry_out_send(std::vector<std::byte> bytes, FakeQueuePair& peer,
                              const ibv_send_wr& request) {
+  const std::uint64_t sent = bytes.size();
   const std::size_t header = peer.qp_type == IBV_QPT_UD ? kHeader : 0;
   const PostedReceive& receive = receives_of(peer, request).posted->front();
   if (header + bytes.size() > length(receive.pieces)) return IBV_WC_REM_INV_REQ_ERR;
+  if (sent != 0 && sent <= peer.in_completion) {
+    complete_receive(peer, sent, request, std::move(bytes));
+    return IBV_WC_SUCCESS;
+  }
   bytes.insert(bytes.begin(), header, std::byte{kPoison});
   scatter(bytes, receive.pieces);
+  complete_receive(peer, sent, request);
   return IBV_WC_SUCCESS;
 }
 
 /// A write: its last byte comes last, and whoever polls that sees the others too.
-void deliver(const std::vector<std::byte>& bytes, std::byte* to) {
+void deliver(std::span<const std::byte> bytes, std::byte* to) {
   if (bytes.empty()) return;
   std::copy(bytes.begin(), bytes.end() - 1, to);
   std::atomic_ref(to[bytes.size() - 1]).store(bytes.back(), std::memory_order_release);
+}
+
+std::uint64_t mtu_of(const FakeQueuePair& queue_pair) {
+  const auto& ports = fake(*queue_pair.context).device->config.ports;
+  return 128U << ports.at(queue_pair.attributes.port_num - 1U).active_mtu;
+}
+
+/// A write of several packets, of which the last may come first, as by another path through the
+/// fabric: the others are there when a later receive completes.
+void land(std::span<const std::byte> bytes, const FakeQueuePair& peer, std::byte* to) {
+  const std::uint64_t mtu = mtu_of(peer);
+  if (!fake(*peer.context).device->config.last_packet_first || bytes.size() <= mtu) {
+    return deliver(bytes, to);
+  }
+  const std::size_t before = (bytes.size() - 1) / mtu * mtu;
+  deliver(bytes.subspan(before), to + before);
+  state().held.push_back({to,
+                          {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(before)},
+                          peer.qp_num,
+                          true});
 }
 
 ibv_wc_status write_word(const std::vector<std::byte>& bytes, std::uint64_t address) {
@@ -291,37 +319,37 @@ ibv_wc_status write_word(const std::vector<std::byte>& bytes, std::uint64_t addr
 }
 
 /// Moves the bytes of one message; says how it ended.
-ibv_wc_status carry_out(const PostedSend& send, FakeQueuePair& peer) {
+ibv_wc_status carry_out(const PostedSend& send, const FakeQueuePair& queue_pair,
+                        FakeQueuePair& peer, Answer& answer) {
   const ibv_send_wr& request = send.request;
-  if (request.opcode == IBV_WR_RDMA_READ) return carry_out_read(send, peer);
-  if (is_atomic(request.opcode)) return carry_out_atomic(send, peer);
+  if (request.opcode == IBV_WR_RDMA_READ) return carry_out_read(send, queue_pair, peer, answer);
+  if (is_atomic(request.opcode)) return carry_out_atomic(send, queue_pair, peer, answer);
   if (request.opcode == kFlush) return carry_out_flush(send, peer);
   const bool inlined =
       (request.send_flags & IBV_SEND_INLINE) != 0 || request.opcode == IBV_WR_ATOMIC_WRITE;
   if (!inlined && !covers(send.pieces, 0)) return IBV_WC_LOC_PROT_ERR;
   const std::vector<std::byte> bytes = inlined ? send.inlined : gather(send.pieces);
   if (request.opcode == IBV_WR_SEND || request.opcode == IBV_WR_SEND_WITH_IMM) {
-    const ibv_wc_status status = carry_out_send(bytes, peer, request);
-    if (status != IBV_WC_SUCCESS) return status;
-  } else {
-    const auto& rdma = request.wr.rdma;
-    if (!allows(peer, IBV_ACCESS_REMOTE_WRITE) ||
-        !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
-      return IBV_WC_REM_ACCESS_ERR;
-    }
-    if (request.opcode == IBV_WR_ATOMIC_WRITE) return write_word(bytes, rdma.remote_addr);
-    if (state().hold_writes) {
-      state().held.push_back({at(rdma.remote_addr), bytes, peer.qp_num});
-    } else if (!hold(rdma.remote_addr, bytes)) {
-      deliver(bytes, at(rdma.remote_addr));
-    }
+    return carry_out_send(bytes, peer, request);
+  }
+  const auto& rdma = request.wr.rdma;
+  if (!allows(peer, IBV_ACCESS_REMOTE_WRITE) ||
+      !covers(~rdma.rkey, rdma.remote_addr, bytes.size(), IBV_ACCESS_REMOTE_WRITE)) {
+    return IBV_WC_REM_ACCESS_ERR;
+  }
+  if (request.opcode == IBV_WR_ATOMIC_WRITE) return write_word(bytes, rdma.remote_addr);
+  if (state().hold_writes) {
+    state().held.push_back({at(rdma.remote_addr), bytes, peer.qp_num});
+  } else if (!hold(rdma.remote_addr, bytes)) {
+    land(bytes, peer, at(rdma.remote_addr));
   }
   if (takes_receive(request.opcode)) complete_receive(peer, bytes.size(), request);
   return IBV_WC_SUCCESS;
 }
 
 /// Whether the message waits for a receive; else `status` says how it ended.
-bool attempt(const PostedSend& send, FakeQueuePair& queue_pair, ibv_wc_status& status) {
+bool attempt(const PostedSend& send, FakeQueuePair& queue_pair, ibv_wc_status& status,
+             Answer& answer) {
   if (status != IBV_WC_SUCCESS) return false;
   FakeQueuePair* peer = find_peer(queue_pair, send);
   const bool lost = std::exchange(state().lose_next, false);
@@ -340,7 +368,7 @@ bool attempt(const PostedSend& send, FakeQueuePair& queue_pair, ibv_wc_status& s
       return !is_unreliable(queue_pair);
     }
   }
-  status = carry_out(send, *peer);
+  status = carry_out(send, queue_pair, *peer, answer);
   return false;
 }
 
@@ -366,11 +394,6 @@ int post_receives(std::deque<PostedReceive>& queue, std::uint32_t limit, ibv_rec
   return 0;
 }
 
-std::uint64_t mtu_of(const FakeQueuePair& queue_pair) {
-  const auto& ports = fake(*queue_pair.context).device->config.ports;
-  return 128U << ports.at(queue_pair.attributes.port_num - 1U).active_mtu;
-}
-
 }  // namespace
 
 void progress(FakeQueuePair& queue_pair) {
@@ -378,11 +401,12 @@ void progress(FakeQueuePair& queue_pair) {
     const PostedSend& send = queue_pair.sends.front();
     ibv_wc_status status = state().message_fault;
     const bool ordered = status != IBV_WC_SUCCESS;
-    if (attempt(send, queue_pair, status)) return;
+    Answer answer;
+    if (attempt(send, queue_pair, status, answer)) return;
     if (ordered && --state().message_faults <= 0) state().message_fault = IBV_WC_SUCCESS;
     // What the other side thinks of it never comes back.
     if (is_unreliable(queue_pair) && !ordered && !is_local(status)) status = IBV_WC_SUCCESS;
-    complete_send(queue_pair, send.request, status);
+    complete_send(queue_pair, send.request, status, std::move(answer));
     queue_pair.sends.pop_front();
     if (status != IBV_WC_SUCCESS) enter_error(queue_pair);
   }
@@ -447,21 +471,6 @@ int post_receive(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** refused
   if (queue.state == IBV_QPS_ERR) enter_error(queue);
   progress_all();
   return code;
-}
-
-int poll(ibv_cq* queue, int limit, ibv_wc* completions) {
-  const std::lock_guard lock(state().mutex);
-  if (const int code = count(Call::poll_cq); code != 0) return -code;
-  auto& entries = static_cast<FakeCompletionQueue*>(queue)->entries;
-  int taken = 0;
-  for (; taken < limit && !entries.empty(); ++taken) {
-    const Completion& completion = entries.front();
-    const auto owner = state().queue_pairs.find(completion.wc.qp_num);
-    if (owner != state().queue_pairs.end()) owner->second->sends_used -= completion.frees;
-    completions[taken] = completion.wc;
-    entries.pop_front();
-  }
-  return taken;
 }
 
 }  // namespace rdmabench::fake_verbs

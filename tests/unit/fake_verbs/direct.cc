@@ -282,7 +282,15 @@ ibv_qp* mlx5dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attributes,
                          mlx5dv_qp_init_attr* direct) {
   const std::lock_guard lock(state().mutex);
   if (!fake(*context).device->config.mlx5) violate("mlx5dv_create_qp() on another device");
-  if (direct->comp_mask != MLX5DV_QP_INIT_ATTR_MASK_DC) return refuse(EINVAL);
+  const bool flags = (direct->comp_mask & MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS) != 0;
+  const std::uint32_t others = flags ? direct->create_flags : 0;
+  if ((others & ~unsigned{MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE}) != 0) return refuse(EINVAL);
+  const bool in_completion = others == 0;
+  if ((direct->comp_mask & MLX5DV_QP_INIT_ATTR_MASK_DC) == 0) {
+    FakeQueuePair* const made = make_connected(*context, *attributes);
+    if (made != nullptr && !in_completion) made->in_completion = 0;
+    return made;
+  }
   if (direct->dc_init_attr.dc_type == MLX5DV_DCTYPE_DCT) {
     if (!is_whole(*attributes, IBV_QP_INIT_ATTR_PD) || attributes->srq == nullptr) {
       return refuse(EINVAL);
@@ -292,6 +300,11 @@ ibv_qp* mlx5dv_create_qp(ibv_context* context, ibv_qp_init_attr_ex* attributes,
     state().queue_pairs.erase(target->qp_num);  // it has no number before RTR
     target->qp_num = 0;
     target->kind = Kind::target;
+    // Source: Linux, configure_responder_scat_cqe(): of a target in the larger completions alone.
+    const Device& device = fake(*context).device->config;
+    if (in_completion && device.completion_bytes == 128) {
+      target->in_completion = completion_room(device);
+    }
     target->dc_key = direct->dc_init_attr.dct_access_key;
     return target;
   }

@@ -52,17 +52,7 @@ int get_number(ibv_srq* queue, std::uint32_t* number) {
 
 ibv_qp* create_queue_pair(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   const std::lock_guard lock(state().mutex);
-  const bool receiver = attributes->qp_type == IBV_QPT_XRC_RECV && attributes->xrcd != nullptr;
-  const bool posts =
-      attributes->qp_type == IBV_QPT_RC &&
-      attributes->comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
-  if (!receiver && !posts) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  FakeQueuePair* const made = make_queue_pair(*context, *attributes);
-  if (made != nullptr && posts) made->requests = make_requests(*made, attributes->send_ops_flags);
-  return made;
+  return make_connected(*context, *attributes);
 }
 
 ibv_xrcd* open_domain(ibv_context* context, ibv_xrcd_init_attr* /*attributes*/) {
@@ -86,6 +76,22 @@ int close_domain(ibv_xrcd* domain) {
 }
 
 }  // namespace
+
+FakeQueuePair* make_connected(ibv_context& context, const ibv_qp_init_attr_ex& attributes) {
+  const bool receiver = attributes.qp_type == IBV_QPT_XRC_RECV && attributes.xrcd != nullptr;
+  const bool posts =
+      attributes.qp_type == IBV_QPT_RC &&
+      attributes.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
+  const bool plain =
+      attributes.qp_type != IBV_QPT_DRIVER && attributes.comp_mask == IBV_QP_INIT_ATTR_PD;
+  if (!receiver && !posts && !plain) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  FakeQueuePair* const made = make_queue_pair(context, attributes);
+  if (made != nullptr && posts) made->requests = make_requests(*made, attributes.send_ops_flags);
+  return made;
+}
 
 void offer_extended_calls(verbs_context& context) {
   context.create_srq_ex = create_xrc_queue;

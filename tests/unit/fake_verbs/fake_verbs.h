@@ -5,7 +5,8 @@
 // waits for is; over UC and UD it is lost where there is none, and over UD where its Q_Key is not
 // that of its target. So do DC and SRD queue pairs, which mlx5dv and efadv make and ibv_wr_post(3)
 // posts to; over SRD the last message of a list goes first, and what completed last is polled
-// first. What the real library leaves undefined in a completion is poisoned here.
+// first. What the real library leaves undefined in a completion is poisoned here. As libmlx5 does,
+// an mlx5 device delivers short messages in the completion: the poll copies them by the processor.
 // Thread rule: any thread may call.
 #pragma once
 
@@ -68,7 +69,11 @@ struct Device {
   bool xrc = true;
   std::uint64_t capabilities = 0;  ///< device_cap_flags_ex
   int max_sge_rd = 1;
-  bool mlx5 = false;                        ///< mlx5dv_is_supported(), so it has DC
+  bool mlx5 = false;           ///< mlx5dv_is_supported(), so it has DC
+  int completion_bytes = 64;   ///< mlx5: 64, or 128, which hold longer messages
+  bool data_in_order = false;  ///< ibv_query_qp_data_in_order() of what takes messages
+  /// Of a write above the path MTU, the last packet is to be seen before the others.
+  bool last_packet_first = false;
   bool efa = false;                         ///< efadv_query_device() knows it, so it has SRD
   std::uint32_t efa_capabilities = 0b1011;  ///< RDMA read, RNR retries, RDMA write
   std::uint16_t efa_inline = 32;

@@ -116,4 +116,13 @@ int ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) {
   return EINVAL;
 }
 
+int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode operation, std::uint32_t flags) {
+  const std::lock_guard lock(state().mutex);
+  if (operation != IBV_WR_RDMA_WRITE || flags != 0) violate("another question of data in order");
+  const auto& mine = *static_cast<FakeQueuePair*>(queue_pair);
+  const bool takes =
+      mine.kind == Kind::target ? mine.state == IBV_QPS_RTR : mine.state == IBV_QPS_RTS;
+  return takes && fake(*queue_pair->context).device->config.data_in_order ? 1 : 0;
+}
+
 }  // extern "C"

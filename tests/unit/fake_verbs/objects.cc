@@ -87,6 +87,11 @@ std::uint64_t send_entries(const Device& device, const ibv_qp_cap& cap) {
 
 }  // namespace
 
+std::uint32_t completion_room(const Device& device) {
+  if (!device.mlx5) return 0;
+  return device.completion_bytes == 128 ? 64 : 32;
+}
+
 FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& attributes) {
   State& now = state();
   if (refused(Call::create_qp)) return nullptr;
@@ -112,6 +117,9 @@ FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& 
   queue_pair->qp_num = now.next_number++;
   queue_pair->cap = cap;
   queue_pair->signal_all = attributes.sq_sig_all != 0;
+  if (attributes.qp_type == IBV_QPT_RC || attributes.qp_type == IBV_QPT_UC) {
+    queue_pair->in_completion = completion_room(device);
+  }
   now.queue_pairs[queue_pair->qp_num] = queue_pair;
   for (ibv_cq* queue : {attributes.send_cq, attributes.recv_cq}) {
     if (queue != nullptr) ++static_cast<FakeCompletionQueue*>(queue)->users;

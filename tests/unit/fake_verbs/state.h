@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -45,6 +46,10 @@ struct FakeQueuePair;
 struct Completion {
   ibv_wc wc;
   std::uint32_t frees;  ///< entries of the send queue that become free when it is polled
+  /// A short message that it holds, and where the poll copies it.
+  std::vector<std::byte> message = {};
+  std::vector<ibv_sge> to = {};
+  bool is_receive = false;
 };
 
 struct FakeChannel : ibv_comp_channel {
@@ -124,6 +129,9 @@ struct FakeQueuePair : ibv_qp {
   FakeXrcDomain* xrc_domain = nullptr;  ///< IBV_QPT_XRC_RECV only
   ibv_qp_cap cap{};
   bool signal_all = false;
+  /// The longest message that comes in its completion; 0: none. Source: libmlx5 and Linux,
+  /// configure_responder_scat_cqe() and configure_requester_scat_cqe() in mlx5/qp.c.
+  std::uint32_t in_completion = 0;
   ibv_qp_attr attributes{};
   std::deque<PostedSend> sends;
   std::deque<PostedReceive> receives;
@@ -163,6 +171,7 @@ struct State {
     std::byte* to;
     std::vector<std::byte> bytes;
     std::uint32_t queue_pair = 0;  ///< where it arrived, if a flush of that one releases it
+    bool by_receive = false;       ///< its next receive that is polled does, and no flush
   };
   std::deque<HeldWrite> held;
   int live = 0;
@@ -189,6 +198,19 @@ inline FakeContext& fake(ibv_context& context) {
 /// and where the process has no fake GPU.
 std::byte* gpu_bytes(std::uint64_t address);
 
+/// Lets what was held back be seen.
+template <class Which>
+void release_held(Which&& which) {
+  std::erase_if(state().held, [&](const State::HeldWrite& write) {
+    if (!which(write)) return false;
+    std::copy(write.bytes.begin(), write.bytes.end(), write.to);
+    return true;
+  });
+}
+
+/// Into a completion queue, with its event. With the mutex held.
+void complete(ibv_cq* to, const Completion& completion);
+
 /// Counts a call; an errno if it is to fail, else 0. With the mutex held.
 int count(Call call);
 /// The same for a call that returns a pointer: sets errno.
@@ -213,6 +235,10 @@ std::unique_ptr<FakeRequests> make_requests(FakeQueuePair& owner, std::uint64_t 
 
 /// Makes a queue pair of any type. With the mutex held.
 FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& attributes);
+/// The same of one that is connected, as ibv_create_qp_ex() does.
+FakeQueuePair* make_connected(ibv_context& context, const ibv_qp_init_attr_ex& attributes);
+/// The longest message that a completion of such a device holds.
+std::uint32_t completion_room(const Device& device);
 
 void violate(const char* what);
 /// Whether a parent may go; a parent with children is a violation, as for the kernel it is EBUSY.

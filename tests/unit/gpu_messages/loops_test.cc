@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "../folder.h"
 #include "gpu/allocation.h"
 #include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
@@ -156,6 +157,85 @@ TEST_F(GpuLoops, EveryOperationBetweenGpusAndHostsIsComparedByWhoMayTouchIt) {
         }
       }
     }
+  }
+}
+
+/// A NIC whose library delivers messages of up to 32 or 64 bytes in their completions.
+void make_mlx5(fake_verbs::Device& device, int completion_bytes) {
+  device = fake_verbs::mlx5();
+  device.completion_bytes = completion_bytes;
+  device.takes_dma_buf = true;
+}
+
+TEST_F(GpuLoops, TheProcessorCopiesNoShortMessageToAGpu) {
+  for (const int completion_bytes : {64, 128}) {
+    have({}, [&](fake_verbs::Device& device) { make_mlx5(device, completion_bytes); });
+    for (const Case& one : {Case{Shape::latency, OperationCode::send, true, 8},
+                            Case{Shape::stream, OperationCode::send_imm, true, 32},
+                            Case{Shape::latency, OperationCode::send, true, 64},
+                            Case{Shape::latency, OperationCode::read, true, 8},
+                            Case{Shape::stream, OperationCode::fetch_add}}) {
+      SCOPED_TRACE(testing::Message()
+                   << name(one.operation) << " of " << one.size << ", " << completion_bytes);
+      const Outcomes got = run(one, {});
+      EXPECT_EQ(got.client.outcome, Outcome::ok);
+      EXPECT_EQ(got.server.outcome, Outcome::ok);
+    }
+    EXPECT_THAT(fake_verbs::violations(), testing::IsEmpty());
+  }
+}
+
+/// One short send each way, by whatever endpoint has that service.
+template <class E>
+void exchange_short_sends(Service service) {
+  EndpointRequest own = request_of({}, "cuda:0", true);
+  EndpointRequest other = request_of({}, "cuda:1", false);
+  own.service = other.service = service;
+  const Choice choice = choose(own, offer(own), offer(other));
+  E client(own, choice.client);
+  E server(other, choice.server);
+  server.connect(client.address());
+  client.connect(server.address());
+  for (auto [from, to] : {std::pair(&client, &server), std::pair(&server, &client)}) {
+    ASSERT_EQ(from->template post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+    std::uint64_t bytes = 0;
+    to->poll([&](const Received& received) noexcept { bytes = received.bytes; });
+    EXPECT_EQ(bytes, 8U) << name(service);
+  }
+}
+
+TEST_F(GpuLoops, NorOverAnotherService) {
+  for (const int completion_bytes : {64, 128}) {
+    have({}, [&](fake_verbs::Device& device) { make_mlx5(device, completion_bytes); });
+    exchange_short_sends<DatagramEndpoint>(Service::uc);
+    exchange_short_sends<GeneralEndpoint>(Service::xrc);
+#if RDMABENCH_HAVE_MLX5
+    exchange_short_sends<DynamicEndpoint>(Service::dc);
+#endif
+    EXPECT_THAT(fake_verbs::violations(), testing::IsEmpty());
+  }
+}
+
+TEST_F(GpuLoops, AGpuIsRefusedWhereTheLibraryCannotLeaveTheCopy) {
+  for (const auto& [driver, remedy] :
+       {std::pair("mlx5_core", "libmlx5"), std::pair("hns3", "no way to leave it")}) {
+    const Folder folder;
+    folder.link("device/driver", driver);
+    const auto nic = [&](fake_verbs::Device& device) { device.sysfs = folder.path(); };
+    const auto open = [](const std::string& memory) {
+      const EndpointRequest own = request_of({}, memory, true);
+      const Choice choice = choose(own, offer(own), offer(request_of({}, "host", false)));
+      return Endpoint(own, choice.client).describe();
+    };
+    have({}, nic);
+    const Error error = complaint([&] { open("cuda:0"); });
+    EXPECT_EQ(error.fault(), Fault::unavailable);
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("GPU memory on rxe0"),
+                               testing::HasSubstr("`memory` host"), testing::HasSubstr(remedy)));
+    open("host");
+    have({{"FAKE_CUDA_DMA_BUF", "0"}}, nic);
+    open("cuda:0");  // staged: it lies in the host's memory
   }
 }
 

@@ -36,9 +36,10 @@ struct Address;
 /// The queue pairs of an endpoint and what they share. Parents before children: each is destroyed
 /// after all that is declared below it.
 struct Queues {
-  /// Lowers `plan` to what the device makes. `dc_key` opens the receivers of DC.
+  /// Lowers `plan` to what the device makes. `dc_key` opens the receivers of DC. `gpu_memory`:
+  /// QueuePairSpec::gpu_memory.
   Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointRequest& request,
-         std::uint64_t dc_key);
+         std::uint64_t dc_key, bool gpu_memory);
 
   rdmabench::verbs::CompletionQueues completions;
   rdmabench::verbs::XrcDomain xrc_domain;
@@ -134,6 +135,7 @@ class Core {
   SlotLayout layout(Slots which) const;
   RegisteredSlots make_slots(rdmabench::verbs::Access access, Slots which) const;
   rdmabench::verbs::Access window_access() const;
+  bool in_gpu_memory() const noexcept;
   void initialize_queue_pairs();
   void open_targets();
   void open_flush();
