@@ -10,15 +10,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <random>
 #include <string_view>
 
 #include "accepted.h"
-#include "base/file.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
 #include "fits.h"
+#include "link_rate.h"
 #include "memory/gpu_memory.h"
 #include "messages.h"
 #include "provider_info.h"
@@ -29,15 +28,6 @@
 
 namespace rdmabench::transport::ofi {
 namespace {
-
-/// Of the NIC, or of the network device whose name an IP provider's domain has; 0 = unknown.
-double rate_gbps(const fi_info& info) {
-  if (info.nic != nullptr && info.nic->link_attr != nullptr && info.nic->link_attr->speed != 0)
-    return static_cast<double>(info.nic->link_attr->speed) / 1e9;
-  const std::filesystem::path device = std::filesystem::path(info.domain_attr->name).filename();
-  const auto mbps = read_number("/sys/class/net" / device / "speed");  // "-1" where unknown
-  return static_cast<double>(mbps.value_or(0)) / 1e3;
-}
 
 /// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
 /// repeat within a domain (-FI_ENOKEY). Who knows a key and reaches the endpoint may read and write
@@ -401,7 +391,7 @@ Description Objects::describe(std::uint64_t bytes) const {
                                         : "any sender: this provider has no directed receives"},
                   {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
-  if (const double gbps = rate_gbps(info); gbps > 0) {
+  if (const double gbps = link_gbps(info); gbps > 0) {
     description.details.emplace_back("rate_gbps", fmt::format("{:g}", gbps));
   }
   description.details.emplace_back("memory", request_.memory);

@@ -120,14 +120,14 @@ std::size_t completions_of(const EndpointRequest& request) {
   return request.queue_pairs * (2 * std::size_t{request.depth} + request.receives) + kMargin;
 }
 
-std::string nic_of(const fi_info& info) {
+std::string nic_of(const fi_info& info, const std::string& root) {
   const fid_nic* const nic = info.nic;
   const bool named =
       nic != nullptr && nic->device_attr != nullptr && nic->device_attr->name != nullptr;
   // tcp's domain is a network device, and may be its folder of sysfs.
   std::string name = named ? nic->device_attr->name
                            : std::filesystem::path(info.domain_attr->name).filename().string();
-  if (!device_folder(name).empty() || nic == nullptr || nic->bus_attr == nullptr ||
+  if (!device_folder(name, root).empty() || nic == nullptr || nic->bus_attr == nullptr ||
       nic->bus_attr->bus_type != FI_BUS_PCI) {
     return name;
   }

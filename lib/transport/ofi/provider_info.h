@@ -21,8 +21,8 @@ std::size_t completions_of(const EndpointRequest& request);
 
 /// The device that an entry stands for, as device_folder() of base/pci_path.h takes it: by the
 /// provider's name for it where sysfs knows that, else by its PCI address, which cxi gives; that of
-/// the domain where the provider names none.
-std::string nic_of(const fi_info& info);
+/// the domain where the provider names none. `root` is the root of /sys.
+std::string nic_of(const fi_info& info, const std::string& root = "/");
 
 /// Messages up to this size are injected, at most what the request allows.
 std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request);

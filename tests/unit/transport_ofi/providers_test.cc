@@ -12,9 +12,12 @@
 #include "../../fakes/fabric/fake_fabric.h"
 #include "../complaint.h"
 #include "../fact.h"
+#include "../folder.h"
 #include "pair.h"
 #include "rdmabench/base/log.h"
 #include "transport/ofi/fabric_abi.h"
+#include "transport/ofi/fits.h"
+#include "transport/ofi/link_rate.h"
 
 namespace rdmabench::transport::ofi::providers_test {
 namespace {
@@ -175,6 +178,40 @@ TEST(OfiProviders, AnEndpointIsChargedForTheBuffersOfItsProvider) {
   EXPECT_LE(charged(direct), 64 * kMiB) << "it has no packets of its own";
   EXPECT_GE(charged(fake_fabric::cxi()), 9 * 12 * kMiB);
   EXPECT_LE(charged(fake_fabric::cxi()), 130 * kMiB);
+}
+
+// -- the link
+
+double gbps(const Provider& provider, const std::string& root) {
+  const Providers here({provider});
+  const std::vector<Found> found = find_fits(request(provider.name, OperationCode::send));
+  return link_gbps(*found.at(0).info, root);
+}
+
+TEST(OfiProviders, TheRateIsSysfsWhereItKnowsTheDevice) {
+  const Folder root;
+  const std::string ports = "sys/class/infiniband/mlx5_0/ports/";
+  root.write("sys/class/infiniband/mlx5_0/device/numa_node", "0\n");
+  root.write(ports + "1/state", "1: DOWN\n");
+  root.write(ports + "1/rate", "10 Gb/sec (4X SDR)\n");
+  root.write(ports + "2/state", "4: ACTIVE\n");
+  root.write(ports + "2/rate", "400 Gb/sec (4X NDR)\n");
+  root.write(ports + "2/link_layer", "InfiniBand\n");
+  Provider verbs = fake_fabric::verbs_rxm();
+  verbs.link_speed = 0;  // as libfabric up to 1.22 says of HDR and NDR
+  EXPECT_EQ(gbps(verbs, root.path()), 400);
+  root.write(ports + "2/rate", "40 Gb/sec (4X QDR)\n");
+  EXPECT_EQ(gbps(verbs, root.path()), 32) << "8b/10b takes a fifth";
+}
+
+TEST(OfiProviders, TheRateIsTheProvidersWhereSysfsDoesNotKnowTheDevice) {
+  const Folder root;
+  Provider cxi = fake_fabric::cxi();
+  cxi.link_speed = 200'000'000'000;
+  EXPECT_EQ(gbps(cxi, root.path()), 200);
+  Provider efa = fake_fabric::efa();
+  efa.link_speed = 100'000'000'000;
+  EXPECT_EQ(gbps(efa, root.path()), 0) << "what older kernels say of every device";
 }
 
 // -- where memory lies
