@@ -9,11 +9,19 @@ namespace rdmabench::gpu {
 FlushRule flush_rule(const DeviceInfo& device) {
   FlushRule rule;
   const std::string ordering = fmt::format("writes ordering {}", device.writes_ordering);
-  if (device.writes_ordering >= cuda::kFlushToOwner) {
-    // With two paths the driver orders the writes of each path, not between them.
+  if (device.coherent) {
+    // A completion reaches the GPU by the coherent link and may pass what the NIC wrote by PCIe.
+    // Only a read on that path waits for it. Source: NCCL 2.27 to 2.30, ncclTopoNeedFlush().
+    rule.needed = true;
     rule.text = fmt::format(
-        "not needed: the driver orders a NIC's writes for the GPU that owns them ({}){}", ordering,
-        device.coherent ? ", separately for each of its two paths" : "");
+        "needed, and possible only by a read of the NIC: the GPU has a coherent link besides PCIe, "
+        "and the driver's word ({}, flush options {}) is about one path",
+        ordering, device.flush_options);
+    return rule;
+  }
+  if (device.writes_ordering >= cuda::kFlushToOwner) {
+    rule.text = fmt::format(
+        "not needed: the driver orders a NIC's writes for the GPU that owns them ({})", ordering);
     return rule;
   }
   rule.needed = true;

@@ -15,7 +15,8 @@ struct FlushRule {
 };
 
 /// Source: CUDA Driver API, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING and
-/// CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS.
+/// CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS; on a GPU with a coherent link these do
+/// not decide.
 FlushRule flush_rule(const DeviceInfo& device);
 
 /// Calls cuFlushGPUDirectRDMAWrites() for the context's device. Throws Error(unavailable) if it is

@@ -103,6 +103,20 @@ TEST_F(GpuBuffer, WhereNoCallFlushesTheNicsReadDoes) {
   EXPECT_THAT(gpu.flush_text(), HasSubstr("not needed"));
 }
 
+TEST_F(GpuBuffer, OnACoherentGpuTheNicsReadFlushesWhateverTheDriverSays) {
+  have({{"FAKE_CUDA_COHERENT", "1"}, {"FAKE_CUDA_ORDERING", "200"}, {"FAKE_CUDA_FLUSH", "1"}});
+  Buffer buffer(parse_request("cuda:0"), kBytes);
+  EXPECT_TRUE(buffer.gpu()->needs_nic_read());
+  EXPECT_THAT(buffer.gpu()->flush_text(), HasSubstr("coherent link"));
+  int reads = 0;
+  buffer.gpu()->flush_by([&] { ++reads; }, "a read");
+  std::array<std::byte, 8> some{};
+  for (int i = 0; i < 3; ++i) buffer.gpu()->read(0, some);
+  EXPECT_EQ(reads, 3);
+  EXPECT_EQ(fake_cuda_calls("cuFlushGPUDirectRDMAWrites"), 0);
+  EXPECT_EQ(fake_cuda_calls("cuMemHostAlloc"), 1) << "one staging buffer for all reads";
+}
+
 TEST_F(GpuBuffer, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
   EXPECT_EQ(complaint([] { Buffer(parse_request("cuda:7"), kBytes); }).fault(), Fault::usage);
   EXPECT_EQ(complaint([] { check_available(parse_request("cuda:7")); }).fault(), Fault::usage);
