@@ -143,6 +143,8 @@ report::Facts config_facts(const CollOptions& options) {
           {"budget_s", std::chrono::duration<double>(plan.budget).count()},
           {"timeout_s", std::chrono::duration<double>(plan.timeout).count()},
           {"checked", plan.check},
+          {"memory_reuse", plan.memory_reuse},
+          {"checked_by_cpu", options.job.check_by_cpu || options.job.backend == "mpi"},
           {"buffer_bytes", plan.buffer_bytes}};
 }
 

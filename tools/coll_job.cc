@@ -206,7 +206,8 @@ int run_job(CollJob& job) {
   const collective::MemberOptions member{.timeout = job.plan.timeout,
                                          .devices = job.devices,
                                          .interfaces = !job.required.empty(),
-                                         .facts = {{"rank_source", assembled.place.source}}};
+                                         .facts = {{"rank_source", assembled.place.source}},
+                                         .check_by_cpu = job.check_by_cpu};
   const std::shared_ptr<collective::Engine> engine = job.backend == "nccl"
                                                          ? collective::make_nccl_engine(job.nccl)
                                                          : collective::make_mpi_engine(job.mpi);

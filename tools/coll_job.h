@@ -20,6 +20,7 @@ struct CollJob {
       fill{};
   collective::CollectivePlan plan{};             ///< but for what `fill` enters
   std::vector<std::string> devices{"all"};       ///< of collective::MemberOptions
+  bool check_by_cpu = false;                     ///< of collective::MemberOptions
   std::vector<collective::Required> required{};  ///< of collective::prove()
   std::string backend = "nccl";                  ///< "nccl", "mpi"
   collective::MpiOptions mpi{};

@@ -46,6 +46,10 @@ void add_amount(CLI::App& app, CollOptions& options) {
               "a row ends when its median is known to this relative precision, at 95 % [0.02]");
   group.time("--budget", plan.budget, "... or after this time [2s]");
   OptionGroup(app).flag("!--no-check", plan.check, "do not check the results");
+  group.flag(
+      "--memory-reuse", plan.memory_reuse,
+      "time every sample in the same memory, which caches may hold, and check one more after "
+      "them [every operation has its own, and is checked]");
   group.size("--buffers", plan.buffer_bytes,
              "memory of inputs and of results each, for the operations of one epoch [64M]");
   group.time("--timeout", plan.timeout,
@@ -118,7 +122,16 @@ void add_nccl(CLI::App& app, CollOptions& options) {
         nccl.registration = collective::parse_registration(text);
       },
       "HOW", "register buffers with NCCL: none, local (2.19) or symmetric (2.27) [none]");
-  group.flag("--graph", nccl.graph, "launch every operation as a captured CUDA graph");
+  group
+      .parsed(
+          "--validate",
+          [&options](const std::string& where) { options.job.check_by_cpu = where == "cpu"; },
+          "WHERE",
+          "where results are compared: gpu (what is wrong there, the CPU then names) or cpu, which "
+          "copies and compares every byte [gpu]")
+      ->check(CLI::IsMember({"gpu", "cpu"}));
+  group.flag("--graph", nccl.graph,
+             "capture the operations of a sample as one CUDA graph, and launch that");
   group.whole("--cta-policy", nccl.cta_policy, 0, 2,
               "0 default, 1 efficiency, 2 zero; since 2.27 [NCCL's own]");
   group.whole("--misalign", nccl.misalign, 0, 1U << 16U,
@@ -134,9 +147,10 @@ void add_nccl(CLI::App& app, CollOptions& options) {
 void check_backend(const CLI::App& app, const CollOptions& options) {
   const bool is_mpi = options.job.backend == "mpi";
   const std::vector<std::string> foreign =
-      is_mpi ? std::vector<std::string>{"--gpu",      "--register", "--graph",       "--cta-policy",
-                                        "--misalign", "--network",  "--non-blocking"}
-             : std::vector<std::string>{"--mpi"};
+      is_mpi
+          ? std::vector<std::string>{"--gpu",      "--register", "--graph",        "--cta-policy",
+                                     "--misalign", "--network",  "--non-blocking", "--validate"}
+          : std::vector<std::string>{"--mpi"};
   for (const std::string& name : foreign) {
     if (app.get_option(name)->count() == 0) continue;
     throw Error(Fault::usage, fmt::format("{} with --backend {}", name, options.job.backend),

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "collective/stretches.h"
+
 namespace rdmabench::collective {
 namespace {
 
@@ -17,13 +19,6 @@ std::uint64_t bits_of(const std::byte* at, std::size_t bytes) noexcept {
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, bytes);
   return bits;
-}
-
-/// Maps floating-point encodings to integers of the same order. Source: IEEE 754 encodings.
-std::int64_t in_order(std::uint64_t bits, std::size_t bytes) noexcept {
-  const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
-  const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
-  return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
 bool is_zero(std::span<const std::byte> bytes) {
@@ -46,13 +41,7 @@ Checker::Checker(const Call& call, Team team, std::uint64_t iteration, std::uint
       tolerance_(tolerance_ulp(call, team.size)) {}
 
 bool Checker::same(const std::byte* expected, const std::byte* actual) const noexcept {
-  const std::size_t bytes = bytes_of(call_.type);
-  const std::uint64_t a = bits_of(expected, bytes);
-  const std::uint64_t b = bits_of(actual, bytes);
-  if (a == b) return true;
-  if (tolerance_ == 0) return false;
-  const std::int64_t difference = in_order(a, bytes) - in_order(b, bytes);
-  return static_cast<std::uint64_t>(difference < 0 ? -difference : difference) <= tolerance_;
+  return is_near(expected, actual, bytes_of(call_.type), tolerance_);
 }
 
 bool Checker::is_stale(std::uint64_t offset, std::span<const std::byte> run) const {

@@ -34,7 +34,11 @@ std::string describe(const Call& call) {
   return fmt::format("{} of {} {}", name(call.operation), call.count, name(call.type));
 }
 
+constexpr std::uint64_t kBytesPerSecond = 100'000'000;  // of any library and any copy, at least
 constexpr auto kGrace = std::chrono::seconds(3);
+
+/// Of a driver without persistence mode that wakes eight GPUs.
+constexpr auto kFirstUse = std::chrono::minutes(2);
 
 /// Of an epoch; bounded, so that its time can be counted.
 int most_waits(std::uint64_t samples) {
@@ -47,8 +51,19 @@ Member::Member(RankGroup& group, Engine& engine, const MemberOptions& options)
     : group_(group), engine_(engine), options_(options), team_(group.team()) {}
 
 Deadline Member::deadline(std::uint64_t bytes) const {
-  constexpr std::uint64_t kBytesPerSecond = 100'000'000;
   return Deadline::after(options_.timeout + std::chrono::seconds(bytes / kBytesPerSecond));
+}
+
+/// On all ranks, before any deadline of the library counts.
+void Member::load_library() {
+  group_.state().enter(Phase::opening);
+  const Deadline limit = Deadline::after(options_.timeout + kFirstUse);
+  {
+    const Heartbeat::Guard guard(group_.heartbeat(), fmt::format("loading {}", engine_.name()),
+                                 limit);
+    engine_.load();
+  }
+  group_.barrier(limit.earlier());
 }
 
 void Member::open_library(Exchange& exchange) {
@@ -75,6 +90,7 @@ void Member::join_group(const std::vector<std::uint32_t>& group_of) {
 }
 
 void Member::open() {
+  load_library();
   open_library(group_);
   const std::vector<std::string> hosts = group_.all_gather(this_rank(team_.rank).host, deadline());
   const auto here = std::count(hosts.begin(), hosts.end(), hosts[team_.rank]);
@@ -117,7 +133,7 @@ void Member::prepare(const RankCommand& order) {
     const Deadline limit = deadline();
     const Heartbeat::Guard guard(group_.heartbeat(),
                                  fmt::format("preparing {}", describe(order.call)), limit);
-    engine_.prepare(order.call, order.slots, limit.earlier());
+    engine_.prepare(order.call, order.slots, order.batch, limit.earlier());
   }
   // Slots of rows of another size may begin elsewhere, except for the first. Stale results in them
   // are then not recognized as stale.
@@ -125,28 +141,40 @@ void Member::prepare(const RankCommand& order) {
   staging_.resize(kGuardBytes +
                   std::min<std::size_t>(kPiece, std::max({layout_.send_bytes, layout_.receive_bytes,
                                                           std::uint64_t{8}})));
-  if (order.check && layout_.receive_bytes > 0) {
-    const Deadline limit = deadline();
-    for (std::uint32_t slot = 0; slot < order.slots; ++slot) write_guard(slot, limit);
-  }
+  if (order.check && layout_.receive_bytes > 0) write_guards(0, order.slots);
   state.enter(Phase::idle);
+}
+
+void Member::write_all(Deadline deadline) {
+  if (!stretches_.empty()) engine_.write(stretches_.list(), deadline);
+  stretches_.clear();
+}
+
+/// Marks the slots of those that differ.
+void Member::find_all(std::vector<bool>& different, Deadline deadline) {
+  const std::span<const Stretch> list = stretches_.list();
+  if (!list.empty()) {
+    for (const std::size_t one : engine_.find_different(list, deadline)) {
+      different[list[one].slot] = true;
+    }
+  }
+  stretches_.clear();
 }
 
 /// Writes the inputs of the next operations, one into each slot.
 void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
   const Deadline limit = deadline(layout_.send_bytes * operations);
   const SlotBuffer side = layout_.in_place ? SlotBuffer::receive : SlotBuffer::send;
-  const std::uint32_t element = bytes_of(row_.call.type);
-  for (std::uint64_t i = 0; i < operations; ++i) {
-    const auto slot = static_cast<std::uint32_t>(i);
-    for (std::uint64_t at = 0; at < layout_.send_bytes; at += staging_.size()) {
-      const std::size_t bytes = std::min<std::uint64_t>(staging_.size(), layout_.send_bytes - at);
-      const std::span<std::byte> piece(staging_.data(), bytes);
-      make_input(row_.call, team_.size, team_.rank, in_run(first_iteration + i), at / element,
-                 piece);
-      engine_.write(side, slot, layout_.send_offset + at, piece, limit);
-    }
+  for (std::uint64_t i = 0; layout_.send_bytes > 0 && i < operations; ++i) {
+    if (stretches_.full()) write_all(limit);
+    const Stretch input{.side = side,
+                        .slot = static_cast<std::uint32_t>(i),
+                        .offset = layout_.send_offset,
+                        .bytes = layout_.send_bytes};
+    make_input(row_.call, team_.size, team_.rank, in_run(first_iteration + i), 0,
+               stretches_.add(input, kPeriod * bytes_of(row_.call.type)));
   }
+  write_all(limit);
 }
 
 Epoch Member::run(const RankCommand& order, const Starts& starts) {
@@ -166,12 +194,16 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   group_.gather({}, limit);
   const std::string text = group_.leads() ? pack_numbers(starts()) : std::string();
   const auto begin = unpack_numbers(group_.broadcast(text, limit), group_.team().size);
+  // Of all the operations of a sample.
+  const std::uint64_t most = std::max(layout_.send_bytes, layout_.receive_bytes);
+  const std::chrono::nanoseconds timeout =
+      options_.timeout + std::chrono::seconds(most * row_.batch / kBytesPerSecond);
   const LoopPlan plan{
       .batch = row_.batch,
       .slots = row_.slots,
       .first_iteration = order.first_iteration,
       .start_ns = std::min(begin[group_.team().rank], measure::RawClock::stamp() + 1'000'000'000),
-      .timeout = options_.timeout,
+      .timeout = timeout,
       .yields = yields_};
   Epoch epoch;
   epoch.stamps.resize(order.samples);
@@ -181,8 +213,7 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
   {
     // The loop watches its own time between two calls of the library, not within one.
     const Heartbeat::Guard guard(group_.heartbeat(), describe(row_.call),
-                                 Deadline::after(options_.timeout * most_waits(order.samples)),
-                                 kGrace);
+                                 Deadline::after(timeout * most_waits(order.samples)), kGrace);
     ended = engine_.run(plan, epoch.stamps, state, group_.heartbeat().over(), at);
   }
   const std::uint64_t iteration = order.first_iteration + at * row_.batch;
@@ -195,24 +226,65 @@ Epoch Member::run(const RankCommand& order, const Starts& starts) {
     case LoopEnd::timed_out:
       throw Error(Fault::failed,
                   fmt::format("{}, iteration {} was not done within {:.3g} s", describe(row_.call),
-                              iteration, std::chrono::duration<double>(options_.timeout).count()));
+                              iteration, std::chrono::duration<double>(timeout).count()));
     case LoopEnd::over:
       throw Error(Fault::failed, fmt::format("{}, iteration {}: {}", describe(row_.call), iteration,
                                              group_.heartbeat().reason()));
   }
   state.at(order.first_iteration + operations);
   state.enter(Phase::checking);
-  for (std::uint64_t i = 0; row_.check && i < operations; ++i) {
-    check_slot(static_cast<std::uint32_t>(i), order.first_iteration + i, epoch.checked);
+  if (row_.check && layout_.receive_bytes > 0) {  // in reduce and gather only the root has a result
+    check_all(operations, order.first_iteration, epoch.checked);
   }
   state.enter(Phase::idle);
   return epoch;
 }
 
-void Member::write_guard(std::uint32_t slot, Deadline deadline) {
-  const std::span<std::byte> guard(staging_.data(), kGuardBytes);
-  make_guard(team_.rank, guard);
-  engine_.write(SlotBuffer::receive, slot, layout_.result_buffer_bytes(), guard, deadline);
+void Member::add_guard(std::uint32_t slot) {
+  make_guard(team_.rank, stretches_.add({.side = SlotBuffer::receive,
+                                         .slot = slot,
+                                         .offset = layout_.result_buffer_bytes(),
+                                         .bytes = kGuardBytes},
+                                        kGuardBytes));
+}
+
+void Member::write_guards(std::uint32_t first, std::uint32_t count) {
+  const Deadline limit = deadline();
+  for (std::uint32_t slot = first; slot < first + count; ++slot) {
+    if (stretches_.full()) write_all(limit);
+    add_guard(slot);
+  }
+  write_all(limit);
+}
+
+/// The back end compares all results and guards where they are; what it finds different is read and
+/// looked at here, byte by byte.
+void Member::check_all(std::uint64_t operations, std::uint64_t first_iteration, Checked& checked) {
+  const Deadline limit = deadline(layout_.receive_bytes * operations);
+  std::vector<bool> different(operations, options_.check_by_cpu);
+  for (std::uint64_t i = 0; !options_.check_by_cpu && i < operations; ++i) {
+    const auto slot = static_cast<std::uint32_t>(i);
+    for (const Segment& segment : segments_) {
+      if (segment.bytes == 0) continue;
+      if (stretches_.full()) find_all(different, limit);
+      const Stretch result{.side = SlotBuffer::receive,
+                           .slot = slot,
+                           .offset = layout_.receive_offset + segment.offset,
+                           .bytes = segment.bytes,
+                           .tolerance_ulp = tolerance_ulp(row_.call, team_.size)};
+      make_expected(row_.call, team_.size, in_run(first_iteration + i), segment,
+                    stretches_.add(result, kPeriod * bytes_of(row_.call.type)));
+    }
+    if (stretches_.full()) find_all(different, limit);
+    add_guard(slot);
+  }
+  find_all(different, limit);
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    const auto slot = static_cast<std::uint32_t>(i);
+    ++checked.operations;
+    if (different[i]) check_slot(slot, first_iteration + i, checked);
+    held_[slot] = PreviousResult{row_.call, in_run(first_iteration + i), layout_.receive_offset};
+  }
 }
 
 /// Reads large pieces regardless of segments, with the guard in the last one where possible: the
@@ -247,13 +319,17 @@ std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
 }
 
 void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
-  if (layout_.receive_bytes == 0) return;  // not the root: there is no result to check
-  ++checked.operations;
   Checker checker(row_.call, team_, in_run(iteration), layout_.receive_offset, held_[slot]);
   const std::optional<Wrong> past_the_end = read_result(slot, checker);
-  held_[slot] = PreviousResult{row_.call, in_run(iteration), layout_.receive_offset};
-  if (past_the_end) write_guard(slot, deadline());  // for the next operation
-  if (checker.wrong_elements() == 0 && !past_the_end) return;
+  if (past_the_end) write_guards(slot, 1);  // for the next operation
+  if (checker.wrong_elements() == 0 && !past_the_end) {
+    if (options_.check_by_cpu) return;
+    throw Error(Fault::failed,
+                fmt::format("{}, iteration {}: the back end compared its result in place and found "
+                            "it wrong, but what was read from there is right",
+                            describe(row_.call), iteration),
+                "Check again by `check_by_cpu`; if that finds nothing, report it as a defect.");
+  }
   ++checked.wrong_operations;
   checked.wrong_elements += checker.wrong_elements();
   if (past_the_end) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collective/check.h"
+#include "collective/stretches.h"
 #include "commands.h"
 #include "division.h"
 #include "health/run_watch.h"
@@ -32,13 +33,18 @@ class Member {
   const std::vector<ClockOffset>& clocks() const noexcept { return clocks_; }
 
  private:
+  void load_library();
   void open_library(Exchange& exchange);
   void join_group(const std::vector<std::uint32_t>& group_of);
   void prepare(const RankCommand& order);
   Epoch run(const RankCommand& order, const Starts& starts);
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
+  void check_all(std::uint64_t operations, std::uint64_t first_iteration, Checked& checked);
   void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
-  void write_guard(std::uint32_t slot, Deadline deadline);
+  void add_guard(std::uint32_t slot);
+  void write_guards(std::uint32_t first, std::uint32_t count);
+  void write_all(Deadline deadline);
+  void find_all(std::vector<bool>& different, Deadline deadline);
   std::optional<Wrong> read_result(std::uint32_t slot, Checker& checker);
   /// Inputs also differ between rows, so that a stale result of the row before is wrong.
   std::uint64_t in_run(std::uint64_t iteration) const noexcept {
@@ -61,6 +67,7 @@ class Member {
   std::vector<Segment> segments_;
   std::vector<std::optional<PreviousResult>>
       held_;  // by slot: the last known content of its buffer
+  Stretches stretches_;
   std::vector<std::byte> staging_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "collective/arithmetic.h"
 #include "collective/packing.h"
+#include "collective/stretches.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
@@ -64,6 +65,7 @@ std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>
 
 /// The module stays loaded: MPI's libraries cannot be unloaded.
 void MpiBackend::load() {
+  if (module_ != nullptr) return;
   std::string reasons;
   for (const std::string& path : candidates(options_)) {
     if (path.find('/') != std::string::npos && !std::filesystem::exists(path)) {
@@ -93,7 +95,7 @@ void MpiBackend::load() {
 
 void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
-  if (module_ == nullptr) return initialize(exchange, deadline);
+  if (!initialized_) return initialize(exchange, deadline);
   // Groups are told apart by their first rank's number.
   const auto first = unpack_numbers(exchange.broadcast(pack_numbers({world_rank_}), deadline), 1);
   if (module_->split(static_cast<std::uint32_t>(first[0]), team.rank, error_.data()) != 0) {
@@ -104,6 +106,7 @@ void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
 /// Among all ranks.
 void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
   load();
+  initialized_ = true;
   // All ranks must use the same MPI: two different ones would wait for each other in MPI_Init
   // forever.
   const std::vector<std::string> names = exchange.all_gather(module_->name, deadline);
@@ -155,8 +158,15 @@ Layout MpiBackend::layout(const Call& call) const {
   return layout;
 }
 
-void MpiBackend::prepare(const Call& call, std::uint32_t slots, Deadline /*deadline*/) {
+void MpiBackend::prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
+                         Deadline /*deadline*/) {
+  if (batch > slots) {
+    throw Error(Fault::usage,
+                fmt::format("{} operations together in {} places of memory", batch, slots),
+                "MPI's non-blocking operations may not share memory: take a place for each.");
+  }
   call_ = call;
+  slots_ = slots;
   const Layout place = layout(call);
   in_place_ = place.in_place;
   const std::uint64_t largest = std::max(
@@ -185,9 +195,21 @@ void MpiBackend::prepare(const Call& call, std::uint32_t slots, Deadline /*deadl
   }
 }
 
-void MpiBackend::write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-                       std::span<const std::byte> bytes, Deadline /*deadline*/) {
-  std::memcpy(buffer(side, slot) + offset, bytes.data(), bytes.size());
+void MpiBackend::write(std::span<const Stretch> stretches, Deadline /*deadline*/) {
+  for (const Stretch& one : stretches) {
+    write_stretch(one, buffer(one.side, one.slot) + one.offset);
+  }
+}
+
+std::vector<std::size_t> MpiBackend::find_different(std::span<const Stretch> stretches,
+                                                    Deadline /*deadline*/) {
+  std::vector<std::size_t> different;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const Stretch& one = stretches[i];
+    const std::byte* const at = buffer(one.side, one.slot) + one.offset;
+    if (!holds(one, at, bytes_of(call_.type))) different.push_back(i);
+  }
+  return different;
 }
 
 void MpiBackend::read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,

@@ -25,18 +25,25 @@ class MpiBackend {
   MpiBackend(const MpiBackend&) = delete;
   MpiBackend& operator=(const MpiBackend&) = delete;
 
+  void load();
   void open(Team team, Exchange& exchange, Deadline deadline);
   std::string unsupported(const Call& call) const;
   Layout layout(const Call& call) const;
-  void prepare(const Call& call, std::uint32_t slots, Deadline deadline);
-  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-             std::span<const std::byte> bytes, Deadline deadline);
+  void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch, Deadline deadline);
+  void write(std::span<const Stretch> stretches, Deadline deadline);
+  std::vector<std::size_t> find_different(std::span<const Stretch> stretches, Deadline deadline);
   void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
             Deadline deadline);
 
-  bool start(std::uint32_t slot) noexcept {
-    return module_->start(slot, buffer(SlotBuffer::send, slot), buffer(SlotBuffer::receive, slot),
-                          error_.data()) == 0;
+  bool start(std::uint32_t slot, std::uint32_t batch) noexcept {
+    for (std::uint32_t i = 0; i < batch; ++i) {
+      if (module_->start(slot, buffer(SlotBuffer::send, slot), buffer(SlotBuffer::receive, slot),
+                         error_.data()) != 0) {
+        return false;
+      }
+      slot = slot + 1 == slots_ ? 0 : slot + 1;
+    }
+    return true;
   }
   Progress test() noexcept {
     int done = 0;
@@ -53,7 +60,6 @@ class MpiBackend {
   report::Facts call_facts() const;
 
  private:
-  void load();
   void initialize(Exchange& exchange, Deadline deadline);
   std::byte* buffer(SlotBuffer side, std::uint32_t slot) const noexcept {
     return buffers_[side == SlotBuffer::send && !in_place_ ? 0 : 1].data() + slot * stride_;
@@ -65,7 +71,9 @@ class MpiBackend {
   std::uint32_t world_rank_ = 0;
   Team team_;
   Call call_;
+  bool initialized_ = false;
   bool in_place_ = false;
+  std::uint32_t slots_ = 1;
   std::uint64_t stride_ = 0;
   std::array<memory::Buffer, 2> buffers_;
   std::array<char, kErrorBytes> error_{};

@@ -146,6 +146,15 @@ std::string counters(const Run& run) {
   return text;
 }
 
+/// Of the first row that tells it: cold memory takes longer than what a cache holds.
+std::string memory(const Run& run) {
+  for (const Row& row : run.rows) {
+    const std::string text = report::text_of(row.facts, "memory");
+    if (!text.empty()) return fmt::format("memory: {}\n", report::printable(text));
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string to_table(const Run& run, std::size_t width) {
@@ -177,7 +186,7 @@ std::string to_table(const Run& run, std::size_t width) {
                                  report::printable(words(run.library)));
   text += table.text(width) +
           "GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.\n" +
-          remarks(run) + late_ranks(run) + counters(run);
+          memory(run) + remarks(run) + late_ranks(run) + counters(run);
   if (run.bisected && !run.bisected->suspects.empty()) {
     text += fmt::format("BISECTED: {}\n    action: {}\n", report::printable(run.bisected->text),
                         action_of(*run.bisected));

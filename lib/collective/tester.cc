@@ -37,9 +37,12 @@ class Lead {
  private:
   std::vector<std::string> command(const RankCommand& order);
   void compare_clocks();
-  void prepare(const Call& call);
+  void prepare(const Call& call, bool check);
   void run_epoch(std::uint64_t samples, bool counts);
   void run_until_known();
+  bool checks_in_time() const;
+  void check_afterwards(const Call& call);
+  std::string memory_text() const;
   std::uint64_t next_epoch(std::uint64_t most) const;
   void check(const Epoch& epoch, const Row& row, std::uint32_t rank,
              std::uint64_t ordered_ns) const;
@@ -119,7 +122,7 @@ void Lead::divide(const Division& division) {
   apart_ = apart;
 }
 
-void Lead::prepare(const Call& call) {
+void Lead::prepare(const Call& call, bool check) {
   std::uint64_t bytes = 8;  // the larger side of the rank with most
   for (const std::vector<std::uint32_t>& group : groups_) {
     const auto size = static_cast<std::uint32_t>(group.size());
@@ -133,7 +136,11 @@ void Lead::prepare(const Call& call) {
   const auto fit = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(plan_.buffer_bytes / bytes, 1, kMaxSlots));
   slots_ = std::max(fit / amount_.batch * amount_.batch, amount_.batch);
-  epoch_bytes_ = 3 * bytes * slots_;
+  if (amount_.slots > 0) {
+    const std::uint32_t asked = std::min(amount_.slots, kMaxBatch);
+    slots_ = asked < amount_.batch ? asked : asked / amount_.batch * amount_.batch;
+  }
+  epoch_bytes_ = 3 * bytes * std::max(slots_, amount_.batch);
   next_iteration_ = 0;
   warmup_ = 0;
   converged_ = true;
@@ -148,7 +155,7 @@ void Lead::prepare(const Call& call) {
   order.row = number_++;
   order.slots = slots_;
   order.batch = amount_.batch;
-  order.check = plan_.check;
+  order.check = check;
   command(order);
 }
 
@@ -234,7 +241,7 @@ void Lead::run_epoch(std::uint64_t samples, bool counts) {
 /// As many as fit into the slots if results are checked, and into the aimed time.
 std::uint64_t Lead::next_epoch(std::uint64_t most) const {
   const std::uint64_t room =
-      plan_.check ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
+      checks_in_time() ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
   const double aim = last_ns_ > 0 ? kEpochNs / last_ns_ : 1;
   std::uint64_t next =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(aim, 1e6)), 1, room);
@@ -264,6 +271,25 @@ void Lead::run_until_known() {
   }
 }
 
+/// Whether no operation that is timed takes the place of another before that one was checked.
+bool Lead::checks_in_time() const {
+  const bool own = amount_.slots == 0 ||
+                   (amount_.iterations > 0 && amount_.iterations * amount_.batch <= amount_.slots);
+  return plan_.check && own;
+}
+
+/// One more operation in each place, untimed.
+void Lead::check_afterwards(const Call& call) {
+  amount_ = {.batch = slots_, .iterations = 1, .slots = slots_};
+  prepare(call, true);
+  run_epoch(1, false);
+}
+
+std::string Lead::memory_text() const {
+  if (amount_.slots == 0) return "cold: every operation of an epoch has its own";
+  return fmt::format("reused: {} place{}, taken in turn", slots_, slots_ == 1 ? "" : "s");
+}
+
 /// The numbers of its ranks.
 void Lead::evaluate(Row& row) const {
   std::vector<std::vector<Stamps>> samples;
@@ -290,7 +316,8 @@ void Lead::evaluate(Row& row) const {
 
 std::vector<Row> Lead::measure(const Call& call) {
   amount_ = plan_.amount ? plan_.amount(call, ranks())
-                         : Amount{plan_.batch, plan_.iterations, plan_.warmup};
+                         : Amount{plan_.batch, plan_.iterations, plan_.warmup,
+                                  plan_.memory_reuse ? plan_.batch : 0};
   const std::string skipped = engine_.unsupported(call);
   rows_.clear();
   for (const std::vector<std::uint32_t>& group : groups_) {
@@ -305,7 +332,7 @@ std::vector<Row> Lead::measure(const Call& call) {
                      .checked = plan_.check && skipped.empty()});
   }
   if (!skipped.empty()) return rows_;
-  prepare(call);
+  prepare(call, checks_in_time());
   clocks_.assign(ranks(), {});
   compare_clocks();
   while (warmup_ < amount_.warmup) {
@@ -318,7 +345,9 @@ std::vector<Row> Lead::measure(const Call& call) {
   for (Row& row : rows_) {
     evaluate(row);
     if (row.ranks.front() == 0) row.facts = engine_.call_facts();  // of the group of this rank
+    row.facts.push_back({"memory", memory_text()});
   }
+  if (plan_.check && !checks_in_time()) check_afterwards(call);
   return rows_;
 }
 

@@ -10,9 +10,6 @@
 namespace rdmabench::gpu {
 namespace {
 
-/// Size of the pinned buffer for copies of ordinary host memory.
-constexpr std::uint64_t kStagingBytes = 4U << 20;
-
 void require_inside(const PinnedHost& host, std::uint64_t offset, std::uint64_t bytes) {
   if (offset <= host.size() && bytes <= host.size() - offset) return;
   throw Error(Fault::usage,
@@ -70,10 +67,8 @@ void enqueue_set(Stream& stream, DevicePointer to, std::byte value, std::uint64_
   }
 }
 
-void copy_to_device(Stream& stream, DevicePointer to, std::span<const std::byte> from,
-                    const Deadline& deadline) {
-  if (from.empty()) return;
-  PinnedHost staging(stream.context(), std::min<std::uint64_t>(from.size(), kStagingBytes));
+void copy_to_device(Stream& stream, PinnedHost& staging, DevicePointer to,
+                    std::span<const std::byte> from, const Deadline& deadline) {
   for (std::uint64_t at = 0; at < from.size(); at += staging.size()) {
     const std::uint64_t bytes = std::min(staging.size(), from.size() - at);
     std::memcpy(staging.data(), from.data() + at, bytes);
@@ -82,10 +77,8 @@ void copy_to_device(Stream& stream, DevicePointer to, std::span<const std::byte>
   }
 }
 
-void copy_from_device(Stream& stream, std::span<std::byte> to, DevicePointer from,
-                      const Deadline& deadline) {
-  if (to.empty()) return;
-  PinnedHost staging(stream.context(), std::min<std::uint64_t>(to.size(), kStagingBytes));
+void copy_from_device(Stream& stream, PinnedHost& staging, std::span<std::byte> to,
+                      DevicePointer from, const Deadline& deadline) {
   for (std::uint64_t at = 0; at < to.size(); at += staging.size()) {
     const std::uint64_t bytes = std::min(staging.size(), to.size() - at);
     enqueue_copy_from_device(stream, staging, from + at, bytes);

@@ -23,12 +23,15 @@ void enqueue_copy(Stream& stream, DevicePointer to, DevicePointer from, std::uin
 /// Sets every byte to `value`.
 void enqueue_set(Stream& stream, DevicePointer to, std::byte value, std::uint64_t bytes);
 
-// These copy any host memory by a temporary pinned buffer, after the work in the stream, and are
-// complete when they return. Each throws as Stream::synchronize().
+/// A good size of a staging buffer. Making one takes the driver about 1 ms: keep it.
+inline constexpr std::uint64_t kStagingBytes = 4U << 20;
 
-void copy_to_device(Stream& stream, DevicePointer to, std::span<const std::byte> from,
-                    const Deadline& deadline);
-void copy_from_device(Stream& stream, std::span<std::byte> to, DevicePointer from,
-                      const Deadline& deadline);
+// These copy any host memory through `staging`, piece by piece, after the work in the stream, and
+// are complete when they return. Each throws as Stream::synchronize().
+
+void copy_to_device(Stream& stream, PinnedHost& staging, DevicePointer to,
+                    std::span<const std::byte> from, const Deadline& deadline);
+void copy_from_device(Stream& stream, PinnedHost& staging, std::span<std::byte> to,
+                      DevicePointer from, const Deadline& deadline);
 
 }  // namespace rdmabench::gpu

@@ -27,10 +27,14 @@ struct Grid {
   unsigned threads;  ///< of a block
 };
 
-/// Enough blocks for all multiprocessors, but no more threads than there is work.
+/// Enough blocks for all multiprocessors.
+std::uint64_t most_blocks(const DeviceInfo& device) {
+  return static_cast<std::uint64_t>(std::max(device.multiprocessors, 1)) * kBlocksOfMultiprocessor;
+}
+
+/// ... but no more threads than there is work.
 Grid grid_for(const DeviceInfo& device, std::uint64_t bytes, std::uint64_t messages) {
-  const std::uint64_t most =
-      static_cast<std::uint64_t>(std::max(device.multiprocessors, 1)) * kBlocksOfMultiprocessor;
+  const std::uint64_t most = most_blocks(device);
   const unsigned threads = bytes <= kWarp * kBytesOfThread ? kWarp : kThreads;
   const std::uint64_t useful = bytes / (threads * kBytesOfThread) + 1;
   return {static_cast<unsigned>(std::min(useful, most)),
@@ -101,6 +105,14 @@ struct Kernels::State {
            slots.data, slots.size, slots.stride, slots.count, slots.first, tag);
   }
 
+  void visit_tiles(Stream& stream, CUfunc_st* function, const char* name,
+                   const TileTable& table) const {
+    Grid grid = grid_for(context.device(), table.widest, table.count);
+    const std::uint64_t share = std::max<std::uint64_t>(1, most_blocks(context.device()) / grid.y);
+    grid.x = static_cast<unsigned>(std::min<std::uint64_t>(grid.x, share));
+    launch(stream, function, name, grid, table.rows, table.count, std::uint64_t{table.element});
+  }
+
   /// slot * size + offset; nothing if all bytes are right.
   std::optional<std::uint64_t> find_in(Stream& stream, const Slots& slots, int tag,
                                        const Deadline& deadline) {
@@ -122,6 +134,8 @@ struct Kernels::State {
   PinnedHost answer;
   CUfunc_st* fill = module.find("rdmabench_fill");
   CUfunc_st* find_mismatch = module.find("rdmabench_find_mismatch");
+  CUfunc_st* write_tiles = module.find("rdmabench_write_tiles");
+  CUfunc_st* compare_tiles = module.find("rdmabench_compare_tiles");
 };
 
 Kernels::Kernels(const Context& context) : state_(std::make_unique<State>(context)) {}
@@ -136,6 +150,16 @@ void Kernels::fill_pattern(Stream& stream, DevicePointer data, std::uint64_t byt
 void Kernels::fill_pattern(Stream& stream, const Slots& slots) {
   require_apart(slots);
   if (!is_empty(slots)) state_->fill_slots(stream, slots, -1);
+}
+
+void Kernels::write_tiles(Stream& stream, const TileTable& table) {
+  if (table.count == 0) return;
+  state_->visit_tiles(stream, state_->write_tiles, "rdmabench_write_tiles", table);
+}
+
+void Kernels::compare_tiles(Stream& stream, const TileTable& table) {
+  if (table.count == 0) return;
+  state_->visit_tiles(stream, state_->compare_tiles, "rdmabench_compare_tiles", table);
 }
 
 std::optional<std::uint64_t> Kernels::find_mismatch(Stream& stream, DevicePointer data,

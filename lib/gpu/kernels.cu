@@ -97,6 +97,93 @@ extern "C" __global__ void rdmabench_fill(Word data, Word size, Word stride, Wor
   }
 }
 
+namespace {
+
+/// A row of a table: memory that repeats a period of elements. All in bytes; of whole elements.
+struct Tile {
+  Word data;
+  Word bytes;
+  Word period;
+  Word period_bytes;
+  Word tolerance;  // units in the last place
+  Word differs;    // 0; becomes 1
+};
+
+/// Calls visit(index, index in the period) for the elements that fall to this thread.
+template <class Element, class Visit>
+__device__ void for_elements(const Tile& tile, Visit visit) {
+  const Word count = tile.bytes / sizeof(Element);
+  const Word length = tile.period_bytes / sizeof(Element);
+  const Word step = thread_count() % length;
+  Word place = thread_index() % length;
+  for (Word i = thread_index(); i < count; i += thread_count()) {
+    visit(i, place);
+    place += step;
+    if (place >= length) place -= length;
+  }
+}
+
+/// Floating-point encodings as integers of the same order.
+template <class Element>
+__device__ long long in_order(Element bits) {
+  const Word sign = 1ULL << (8 * sizeof(Element) - 1);
+  const long long magnitude = static_cast<long long>(bits & (sign - 1));
+  return (bits & sign) != 0 ? -magnitude : magnitude;
+}
+
+template <class Element>
+__device__ bool is_near(Element a, Element b, Word tolerance) {
+  if (a == b) return true;
+  if (tolerance == 0) return false;
+  const long long difference = in_order(a) - in_order(b);
+  return static_cast<Word>(difference < 0 ? -difference : difference) <= tolerance;
+}
+
+template <class Element>
+__device__ void write_tile(const Tile& tile) {
+  Element* data = reinterpret_cast<Element*>(RDMABENCH_DEVICE_MEMORY(tile.data));
+  const Element* period = reinterpret_cast<const Element*>(RDMABENCH_DEVICE_MEMORY(tile.period));
+  for_elements<Element>(tile, [&](Word i, Word place) { data[i] = period[place]; });
+}
+
+template <class Element>
+__device__ void compare_tile(Tile& tile) {
+  const Element* data = reinterpret_cast<const Element*>(RDMABENCH_DEVICE_MEMORY(tile.data));
+  const Element* period = reinterpret_cast<const Element*>(RDMABENCH_DEVICE_MEMORY(tile.period));
+  bool differs = false;
+  for_elements<Element>(tile, [&](Word i, Word place) {
+    if (!is_near(data[i], period[place], tile.tolerance)) differs = true;
+  });
+  if (differs) tile.differs = 1;
+}
+
+__device__ Tile& tile_of(Word table, Word row) {
+  return reinterpret_cast<Tile*>(RDMABENCH_DEVICE_MEMORY(table))[row];
+}
+
+}  // namespace
+
+/// `element`: 1, 2, 4 or 8 bytes, to which all addresses are aligned.
+extern "C" __global__ void rdmabench_write_tiles(Word table, Word rows, Word element) {
+  for (Word row = blockIdx.y; row < rows; row += gridDim.y) {
+    const Tile& tile = tile_of(table, row);
+    if (element == 1) write_tile<unsigned char>(tile);
+    if (element == 2) write_tile<unsigned short>(tile);
+    if (element == 4) write_tile<unsigned>(tile);
+    if (element == 8) write_tile<Word>(tile);
+  }
+}
+
+extern "C" __global__ void rdmabench_compare_tiles(Word table, Word rows, Word element) {
+  for (Word row = blockIdx.y; row < rows; row += gridDim.y) {
+    Tile& tile = tile_of(table, row);
+    if (element == 1) compare_tile<unsigned char>(tile);
+    if (element == 2) compare_tile<unsigned short>(tile);
+    if (element == 4) compare_tile<unsigned>(tile);
+    if (element == 8) compare_tile<Word>(tile);
+  }
+}
+
 /// The word at `result`, all ones before, becomes slot * size + offset of the first wrong byte.
 extern "C" __global__ void rdmabench_find_mismatch(Word data, Word size, Word stride, Word count,
                                                    Word first, int tag, Word result) {

@@ -30,6 +30,24 @@ struct Mismatch {
   bool operator==(const Mismatch&) const = default;
 };
 
+/// A row of a table in GPU memory: memory that repeats a period of elements, in bytes.
+struct Tile {
+  DevicePointer data = 0;
+  std::uint64_t bytes = 0;
+  DevicePointer period = 0;
+  std::uint64_t period_bytes = 0;
+  std::uint64_t tolerance_ulp = 0;  ///< units in the last place, of floating-point elements
+  std::uint64_t differs = 0;        ///< becomes 1 where compare_tiles() finds a difference
+};
+
+/// The rows of a table. Everything is whole elements and aligned to one.
+struct TileTable {
+  DevicePointer rows = 0;
+  std::uint64_t count = 0;
+  std::uint32_t element = 1;  ///< bytes: 1, 2, 4 or 8
+  std::uint64_t widest = 0;   ///< the most bytes of a row
+};
+
 /// The kernels of one context, with memory for their results. The library contains PTX, which the
 /// driver compiles: for compute capability 7.5 and newer, driver 11.7 and newer. Thread rule: one
 /// call at a time.
@@ -47,6 +65,9 @@ class Kernels {
   /// Writes the same pattern as memory::fill_pattern().
   void fill_pattern(Stream& stream, DevicePointer data, std::uint64_t bytes, std::uint8_t tag);
   void fill_pattern(Stream& stream, const Slots& slots);
+
+  void write_tiles(Stream& stream, const TileTable& table);
+  void compare_tiles(Stream& stream, const TileTable& table);
 
   // These wait for the stream, as Stream::synchronize().
 

@@ -155,7 +155,8 @@ void GpuMemory::clear(std::uint64_t offset, std::uint64_t bytes) {
 
 void GpuMemory::read(std::uint64_t offset, std::span<std::byte> to) {
   pull(offset, to.size());
-  gpu::copy_from_device(stream_, to, at(offset), Deadline::after(kLongestWait));
+  if (!staging_) staging_.emplace(context_, gpu::kStagingBytes);
+  gpu::copy_from_device(stream_, *staging_, to, at(offset), Deadline::after(kLongestWait));
 }
 
 void GpuMemory::flush_by(std::function<void()> read, std::string what) {

@@ -115,6 +115,7 @@ class GpuMemory {
   std::uint64_t size_ = 0;
   gpu::DmaBuf dma_buf_;
   std::optional<gpu::PinnedHost> host_;
+  std::optional<gpu::PinnedHost> staging_;  ///< for read(), made by the first one
   gpu::FlushRule flush_;
   std::function<void()> nic_read_;
   std::string nic_read_text_;

@@ -24,6 +24,7 @@
 #include "gpu/graph.h"
 #include "gpu/kernels.h"
 #include "gpu/pairing.h"
+#include "gpu/tiler.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -166,9 +167,10 @@ json allocate(const Asked& asked, gpu::Mode mode) {
   gpu::Stream stream(context);
   std::vector<std::byte> sent(memory.size());
   memory::fill_pattern(sent, kTag);
-  gpu::copy_to_device(stream, memory.data(), sent, soon());
+  gpu::PinnedHost staging(context, gpu::kStagingBytes);
+  gpu::copy_to_device(stream, staging, memory.data(), sent, soon());
   std::vector<std::byte> read(sent.size());
-  gpu::copy_from_device(stream, read, memory.data(), soon());
+  gpu::copy_from_device(stream, staging, read, memory.data(), soon());
   require(read == sent, "what was read is not what was written");
   const auto capable = memory.gpudirect();
   return {{"observed", fmt::format("written and read back; SYNC_MEMOPS {}, GPUDirect RDMA {}",
@@ -211,10 +213,15 @@ json dma_buf(const Asked& asked) {
 
 struct Bench {
   Bench(const gpu::Context& context, std::uint64_t bytes)
-      : a(context, bytes), b(context, bytes), stream(context), kernels(context) {}
+      : a(context, bytes),
+        b(context, bytes),
+        staging(context, gpu::kStagingBytes),
+        stream(context),
+        kernels(context) {}
 
   gpu::Allocation a;
   gpu::Allocation b;
+  gpu::PinnedHost staging;
   gpu::Stream stream;
   gpu::Kernels kernels;
 };
@@ -259,6 +266,37 @@ json graphs(const Asked& asked) {
   return {{"observed", "a kernel and a copy, captured once, launched twice, right each time"}};
 }
 
+/// Periods of elements of each size, as collectives have them.
+void tiles(const gpu::Context& context, Bench& bench) {
+  constexpr std::uint64_t kPieces = 64;
+  constexpr std::uint64_t kPiece = 49152;
+  gpu::Tiler tiler(context);
+  std::vector<std::byte> period(4093 * 8);
+  memory::fill_pattern(period, kTag);
+  for (const std::uint32_t element : {1U, 2U, 4U, 8U}) {
+    std::vector<gpu::Tiled> pieces;
+    for (std::uint64_t i = 0; i < kPieces; ++i) {
+      pieces.push_back({.data = bench.a.data() + i * kPiece + element,
+                        .bytes = kPiece - 2 * element,
+                        .period = std::span(period).first((4093 - i) * element)});
+    }
+    tiler.write(bench.stream, pieces, element, soon());
+    require(tiler.find_different(bench.stream, pieces, element, soon()).empty(),
+            "the kernels of periods disagree");
+    const gpu::Tiled& one = pieces[9];
+    std::vector<std::byte> read(one.bytes);
+    gpu::copy_from_device(bench.stream, tiler.staging(), read, one.data, soon());
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      require(read[i] == one.period[i % one.period.size()], "a period was written wrong");
+    }
+    read.back() ^= std::byte{1};
+    gpu::copy_to_device(bench.stream, tiler.staging(), one.data, read, soon());
+    require(
+        tiler.find_different(bench.stream, pieces, element, soon()) == std::vector<std::size_t>{9},
+        "the compare kernel of periods misses a planted error");
+  }
+}
+
 /// Every kernel against the host's function for the same, byte by byte.
 json kernels(const Asked& asked) {
   const gpu::Context context = open(asked);
@@ -267,19 +305,22 @@ json kernels(const Asked& asked) {
     const gpu::DevicePointer data = bench.a.data();
     bench.kernels.fill_pattern(bench.stream, data, size, kTag);
     std::vector<std::byte> read(size);
-    gpu::copy_from_device(bench.stream, read, data, soon());
+    gpu::copy_from_device(bench.stream, bench.staging, read, data, soon());
     require(!memory::find_mismatch(read, kTag), "what the fill kernel wrote is wrong");
     require(!bench.kernels.find_mismatch(bench.stream, data, size, kTag, soon()),
             "the compare kernel sees an error where none is");
     for (const std::uint64_t at : {std::uint64_t{0}, size / 2, size - 1}) {
       const std::byte other = read[at] ^ std::byte{0x80};
-      gpu::copy_to_device(bench.stream, data + at, std::span(&other, 1), soon());
+      gpu::copy_to_device(bench.stream, bench.staging, data + at, std::span(&other, 1), soon());
       require(bench.kernels.find_mismatch(bench.stream, data, size, kTag, soon()) == at,
               "the compare kernel misses a planted error");
-      gpu::copy_to_device(bench.stream, data + at, std::span(&read[at], 1), soon());
+      gpu::copy_to_device(bench.stream, bench.staging, data + at, std::span(&read[at], 1), soon());
     }
   }
-  return {{"observed", "fill and compare agree with the host, and find each planted error"}};
+  tiles(context, bench);
+  return {{"observed",
+           "fill and compare agree with the host, and find each planted error; so do those of "
+           "periods"}};
 }
 
 /// Bytes a second: the median of kTimes, after one for warmth.

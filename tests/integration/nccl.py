@@ -132,6 +132,19 @@ class Measures(unittest.TestCase):
                 self.assertIn("window bytes=", called)
                 self.assertIn("unwindow", called)
 
+    def test_the_memory_of_operations(self):
+        for more, memory, checked in ([], "cold", 2 * 8), (["--memory-reuse"], "reused: 1 place", 2):
+            document = self.document(coll(2, "all-reduce", "--size", "1K", "-n", "3", *more, "--format", "json"))
+            row = document["results"][0]
+            self.assertIn(memory, facts(row["facts"])["memory"])
+            self.assertEqual((row["wrong"]["wrong_elements"], row["wrong"]["checked_results"]), (0, checked))
+        self.assertIn("memory: cold", coll(1, "all-reduce", "--size", "1K", "-n", "3").out[0])
+
+    def test_the_cpu_checks_where_it_is_asked_to(self):
+        document = self.document(coll(2, "all-gather", "--size", "1K", "-n", "3", "--validate", "cpu", "--format", "json"))
+        self.assertEqual(document["results"][0]["wrong"]["checked_results"], 2 * 8)
+        self.assertTrue(facts(document["config"])["checked_by_cpu"])
+
     def test_calls_that_stay_in_progress(self):
         document = self.document(coll(2, "all-reduce", "--size", "1K", "-n", "3", "--batch", "4",
                                       "--format", "json", "--non-blocking",
@@ -285,9 +298,22 @@ class Fails(unittest.TestCase):
         self.assertIn("2.18 or newer", ranks.said())
 
     def test_more_ranks_than_gpus(self):
-        ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", FAKE_CUDA_DEVICES="1")
-        self.assertNotEqual(ranks.codes[1], 0)
+        ranks = coll(3, "all-reduce", "--size", "1K", "--timeout", "2s", FAKE_CUDA_DEVICES="2")
+        self.assertNotEqual(ranks.codes[2], 0)
         self.assertIn("has no GPU", ranks.said())
+
+    def test_a_launcher_that_shows_each_process_one_gpu(self):
+        ranks = coll(2, "all-reduce", "--size", "1K", "-n", "2", FAKE_CUDA_DEVICES="1",
+                     each=lambda rank: {"FAKE_CUDA_PCI": ["0000:1b:00.0", "0000:43:00.0"][rank]})
+        self.assertEqual(ranks.codes, [0, 0], ranks.said())
+        ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", FAKE_CUDA_DEVICES="1")
+        self.assertIn("ranks 0 and 1 are on one GPU", ranks.said())
+
+    def test_a_cuda_error_is_not_available_only_at_the_beginning(self):
+        for call, code in ("ncclCommInitRankConfig:1", 3), ("ncclCommRegister:1", 1):
+            ranks = coll(1, "all-reduce", "--size", "1K", "-n", "2", "--register", "local", FAKE_NCCL_REFUSE=call)
+            self.assertEqual(ranks.codes, [code], ranks.said())
+            self.assertIn("ncclUnhandledCudaError", ranks.said())
 
     def judged(self, status: int, **settings) -> list[tuple[str, str, str]]:
         ranks = coll(2, "all-reduce", "--size", "1K", "-n", "2", "--require", "gpudirect", "--format", "json", **settings)
@@ -359,6 +385,17 @@ class NcclTests(unittest.TestCase):
         self.assertEqual(len(document["results"]), 6 * 2)
         self.assertIn("i_cv%", ranks.out[0])
         self.assertEqual(len(self.rows(ranks.out[0])), 6)
+
+    def test_all_iterations_are_one_graph(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace")
+            ranks = Ranks(1, "all_reduce_perf", "-b", "1K", "-e", "1K", "-n", "6", "-w", "0", "-G", "2",
+                          FAKE_NCCL_TRACE=trace, FAKE_NCCL_VERSION="21805")
+            called = pathlib.Path(trace).read_text()
+        self.assertEqual(ranks.codes, [0], ranks.said())
+        # In and out of place each a plain one, six in the graph that is timed, and one of each for the check.
+        self.assertEqual(called.count("ncclAllReduce"), 2 * (1 + 6 + 1 + 1))
+        self.assertIn("iters: 6 ", ranks.out[0])
 
     def test_wrong_words_are_usage(self):
         for words in (["-d", "flaot"], ["-q"], ["-J", "x.csv"], ["-m", "2"]):

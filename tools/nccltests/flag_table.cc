@@ -108,16 +108,16 @@ constexpr Flag kFlags[] = {
     {"-p, --parallel_init=0|1", kAll, Handling::not_needed,
      "ranks are processes and join at the same time", "unit", check_switch, "0"},
     mapped("-c, --check=count", "1",
-           "0 is --no-check; any other value checks every operation, timed ones included", "fake",
-           set_number<0, kMostIterations, &Flags::check>),
+           "0 is --no-check; any other value checks every operation, timed ones included, where -e "
+           "has a place for each",
+           "fake", set_number<0, kMostIterations, &Flags::check>),
     mapped("-o, --op=name", "sum", "--reduction, or all", "fake", set_op),
     mapped("-d, --datatype=name", "float", "--type, or all types of this NCCL", "fake", set_type),
     mapped("-r, --root=rank", "0", "--root; all or -1 is every rank in turn", "fake", set_root),
-    mapped(
-        "-z, --blocking=0|1|2|3", "0",
-        "0: back to back, as many as fit into 1 GiB; 1, 2 and 3 are the same: each operation is a sample, "
-        "and its rank waits for it before it starts the next; there is no barrier between them",
-        "fake", set_number<0, 3, &Flags::blocking>),
+    mapped("-z, --blocking=0|1|2|3", "0",
+           "0: back to back, 1024 at most; 1, 2 and 3 are the same: each operation is a sample, "
+           "and its rank waits for it before it starts the next; there is no barrier between them",
+           "fake", set_number<0, 3, &Flags::blocking>),
     {"-y, --stream_null=0|1", kAll, Handling::ignored, "operations use a separate stream", "unit",
      check_switch, "0"},
     mapped("-T, --timeout=seconds", "off",
@@ -125,12 +125,15 @@ constexpr Flag kFlags[] = {
            [](Flags& f, const Given& g) {
              f.timeout = std::chrono::seconds(static_cast<std::int64_t>(whole(g, 1, 86'400)));
            }),
-    mapped("-G, --cudagraph=launches", "0",
-           "--graph: every operation launches a graph that was captured once", "fake",
-           [](Flags& f, const Given& g) {
-             f.graph_launches = whole(g, 0, kMostIterations);
-             f.nccl.graph = f.graph_launches > 0;
-           }),
+    mapped(
+        "-G, --cudagraph=launches", "0",
+        "--graph: the operations of -n are captured as one graph, after a plain one; each launch "
+        "is a sample, and is awaited before the next",
+        "fake",
+        [](Flags& f, const Given& g) {
+          f.graph_launches = whole(g, 0, kMostIterations);
+          f.nccl.graph = f.graph_launches > 0;
+        }),
     refused("-C, --report_cputime=0|1", "0",
             "Leave it out: the measured time ends when the result is complete."),
     refused("-S, --report_timestamps=0|1", "0",

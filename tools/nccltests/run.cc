@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "../flags/authentication.h"
@@ -21,9 +22,10 @@ void tell_of(const collective::Run& run, const Flags& flags) {
   for (const collective::Row& row : run.rows) {
     if (!row.skipped.empty() && row.skipped != last) tell(row.skipped);
     if (!row.skipped.empty()) last = row.skipped;
-    if (const std::uint64_t real = row.iterations * row.batch; real > flags.iterations) {
+    const std::uint64_t samples = row.iterations / std::max<std::uint64_t>(flags.graph_launches, 1);
+    if (const std::uint64_t real = samples * row.batch; real > flags.iterations) {
       tell(fmt::format("{} bytes: {} operations in {} batches of {}, for -n {}", row.size_bytes,
-                       real, row.iterations, row.batch, flags.iterations));
+                       real, samples, row.batch, flags.iterations));
     }
     if (row.first_wrong) {
       const collective::Wrong& wrong = row.first_wrong->wrong;

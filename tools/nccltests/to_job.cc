@@ -19,21 +19,31 @@ using collective::Row;
 constexpr double kGiga = 1e9;
 constexpr std::uint64_t kMostBatch = 1024;  // of collective::CollectivePlan
 
-/// Each operation of a batch has buffers of its own, which must fit into a GPU's memory.
+/// Over MPI each operation of a batch has buffers of its own.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 30;
 
-/// All iterations of -n in few batches of equal size, rounded up if -n does not divide well.
+/// All iterations of -n in few batches of equal size, rounded up if -n does not divide well; each
+/// launch of -G is a sample. The memory is -e bytes, in which iteration i takes the place i modulo
+/// how many fit (nccl-tests, startColl()).
 collective::Amount amount_of(const Flags& flags, std::uint64_t bytes) {
+  const bool nccl = flags.backend != "mpi";
+  bytes = std::max<std::uint64_t>(bytes, 1);
+  const auto places = [&](std::uint64_t operations) {
+    const std::uint64_t fit = std::clamp<std::uint64_t>(flags.max_bytes / bytes, 1, kMostBatch);
+    return nccl ? static_cast<std::uint32_t>(std::min(fit, operations)) : 0;
+  };
   const bool one_by_one = flags.blocking != 0 || flags.per_iteration;
-  if (one_by_one) return {1, flags.iterations, flags.warmup};
+  if (one_by_one) return {1, flags.iterations, flags.warmup, places(flags.iterations)};
   const std::uint64_t fit =
-      std::clamp<std::uint64_t>(kBatchBytes / std::max<std::uint64_t>(bytes, 1), 1, kMostBatch);
+      nccl ? kMostBatch : std::clamp<std::uint64_t>(kBatchBytes / bytes, 1, kMostBatch);
   const std::uint64_t fewest = (flags.iterations + fit - 1) / fit;
   std::uint64_t samples = fewest;
   while (flags.iterations % samples != 0 && samples < 2 * fewest) ++samples;
   if (flags.iterations % samples != 0) samples = fewest;
   const std::uint64_t batch = (flags.iterations + samples - 1) / samples;
-  return {static_cast<std::uint32_t>(batch), samples, (flags.warmup + batch - 1) / batch};
+  return {static_cast<std::uint32_t>(batch),
+          samples * std::max<std::uint64_t>(flags.graph_launches, 1),
+          (flags.warmup + batch - 1) / batch, places(batch)};
 }
 
 /// The iterations of the measured row with fewest.
@@ -232,7 +242,8 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
   table.step_is_factor = flags.step_factor > 1;
   table.step = table.step_is_factor ? flags.step_factor : flags.step_bytes;
   table.warmup = flags.warmup;
-  table.iterations = fewest_operations(run, flags.iterations);
+  table.iterations =
+      fewest_operations(run, flags.iterations) / std::max<std::uint64_t>(flags.graph_launches, 1);
   table.validation = flags.check;
   table.graph = flags.graph_launches;
   table.misaligned = flags.nccl.misalign;

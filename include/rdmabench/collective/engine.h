@@ -3,14 +3,15 @@
 // The tester is a template over the back end and is compiled once for each: start() and test() are
 // called in the timed loop, and nothing there is virtual, allocates or throws.
 //
-// The life of a back end: construction with its own options; open() among all ranks; then for each
-// call prepare(), write() of the inputs, start() and test(), read() of the results; close().
-// Between two calls open() may be called again, on all ranks, with a subset as the team: it
-// replaces what the earlier open() made. After a failure abort(), and only destruction after that.
+// The life of a back end: construction with its own options; load(), open() among all ranks; then
+// for each call prepare(), write() of the inputs, start() and test(), find_different() among the
+// results, and read() of those that differ; close(). Between two calls open() may be called again,
+// on all ranks, with a subset as the team: it replaces what the earlier open() made. After a
+// failure abort(), and only destruction after that.
 //
-// Slots: every timed operation is also checked, and nothing is checked between two of them. So
-// prepare() makes `slots` buffers of one layout, operation i of an epoch works in slot i, and the
-// tester writes all inputs before the epoch and reads all results after it.
+// Slots: nothing is checked between two timed operations. So prepare() makes `slots` buffers of one
+// layout, operation i of an epoch works in slot i, and the tester writes all inputs before the
+// epoch and looks at all results after it.
 #pragma once
 
 #include <sched.h>
@@ -64,14 +65,31 @@ inline constexpr std::uint64_t kGuardBytes = 64;
 /// One of a slot's buffers. In place both are the same.
 enum class SlotBuffer : std::uint8_t { send, receive };
 
-/// Thread rule: all calls from one thread, but abort() may come from another.
+/// A part of a slot's buffer, and elements that it repeats: an input, an expected result, a guard.
+struct Stretch {
+  SlotBuffer side = SlotBuffer::send;
+  std::uint32_t slot = 0;
+  std::uint64_t offset = 0;  ///< from that buffer's beginning, so an input is at send_offset
+  std::uint64_t bytes = 0;   ///< whole elements of the prepared call's type
+  /// Whole elements, as many bytes as above or kMostPeriod at most; aligned to 8 bytes.
+  std::span<const std::byte> period{};
+  std::uint32_t tolerance_ulp = 0;  ///< units in the last place by which elements may differ
+};
+inline constexpr std::size_t kMostPeriod = std::size_t{1} << 16;
+
+/// Thread rule: all calls from one thread.
 template <class B>
 concept Backend = requires(B backend, const B constant, Team team, Exchange& exchange,
                            const Call& call, Deadline deadline, SlotBuffer side, std::uint32_t slot,
-                           std::uint64_t offset, std::span<const std::byte> from,
-                           std::span<std::byte> to) {
+                           std::uint32_t count, std::uint64_t offset,
+                           std::span<const Stretch> stretches, std::span<std::byte> to) {
   /// "nccl", "mpi"
   { B::kName } -> std::convertible_to<std::string_view>;
+
+  /// Loads the library and wakes the device, without the other ranks: the first use of a GPU's
+  /// driver may take a minute. The deadline of open() starts after it, on all ranks. Throws
+  /// Error(unavailable).
+  { backend.load() } -> std::same_as<void>;
 
   /// Opens the library together with the other ranks. `exchange` stays valid for prepare(), which
   /// all ranks do together. Throws Error: unavailable (no such library: the text says what was
@@ -87,20 +105,22 @@ concept Backend = requires(B backend, const B constant, Team team, Exchange& exc
   /// Where inputs and results lie; nccl_layout() unless this back end differs. Pure.
   { constant.layout(call) } -> std::same_as<Layout>;
 
-  /// Makes `slots` >= 1 buffers (zero where they are new, aligned to 64 bytes or more, and with
-  /// kGuardBytes behind what layout() says of SlotBuffer::receive) and all that start() needs. What
-  /// an earlier prepare() made is gone or used again. Nothing may be outstanding. Throws Error.
-  { backend.prepare(call, slot, deadline) } -> std::same_as<void>;
+  /// prepare(call, slots, batch, deadline) makes `slots` >= 1 buffers (zero where they are new,
+  /// aligned to 64 bytes or more, and with kGuardBytes behind what layout() says of
+  /// SlotBuffer::receive) and all that start() of `batch` operations needs. What an earlier
+  /// prepare() made is gone or used again. Nothing may be outstanding. Throws Error.
+  { backend.prepare(call, slot, count, deadline) } -> std::same_as<void>;
 
-  /// Copies host bytes into (out of) a slot's buffer, `offset` from that buffer's beginning
-  /// (so the input is at layout().send_offset); the guard is reached too. Done when it returns.
-  /// Throws Error.
-  { backend.write(side, slot, offset, from, deadline) } -> std::same_as<void>;
+  /// Writes them, where the memory is. Done when it returns. Throws Error.
+  { backend.write(stretches, deadline) } -> std::same_as<void>;
+  /// The numbers of those whose memory holds anything else, ascending. Throws Error.
+  { backend.find_different(stretches, deadline) } -> std::same_as<std::vector<std::size_t>>;
+  /// Copies from a slot's buffer; the guard is reached too. Done when it returns. Throws Error.
   { backend.read(side, slot, offset, to, deadline) } -> std::same_as<void>;
 
-  /// Begins the prepared call in this slot; never waits. Several may be outstanding, each in a
-  /// slot of its own, and are done in order. False: failure() says why.
-  { backend.start(slot) }
+  /// Begins the prepared call `batch` times, in the slots from this one on, behind the last one
+  /// from 0 on; never waits. They are done in order. False: failure() says why.
+  { backend.start(slot, count) }
   noexcept->std::same_as<bool>;
 
   /// Whether all that were started are done. Makes progress; never waits.
@@ -173,7 +193,7 @@ struct Stamps {
 
 struct LoopPlan {
   std::uint32_t batch = 1;  ///< operations of one sample, started together
-  std::uint32_t slots = 1;  ///< >= batch
+  std::uint32_t slots = 1;  ///< a multiple of the batch, or fewer: then operations share them
   std::uint64_t first_iteration = 0;
   std::uint64_t start_ns = 0;          ///< by this rank's clock: when to begin
   std::chrono::nanoseconds timeout{};  ///< of one sample
@@ -198,10 +218,8 @@ LoopEnd run_loop(B& backend, const LoopPlan& plan, std::span<Stamps> stamps, Liv
     state.at(plan.first_iteration + at * plan.batch);
     Stamps& stamp = stamps[at];
     stamp.enter_ns = measure::RawClock::stamp();
-    for (std::uint32_t i = 0; i < plan.batch; ++i) {
-      if (!backend.start(slot)) return LoopEnd::failed;
-      slot = slot + 1 == plan.slots ? 0 : slot + 1;
-    }
+    if (!backend.start(slot, plan.batch)) return LoopEnd::failed;
+    slot = slot + 2 * plan.batch <= plan.slots ? slot + plan.batch : 0;
     Progress progress = backend.test();
     for (std::uint32_t empty = 1; progress == Progress::again; ++empty) {
       if (empty % kYieldEvery == 0) {
@@ -229,12 +247,15 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   virtual std::string_view name() const = 0;
+  virtual void load() = 0;
   virtual void open(Team team, Exchange& exchange, Deadline deadline) = 0;
   virtual std::string unsupported(const Call& call) const = 0;
   virtual Layout layout(const Call& call) const = 0;
-  virtual void prepare(const Call& call, std::uint32_t slots, Deadline deadline) = 0;
-  virtual void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-                     std::span<const std::byte> bytes, Deadline deadline) = 0;
+  virtual void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
+                       Deadline deadline) = 0;
+  virtual void write(std::span<const Stretch> stretches, Deadline deadline) = 0;
+  virtual std::vector<std::size_t> find_different(std::span<const Stretch> stretches,
+                                                  Deadline deadline) = 0;
   virtual void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
                     std::span<std::byte> bytes, Deadline deadline) = 0;
   virtual LoopEnd run(const LoopPlan& plan, std::span<Stamps> stamps, LiveRankState& state,
@@ -253,17 +274,22 @@ class EngineOf final : public Engine {
   explicit EngineOf(B& backend) : backend_(backend) {}
 
   std::string_view name() const override { return B::kName; }
+  void load() override { backend_.load(); }
   void open(Team team, Exchange& exchange, Deadline deadline) override {
     backend_.open(team, exchange, deadline);
   }
   std::string unsupported(const Call& call) const override { return backend_.unsupported(call); }
   Layout layout(const Call& call) const override { return backend_.layout(call); }
-  void prepare(const Call& call, std::uint32_t slots, Deadline deadline) override {
-    backend_.prepare(call, slots, deadline);
+  void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
+               Deadline deadline) override {
+    backend_.prepare(call, slots, batch, deadline);
   }
-  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-             std::span<const std::byte> bytes, Deadline deadline) override {
-    backend_.write(side, slot, offset, bytes, deadline);
+  void write(std::span<const Stretch> stretches, Deadline deadline) override {
+    backend_.write(stretches, deadline);
+  }
+  std::vector<std::size_t> find_different(std::span<const Stretch> stretches,
+                                          Deadline deadline) override {
+    return backend_.find_different(stretches, deadline);
   }
   void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
             Deadline deadline) override {

@@ -47,7 +47,7 @@ struct NcclOptions {
   /// host.
   std::string device;
   Registration registration = Registration::none;
-  bool graph = false;  ///< every operation is a launch of a CUDA graph that was captured once
+  bool graph = false;  ///< each sample launches one CUDA graph, of its batch of operations
   std::int32_t cta_policy = -1;  ///< 0..2, NCCL_CTA_POLICY_*, since 2.27; -1 = NCCL's own
   std::uint32_t misalign = 0;    ///< elements by which input and result lie off a boundary
   std::string network;           ///< NCCL's name of a network: "Socket", "IB"; "" = NCCL's own

@@ -24,6 +24,10 @@ struct Amount {
   std::uint32_t batch = 1;
   std::uint64_t iterations = 0;
   std::uint64_t warmup = 0;
+  /// Places of memory that operations take in turn and again, 1024 at most; behind them a sample
+  /// begins at the first one. 0: every operation of an epoch has its own. Where there are fewer
+  /// than operations, those that are timed are not checked, but one more of each place after them.
+  std::uint32_t slots = 0;
 };
 
 /// Which ranks do each collective together, apart from the others but at the same time.
@@ -64,7 +68,9 @@ struct CollectivePlan {
   std::uint32_t batch = 1;       ///< operations of one sample: started together, awaited together
   std::uint64_t iterations = 0;  ///< samples of a row; 0: until the median is known
   std::uint64_t warmup = 5;      ///< samples before them, checked but not counted
-  /// The three values above, where they depend on the call; within the same bounds.
+  /// Every sample in the memory of the one before: Amount::slots is the batch.
+  bool memory_reuse = false;
+  /// The four values above, where they depend on the call; within the same bounds.
   std::function<Amount(const Call& call, std::uint32_t ranks)> amount{};
   /// Without `iterations` a row ends when the interval around its median is this narrow, to either
   /// side and relative to the median. Looked at after `min_iterations` samples and whenever they

@@ -21,7 +21,10 @@ struct MemberOptions {
   std::vector<std::string> devices{"all"};
   bool interfaces = false;  ///< ... and of every network interface
   report::Facts facts{};    ///< for RankReport::facts
-  std::string root = "/";   ///< holds sys and proc; a test gives a directory of its own
+  /// Every result is read and compared by the CPU. Else the back end compares where the memory is,
+  /// and the CPU looks at what it finds wrong.
+  bool check_by_cpu = false;
+  std::string root = "/";  ///< holds sys and proc; a test gives a directory of its own
 };
 
 using OnRow = std::function<void(const Run&)>;

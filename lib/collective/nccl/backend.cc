@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "device_choice.h"
-#include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -23,15 +22,6 @@ constexpr auto kPauseOfOnce = std::chrono::microseconds(50);
 bool is_set(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr && std::string_view(value) != "0" && *value != '\0';
-}
-
-/// The GPU with this rank's number among the ranks of its host.
-gpu::DeviceInfo nth_device(std::uint32_t local) {
-  const std::vector<gpu::DeviceInfo> all = gpu::devices();
-  if (local < all.size()) return all[local];
-  throw Error(Fault::usage,
-              fmt::format("rank {} of this host has no GPU: there are {}", local, all.size()),
-              "Start fewer ranks here, or name the GPUs by `gpu`.");
 }
 
 }  // namespace
@@ -63,8 +53,8 @@ void NcclBackend::choose_device(Team team, Exchange& exchange, Deadline deadline
   };
   RankInfo mine = this_rank();
   const std::uint32_t local = local_rank(gather(mine), team.rank);
-  const gpu::DeviceInfo device =
-      options_.device.empty() ? nth_device(local) : gpu::find_device(options_.device);
+  const gpu::DeviceInfo device = options_.device.empty() ? device_of(local, gpu::devices())
+                                                         : gpu::find_device(options_.device);
   mine.pci = device.pci_address;
   constexpr int kHasSharing = version_code(2, 30, 3);
   check_distinct(gather(mine),
@@ -72,15 +62,23 @@ void NcclBackend::choose_device(Team team, Exchange& exchange, Deadline deadline
   context_.emplace(device.ordinal);
 }
 
+void NcclBackend::load() {
+  if (library_ != nullptr) return;
+  log_.emplace();
+  library_ = &library();
+  static_cast<void>(gpu::devices());  // cuInit(): a driver without persistence mode wakes every GPU
+}
+
 void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
   exchange_ = &exchange;
-  if (library_ == nullptr) {
-    log_.emplace();
-    library_ = &library();
+  if (!context_) {
+    load();
     choose_device(team, exchange, deadline);
     context_->make_current();
     stream_.emplace(*context_);
+    contents_.emplace(*stream_,
+                      [this](const Stretch& one) { return base(one.side, one.slot) + one.offset; });
     profiler_.emplace(library_->version, team.rank);
   } else {
     close(deadline);
@@ -94,7 +92,7 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
 
 std::string NcclBackend::unsupported(const Call& call) const {
   const gpu::DeviceInfo& device = context_->device();
-  return nccl::unsupported(call, library_->version, device.major * 10 + device.minor);
+  return nccl::unsupported(call, team_, library_->version, device.major * 10 + device.minor);
 }
 
 Layout NcclBackend::layout(const Call& call) const {
@@ -123,8 +121,11 @@ void NcclBackend::make_op(const Call& call, Deadline deadline) {
   made_op_ = scaled;
 }
 
-void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadline) {
+void NcclBackend::prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
+                          Deadline deadline) {
   graphs_.clear();
+  slots_ = slots;
+  batch_ = batch;
   make_op(call, deadline);
   layout_ = layout(call);
   // Symmetric registration needs the same size on all ranks, also on those without an input or a
@@ -140,9 +141,17 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, Deadline deadli
   const std::uint64_t off = std::uint64_t{options_.misalign} * bytes_of(call.type);
   send_->reserve(sent + off, slots, *stream_, deadline);
   receive_->reserve(received + off + kGuardBytes, slots, *stream_, deadline);
-  waiting_.reserve(slots);
+  waiting_.reserve(std::max(slots, batch));
+  if (options_.graph) connect(deadline);
   ask_choice(deadline);
-  if (options_.graph) capture(slots, deadline);
+  if (options_.graph) capture(std::max(slots / batch, 1U), batch, deadline);
+}
+
+/// One plain call before the first one that is captured: in its first call of a kind NCCL connects
+/// the ranks and allocates memory, which a capture may not allow.
+void NcclBackend::connect(Deadline deadline) {
+  exchange_->all_gather({}, deadline);  // the deadline starts when all ranks are here
+  run_once(deadline.earlier());
 }
 
 /// Either all ranks make the call that NCCL reports to the profiler, or none.
@@ -163,7 +172,7 @@ void NcclBackend::ask_choice(Deadline deadline) {
   profiler_->listen();
   try {
     // A separate graph: NCCL reports a graph that was captured while it listens whenever it runs.
-    if (options_.graph) capture(1, deadline);
+    if (options_.graph) capture(1, 1, deadline);
     run_once(deadline.earlier());
   } catch (...) {
     profiler_->stop();
@@ -182,7 +191,7 @@ void NcclBackend::ask_choice(Deadline deadline) {
 }
 
 void NcclBackend::run_once(Deadline deadline) {
-  bool good = start(0);
+  bool good = start(0, 1);
   for (Progress now = Progress::again; good && now != Progress::done;) {
     now = test();
     good = now != Progress::failed;
@@ -196,12 +205,15 @@ void NcclBackend::run_once(Deadline deadline) {
   if (!good) throw Error(Fault::failed, failure());
 }
 
-void NcclBackend::capture(std::uint32_t slots, Deadline deadline) {
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+/// The operations of a batch are one graph, as nccl-tests has its iterations.
+void NcclBackend::capture(std::uint32_t graphs, std::uint32_t batch, Deadline deadline) {
+  for (std::uint32_t graph = 0; graph < graphs; ++graph) {
     graphs_.push_back(gpu::Graph::capture(*stream_, [&](gpu::Stream& /*stream*/) {
-      communicator_->complete(launch_slot(slot),
-                              call_name(*library_, plan_.call.operation) + " in a CUDA graph",
-                              deadline);
+      for (std::uint32_t i = 0; i < batch; ++i) {
+        communicator_->complete(launch_slot((graph * batch + i) % slots_),
+                                call_name(*library_, plan_.call.operation) + " in a CUDA graph",
+                                deadline);
+      }
     }));
   }
 }
@@ -211,16 +223,18 @@ gpu::DevicePointer NcclBackend::base(SlotBuffer side, std::uint32_t slot) const 
   return arena.slot(slot) + options_.misalign * plan_.element;
 }
 
-void NcclBackend::write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-                        std::span<const std::byte> from, Deadline deadline) {
-  if (from.empty()) return;
-  gpu::copy_to_device(*stream_, base(side, slot) + offset, from, deadline);
+void NcclBackend::write(std::span<const Stretch> stretches, Deadline deadline) {
+  contents_->write(stretches, bytes_of(plan_.call.type), deadline);
+}
+
+std::vector<std::size_t> NcclBackend::find_different(std::span<const Stretch> stretches,
+                                                     Deadline deadline) {
+  return contents_->find_different(stretches, bytes_of(plan_.call.type), deadline);
 }
 
 void NcclBackend::read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
                        std::span<std::byte> to, Deadline deadline) {
-  if (to.empty()) return;
-  gpu::copy_from_device(*stream_, to, base(side, slot) + offset, deadline);
+  contents_->read(base(side, slot) + offset, to, deadline);
 }
 
 bool NcclBackend::fail(Failure::Of of, Result result) noexcept {
@@ -237,16 +251,25 @@ Result NcclBackend::launch_slot(std::uint32_t slot) noexcept {
 }
 
 bool NcclBackend::hand_over(std::uint32_t slot) noexcept {
-  if (!graphs_.empty()) {
-    if (graphs_[slot].launch(*stream_)) return true;
-    return fail(Failure::Of::graph, graphs_[slot].result());
-  }
   const Result result = launch_slot(slot);
   in_progress_ = result == kInProgress;
   return in_progress_ || result == kSuccess || fail(Failure::Of::call, result);
 }
 
-bool NcclBackend::start(std::uint32_t slot) noexcept {
+bool NcclBackend::start(std::uint32_t slot, std::uint32_t batch) noexcept {
+  if (!graphs_.empty()) {
+    if (failure_.of != Failure::Of::none) return false;
+    gpu::Graph& graph = graphs_[slot / batch_];
+    return graph.launch(*stream_) || fail(Failure::Of::graph, graph.result());
+  }
+  for (std::uint32_t i = 0; i < batch; ++i) {
+    if (!start_one(slot)) return false;
+    slot = slot + 1 == slots_ ? 0 : slot + 1;
+  }
+  return true;
+}
+
+bool NcclBackend::start_one(std::uint32_t slot) noexcept {
   if (failure_.of != Failure::Of::none) return false;
   if (!in_progress_) return hand_over(slot);
   if (waiting_.size() == waiting_.capacity()) return fail(Failure::Of::call, kInvalidUsage);
@@ -318,6 +341,7 @@ std::string NcclBackend::failure() const {
 
 void NcclBackend::abort() noexcept {
   aborted_ = true;
+  graphs_.clear();  // NCCL would wait for them
   if (communicator_) communicator_->abort();
 }
 
@@ -340,6 +364,9 @@ report::Facts NcclBackend::facts() const {
                       {"registration", std::string(name(options_.registration))},
                       {"cuda_graph", options_.graph},
                       {"communicator", options_.non_blocking ? "non-blocking" : "blocking"}};
+  if (const std::string& why = contents_->no_kernels(); !why.empty()) {
+    facts.push_back({"kernels_unavailable", why});
+  }
   for (report::Fact& fact : log_->facts()) {
     // The connections depend on the call.
     if (fact.name == "network" || fact.name == "network_unknown" ||

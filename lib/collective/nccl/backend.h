@@ -1,7 +1,6 @@
 // NCCL as a back end of the tester: see include/rdmabench/collective/engine.h for the contract.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "buffers.h"
 #include "communicator.h"
+#include "contents.h"
 #include "gpu/graph.h"
 #include "launch.h"
 #include "log.h"
@@ -30,15 +30,16 @@ class NcclBackend {
   NcclBackend(const NcclBackend&) = delete;
   NcclBackend& operator=(const NcclBackend&) = delete;
 
+  void load();
   void open(Team team, Exchange& exchange, Deadline deadline);
   std::string unsupported(const Call& call) const;
   Layout layout(const Call& call) const;
-  void prepare(const Call& call, std::uint32_t slots, Deadline deadline);
-  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-             std::span<const std::byte> from, Deadline deadline);
+  void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch, Deadline deadline);
+  void write(std::span<const Stretch> stretches, Deadline deadline);
+  std::vector<std::size_t> find_different(std::span<const Stretch> stretches, Deadline deadline);
   void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> to,
             Deadline deadline);
-  bool start(std::uint32_t slot) noexcept;
+  bool start(std::uint32_t slot, std::uint32_t batch) noexcept;
   Progress test() noexcept;
   std::string failure() const;
   void abort() noexcept;
@@ -56,13 +57,15 @@ class NcclBackend {
   void choose_device(Team team, Exchange& exchange, Deadline deadline);
   void make_op(const Call& call, Deadline deadline);
   void drop_op() noexcept;
-  void capture(std::uint32_t slots, Deadline deadline);
+  void capture(std::uint32_t graphs, std::uint32_t batch, Deadline deadline);
+  void connect(Deadline deadline);
   void meet_profilers(Deadline deadline);
   void ask_choice(Deadline deadline);
   void run_once(Deadline deadline);
   gpu::DevicePointer base(SlotBuffer side, std::uint32_t slot) const noexcept;
   Result launch_slot(std::uint32_t slot) noexcept;
   bool hand_over(std::uint32_t slot) noexcept;
+  bool start_one(std::uint32_t slot) noexcept;
   bool hand_over_waiting() noexcept;
   bool fail(Failure::Of of, Result result) noexcept;
 
@@ -76,7 +79,10 @@ class NcclBackend {
   std::optional<Communicator> communicator_;
   std::unique_ptr<Arena> send_;  // after communicator_: the buffers are deregistered before it goes
   std::unique_ptr<Arena> receive_;
-  std::vector<gpu::Graph> graphs_;  // one for each slot
+  std::optional<Contents> contents_;
+  std::vector<gpu::Graph> graphs_;  // each of one batch; graph i begins in slot i * batch_
+  std::uint32_t slots_ = 1;
+  std::uint32_t batch_ = 1;
 
   CallPlan plan_;
   Layout layout_;
@@ -91,7 +97,7 @@ class NcclBackend {
   bool in_progress_ = false;
   std::uint32_t empty_polls_ = 0;
   Failure failure_;
-  std::atomic<bool> aborted_{false};
+  bool aborted_ = false;
 };
 
 }  // namespace rdmabench::collective::nccl

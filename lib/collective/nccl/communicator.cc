@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "rdmabench/base/error.h"
 
@@ -17,12 +18,19 @@ namespace {
 constexpr auto kPause = std::chrono::microseconds(50);  // between two polls in set-up
 constexpr auto kAbortWait = std::chrono::seconds(5);
 
-[[noreturn]] void refuse(const Library& library, Result result, Comm* comm, std::string_view call) {
+/// CUDA's errors mean "not available here" while NCCL begins. Later they are failures of the run:
+/// no memory left, an Xid.
+enum class Moment : std::uint8_t { begin, later };
+
+[[noreturn]] void refuse(const Library& library, Result result, Comm* comm, std::string_view call,
+                         Moment moment) {
   const bool cuda = result == kUnhandledCudaError;
-  throw Error(cuda ? Fault::unavailable : Fault::failed,
+  const bool none = cuda && moment == Moment::begin;
+  throw Error(none ? Fault::unavailable : Fault::failed,
               fmt::format("{} gave {}", call, result_text(library, result, comm)),
-              cuda ? "NCCL found no GPU that it can use: see 'nvidia-smi' and the driver's version."
-                   : "NCCL_DEBUG=WARN shows NCCL's own account.");
+              none ? "NCCL found no GPU that it can use: see 'nvidia-smi' and the driver's version."
+              : cuda ? "Look into dmesg for NVRM: Xid, and with nvidia-smi for memory that is left."
+                     : "NCCL_DEBUG=WARN shows NCCL's own account.");
 }
 
 UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadline deadline) {
@@ -33,7 +41,9 @@ UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadlin
     const Result result = library.get_unique_id(&id);
     if (result == kSuccess) text.assign(id.internal.data(), id.internal.size());
     exchange.broadcast(text, deadline);
-    if (result != kSuccess) refuse(library, result, nullptr, "ncclGetUniqueId");
+    if (result != kSuccess) {
+      refuse(library, result, nullptr, "ncclGetUniqueId", Moment::begin);
+    }
     return id;
   }
   text = exchange.broadcast("", deadline);
@@ -72,9 +82,12 @@ void Communicator::join(Team team, Exchange& exchange, const NcclOptions& option
   Comm* comm = nullptr;
   const Result result = library_.comm_init_rank_config(&comm, static_cast<int>(team.size), id,
                                                        static_cast<int>(team.rank), &config);
-  comm_.store(comm, std::memory_order_release);
-  complete(result, fmt::format("ncclCommInitRankConfig of rank {} of {}", team.rank, team.size),
-           deadline);
+  comm_ = comm;
+  const std::string call =
+      fmt::format("ncclCommInitRankConfig of rank {} of {}", team.rank, team.size);
+  if (const Result end = end_of(result, call, deadline); end != kSuccess) {
+    refuse(library_, end, get(), call, Moment::begin);
+  }
   int ranks = 0;
   library_.comm_count(comm, &ranks);
   if (ranks != static_cast<int>(team.size)) {
@@ -91,7 +104,7 @@ Result Communicator::state() const noexcept {
   return asked == kSuccess ? state : asked;
 }
 
-void Communicator::complete(Result result, std::string_view call, Deadline deadline) const {
+Result Communicator::end_of(Result result, std::string_view call, Deadline deadline) const {
   while (result == kInProgress) {
     if (deadline.passed()) {
       throw Error(Fault::failed, fmt::format("{} was not done in time", call),
@@ -101,11 +114,16 @@ void Communicator::complete(Result result, std::string_view call, Deadline deadl
     std::this_thread::sleep_for(kPause);
     result = state();
   }
-  if (result != kSuccess) refuse(library_, result, get(), call);
+  return result;
+}
+
+void Communicator::complete(Result result, std::string_view call, Deadline deadline) const {
+  const Result end = end_of(result, call, deadline);
+  if (end != kSuccess) refuse(library_, end, get(), call, Moment::later);
 }
 
 void Communicator::abort() noexcept {
-  Comm* const comm = comm_.exchange(nullptr, std::memory_order_acq_rel);
+  Comm* const comm = std::exchange(comm_, nullptr);
   if (comm == nullptr) return;
   struct Done {
     std::mutex mutex;
@@ -132,9 +150,9 @@ void Communicator::destroy(Deadline deadline) {
   Comm* const comm = get();
   if (comm == nullptr) return;
   complete(library_.comm_finalize(comm), "ncclCommFinalize", deadline);
-  comm_.store(nullptr, std::memory_order_release);
+  comm_ = nullptr;
   if (const Result result = library_.comm_destroy(comm); result != kSuccess) {
-    refuse(library_, result, nullptr, "ncclCommDestroy");
+    refuse(library_, result, nullptr, "ncclCommDestroy", Moment::later);
   }
 }
 

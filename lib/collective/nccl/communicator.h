@@ -2,7 +2,6 @@
 // return when they are done, and the tester's heartbeat limits them.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -12,8 +11,7 @@
 
 namespace rdmabench::collective::nccl {
 
-/// Thread rule: one thread at a time, except abort(), which may be called from another. The GPU's
-/// context must be current in the calling thread.
+/// Thread rule: one thread at a time, with the GPU's context current.
 class Communicator {
  public:
   explicit Communicator(const Library& library) : library_(library) {}
@@ -27,7 +25,7 @@ class Communicator {
   /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig.
   void join(Team team, Exchange& exchange, const NcclOptions& options, Deadline deadline);
 
-  Comm* get() const noexcept { return comm_.load(std::memory_order_acquire); }
+  Comm* get() const noexcept { return comm_; }
   const Library& library() const noexcept { return library_; }
 
   /// Waits while the call that returned `result` is in progress. Throws Error(failed) naming `call`
@@ -37,16 +35,19 @@ class Communicator {
   /// kSuccess, kInProgress, or an error.
   Result state() const noexcept;
 
-  /// Aborts the calls in progress on this rank. Waits at most about 5 s, because NCCL may never
-  /// return.
+  /// Aborts the calls in progress on this rank. No captured graph of them may be left: NCCL waits
+  /// for those (commDestroySync()). Waits at most about 5 s, because NCCL may never return.
   void abort() noexcept;
 
   /// All ranks together; throws Error(failed) at the deadline.
   void destroy(Deadline deadline);
 
  private:
+  /// How a call that returned `result` ends. Throws Error(failed) at the deadline.
+  Result end_of(Result result, std::string_view call, Deadline deadline) const;
+
   const Library& library_;
-  std::atomic<Comm*> comm_{nullptr};
+  Comm* comm_ = nullptr;
 };
 
 }  // namespace rdmabench::collective::nccl

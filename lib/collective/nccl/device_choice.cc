@@ -44,6 +44,14 @@ std::uint32_t local_rank(const std::vector<RankInfo>& ranks, std::uint32_t rank)
       ranks.begin(), end, [&](const RankInfo& one) { return one.host == ranks[rank].host; }));
 }
 
+gpu::DeviceInfo device_of(std::uint32_t local, const std::vector<gpu::DeviceInfo>& visible) {
+  if (visible.size() == 1) return visible.front();
+  if (local < visible.size()) return visible[local];
+  throw Error(Fault::usage,
+              fmt::format("rank {} of this host has no GPU: there are {}", local, visible.size()),
+              "Start fewer ranks here, or name the GPUs by `gpu`.");
+}
+
 void check_distinct(const std::vector<RankInfo>& ranks, bool many_allowed) {
   if (many_allowed) return;
   std::map<std::string, std::size_t> first;

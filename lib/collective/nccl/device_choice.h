@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/device.h"
+
 namespace rdmabench::collective::nccl {
 
 /// What each rank tells the others.
@@ -24,6 +26,11 @@ RankInfo this_rank();
 
 /// The number of ranks before `rank` on its host.
 std::uint32_t local_rank(const std::vector<RankInfo>& ranks, std::uint32_t rank);
+
+/// The GPU of the rank with this number on its host, among those that this process sees: that
+/// number, or the only one there is, because a launcher that shows each process one GPU (Slurm's
+/// --gpus-per-task, Kubernetes, CUDA_VISIBLE_DEVICES) has chosen already. Throws Error(usage).
+gpu::DeviceInfo device_of(std::uint32_t local, const std::vector<gpu::DeviceInfo>& visible);
 
 /// Throws Error(usage) that names two ranks sharing a GPU, which NCCL refuses, and how to allow it.
 /// `many_allowed`: NCCL_MULTI_RANK_GPU_ENABLE of 2.30 and newer is set.

@@ -144,7 +144,7 @@ std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept {
   return std::bit_cast<std::uint64_t>(bytes);
 }
 
-std::string unsupported(const Call& call, int version, int capability) {
+std::string unsupported(const Call& call, Team team, int version, int capability) {
   const bool fp8 = call.type == DataType::f8e4m3 || call.type == DataType::f8e5m2;
   if (fp8 && version < kHasFp8) {
     return fmt::format("NCCL {} has no {}: it came with 2.24", version_text(version),
@@ -154,6 +154,12 @@ std::string unsupported(const Call& call, int version, int capability) {
   if (fp8 && reduces(call.operation) && capability < kHopper) {
     return fmt::format("NCCL reduces {} on compute capability 9.0 and newer only; this is {}.{}",
                        name(call.type), capability / 10, capability % 10);
+  }
+  const bool scales = call.reduction == Reduction::avg || call.reduction == Reduction::mulsum;
+  if (fp8 && reduces(call.operation) && scales && team.size == 1) {
+    // Source: NCCL 2.24 to 2.30, ncclLaunchOneRank(): its 8-bit cases are compiled for devices
+    // only.
+    return fmt::format("NCCL has no {} of {} with one rank", name(call.reduction), name(call.type));
   }
   const bool many = call.operation == Operation::all_to_all ||
                     call.operation == Operation::all_to_all_v ||

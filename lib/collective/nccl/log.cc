@@ -1,5 +1,6 @@
 #include "log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/mman.h>
@@ -54,7 +55,7 @@ LogFacts parse_log(std::string_view text) {
   return facts;
 }
 
-Log::Log() {
+Log::Log(const std::string& descriptors) {
   for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
     if (std::getenv(name) != nullptr) {
       reason_ = fmt::format("{} is set, so NCCL's log is the user's", name);
@@ -66,7 +67,15 @@ Log::Log() {
     reason_ = fmt::format("no memory for NCCL's log (memfd_create: errno {})", errno);
     return;
   }
-  ::setenv("NCCL_DEBUG_FILE", fmt::format("/proc/self/fd/{}", file_.get()).c_str(), 1);
+  const std::string path = fmt::format("{}/{}", descriptors, file_.get());
+  // NCCL opens it by its name, and writes to standard output where it cannot (src/debug.cc).
+  const Descriptor again(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (again.get() < 0) {
+    reason_ = fmt::format("NCCL could not open its log again as {} (errno {})", path, errno);
+    file_ = Descriptor();
+    return;
+  }
+  ::setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
   ::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,P2P,SHM", 1);
   ::setenv("NCCL_DEBUG", "INFO", 1);
 }

@@ -25,7 +25,8 @@ LogFacts parse_log(std::string_view text);
 /// during operations. Must be created before NCCL's first call.
 class Log {
  public:
-  Log();
+  /// `descriptors` is the folder in which a process's files can be opened again.
+  explicit Log(const std::string& descriptors = "/proc/self/fd");
 
   /// network, net_plugin, routes, gpudirect; for an unknown one NAME_unknown says why.
   report::Facts facts() const;

@@ -284,6 +284,10 @@ int fake_cuda_calls(const char* name) {
   return World::get().calls(name);
 }
 
+long long fake_cuda_cost_us(void) {
+  return World::get().cost_us();
+}
+
 int fake_cuda_alive(const char* kind) {
   const std::string of = kind;
   if (of == "context") return retained_contexts();

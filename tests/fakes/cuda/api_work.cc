@@ -200,6 +200,22 @@ int fake_cuda_enqueue(void* stream, void (*function)(void*), void* argument) {
   });
 }
 
+int fake_cuda_enqueue_until(void* stream, void (*function)(void*), void* argument,
+                            void (*released)(void*)) {
+  const auto queue = Streams::get().find(stream);
+  if (queue == nullptr) return abi::kInvalidHandle;
+  const std::shared_ptr<void> owned(argument, released);
+  return queue->push([=]() -> Result {
+    function(owned.get());
+    return abi::kSuccess;
+  });
+}
+
+int fake_cuda_is_capturing(void* stream) {
+  const auto queue = Streams::get().find(stream);
+  return queue != nullptr && queue->is_capturing() ? 1 : 0;
+}
+
 void fake_cuda_fail_stream(void* stream, int result) {
   if (const auto queue = Streams::get().find(stream)) queue->fail(result);
 }

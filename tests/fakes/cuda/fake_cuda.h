@@ -24,6 +24,7 @@
 //   FAKE_CUDA_JIT=R                  cuModuleLoadData gives this CUresult
 //   FAKE_CUDA_FAIL=NAME:N:R[,...]    the Nth call (from 1) of the function NAME, as its symbol is
 //                                    called, gives R; N 0: every call
+//   FAKE_CUDA_SPEND=1                calls take the time that fake_cuda_cost_us() counts
 //   FAKE_CUDA_STUCK=N                the Nth piece of work of every stream (from 1) never ends,
 //                                    until fake_cuda_unstick() or a reset
 #pragma once
@@ -44,6 +45,13 @@ int fake_cuda_dma_buf_is_pcie(int descriptor);
 /// being captured. Returns 0, or a CUresult.
 int fake_cuda_enqueue(void* stream, void (*function)(void*), void* argument);
 
+/// The same, and calls released(argument) once the work cannot run any more.
+int fake_cuda_enqueue_until(void* stream, void (*function)(void*), void* argument,
+                            void (*released)(void*));
+
+/// Whether the stream's work is being captured.
+int fake_cuda_is_capturing(void* stream);
+
 /// Makes the stream fail with this CUresult from now on. Called from function(): ends its work.
 void fake_cuda_fail_stream(void* stream, int result);
 
@@ -55,6 +63,10 @@ void fake_cuda_unstick(void);
 
 /// Number of calls of a function so far, by its symbol's name: "cuMemAlloc_v2".
 int fake_cuda_calls(const char* name);
+
+/// What the calls so far would take with a real driver, about, by kCosts of world.cc. Polls of
+/// streams are not in it: their number depends on this machine.
+long long fake_cuda_cost_us(void);
 
 /// Number of objects not yet freed: "allocation", "vmm", "reservation", "host", "stream",
 /// "graph", "graph_exec", "module", "context".

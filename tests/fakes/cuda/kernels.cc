@@ -77,6 +77,8 @@ const Bind* find_kernel(std::string_view name) {
   static const std::map<std::string, Bind, std::less<>> kernels = {
       {"rdmabench_fill", bind(rdmabench_fill)},
       {"rdmabench_find_mismatch", bind(rdmabench_find_mismatch)},
+      {"rdmabench_write_tiles", bind(rdmabench_write_tiles)},
+      {"rdmabench_compare_tiles", bind(rdmabench_compare_tiles)},
   };
   const auto found = kernels.find(name);
   return found == kernels.end() ? nullptr : &found->second;

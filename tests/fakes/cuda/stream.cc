@@ -80,6 +80,11 @@ Result Stream::end_capture(Graph& graph) {
   return invalidated_ ? abi::kCaptureInvalidated : abi::kSuccess;
 }
 
+bool Stream::is_capturing() {
+  const std::lock_guard lock(mutex_);
+  return capturing_;
+}
+
 void Stream::fail(Result result) {
   const std::lock_guard lock(mutex_);
   result_ = result;

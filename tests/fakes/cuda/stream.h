@@ -35,6 +35,8 @@ class Stream {
   Result begin_capture();
   Result end_capture(Graph& graph);
 
+  bool is_capturing();
+
   void fail(Result result);
   /// The thread ends after the queued work.
   void close();

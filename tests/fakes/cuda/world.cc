@@ -1,8 +1,11 @@
 #include "world.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
+#include <thread>
 
 namespace fake_cuda {
 namespace {
@@ -22,6 +25,36 @@ std::vector<std::string> split(const std::string& list, char at) {
   std::istringstream stream(list);
   for (std::string part; std::getline(stream, part, at);) parts.push_back(part);
   return parts;
+}
+
+struct Cost {
+  std::string_view call;
+  int us;
+};
+
+/// Orders of magnitude of real drivers. Pinning pages is what costs: the kernel locks each one and
+/// the IOMMU maps it.
+constexpr Cost kCosts[] = {
+    {"cuMemHostAlloc", 1000},
+    {"cuMemFreeHost", 500},
+    {"cuMemAlloc_v2", 200},
+    {"cuMemFree_v2", 200},
+    {"cuModuleLoadData", 20000},
+    {"cuStreamBeginCapture_v2", 10},
+    {"cuGraphInstantiateWithFlags", 100},
+    {"cuGraphLaunch", 10},
+    {"cuLaunchKernel", 5},
+    {"cuMemcpyHtoDAsync_v2", 10},
+    {"cuMemcpyDtoHAsync_v2", 10},
+    {"cuMemcpyDtoDAsync_v2", 5},
+    {"cuMemsetD8Async", 5},
+};
+
+int cost_of(std::string_view call) {
+  for (const Cost& one : kCosts) {
+    if (one.call == call) return one.us;
+  }
+  return 0;
 }
 
 std::vector<Controls::Failure> read_failures() {
@@ -58,6 +91,7 @@ Controls read_controls() {
   read.ordering = static_cast<int>(number("FAKE_CUDA_ORDERING", 200));
   read.flush = static_cast<int>(number("FAKE_CUDA_FLUSH", 1));
   read.jit = static_cast<Result>(number("FAKE_CUDA_JIT", 0));
+  read.spend = number("FAKE_CUDA_SPEND", 0) != 0;
   read.stuck = number("FAKE_CUDA_STUCK", 0);
   read.failures = read_failures();
   return read;
@@ -80,6 +114,9 @@ void World::reload() {
 }
 
 Result World::called(const char* name) {
+  if (const int us = cost_of(name); us > 0 && controls().spend) {
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
+  }
   const std::lock_guard lock(mutex_);
   const int call = ++calls_[name];
   for (const Controls::Failure& failure : controls_.failures) {
@@ -97,6 +134,13 @@ bool World::is_pcie(int descriptor) {
   const std::lock_guard lock(mutex_);
   const auto found = pcie_.find(descriptor);
   return found != pcie_.end() && found->second;
+}
+
+long long World::cost_us() {
+  const std::lock_guard lock(mutex_);
+  long long us = 0;
+  for (const auto& [name, count] : calls_) us += static_cast<long long>(cost_of(name)) * count;
+  return us;
 }
 
 int World::calls(const std::string& name) {

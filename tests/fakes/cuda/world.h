@@ -34,6 +34,7 @@ struct Controls {
   int ordering = 200;
   int flush = 1;
   Result jit = abi::kSuccess;
+  bool spend = false;
   std::uint64_t stuck = 0;  ///< 0: none
   struct Failure {
     std::string name;
@@ -57,6 +58,7 @@ class World {
   /// Counts the call. Returns the error that it must return, or success.
   Result called(const char* name);
   int calls(const std::string& name);
+  long long cost_us();
 
   /// The export of a dma-buf's descriptor, until the number is reused.
   void remember_mapping(int descriptor, bool pcie);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,7 +50,9 @@ struct Communicator {
   std::atomic<int> state{7};             ///< ncclInProgress, ncclSuccess or an error
   std::atomic<std::uint64_t> begun{0};   ///< operations that have started
   std::atomic<void*> profiler{nullptr};  ///< the plugin's context
-  std::vector<Combine> scaled;           ///< premul-sums, from ncclNumOps on
+  std::atomic<int> captured{0};          ///< launches in graphs that exist
+  std::set<Kind> connected;     ///< of operations that have been called outside of a capture
+  std::vector<Combine> scaled;  ///< premul-sums, from ncclNumOps on
 
  private:
   bool run_one(const Operation& operation, std::uint64_t number);

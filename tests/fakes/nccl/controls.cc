@@ -37,7 +37,10 @@ Controls controls(int rank) {
   out.init = fault("FAKE_NCCL_INIT_HANG", rank);
   out.block = fault("FAKE_NCCL_BLOCK", rank);
   out.slow_enqueue = environment("FAKE_NCCL_SLOW_ENQUEUE") == "1";
-  out.refuse = environment("FAKE_NCCL_REFUSE");
+  const std::string refuse = environment("FAKE_NCCL_REFUSE");
+  const std::size_t colon = refuse.find(':');
+  out.refuse = refuse.substr(0, colon);
+  if (colon != std::string::npos) out.refusal = std::atoi(refuse.c_str() + colon + 1);
   out.choice = environment("FAKE_NCCL_CHOICE");
   out.trace = environment("FAKE_NCCL_TRACE");
   return out;

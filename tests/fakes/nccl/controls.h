@@ -24,7 +24,8 @@ struct Controls {
   Fault block;          ///< FAKE_NCCL_BLOCK: the call itself never returns
   bool slow_enqueue = false;  ///< FAKE_NCCL_SLOW_ENQUEUE=1: calls stay in progress for a
                               ///< while, unless the communicator is a blocking one
-  std::string refuse;         ///< FAKE_NCCL_REFUSE: this call returns ncclInvalidUsage
+  std::string refuse;         ///< FAKE_NCCL_REFUSE=CALL[:RESULT]: it returns that, or 5,
+  int refusal = 5;            ///< ncclInvalidUsage
   std::string choice;         ///< FAKE_NCCL_CHOICE=ALGORITHM:PROTOCOL:CHANNELS, for a profiler
   std::string trace;          ///< FAKE_NCCL_TRACE: a file to which calls are appended
 };

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,7 +27,8 @@ struct Cuda {
   int (*alloc)(unsigned long long*, std::size_t) = nullptr;
   int (*free)(unsigned long long) = nullptr;
   void* (*host_pointer)(unsigned long long) = nullptr;
-  int (*enqueue)(void*, void (*)(void*), void*) = nullptr;
+  int (*enqueue)(void*, void (*)(void*), void*, void (*)(void*)) = nullptr;
+  int (*is_capturing)(void*) = nullptr;
 };
 
 const Cuda& cuda() {
@@ -43,7 +43,8 @@ const Cuda& cuda() {
       find("cuMemAlloc_v2", found.alloc);
       find("cuMemFree_v2", found.free);
       find("fake_cuda_host_pointer", found.host_pointer);
-      find("fake_cuda_enqueue", found.enqueue);
+      find("fake_cuda_enqueue_until", found.enqueue);
+      find("fake_cuda_is_capturing", found.is_capturing);
     }
     return found;
   }();
@@ -74,6 +75,7 @@ struct Launch {
   Communicator* comm;
   Group operations;
   int mask;  // of the profiler, when the call was made
+  bool captured = false;
 };
 
 void run_launch(void* argument) {
@@ -84,13 +86,10 @@ void run_launch(void* argument) {
   launch->comm->run(launch->operations);
 }
 
-/// Never freed: a captured launch may run each time its graph is launched.
-Launch* keep(Launch launch) {
-  static std::mutex mutex;
-  static std::deque<std::unique_ptr<Launch>> all;
-  const std::scoped_lock lock(mutex);
-  all.push_back(std::make_unique<Launch>(std::move(launch)));
-  return all.back().get();
+/// It cannot run any more: it has run, or its graph is destroyed.
+void forget_launch(void* argument) {
+  const std::unique_ptr<Launch> launch(static_cast<Launch*>(argument));
+  if (launch->captured) --launch->comm->captured;
 }
 
 struct Waiting {
@@ -114,7 +113,18 @@ Result enqueue(Waiting& item) {
     launch.operations.push_back(std::move(item.exchange));
   }
   if (cuda().enqueue == nullptr) return refuse(abi::kUnhandledCudaError, "no CUDA driver");
-  return cuda().enqueue(item.stream, run_launch, keep(std::move(launch))) == 0
+  launch.captured = cuda().is_capturing(item.stream) != 0;
+  // The first operation of a kind connects the ranks, for which NCCL allocates memory: stricter
+  // than NCCL, which may do so in a capture, this refuses it.
+  for (const Operation& one : launch.operations) {
+    if (!launch.captured) {
+      item.comm->connected.insert(one.kind);
+    } else if (!item.comm->connected.contains(one.kind)) {
+      return refuse(abi::kUnhandledCudaError, "the first operation of its kind, in a capture");
+    }
+  }
+  if (launch.captured) ++item.comm->captured;
+  return cuda().enqueue(item.stream, run_launch, new Launch(std::move(launch)), forget_launch) == 0
              ? abi::kSuccess
              : refuse(abi::kUnhandledCudaError, "the stream takes no work");
 }
@@ -162,7 +172,7 @@ Result check(const char* name, Communicator* comm, int type) {
     return refuse(abi::kInvalidArgument, fmt::format("{}: type {} is invalid", name, type));
   }
   if (comm->asked.refuse == name) {
-    return refuse(abi::kInvalidUsage, fmt::format("{}: refused", name));
+    return refuse(comm->asked.refusal, fmt::format("{}: refused", name));
   }
   return abi::kSuccess;
 }
@@ -205,6 +215,10 @@ Result collective(const Asked& asked) {
   if ((reads && operation.send == nullptr) || (writes && operation.receive == nullptr)) {
     return refuse(abi::kInvalidArgument,
                   fmt::format("{}: a buffer is not in GPU memory", asked.name));
+  }
+  const bool eight_bits = asked.type == 10 || asked.type == 11;
+  if (comm->ranks == 1 && eight_bits && reads && writes && (asked.op == 4 || asked.op >= 5)) {
+    return refuse(abi::kInvalidArgument, fmt::format("{}: no such kernel", asked.name));
   }
   if (asked.op >= 5) {
     const auto made = static_cast<std::size_t>(asked.op - 5);
@@ -288,6 +302,11 @@ void write_log(const Communicator& comm) {
   }
 }
 
+/// As NCCL does, without a limit: "keep polling until all graphs referencing us die".
+void wait_for_graphs(const Communicator& comm) {
+  while (comm.captured != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 Result init(abi::Comm** out, int ranks, const abi::UniqueId& id, int rank, bool blocking) {
   if (out == nullptr || ranks < 1 || rank < 0 || rank >= ranks) return abi::kInvalidArgument;
   if (!has_context()) return refuse(abi::kUnhandledCudaError, "no CUDA context is current");
@@ -351,6 +370,9 @@ Result ncclCommInitRankConfig(Comm** comm, int ranks, abi::UniqueId id, int rank
       config->version > static_cast<unsigned>(version)) {
     return refuse(abi::kInvalidArgument, "the configuration is of another version");
   }
+  if (const Controls asked = controls(rank); asked.refuse == "ncclCommInitRankConfig") {
+    return refuse(asked.refusal, "ncclCommInitRankConfig: refused");
+  }
   return init(comm, ranks, id, rank, config->blocking != 0);
 }
 
@@ -361,6 +383,7 @@ Result ncclCommFinalize(Comm* comm) {
 
 Result ncclCommDestroy(Comm* comm) {
   real(comm)->trace("destroy");
+  wait_for_graphs(*real(comm));
   finalize_profiler(*real(comm));
   delete real(comm);
   return abi::kSuccess;
@@ -369,8 +392,9 @@ Result ncclCommDestroy(Comm* comm) {
 Result ncclCommAbort(Comm* comm) {
   // The work on streams ends but may still use the communicator, which is therefore not freed.
   real(comm)->trace("abort");
-  finalize_profiler(*real(comm));
   real(comm)->mesh.stop = true;
+  wait_for_graphs(*real(comm));
+  finalize_profiler(*real(comm));
   if (real(comm)->init.joinable()) real(comm)->init.join();
   return abi::kSuccess;
 }

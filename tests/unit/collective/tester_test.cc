@@ -11,6 +11,7 @@
 #include "collective/commands.h"
 #include "collective/member.h"
 #include "rdmabench/base/error.h"
+#include "report/facts.h"
 #include "thread_backend.h"
 
 namespace rdmabench::collective {
@@ -223,6 +224,75 @@ TEST(Tester, WhatIsWrittenPastTheEndOfAResultIsFound) {
     EXPECT_EQ(row.first_wrong->wrong.pattern, "past the end");
     EXPECT_EQ(row.first_wrong->wrong.actual, "0x00");
   }
+}
+
+TEST(Tester, TheDeadlineOfOpeningStartsWhenTheSlowestDriverIsAwake) {
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  std::atomic<bool> first_loaded{false};
+  std::atomic<Deadline::Clock::time_point> awake{};
+  bool late_enough = false;
+  const TestedRun outcome = run_threads(2, plan, [&](std::uint32_t rank) {
+    ThreadFaults faults;
+    faults.at_load = [&, rank] {
+      if (rank == 0) first_loaded = true;
+      while (!first_loaded) std::this_thread::yield();
+      if (rank == 1) awake = Deadline::Clock::now();
+    };
+    faults.before_open = [&, rank](Deadline deadline) {
+      const auto end = Deadline::Clock::now() + deadline.left();
+      if (rank == 0) late_enough = end + seconds(1) >= awake.load() + plan.timeout;
+    };
+    return faults;
+  });
+  EXPECT_EQ(outcome.run.error, "");
+  EXPECT_TRUE(late_enough);
+}
+
+TEST(Tester, MemoryThatIsUsedAgainIsCheckedAfterwards) {
+  for (const bool in_place : {false, true}) {
+    CollectivePlan plan =
+        small_plan({{.operation = Operation::all_reduce, .count = 10, .in_place = in_place}});
+    plan.amount = [](const Call&, std::uint32_t) {
+      return Amount{.batch = 5, .iterations = 3, .warmup = 1, .slots = 2};
+    };
+    std::uint64_t wrong_from = 1000;
+    const auto faults = [&](std::uint32_t) {
+      ThreadFaults one;
+      one.spoil = [&](std::uint64_t operation, std::span<std::byte> result) {
+        if (operation >= wrong_from) result[0] ^= std::byte{1};
+      };
+      return one;
+    };
+    const TestedRun outcome = run_threads(2, plan, faults);
+    EXPECT_EQ(outcome.run.error, "");
+    const Row& row = outcome.run.rows.at(0);
+    EXPECT_EQ(row.iterations, 3);
+    EXPECT_EQ(row.batch, 5);
+    EXPECT_EQ(row.results.operations, 2 * 2) << "one in each place, on each rank";
+    EXPECT_EQ(row.results.wrong_operations, 0);
+    EXPECT_EQ(report::text_of(row.facts, "memory"), "reused: 2 places, taken in turn");
+    wrong_from = 20;  // those after the 20 that are timed or warm up
+    EXPECT_EQ(run_threads(2, plan, faults).run.rows.at(0).results.wrong_operations, 4);
+  }
+}
+
+TEST(Tester, MemoryOfOnesOwnForEachOperationIsSaidToBeCold) {
+  CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  EXPECT_THAT(report::text_of(run_threads(2, plan).run.rows.at(0).facts, "memory"),
+              testing::StartsWith("cold"));
+  plan.memory_reuse = true;
+  const Row row = run_threads(2, plan).run.rows.at(0);
+  EXPECT_EQ(report::text_of(row.facts, "memory"), "reused: 1 place, taken in turn");
+  EXPECT_EQ(row.results.operations, 2) << "after those that are timed";
+  EXPECT_EQ(row.iterations, 4);
+}
+
+TEST(Tester, ABackEndThatFindsARightResultWrongEndsTheRun) {
+  const TestedRun outcome =
+      run_threads(2, small_plan({{.operation = Operation::all_reduce, .count = 10}}),
+                  [](std::uint32_t rank) { return ThreadFaults{.sees_all_wrong = rank == 1}; });
+  EXPECT_THAT(outcome.run.error,
+              HasSubstr("found it wrong, but what was read from there is right"));
 }
 
 TEST(Guard, IsEachRanksOwnAndNamesTheStretchThatWasWritten) {

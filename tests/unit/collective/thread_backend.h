@@ -14,6 +14,7 @@
 
 #include "collective/arithmetic.h"
 #include "collective/inputs.h"
+#include "collective/stretches.h"
 #include "rdmabench/collective/engine.h"
 
 namespace rdmabench::collective {
@@ -53,8 +54,11 @@ struct ThreadFaults {
   std::function<void(std::uint64_t operation)> before_done{};
   std::uint64_t hang_at = ~std::uint64_t{0};          ///< this operation is never started
   std::uint32_t idle_after_rows = ~std::uint32_t{0};  ///< from then on nothing is written
+  std::function<void()> at_load{};
+  std::function<void(Deadline)> before_open{};
   std::function<void()> at_open{};
   std::string unsupported{};
+  bool sees_all_wrong = false;  ///< find_different() tells what is not so
 };
 
 class ThreadBackend {
@@ -64,7 +68,11 @@ class ThreadBackend {
   ThreadBackend(ThreadWorld& world, ThreadFaults faults)
       : world_(world), faults_(std::move(faults)) {}
 
+  void load() {
+    if (faults_.at_load) faults_.at_load();
+  }
   void open(Team team, Exchange& exchange, Deadline deadline) {
+    if (faults_.before_open) faults_.before_open(deadline);
     team_ = team;
     if (ranks_.empty()) rank_ = team.rank;  // the first time all are one team
     ranks_.clear();
@@ -80,8 +88,10 @@ class ThreadBackend {
     return call.type == DataType::int64 ? faults_.unsupported : "";
   }
   Layout layout(const Call& call) const { return nccl_layout(call, team_); }
-  void prepare(const Call& call, std::uint32_t slots, Deadline /*deadline*/) {
+  void prepare(const Call& call, std::uint32_t slots, std::uint32_t /*batch*/,
+               Deadline /*deadline*/) {
     call_ = call;
+    slot_count_ = slots;
     place_ = layout(call);
     const std::uint64_t bytes = std::max(
         {place_.buffer_bytes(), place_.send_bytes, place_.receive_bytes, std::uint64_t{8}});
@@ -91,15 +101,32 @@ class ThreadBackend {
       for (auto& buffer : side) buffer.resize(bytes + kGuardBytes);
     }
   }
-  void write(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
-             std::span<const std::byte> bytes, Deadline /*deadline*/) {
-    std::copy(bytes.begin(), bytes.end(), of(side, slot).begin() + static_cast<long>(offset));
+  void write(std::span<const Stretch> stretches, Deadline /*deadline*/) {
+    for (const Stretch& one : stretches) {
+      write_stretch(one, of(one.side, one.slot).data() + one.offset);
+    }
+  }
+  std::vector<std::size_t> find_different(std::span<const Stretch> stretches,
+                                          Deadline /*deadline*/) {
+    std::vector<std::size_t> different;
+    for (std::size_t i = 0; i < stretches.size(); ++i) {
+      const Stretch& one = stretches[i];
+      const std::byte* const at = of(one.side, one.slot).data() + one.offset;
+      if (faults_.sees_all_wrong || !holds(one, at, bytes_of(call_.type))) different.push_back(i);
+    }
+    return different;
   }
   void read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset, std::span<std::byte> bytes,
             Deadline /*deadline*/) {
     std::memcpy(bytes.data(), of(side, slot).data() + offset, bytes.size());
   }
-  bool start(std::uint32_t slot) noexcept {
+  bool start(std::uint32_t slot, std::uint32_t batch) noexcept {
+    for (std::uint32_t i = 0; i < batch; ++i) {
+      start_one((slot + i) % slot_count_);
+    }
+    return true;
+  }
+  bool start_one(std::uint32_t slot) noexcept {
     if (next_ >= faults_.hang_at) return true;
     const auto* const from = of(SlotBuffer::send, slot).data() + place_.send_offset;
     const std::lock_guard lock(world_.mutex);
@@ -144,6 +171,7 @@ class ThreadBackend {
   std::vector<std::vector<std::byte>> buffers_[2];
   std::vector<std::uint32_t> slots_;  // by operation
   std::uint32_t rows_ = 0;
+  std::uint32_t slot_count_ = 1;
   std::uint64_t next_ = 0;
   std::uint64_t done_ = 0;
 };

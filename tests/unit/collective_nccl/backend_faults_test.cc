@@ -26,7 +26,7 @@ Call call_of(std::uint64_t count) {
 std::vector<std::string> outcomes(std::uint32_t size, milliseconds wait) {
   std::vector<std::string> said(size);
   const std::string error = run_ranks(size, {}, [&](NcclBackend& backend, Team team) {
-    backend.prepare(call_of(64), 1, soon());
+    backend.prepare(call_of(64), 1, 1, soon());
     said[team.rank] = run_slots(backend, 1, wait);
     if (said[team.rank].empty()) {
       backend.close(soon());
@@ -72,16 +72,17 @@ TEST(NcclBackendFaults, ARefusedRegistrationNamesTheCall) {
   const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommRegister");
   NcclOptions options;
   options.registration = Registration::local;
-  EXPECT_THAT(run_ranks(2, options,
-                        [](NcclBackend& backend, Team) { backend.prepare(call_of(8), 1, soon()); }),
-              HasSubstr("ncclCommRegister gave ncclInvalidUsage"));
+  EXPECT_THAT(
+      run_ranks(2, options,
+                [](NcclBackend& backend, Team) { backend.prepare(call_of(8), 1, 1, soon()); }),
+      HasSubstr("ncclCommRegister gave ncclInvalidUsage"));
 }
 
 TEST(NcclBackendFaults, ACorruptedResultIsThere) {
   const Setting corrupt("FAKE_NCCL_CORRUPT", "1:0:5");
   std::vector<std::vector<std::byte>> results(2);
   const std::string error = run_ranks(2, {}, [&](NcclBackend& backend, Team team) {
-    backend.prepare(call_of(4), 1, soon());
+    backend.prepare(call_of(4), 1, 1, soon());
     run_slots(backend, 1);
     results[team.rank].resize(16);
     backend.read(SlotBuffer::receive, 0, 0, results[team.rank], soon());
@@ -92,20 +93,42 @@ TEST(NcclBackendFaults, ACorruptedResultIsThere) {
   EXPECT_EQ(results[1][5], std::byte{0x10});
 }
 
-TEST(NcclBackendFaults, AnotherThreadMayAbort) {
-  const Setting stall("FAKE_NCCL_STALL", "0:0");
-  std::vector<std::string> said(2);
-  const std::string error = run_ranks(2, {}, [&](NcclBackend& backend, Team team) {
-    backend.prepare(call_of(4), 1, soon());
-    std::thread other([&] {
-      std::this_thread::sleep_for(milliseconds(100));  // no event: the other waits in test()
-      backend.abort();
-    });
-    said[team.rank] = run_slots(backend, 1);
-    other.join();
-  });
-  EXPECT_EQ(error, "");
-  EXPECT_THAT(said, testing::Each(testing::Not(HasSubstr("not done in time"))));
+TEST(NcclBackendFaults, ACapturedGraphIsGoneBeforeAbortWhichWaitsForIt) {
+  NcclOptions options;
+  options.graph = true;
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(run_ranks(2, options,
+                      [](NcclBackend& backend, Team) {
+                        backend.prepare(call_of(4), 2, 1, soon());
+                        run_slots(backend, 2);
+                        backend.abort();
+                      }),
+            "");
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(4)) << "abort() gives up after 5 s";
+}
+
+TEST(NcclBackendFaults, CudasErrorsAreUnavailableAtTheBeginningAndAFailureLater) {
+  ExchangePoint point(1);
+  ThreadExchange exchange(point, 0);
+  NcclOptions options;
+  options.device = "0";
+  options.registration = Registration::local;
+  NcclBackend backend(options);
+  {
+    const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommInitRankConfig:1");
+    complaint(
+        [&] {
+          NcclBackend({.device = "0"}).open({0, 1}, exchange, soon());
+        },
+        Fault::unavailable);
+  }
+  const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommRegister:1");
+  backend.open({0, 1}, exchange, soon());
+  const Error error = complaint([&] { backend.prepare(call_of(8), 1, 1, soon()); });
+  EXPECT_EQ(error.fault(), Fault::failed);
+  EXPECT_THAT(error.what(), HasSubstr("ncclUnhandledCudaError"));
+  EXPECT_THAT(error.remedy(), HasSubstr("Xid"));
+  backend.abort();
 }
 
 TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {

@@ -1,4 +1,5 @@
 // Every operation, type and reduction through the back end, over the fake libraries.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 
 #include "ranks.h"
 
@@ -129,14 +131,18 @@ std::string try_call(NcclBackend& backend, Team team, const Call& call, std::uin
   const std::string name = fmt::format(
       "{} {} {} in_place={} rank {}", collective::name(call.operation), collective::name(call.type),
       collective::name(call.reduction), call.in_place, team.rank);
-  backend.prepare(call, slots, soon());
+  backend.prepare(call, slots, 1, soon());
   const Layout layout = backend.layout(call);
   const Expected wanted = expected(call, team);
   if (layout.send_bytes != wanted.input.size() || layout.receive_bytes != wanted.result.size()) {
     return name + ": the layout has other sizes";
   }
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    backend.write(SlotBuffer::send, slot, layout.send_offset, wanted.input, soon());
+    const Stretch input{.slot = slot,
+                        .offset = layout.send_offset,
+                        .bytes = layout.send_bytes,
+                        .period = wanted.input};
+    if (!wanted.input.empty()) backend.write(std::span(&input, 1), soon());
   }
   if (const std::string error = run_slots(backend, slots); !error.empty()) {
     return name + ": " + error;
@@ -147,6 +153,19 @@ std::string try_call(NcclBackend& backend, Team team, const Call& call, std::uin
     if (result != wanted.result) return fmt::format("{}: wrong in slot {}", name, slot);
   }
   return "";
+}
+
+void* in_the_driver(const char* name) {
+  return dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
+}
+
+int alive_in_the_driver(const char* kind) {
+  return reinterpret_cast<int (*)(const char*)>(in_the_driver("fake_cuda_alive"))(kind);
+}
+
+/// It reads the environment again.
+void reset_the_driver() {
+  reinterpret_cast<void (*)()>(in_the_driver("fake_cuda_reset"))();
 }
 
 void require(const std::string& error) {
@@ -221,6 +240,28 @@ TEST(NcclBackend, LaunchesGraphsAgainAndAgain) {
             "");
 }
 
+TEST(NcclBackend, TheOperationsOfABatchAreOneGraph) {
+  NcclOptions options;
+  options.graph = true;
+  EXPECT_EQ(run_ranks(1, options,
+                      [](NcclBackend& backend, Team) {
+                        const auto graphs = [] { return alive_in_the_driver("graph_exec"); };
+                        Call call;
+                        backend.prepare(call, 8, 4, soon());
+                        EXPECT_EQ(graphs(), 2);
+                        for (const std::uint32_t slot : {0U, 4U}) {
+                          require(backend.start(slot, 4) ? "" : backend.failure());
+                        }
+                        while (backend.test() == Progress::again) std::this_thread::yield();
+                        backend.prepare(call, 2, 4, soon());  // they share two places
+                        EXPECT_EQ(graphs(), 1);
+                        require(backend.start(0, 4) ? "" : backend.failure());
+                        while (backend.test() == Progress::again) std::this_thread::yield();
+                        backend.close(soon());
+                      }),
+            "");
+}
+
 TEST(NcclBackend, RegistersItsBuffersEitherWay) {
   for (const Registration how : {Registration::local, Registration::symmetric}) {
     NcclOptions options;
@@ -243,6 +284,27 @@ TEST(NcclBackend, WaitsForACallThatIsInProgressBeforeTheNext) {
     options.non_blocking = true;
     EXPECT_EQ(do_all(2, options, 4), "");
   }
+}
+
+TEST(NcclBackend, WithoutKernelsTheCpuWritesAndCompares) {
+  const std::shared_ptr<void> afterwards(nullptr, [](void*) { reset_the_driver(); });
+  const Setting old("FAKE_CUDA_JIT", "209");  // as compute capability 7.0 gives
+  reset_the_driver();
+  EXPECT_EQ(do_all(2, {}), "");
+  EXPECT_EQ(run_ranks(1, {},
+                      [](NcclBackend& backend, Team) {
+                        backend.prepare(Call{.count = 4}, 2, 1, soon());
+                        const std::vector<std::byte> ones(16, std::byte{1});
+                        const std::vector<Stretch> both{
+                            {.slot = 0, .offset = 0, .bytes = 16, .period = ones},
+                            {.slot = 1, .offset = 0, .bytes = 16, .period = ones}};
+                        backend.write(std::span(both).last(1), soon());
+                        if (backend.find_different(both, soon()) != std::vector<std::size_t>{0}) {
+                          throw std::runtime_error("other stretches differ");
+                        }
+                        backend.close(soon());
+                      }),
+            "");
 }
 
 TEST(NcclBackend, OneRankAlone) {

@@ -36,6 +36,18 @@ TEST(DeviceChoice, AHostIdMakesTwoHostsOfOneAndOneOfTwo) {
   EXPECT_NE(refusal({{"a", "x", "0000:1b:00.0"}, {"b", "x", "0000:1b:00.0"}}), "");
 }
 
+TEST(DeviceChoice, TheOneGpuThatIsVisibleIsTakenWhateverTheLocalRank) {
+  std::vector<gpu::DeviceInfo> visible(1);
+  visible[0].pci_address = "0000:43:00.0";
+  EXPECT_EQ(device_of(0, visible).pci_address, "0000:43:00.0");
+  EXPECT_EQ(device_of(3, visible).pci_address, "0000:43:00.0");
+  visible.emplace_back();
+  visible[1].pci_address = "0000:52:00.0";
+  EXPECT_EQ(device_of(1, visible).pci_address, "0000:52:00.0");
+  EXPECT_THAT(usage_complaint([&] { device_of(2, visible); }),
+              HasSubstr("rank 2 of this host has no GPU: there are 2"));
+}
+
 TEST(DeviceChoice, ARankIsReadBack) {
   const RankInfo info = parse_rank_info(to_text({"host id", "mine", "0000:1b:00.0"}));
   EXPECT_EQ(info.host, "host id");

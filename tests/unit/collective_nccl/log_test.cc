@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "../setting.h"
+#include "report/facts.h"
 
 namespace rdmabench::collective::nccl {
 namespace {
@@ -64,6 +65,15 @@ TEST(NcclLog, AUsersOwnLogIsLeftAlone) {
   const Log log;
   EXPECT_STREQ(std::getenv("NCCL_DEBUG"), "WARN");
   EXPECT_THAT(log.facts(), Contains(Field(&report::Fact::name, "gpudirect_unknown")));
+}
+
+TEST(NcclLog, AFileThatCannotBeOpenedAgainIsNotSetBecauseNcclWouldWriteToStandardOutput) {
+  const Log log("/proc/self/nothing");
+  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
+    EXPECT_EQ(std::getenv(name), nullptr);
+  }
+  const report::Facts facts = log.facts();
+  EXPECT_THAT(report::text_of(facts, "network_unknown"), HasSubstr("could not open its log again"));
 }
 
 TEST(NcclLog, ReadsWhatIsWrittenToTheFileItNames) {

@@ -66,7 +66,7 @@ std::vector<std::string> rows(const std::vector<Call>& calls, const NcclOptions&
   std::vector<std::string> said;
   const std::string error = run_ranks(2, options, [&](NcclBackend& backend, Team team) {
     for (const Call& call : calls) {
-      backend.prepare(call, kSlots, soon());
+      backend.prepare(call, kSlots, 1, soon());
       if (const std::string why = run_slots(backend, kSlots); !why.empty()) {
         throw std::runtime_error(why);
       }
@@ -232,7 +232,7 @@ TEST(NcclProfiler, ARankThatStallsInTheUntimedCallEndsThePreparation) {
   const Setting stall("FAKE_NCCL_STALL", "1:0");
   const std::string error = run_ranks(2, {}, [&](NcclBackend& backend, Team) {
     try {
-      backend.prepare(kTwoSizes[0], 1, Deadline::after(std::chrono::milliseconds(800)));
+      backend.prepare(kTwoSizes[0], 1, 1, Deadline::after(std::chrono::milliseconds(800)));
     } catch (...) {
       backend.abort();
       throw;
@@ -246,7 +246,7 @@ TEST(NcclProfiler, ARefusedUntimedCallNamesItself) {
   const Setting refuse("FAKE_NCCL_REFUSE", "ncclAllReduce");
   EXPECT_THAT(
       run_ranks(2, {},
-                [&](NcclBackend& backend, Team) { backend.prepare(kTwoSizes[0], 1, soon()); }),
+                [&](NcclBackend& backend, Team) { backend.prepare(kTwoSizes[0], 1, 1, soon()); }),
       HasSubstr("ncclAllReduce gave ncclInvalidUsage (5)"));
 }
 

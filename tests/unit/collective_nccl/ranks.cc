@@ -41,7 +41,7 @@ void keep_step() {
 std::string run_all(NcclBackend& backend, std::uint32_t slots, std::chrono::nanoseconds wait) {
   const Deadline deadline = Deadline::after(wait);
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    if (!backend.start(slot)) return backend.failure();
+    if (!backend.start(slot, 1)) return backend.failure();
   }
   while (true) {
     switch (backend.test()) {

@@ -27,14 +27,16 @@ TEST_F(CopyTest, AnyHostMemoryGoesThereAndBack) {
   // More than the staging buffer holds, and no whole number of it.
   const std::vector<std::byte> sent = numbers((4U << 20) + 4097);
   const Allocation memory(context, sent.size() + 3);
-  copy_to_device(stream, memory.data() + 3, sent, soon());
+  PinnedHost staging(context, kStagingBytes);
+  copy_to_device(stream, staging, memory.data() + 3, sent, soon());
   EXPECT_TRUE(std::ranges::equal(bytes_at(memory.data() + 3, sent.size()), sent));
   std::vector<std::byte> received(sent.size());
-  copy_from_device(stream, received, memory.data() + 3, soon());
+  copy_from_device(stream, staging, received, memory.data() + 3, soon());
   EXPECT_EQ(received, sent);
-  copy_to_device(stream, memory.data(), {}, soon());
-  copy_from_device(stream, {}, memory.data(), soon());
-  EXPECT_EQ(fake_cuda_alive("host"), 0);
+  copy_to_device(stream, staging, memory.data(), {}, soon());
+  copy_from_device(stream, staging, {}, memory.data(), soon());
+  EXPECT_EQ(fake_cuda_calls("cuMemHostAlloc"), 1);
+  EXPECT_EQ(fake_cuda_calls("cuMemcpyHtoDAsync_v2"), 2);
 }
 
 TEST_F(CopyTest, PinnedMemoryIsCopiedInTheStreamsOrder) {
@@ -79,14 +81,16 @@ TEST_F(CopyTest, AStuckStreamEndsTheCopyAtItsDeadline) {
   const Context context(0);
   const Allocation memory(context, 64);
   Stream stream(context);
+  PinnedHost staging(context, 64);
   std::vector<std::byte> bytes(64);
   EXPECT_THAT(complaint([&] {
-                copy_from_device(stream, bytes, memory.data(), Deadline::after(5ms));
+                copy_from_device(stream, staging, bytes, memory.data(), Deadline::after(5ms));
               }).what(),
               HasSubstr("a copy from the GPU on cuda:0 was not done"));
-  EXPECT_THAT(
-      complaint([&] { copy_to_device(stream, memory.data(), bytes, Deadline::after(5ms)); }).what(),
-      HasSubstr("a copy to the GPU on cuda:0 was not done"));
+  EXPECT_THAT(complaint([&] {
+                copy_to_device(stream, staging, memory.data(), bytes, Deadline::after(5ms));
+              }).what(),
+              HasSubstr("a copy to the GPU on cuda:0 was not done"));
   fake_cuda_unstick();
 }
 

@@ -54,24 +54,28 @@ TEST(NcclTestsJob, ReductionsAndRootsOnlyWhereTheOperationHasThem) {
   EXPECT_EQ(calls(tool("all_gather_perf"), flags, 3).size(), 2U);
 }
 
-TEST(NcclTestsJob, BackToBackIsOneSampleOfAllThatFitByTheRowsOwnBytes) {
+TEST(NcclTestsJob, BackToBackIsOneSampleAndTurnsThroughMaxbytesAsNcclTestsDoes) {
   Flags flags = flags_of_sizes(8, std::uint64_t{8} << 30);
   const auto amount = [&](std::uint64_t bytes) {
     const Call call{.operation = Operation::all_reduce, .count = bytes / 4};
     const collective::Amount all = to_job(tool("all_reduce_perf"), flags).plan.amount(call, 2);
-    return std::vector<std::uint64_t>{all.batch, all.iterations, all.warmup};
+    return std::vector<std::uint64_t>{all.batch, all.iterations, all.warmup, all.slots};
   };
-  EXPECT_THAT(amount(8), ElementsAre(20U, 1U, 1U)) << "whatever -e is";
-  EXPECT_THAT(amount(std::uint64_t{256} << 20), ElementsAre(4U, 5U, 1U)) << "1 GiB of buffers";
-  EXPECT_THAT(amount(std::uint64_t{8} << 30), ElementsAre(1U, 20U, 1U));
+  EXPECT_THAT(amount(8), ElementsAre(20U, 1U, 1U, 20U));
+  EXPECT_THAT(amount(std::uint64_t{1} << 30), ElementsAre(20U, 1U, 1U, 8U)) << "8 fit into -e";
+  EXPECT_THAT(amount(std::uint64_t{8} << 30), ElementsAre(20U, 1U, 1U, 1U));
   flags.iterations = 2000;
-  EXPECT_THAT(amount(8), ElementsAre(1000U, 2U, 1U)) << "1024 at most, and 2000 in all";
-  flags.iterations = 23;
-  EXPECT_THAT(amount(std::uint64_t{256} << 20), ElementsAre(4U, 6U, 1U)) << "24";
+  EXPECT_THAT(amount(8), ElementsAre(1000U, 2U, 1U, 1000U)) << "1024 at most, and 2000 in all";
   flags.iterations = 20;
+  flags.graph_launches = 3;
+  EXPECT_THAT(amount(8), ElementsAre(20U, 3U, 1U, 20U)) << "each launch of -G is a sample";
+  flags.graph_launches = 0;
   flags.warmup = 5;
   flags.blocking = 3;
-  EXPECT_THAT(amount(8), ElementsAre(1U, 20U, 5U));
+  EXPECT_THAT(amount(std::uint64_t{4} << 30), ElementsAre(1U, 20U, 5U, 2U));
+  flags.backend = "mpi";
+  flags.blocking = 0;
+  EXPECT_THAT(amount(std::uint64_t{256} << 20), ElementsAre(4U, 5U, 2U, 0U)) << "1 GiB of buffers";
 }
 
 collective::Run run_of(std::size_t ranks) {

@@ -1,0 +1,49 @@
+// Writes many pieces of GPU memory, each of which repeats a period of bytes, and compares them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/kernels.h"
+
+namespace rdmabench::gpu {
+
+/// Memory and the elements that it repeats. Everything is whole elements and aligned to one.
+struct Tiled {
+  DevicePointer data = 0;
+  std::uint64_t bytes = 0;
+  std::span<const std::byte> period{};  ///< not empty; Tiler::kMostPeriod at most
+  std::uint32_t tolerance_ulp = 0;      ///< as Tile::tolerance_ulp
+};
+
+/// The periods and a table go to the GPU, and one kernel does the rest, for thousands of pieces at
+/// a time. Its pinned buffer also stages other copies. Thread rule: one call at a time.
+class Tiler {
+ public:
+  static constexpr std::size_t kMostPeriod = std::size_t{1} << 16;
+
+  /// Throws as Kernels, Allocation and PinnedHost.
+  explicit Tiler(const Context& context);
+
+  /// Complete when it returns. `element`: bytes, 1, 2, 4 or 8. Throws as Stream::synchronize(),
+  /// Error(usage) for a period that is empty or too long.
+  void write(Stream& stream, std::span<const Tiled> pieces, std::uint32_t element,
+             const Deadline& deadline);
+  /// The numbers of those that hold anything else, ascending. Throws likewise.
+  std::vector<std::size_t> find_different(Stream& stream, std::span<const Tiled> pieces,
+                                          std::uint32_t element, const Deadline& deadline);
+
+  /// For copy_to_device() and copy_from_device() between the calls above.
+  PinnedHost& staging() noexcept { return staging_; }
+
+ private:
+  TileTable upload(Stream& stream, std::span<const Tiled> pieces, std::uint32_t element);
+
+  Kernels kernels_;
+  PinnedHost staging_;
+  Allocation table_;  ///< the same bytes on the GPU
+};
+
+}  // namespace rdmabench::gpu
