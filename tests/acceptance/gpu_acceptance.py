@@ -22,7 +22,7 @@ SOURCE, BUILD, FAKES = "", "", ""
 # What nvidia-smi would say of the fake driver's first device, called Stand-in.
 NVIDIA_SMI = "#!/bin/sh\necho 00000000:1B:00.0, GPU-f0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf, Stand-in, 1024, 9.0\n"
 # The rest needs hardware, and says so.
-ON_FAKES = {"device-facts", "doctor", "kernel-rates", "nccl-plugin", "non-blocking-cost", "nccl-tests"}
+ON_FAKES = {"device-facts", "doctor", "kernel-rates", "nccl-plugin", "non-blocking-cost", "nccl-tests", "nccl-tests-ranks"}
 
 
 class Acceptance(unittest.TestCase):
@@ -46,7 +46,7 @@ class Acceptance(unittest.TestCase):
     def run_it(self, *words, libraries=None, **settings):
         """Its exit code, document and standard output."""
         done = subprocess.run(["./gpu-acceptance", ".", "--output", "result", *words], cwd=self.here, capture_output=True, text=True,
-                              timeout=240, env={**os.environ, "LD_LIBRARY_PATH": libraries or FAKES, **settings})
+                              timeout=480, env={**os.environ, "LD_LIBRARY_PATH": libraries or FAKES, **settings})
         self.assertNotIn("Traceback", done.stderr)
         document = json.loads(pathlib.Path(self.here, "result/acceptance.json").read_text(encoding="utf-8"))
         jsonschema.validate(document, json.loads(pathlib.Path(SOURCE, "docs/schema/rdmabench-gpu-acceptance-1.schema.json").read_text()))
@@ -77,9 +77,11 @@ class Acceptance(unittest.TestCase):
         return ([one["status"] for one in document["lines"]], [one["reason"] for one in document["lines"]])
 
     def test_every_line_on_the_fakes(self):
-        code, document, said = self.run_it()
+        code, document, said = self.run_it(FAKE_CUDA_SPEND="1")  # calls take the time of a real driver's
         self.assertEqual(code, 0, said)
         self.assertTrue(document["fake"])
+        self.assertLess(document["took_s"], 480)
+        self.assertTrue(all(0 <= one["took_s"] < one["limit_s"] for one in document["lines"]))
         self.assertEqual([one["name"] for one in document["lines"]], self.names())
         for one in document["lines"]:
             if one["name"] == "pairing":  # a machine with RDMA devices has pairs
@@ -157,6 +159,20 @@ class Acceptance(unittest.TestCase):
     def test_settings_of_another_job(self):
         _, reasons = self.statuses("nccl-tests", RANK="1", WORLD_SIZE="2", MASTER_ADDR="192.0.2.1", MASTER_PORT="1")
         self.assertIn("a fake's times say nothing", reasons[0])
+
+    def test_nccl_tests_with_a_process_for_each_gpu(self):
+        self.assertIn("is not an MPI build", self.statuses("nccl-tests-ranks")[1][0])
+        self.assertEqual(self.statuses("nccl-tests-ranks", FAKE_CUDA_DEVICES="1")[1], ["there is one GPU"])
+        os.makedirs(f"{self.here}/bin", exist_ok=True)
+        self.put("bin/ldd", "#!/bin/sh\necho 'libmpi.so.40 => /lib/libmpi.so.40 (0x1)'\n")
+        path = f"{self.here}/bin:{os.environ['PATH']}"
+        self.put("bin/mpirun", "#!/bin/sh\nshift 2\nexec \"$@\"\n")
+        _, document, _ = self.run_it("--only", "nccl-tests-ranks", PATH=path)
+        one = document["lines"][0]
+        self.assertIn("2 ranks, a process with one GPU each", one["reason"])
+        theirs = " ".join(one["commands"][1]["words"])
+        self.assertRegex(theirs, r"mpirun -n 2 \S+all_reduce_perf .* -g 1$")
+        self.assertRegex(" ".join(one["commands"][0]["words"]), r"all_reduce_perf .* -g 2$")
 
     def test_the_second_gpu(self):
         _, document, _ = self.run_it("--gpu", "1", "--only", "doctor", "--only", "non-blocking-cost", "--only", "nccl-tests")

@@ -1,5 +1,4 @@
 // Every operation, type and reduction through the back end, over the fake libraries.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -153,19 +152,6 @@ std::string try_call(NcclBackend& backend, Team team, const Call& call, std::uin
     if (result != wanted.result) return fmt::format("{}: wrong in slot {}", name, slot);
   }
   return "";
-}
-
-void* in_the_driver(const char* name) {
-  return dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
-}
-
-int alive_in_the_driver(const char* kind) {
-  return reinterpret_cast<int (*)(const char*)>(in_the_driver("fake_cuda_alive"))(kind);
-}
-
-/// It reads the environment again.
-void reset_the_driver() {
-  reinterpret_cast<void (*)()>(in_the_driver("fake_cuda_reset"))();
 }
 
 void require(const std::string& error) {

@@ -1,6 +1,8 @@
 // Ranks as threads of the test: each with a back end of its own, over the fake NCCL and driver.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -58,6 +60,22 @@ std::string run_ranks(std::uint32_t size, const NcclOptions& options, const Rank
 /// Starts slot 0 .. `slots` - 1 and waits for them. "" or why it failed.
 std::string run_slots(NcclBackend& backend, std::uint32_t slots,
                       std::chrono::nanoseconds wait = kPatience);
+
+/// A function of the fake driver.
+template <class Function>
+Function* in_the_driver(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
+}
+
+/// Its objects of a kind.
+inline int alive_in_the_driver(const char* kind) {
+  return in_the_driver<int(const char*)>("fake_cuda_alive")(kind);
+}
+
+/// It reads the environment again.
+inline void reset_the_driver() {
+  in_the_driver<void()>("fake_cuda_reset")();
+}
 
 /// A small number, exact in the type, as its bytes.
 std::vector<std::byte> bytes_of_value(DataType type, double value);

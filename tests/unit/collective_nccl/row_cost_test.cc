@@ -1,30 +1,23 @@
 // What a row costs in calls of the CUDA driver, as the fake one counts them: a real driver takes 1
 // ms for pinned memory, and up to 256 slots of a row have inputs, results and guards.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-#include "backend.h"
+#include "ranks.h"
 #include "rdmabench/collective/tester.h"
 
 namespace rdmabench::collective::nccl {
 namespace {
 
-template <class Function>
-Function* of_the_fake(const char* name) {
-  void* const handle = dlopen("libcuda.so.1", RTLD_NOW);
-  return reinterpret_cast<Function*>(dlsym(handle, name));
-}
-
 class RowCost : public testing::Test {
  protected:
-  RowCost() { of_the_fake<void()>("fake_cuda_reset")(); }
+  RowCost() { reset_the_driver(); }
 
   static int calls(const char* name) {
-    return of_the_fake<int(const char*)>("fake_cuda_calls")(name);
+    return in_the_driver<int(const char*)>("fake_cuda_calls")(name);
   }
-  static long long cost_us() { return of_the_fake<long long()>("fake_cuda_cost_us")(); }
+  static long long cost_us() { return in_the_driver<long long()>("fake_cuda_cost_us")(); }
 
   /// One rank alone.
   static collective::Run run(CollectivePlan plan, bool check_by_cpu = false) {
@@ -66,7 +59,7 @@ TEST_F(RowCost, OfAnotherRowIsWithoutPinnedMemory) {
   CollectivePlan two = plan(2, 50);
   run(two);
   const long long one_row = cost_us();
-  of_the_fake<void()>("fake_cuda_reset")();
+  reset_the_driver();
   two.calls.push_back({.count = 1000});
   run(two);
   EXPECT_LE(calls("cuMemHostAlloc"), 2);
