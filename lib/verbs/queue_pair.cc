@@ -88,9 +88,10 @@ ibv_qp_init_attr_ex attributes_of(ibv_pd& domain, const QueuePairSpec& spec) {
   return attributes;
 }
 
-/// Whether less of it may be taken.
+/// Whether less of it may be taken; memory that ran out (ENOMEM) is no matter of the device. Some
+/// libraries set no errno (bnxt_re).
 bool is_limit(int code) {
-  return code == EINVAL || code == ENOMEM;
+  return code == EINVAL || code == 0;
 }
 
 /// Halves the longer queue. False where there is nothing to halve.

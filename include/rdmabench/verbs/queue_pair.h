@@ -35,10 +35,11 @@ struct SizedQueuePair {
 
 /// No verb reports the limit of inline data, nor how many requests of a size a queue takes:
 /// max_qp_wr of mlx5 devices counts blocks of 64 bytes. So a refused request is tried without
-/// inline data, then with half the sends and receives and so on; with what is taken, the most
-/// inline data is found by bisection. Throws Error(failed), and Error(unavailable) for GPU memory
-/// where the device's library copies short messages by the processor. Source: ibv_create_qp(3),
-/// ibv_create_qp_ex(3); rdma-core, mlx5_calc_sq_size() of providers/mlx5.
+/// inline data, then where it is invalid (EINVAL) with half the sends and receives and so on; with
+/// what is taken, the most inline data is found by bisection. Throws Error(failed), and
+/// Error(unavailable) for GPU memory where the device's library copies short messages by the
+/// processor. Source: ibv_create_qp(3), ibv_create_qp_ex(3); rdma-core, mlx5_calc_sq_size() of
+/// providers/mlx5.
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec);
 
 /// Header fields of packets, and retries. Encoded as in the InfiniBand Architecture

@@ -15,12 +15,7 @@ State& state() {
 int count(Call call) {
   State& now = state();
   ++now.calls[call];
-  if (now.fail_after == 0 || call != now.fail_call) return 0;
-  if (now.fail_after > 1) {
-    --now.fail_after;
-    return 0;
-  }
-  if (--now.fail_times == 0) now.fail_after = 0;
+  if (now.fail_after == 0 || call != now.fail_call || --now.fail_after != 0) return 0;
   now.has_struck = true;
   return now.fail_code;
 }
@@ -81,12 +76,11 @@ void reset(std::vector<Device> devices) {
   now.violations.clear();
 }
 
-void fail(Call call, int nth, int code, int times) {
+void fail(Call call, int nth, int code) {
   State& now = state();
   const std::lock_guard lock(now.mutex);
   now.fail_call = call;
   now.fail_after = nth;
-  now.fail_times = times;
   now.fail_code = code;
   now.has_struck = false;
 }

@@ -131,9 +131,8 @@ Device efa();
 /// Forgets every fault, count and device, and then has `devices`. Objects must be gone by then.
 void reset(std::vector<Device> devices = {soft_roce()});
 
-/// The `nth` call of `call` from now on, from 1, and those that follow, `times` in all, fail with
-/// `code`; the ones around them do not.
-void fail(Call call, int nth, int code, int times = 1);
+/// The `nth` call of `call` from now on, from 1, fails with `code`; the ones around it do not.
+void fail(Call call, int nth, int code);
 /// Whether that fault has struck.
 bool struck();
 /// How often `call` was made since reset().

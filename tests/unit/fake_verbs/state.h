@@ -155,7 +155,6 @@ struct State {
   std::map<Call, int> calls;
   Call fail_call{};
   int fail_after = 0;  ///< calls left until the fault; 0: none is set
-  int fail_times = 1;  ///< from then on
   int fail_code = 0;
   bool has_struck = false;
   ibv_wc_status message_fault = IBV_WC_SUCCESS;

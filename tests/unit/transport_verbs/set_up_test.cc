@@ -51,7 +51,7 @@ TEST_F(SetUp, SurvivesADeviceThatTakesNoQueuePair) {
   const Choice choice = choice_for(small_request());
   EndpointRequest request = small_request();
   request.inline_limit = 0;  // else the failure would be taken for too much inline data
-  fake_verbs::fail(Call::create_qp, 1, EPERM);
+  fake_verbs::fail(Call::create_qp, 1, ENOMEM);
   EXPECT_THAT(complaint([&] { const Endpoint endpoint(request, choice.client); }).what(),
               HasSubstr("ibv_create_qp(rxe0: RC, 4 sends, 4 receives)"));
 }
