@@ -77,7 +77,7 @@ std::string reason_against(const Requirement& requirement, const Description& en
   const std::string value = told(endpoint, rule->fact);
   if (value == rule->wanted) return "";
   if (value == kUnknown) {
-    return fmt::format("{} does not tell; efa does, built for libfabric 1.21 or newer.", where);
+    return fmt::format("{} does not tell; efa does, with libfabric 1.21 or newer.", where);
   }
   return rule->otherwise.empty() ? value : fmt::format("With {} {}.", where, rule->otherwise);
 }
