@@ -46,7 +46,7 @@ void converse(T& endpoint, std::vector<std::byte>& memory, bool asks) {
     for (std::uint64_t at = 0; at < kLast; at += kPiece) {
       post(Write(), {.local = at, .remote = 2 * at, .bytes = kPiece, .word = 0});
     }
-    if (!T::kOrdersWrites) must(inbox.drain());  // or the last write might overtake the others
+    must(inbox.drain());  // or the last write might overtake the others
     post(WriteImm(), {.local = kLast, .remote = 2 * kLast, .bytes = kPiece, .word = i});
   }
   must(inbox.drain());

@@ -233,8 +233,12 @@ constexpr Flag kMemory[] = {
     row("--stride=SIZE", "bytes from one message to the next, a multiple of 64", "its size",
         kBytes<&Config::stride>),
     row("--misalign=N", "bytes off a cache line", "0", kNumber<0, 63, &Config::misalignment>),
-    on("--relaxed-ordering", "allow PCIe relaxed ordering, where the device supports it",
+    on("--relaxed-ordering",
+       "allow PCIe relaxed ordering, where the device supports it; without either flag of a GPU's "
+       "memory alone",
        kOn<&Config::relaxed_ordering>),
+    on("--no-relaxed-ordering", "no PCIe relaxed ordering, of a GPU's memory neither",
+       turn_off<&Options::config, &Config::relaxed_ordering>),
     on("--odp", "on-demand paging instead of pinned pages", kOn<&Config::on_demand>),
     on("--mr-per-qp", "a memory region for each queue pair, instead of one for all",
        kOn<&Config::region_per_queue_pair>),

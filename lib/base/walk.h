@@ -78,6 +78,10 @@ class MessageFields {
     if (from_ == nullptr) return put(key, value);
     value = get_bool(*from_, key);
   }
+  /// None is null.
+  void flag(const char* key, std::optional<bool>& value) {
+    optional(key, value, [&](bool& given) { flag(key, given); });
+  }
   void text(const char* key, std::string& value, std::size_t max_bytes = kMaxName) {
     if (from_ == nullptr) return put(key, value);
     value = get_string(*from_, key, max_bytes);

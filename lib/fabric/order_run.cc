@@ -12,6 +12,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
+#include "report/facts.h"
 #include "report/line_rate.h"
 
 namespace rdmabench::fabric {
@@ -19,11 +20,14 @@ namespace {
 
 constexpr double kP99 = 99;
 
-/// "verbs, provider mlx5, device mlx5_0:1"
+/// "verbs, provider mlx5, device mlx5_0:1, relaxed ordering"
 std::string over(const report::Resolved& taken) {
   std::string text = taken.backend;
   if (!taken.provider.empty()) text += ", provider " + taken.provider;
   if (!taken.device.empty()) text += ", device " + taken.device;
+  if (report::value_of<std::string>(taken.details, "relaxed_ordering") == "true") {
+    text += ", relaxed ordering";
+  }
   return control::printable(text, kMaxText - 4);
 }
 

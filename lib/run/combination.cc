@@ -72,7 +72,6 @@ void check_operation(const SessionSpec& spec) {
 }
 
 void check_shape(const SessionSpec& spec) {
-  const bool plain_write = spec.operation == OperationCode::write;
   if (spec.shape == Shape::latency) {
     if (spec.events && !transport::notifies(spec.operation) &&
         !transport::is_timed_by_completion(spec.operation)) {
@@ -80,11 +79,6 @@ void check_shape(const SessionSpec& spec) {
           fmt::format("latency of `operation` {} with `events`", transport::name(spec.operation)),
           "A write leaves no completion at its target, so there is no event to wait for: take "
           "`operation` write-imm, or leave out `events`.");
-    }
-    if (spec.relaxed_ordering && plain_write) {
-      refuse("latency of `operation` write with `relaxed_ordering`",
-             "Its arrival is seen by polling the last byte, which then may not come last: take "
-             "`operation` write-imm, or leave out `relaxed_ordering`.");
     }
     if (spec.post_list > 1) {
       refuse(fmt::format("`post_list` {} in a latency test", spec.post_list),

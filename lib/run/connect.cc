@@ -36,7 +36,7 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
           parse_offers(connection.receive(SessionMessage::request, "request"));
       connect_server(connection, request, answer_offers(request, theirs), 1, 1,
                      {.admit = {}, .open = open_one, .introduce = [] { return Introduction(); }});
-      connection.send(SessionMessage::ready);
+      connection.send(SessionMessage::ready, to_text(Readiness{}));
     }
   } catch (const std::exception& error) {
     channel.abort(error.what());

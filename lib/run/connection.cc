@@ -225,10 +225,11 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   Introduction server = parse_introduction(connection.receive(SessionMessage::address, awaited));
   connection.send(SessionMessage::address, to_text(Introduction{connection.addresses(), {}}));
   connection.connect(server.addresses);
-  connection.receive(SessionMessage::ready, "readiness");
+  const Readiness ready = parse_readiness(connection.receive(SessionMessage::ready, "readiness"));
   return {.reason = match.choices[0].reason,
           .environment = std::move(server.environment),
-          .memory = server.memory};
+          .memory = server.memory,
+          .writes = ready.writes};
 }
 
 std::vector<Offer> answer_offers(const transport::EndpointRequest& request,

@@ -97,6 +97,7 @@ struct ServerAnswer {
   std::string reason;           ///< why this back end and path were chosen
   report::Facts environment{};  ///< in the server's own words
   MemoryPath memory = MemoryPath::host;
+  transport::WriteOrder writes;  ///< of what comes to the server
 };
 
 /// The client's half, after its offers were sent: chooses the first of `backends` by which both

@@ -34,8 +34,8 @@ transport::OperationSet operations_of(const SessionSpec& spec) {
   if (!spec.pattern.empty()) return pattern_operations(spec.pattern);
   if (transport::traits(spec.operation).flushes) return {spec.operation, OperationCode::write};
   if (spec.target_idle) return {spec.operation, OperationCode::read};  // reads back what it wrote
-  // Where writes are not ordered, those of a ping-pong carry an immediate.
-  if (spec.operation == OperationCode::write && spec.shape == Shape::latency) {
+  // Those whose last byte may not come last carry an immediate.
+  if (is_ping_pong_of_writes(spec)) {
     return {OperationCode::write, OperationCode::write_imm};
   }
   return spec.operation;
@@ -50,6 +50,11 @@ std::uint32_t usual_receives(const SessionSpec& spec) {
 }
 
 }  // namespace
+
+bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept {
+  return spec.pattern.empty() && spec.operation == transport::OperationCode::write &&
+         spec.shape == Shape::latency && !spec.target_idle;
+}
 
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client) {
   transport::EndpointRequest request;

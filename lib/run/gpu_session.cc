@@ -25,8 +25,12 @@ std::string route_text(std::string_view side, const report::Facts& facts) {
   const auto memory = value_of<std::string>(facts, "memory");
   const auto route = value_of<std::string>(facts, "memory_route");
   if (!memory || !route) return fmt::format("the {}'s memory is the host's", side);
-  return fmt::format("the {}'s {} by {}", side, control::printable(*memory),
-                     control::printable(*route));
+  const auto relaxed = value_of<std::string>(facts, kRelaxedOrdering);
+  return fmt::format("the {}'s {} by {}{}", side, control::printable(*memory),
+                     control::printable(*route),
+                     !relaxed             ? ""
+                     : *relaxed == "true" ? ", relaxed ordering on"
+                                          : ", relaxed ordering off");
 }
 
 std::string cost_text(std::string_view side, std::uint64_t bytes, double from_ns, double to_ns) {

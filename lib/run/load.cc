@@ -107,8 +107,7 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   latency.iterations = messages;
   latency.operation = transport::name(config_.operation);
   latency.kind = completes ? "completion" : "round_trip";
-  latency.signal =
-      completes ? "completion" : std::string(session_.worker().signal(config_.operation));
+  latency.signal = completes ? "completion" : std::string(signal_of(config_.operation));
   latency.completion =
       completes ? session_.worker().describe(size).completion : "receiver_confirmed";
   latency.latency = recorder.summary(rate().ns_per_tick);

@@ -1,5 +1,7 @@
 #include "measurement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -74,6 +76,29 @@ bool compares_window(const report::BandwidthResult& row, const Session& session)
          !transport::is_from_target(operation);
 }
 
+/// What was assumed of the order in which a write's bytes become visible, or done instead.
+std::string arrival_note(const Session& session, std::uint64_t size) {
+  if (!is_ping_pong_of_writes(session.spec())) return "";
+  const transport::WriteOrder client = session.write_order();
+  const transport::WriteOrder& server = session.peer_write_order();
+  if (session.posted(size) != OperationCode::write) {
+    const std::uint64_t most = std::min(client.bytes, server.bytes);
+    return most == 0
+               ? "each write carried an immediate: its last byte may become visible before others"
+               : fmt::format(
+                     "each write carried an immediate: above {} bytes the last one may "
+                     "become visible before others",
+                     most);
+  }
+  if (client.promised && server.promised) return "";
+  return fmt::format(
+      "that the last byte of a write becomes visible last, which was polled, is not promised by the "
+      "{}: it was assumed, because a write of this size is one packet",
+      client.promised   ? "server's device"
+      : server.promised ? "client's device"
+                        : "devices");
+}
+
 class LatencySink {
  public:
   using Result = report::LatencyResult;
@@ -95,12 +120,17 @@ class LatencySink {
   void fill(Result& row, Session& session, double ns_per_tick) const {
     const bool pattern = !session.spec().pattern.empty();
     row.kind = pattern ? session.spec().pattern : completes_ ? "completion" : "half_round_trip";
-    row.signal = pattern ? "pattern" : session.worker().signal(session.spec().operation);
+    row.signal = pattern      ? "pattern"
+                 : completes_ ? "completion"
+                              : signal_of(session.posted(row.size_bytes));
     row.completion =
         completes_ ? session.worker().describe(row.size_bytes).completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
     row.succeeded = successes(session, succeeded_);
     if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
+    if (std::string note = arrival_note(session, row.size_bytes); !note.empty()) {
+      row.notes.push_back(std::move(note));
+    }
     if (session.spec().target_idle) {
       row.notes.emplace_back(
           "one-sided here: every operation completed while the target did not touch its endpoint");
@@ -231,6 +261,11 @@ class BandwidthSink {
 
 }  // namespace
 
+std::string_view signal_of(transport::OperationCode posted) noexcept {
+  if (transport::is_two_sided(posted)) return "receive";
+  return transport::notifies(posted) ? "remote-cq-data" : "memory-poll";
+}
+
 RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
   constexpr std::size_t kFew = 6;
   if (epoch_times.size() < 2) return {};
@@ -266,7 +301,8 @@ EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, do
   const EpochOrder order{.size = size,
                          .iterations = iterations,
                          .rate = rate / static_cast<double>(session_.workers()),
-                         .verify = verify};
+                         .verify = verify,
+                         .immediate = session_.posted(size) != session_.spec().operation};
   session_.prepare(Side::initiator, order);
   session_.send(SessionMessage::epoch, to_text(order));
   session_.receive(SessionMessage::ready, "readiness");

@@ -29,6 +29,10 @@ struct RateInterval {
 /// epoch long; from six epochs on no end is faster than the fastest one.
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
+/// How the target of a message that posts this sees it arrive: "receive", "remote-cq-data",
+/// "memory-poll".
+std::string_view signal_of(transport::OperationCode posted) noexcept;
+
 /// Sets `saturated` of the rows of one size, from the lightest load to the heaviest, and `knee` and
 /// `knee_reliable` of the one before the first whose latency rises steeply. No row is a knee where
 /// the first rises steeply already, or none does.

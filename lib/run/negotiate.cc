@@ -175,6 +175,7 @@ ServerAnswer negotiate(Session& session, const Config& config,
   session.send(SessionMessage::request, to_text(Request{session.spec(), ours}));
   ServerAnswer answer =
       connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
+  session.set_peer_write_order(answer.writes);
   check_requirements(session, config, answer.memory);
   return answer;
 }

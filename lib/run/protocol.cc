@@ -99,11 +99,25 @@ Introduction parse_introduction(std::string_view text) {
   return read_fields<Introduction>(parse_object(text, "address"));
 }
 
+void walk(MessageFields& fields, Readiness& readiness) {
+  fields.number("ordered_write_bytes", 0, kMaxSize, readiness.writes.bytes);
+  fields.flag("ordered_writes_promised", readiness.writes.promised);
+}
+
+std::string to_text(const Readiness& readiness) {
+  return dump(write_fields(readiness));
+}
+
+Readiness parse_readiness(std::string_view text) {
+  return read_fields<Readiness>(parse_object(text, "readiness"));
+}
+
 void walk(MessageFields& fields, EpochOrder& order, std::uint64_t max_size = kMaxSize) {
   fields.number("size_bytes", 1, max_size, order.size);
   fields.number("iterations", 1, kMaxEpoch, order.iterations);
   fields.real("messages_per_s", 0, kMaxRate, order.rate);
   fields.flag("verify", order.verify);
+  fields.flag("immediate", order.immediate);
 }
 
 std::string to_text(const EpochOrder& order) {
@@ -111,7 +125,14 @@ std::string to_text(const EpochOrder& order) {
 }
 
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec) {
-  return read_fields<EpochOrder>(parse_object(text, "epoch"), spec.max_size);
+  auto order = read_fields<EpochOrder>(parse_object(text, "epoch"), spec.max_size);
+  if (order.immediate && !is_ping_pong_of_writes(spec)) {
+    throw Error(
+        Fault::failed,
+        "the client's epoch has an immediate with each write, and is no latency test of write",
+        "Install the same rdmabench on both sides.");
+  }
+  return order;
 }
 
 void walk(MessageFields& fields, EpochReport& report) {

@@ -7,7 +7,7 @@
 //                                    <-   ready   (admitted: both sides open their endpoints)
 //                                    <-   address {address of each worker, environment}
 //   address  {addresses, environment} ->
-//                                    <-   ready   (connected)
+//                                    <-   ready   {what it can tell of writes} (connected)
 //   epoch    {size, messages, rate}  ->                               } as often
 //                                    <-   ready   (prepared)          } as the
 //   ... the data path ...                                             } client
@@ -107,6 +107,13 @@ struct EpochOrder {
   std::uint64_t iterations = 1;  ///< of each worker, 1..kMaxEpoch
   double rate = 0;               ///< messages per second of each worker; 0 = unpaced
   bool verify = false;           ///< compare all that arrives, whatever the session says
+  /// A latency test of write: each carries an immediate, by which its target sees it arrive.
+  bool immediate = false;
+};
+
+/// The server's endpoints are connected.
+struct Readiness {
+  transport::WriteOrder writes;  ///< what all of them say
 };
 
 /// What the target saw of an epoch, over all workers.
@@ -125,6 +132,7 @@ std::string to_text(const Request& request);
 std::string to_text(const std::vector<Offer>& offers);
 std::string to_text(const Selection& selection);
 std::string to_text(const Introduction& introduction);
+std::string to_text(const Readiness& readiness);
 std::string to_text(const EpochOrder& order);
 std::string to_text(const EpochReport& report);
 std::string to_text(const Farewell& farewell);
@@ -134,6 +142,7 @@ Request parse_request(std::string_view text);
 std::vector<Offer> parse_offers(std::string_view text);
 Selection parse_selection(std::string_view text);
 Introduction parse_introduction(std::string_view text);
+Readiness parse_readiness(std::string_view text);
 EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec);
 EpochReport parse_epoch_report(std::string_view text);
 Farewell parse_farewell(std::string_view text);
@@ -141,6 +150,9 @@ Farewell parse_farewell(std::string_view text);
 /// Throws Error(usage) that names two options which exclude each other, and what to change. Both
 /// sides check before anything is opened: the server does not trust its client.
 void check(const SessionSpec& spec);
+
+/// Whether each side sees the other's writes by polling its own memory.
+bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept;
 
 /// The endpoint that a side needs for each worker. Pure, so that both sides come to the same sizes.
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client);

@@ -231,7 +231,7 @@ ServedEpochs serve_request(Session& session, const Request& request,
   }
   if (!request.spec.gpu)
     wait_for_others(session, resources);  // else with the transfer to be verified
-  session.send(SessionMessage::ready);
+  session.send(SessionMessage::ready, to_text(Readiness{session.write_order()}));
   resources.begun = true;
   session.set_timeout(request.spec.timeout);
   return serve_epochs(session, watch ? &*watch : nullptr, resources);

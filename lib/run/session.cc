@@ -114,15 +114,33 @@ report::Facts Session::memory_facts() const {
   report::Facts facts;
   if (workers_.empty() || workers_[0]->gpu_memory() == nullptr) return facts;
   for (const auto& [name, value] : workers_[0]->describe().details) {
-    if (name.starts_with("memory") || name.starts_with("gpu")) facts.push_back({name, value});
+    if (name.starts_with("memory") || name.starts_with("gpu") || name == kRelaxedOrdering) {
+      facts.push_back({name, value});
+    }
   }
   return facts;
+}
+
+transport::WriteOrder Session::write_order() const noexcept {
+  transport::WriteOrder all{.bytes = kMaxSize, .promised = true};
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    const transport::WriteOrder one = worker->write_order();
+    all.bytes = std::min(all.bytes, one.bytes);
+    all.promised = all.promised && one.promised;
+  }
+  return all;
+}
+
+transport::OperationCode Session::posted(std::uint64_t size) const noexcept {
+  if (!is_ping_pong_of_writes(spec_)) return spec_.operation;
+  const bool polls = size <= std::min(write_order().bytes, peer_write_order_.bytes);
+  return polls ? transport::OperationCode::write : transport::OperationCode::write_imm;
 }
 
 void Session::prepare(Side side, const EpochOrder& order) {
   const transport::EndpointRequest request = endpoint_request(spec_, true);
   key_ = {.shape = spec_.shape,
-          .operation = spec_.operation,
+          .operation = order.immediate ? transport::OperationCode::write_imm : spec_.operation,
           .side = side,
           .validate = spec_.validate || order.verify,
           .epoch_content = spec_.gpu,

@@ -16,6 +16,9 @@
 
 namespace rdmabench::run {
 
+/// A fact of verbs endpoints.
+inline constexpr std::string_view kRelaxedOrdering = "relaxed_ordering";
+
 /// An epoch as both sides saw it, over all workers.
 struct EpochOutcome {
   measure::Ticks begin = 0;   ///< of the worker that began first ...
@@ -65,8 +68,17 @@ class Session : private OwnedChannel, public Connection {
   MemoryPath memory_path() const;
 
   /// How this side's GPU memory is registered, one fact for each; none where it has none: "memory",
-  /// "memory_route", "memory_routes_refused", "gpu", "gpu_flush".
+  /// "memory_route", "memory_routes_refused", "gpu", "gpu_flush", kRelaxedOrdering of verbs.
   report::Facts memory_facts() const;
+
+  /// Which of the peer's writes every worker of this side may see by polling memory.
+  transport::WriteOrder write_order() const noexcept;
+  /// The client's: what the server said of the writes that come to it.
+  const transport::WriteOrder& peer_write_order() const noexcept { return peer_write_order_; }
+  void set_peer_write_order(const transport::WriteOrder& order) { peer_write_order_ = order; }
+  /// What messages of `size` post: the session's operation; in a latency test of write, write-imm
+  /// where one side could not tell by its memory that a write is there.
+  transport::OperationCode posted(std::uint64_t size) const noexcept;
 
   /// Readies every worker of this side for an epoch, before the two sides start it.
   void prepare(workload::Side side, const EpochOrder& order);
@@ -90,6 +102,7 @@ class Session : private OwnedChannel, public Connection {
   std::vector<int> cpus_;
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   std::vector<std::unique_ptr<Worker>> workers_;
+  transport::WriteOrder peer_write_order_;
   workload::LoopKey key_;     ///< of the epoch that was prepared last ...
   workload::EpochPlan plan_;  ///< ... and its plan, as asked for
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,9 @@ class FactWriter {
   }
   void flag(const char* key, const bool& value, const bool& absent) {
     if (value != absent) facts_.push_back({key, value});
+  }
+  void flag(const char* key, const std::optional<bool>& value, const std::optional<bool>& absent) {
+    if (value != absent && value) facts_.push_back({key, *value});
   }
   void text(const char* key, const std::string& value, const std::string& absent) {
     if (value != absent) facts_.push_back({key, value});

@@ -44,7 +44,8 @@ class UserOptions {
       }
     });
   }
-  void flag(std::string_view key, bool& value) {
+  template <class Flag>  // bool, or an optional one
+  void flag(std::string_view key, Flag& value) {
     take(key, [&](const std::string& name) { value = get_bool(object_, name); });
   }
   void text(std::string_view key, std::string& value) {

@@ -36,9 +36,8 @@ class Worker : public OpenEndpoint {
   /// Where messages of this side lie, if that is a GPU's memory; else null.
   virtual memory::GpuMemory* gpu_memory() const noexcept = 0;
 
-  /// How the target of a latency test sees a message arrive: "receive", "memory-poll",
-  /// "remote-cq-data", or "completion" where the initiator's own completion is what is measured.
-  virtual std::string_view signal(transport::OperationCode operation) const = 0;
+  /// As transport/transport.h tells.
+  virtual transport::WriteOrder write_order() const noexcept = 0;
 };
 
 /// Opens an endpoint of type T as a Worker. Throws what T's constructor throws. Defined in

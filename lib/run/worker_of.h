@@ -69,12 +69,7 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
 
   memory::GpuMemory* gpu_memory() const noexcept override { return workload::gpu_of(endpoint()); }
 
-  std::string_view signal(transport::OperationCode operation) const override {
-    if (transport::is_timed_by_completion(operation)) return "completion";
-    if (transport::is_two_sided(operation)) return "receive";
-    const bool unordered = operation == transport::OperationCode::write && !T::kOrdersWrites;
-    return transport::notifies(operation) || unordered ? "remote-cq-data" : "memory-poll";
-  }
+  transport::WriteOrder write_order() const noexcept override { return endpoint().write_order(); }
 
  private:
   static workload::Entry<T> entry(const workload::LoopKey& key) {

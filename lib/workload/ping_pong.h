@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/memory/pattern.h"
@@ -16,15 +15,9 @@
 
 namespace rdmabench::workload {
 
-/// What a ping-pong of Op posts. A target that is to see a write by polling memory needs a
-/// transport that makes the last byte visible last; elsewhere the write carries an immediate, whose
-/// completion is the signal.
-template <class T, class Op>
-using PingPongOperation =
-    std::conditional_t<std::is_same_v<Op, transport::Write> && !T::kOrdersWrites,
-                       transport::WriteImm, Op>;
-
-/// One side of a ping-pong: writes, posts, waits for and checks message i.
+/// One side of a ping-pong: writes, posts, waits for and checks message i. Where Op leaves no
+/// completion at the target, its last byte is polled: for messages within both sides' write_order()
+/// alone. For others the caller takes an Op with an immediate.
 template <transport::Transport T, class Op, bool kValidate>
 class PingPong {
  public:
@@ -153,10 +146,9 @@ class PingPong {
 /// does is left out. With validation, writing and checking its own buffers happens between two
 /// stamps; the target's writing and checking is inside the round trip, and the result says that it
 /// was validated.
-template <transport::Transport T, class WantedOp, class Clock, bool kValidate>
+template <transport::Transport T, class Op, class Clock, bool kValidate>
 EpochResult ping_pong_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                                 std::span<measure::Ticks> intervals) noexcept {
-  using Op = PingPongOperation<T, WantedOp>;
   EpochResult result;
   PingPong<T, Op, kValidate> side(endpoint, plan, watch, result);
   measure::Ticks last = Clock::stamp();
@@ -180,10 +172,9 @@ EpochResult ping_pong_initiator(T& endpoint, const EpochPlan& plan, Watch& watch
 }
 
 /// The target: waits first, then answers.
-template <transport::Transport T, class WantedOp, bool kValidate>
+template <transport::Transport T, class Op, bool kValidate>
 EpochResult ping_pong_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {
-  using Op = PingPongOperation<T, WantedOp>;
   EpochResult result;
   PingPong<T, Op, kValidate> side(endpoint, plan, watch, result);
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {

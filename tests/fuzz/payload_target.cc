@@ -101,6 +101,9 @@ Verdict judge_epoch(std::string_view text) {
       });
 }
 
+Verdict judge_readiness(std::string_view text) {
+  return judge(text, run::parse_readiness, kWriteRun, nothing_more<run::Readiness>);
+}
 Verdict judge_report(std::string_view text) {
   return judge(text, run::parse_epoch_report, kWriteRun, nothing_more<run::EpochReport>);
 }
@@ -368,6 +371,7 @@ constexpr std::array kDecoders {
       Decoder{'W', judge_wire_steps}, Decoder{'n', judge_plugin_hello},
       Decoder{'t', judge_plugin_task}, Decoder{'u', judge_plugin_result},
       Decoder{'D', judge_plugin_properties}, Decoder{'B', judge_bootstrap},
+      Decoder{'q', judge_readiness},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -66,8 +67,9 @@ workload::Shape shape(const Tool& tool, const Flags& flags) {
 
 /// The target of a latency test of write polls the last byte, so bytes must arrive in order. Other
 /// back ends than verbs do not have the option, which perftest sets by default.
-bool relaxed_ordering(const Tool& tool, const Flags& flags) {
-  return flags.config.relaxed_ordering && flags.config.backend == "verbs" &&
+std::optional<bool> relaxed_ordering(const Tool& tool, const Flags& flags) {
+  if (flags.config.backend != "verbs") return std::nullopt;
+  return flags.config.relaxed_ordering.value_or(false) &&
          !(tool.latency && tool.operation == OperationCode::write);
 }
 

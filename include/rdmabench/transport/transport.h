@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -47,6 +48,13 @@ struct Received {
   std::uint64_t bytes;      ///< what really arrived; kUnknownLength where that is not told
 };
 
+/// Of the peer's writes to this side: which of them may be seen by polling their last byte.
+struct WriteOrder {
+  std::uint64_t bytes = 0;  ///< the longest whose last byte becomes visible last; 0: of none
+  /// The device or its driver says so. Else it is taken for granted, because it is one packet.
+  bool promised = false;
+};
+
 /// How packets are marked, and how often a queue pair retries. -1: the back end's default.
 struct PathOptions {
   std::int32_t service_level = -1;    ///< InfiniBand SL, or the 802.1p priority by it; 0..15
@@ -86,8 +94,9 @@ struct EndpointOptions {
   std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
   std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
   std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
-  bool relaxed_ordering = false;     ///< PCIe relaxed ordering, where the device takes it
-  bool on_demand = false;            ///< on-demand paging instead of pinned pages
+  /// PCIe relaxed ordering, where the device takes it; none: of a GPU's memory alone.
+  std::optional<bool> relaxed_ordering;
+  bool on_demand = false;  ///< on-demand paging instead of pinned pages
   /// verbs: each queue pair has a memory region of its own over the same memory, and its own keys.
   bool region_per_queue_pair = false;
   std::string provider;             ///< ofi only; "" = choose
@@ -206,6 +215,8 @@ struct Message {
 ///                        completions, and reaches posted() once the last one of each queue pair is in
 ///   queue_pairs()        their number
 ///   peer_window_bytes()  after connect(): what this side may read and write of the peer
+///   write_order()        after connect(): which writes of the peer may be seen by polling memory. Nothing promises
+///                        an order between several writes: wait for the completion of a message behind them
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
 ///   failed_call()        optional: the same as a FailedCall
 ///   describe(bytes)      facts for the report; Description::completion is that of a message of so many bytes
@@ -216,13 +227,11 @@ struct Message {
 /// Traits:
 ///   supports<Op>               whether post<Op> exists
 ///   kReliable                  a message that was posted arrives, or poll() fails
-///   kOrdersWrites              bytes of a write become visible in order, the last byte last, and writes
-///                              in order of posting: memory polling is a sound signal. Where this or
-///                              kOrdersMessages is false, a send may arrive before the data of a write that
-///                              was posted before it: wait for the write's completion, with `delivery`
 ///   kOrdersMessages            receives complete in the order of the sends, and completed() == n says that
 ///                              the first n posts have completed: false where there are several queue pairs,
-///                              and with every provider of libfabric
+///                              and with every provider of libfabric. Where it is false, a message may arrive
+///                              before the data of a write that was posted before it: wait for the write's
+///                              completion first, with `delivery`
 ///   kManyQueuePairs            queue_pairs() may be more than 1
 ///   kPostLists                 post_list() exists
 ///   kNeedsProgress             whether the peer's reads and writes wait for this side's poll()
@@ -233,7 +242,6 @@ concept Transport = requires(T& t, const T& c, std::string_view text, std::uint6
   { T::kReliable } -> std::convertible_to<bool>;
   { T::kManyQueuePairs } -> std::convertible_to<bool>;
   { T::kPostLists } -> std::convertible_to<bool>;
-  { T::kOrdersWrites } -> std::convertible_to<bool>;
   { T::kOrdersMessages } -> std::convertible_to<bool>;
   { T::kNeedsProgress } -> std::convertible_to<bool>;
   { T::template supports<Send> } -> std::convertible_to<bool>;
@@ -247,6 +255,7 @@ concept Transport = requires(T& t, const T& c, std::string_view text, std::uint6
   { t.poll([](const Received&) noexcept {}) } noexcept -> std::same_as<int>;
   { t.wait_for_event(std::chrono::milliseconds()) } noexcept -> std::same_as<bool>;
   { c.peer_window_bytes() } noexcept -> std::same_as<std::uint64_t>;
+  { c.write_order() } noexcept -> std::same_as<WriteOrder>;
   { c.queue_pairs() } noexcept -> std::same_as<std::uint32_t>;
   { c.posted() } noexcept -> std::same_as<std::uint64_t>;
   { c.completed() } noexcept -> std::same_as<std::uint64_t>;

@@ -203,7 +203,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.gid_index != transport::kAnyGid, "a GID index"},
       Refusal{r.mtu > 0, "a path MTU"},
       Refusal{r.path != PathOptions{}, "path options"},
-      Refusal{r.relaxed_ordering, "relaxed ordering"},
+      Refusal{r.relaxed_ordering.has_value(), "choice of relaxed ordering"},
       Refusal{r.on_demand, "on-demand paging"},
       Refusal{r.region_per_queue_pair, "memory region for each queue pair"},
       Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),

@@ -116,6 +116,7 @@ void Core::connect(std::string_view peer_address) {
     connect_queue_pairs(peer);
   }
   reach_peers(peer);
+  write_order_ = ask_write_order();
   remember(peer);
   for (SendQueue& send_queue : send_queues_) send_queue.limit = depth_;
   const QueueAddress& first = peer.queues.front();
@@ -145,6 +146,19 @@ void Core::connect_queue_pairs(const Address& peer) {
       ibv::connect(*queues_.receivers[i], connection);
     }
   }
+}
+
+/// A packet of several is one of many that adaptive routing may let come in any order.
+WriteOrder Core::ask_write_order() const {
+  const bool ordered = is_reliable(plan_.service) && plan_.service != Service::srd &&
+                       !relaxed_ordering() && window_.buffer().gpu() == nullptr;
+  if (!ordered) return {};
+  const auto& takers = plan_.has_receivers() ? queues_.receivers : queues_.pairs;
+  const bool promised = std::all_of(takers.begin(), takers.end(), [](const ibv::QueuePair& taker) {
+    return ibv::writes_in_order(*taker);
+  });
+  if (promised) return {.bytes = request_.max_size, .promised = true};
+  return {.bytes = std::min<std::uint64_t>(request_.max_size, local_path_.mtu)};
 }
 
 /// The IP address that rdma_cm knows this side by.

@@ -85,6 +85,12 @@ bool Core::in_gpu_memory() const noexcept {
   return direct(sends_) || direct(receives_) || direct(window_);
 }
 
+/// Without it many hosts halve a GPU's bandwidth, so that NCCL and perftest turn it on as well.
+bool Core::relaxed_ordering() const {
+  return request_.relaxed_ordering.value_or(memory::parse_request(request_.memory).kind ==
+                                            memory::Kind::cuda);
+}
+
 void Core::initialize_queue_pairs() {
   const ibv::RemoteAccess access{.more = remote_access(request_.operations)};
   const std::uint16_t partition = plan_.path.partition_index;
@@ -137,7 +143,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
           where,
           {.access = access,
            .more_access = which == Slots::window ? remote_access(request_.operations) : 0,
-           .relaxed_ordering = request_.relaxed_ordering,
+           .relaxed_ordering = relaxed_ordering(),
            .on_demand = request_.on_demand},
           // EFA devices without RDMA read refuse memory that allows it.
           plan_.service == Service::srd ? GpuFlush::none : GpuFlush::by_read};

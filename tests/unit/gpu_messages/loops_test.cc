@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "../folder.h"
@@ -237,6 +238,26 @@ TEST_F(GpuLoops, AGpuIsRefusedWhereTheLibraryCannotLeaveTheCopy) {
     have({{"FAKE_CUDA_DMA_BUF", "0"}}, nic);
     open("cuda:0");  // staged: it lies in the host's memory
   }
+}
+
+TEST_F(GpuLoops, AGpusMemoryIsRegisteredWithRelaxedOrderingUnlessThatIsTurnedOff) {
+  const auto access = [](const std::string& memory, std::optional<bool> asked) {
+    EndpointRequest own = request_of({}, memory, true);
+    own.relaxed_ordering = asked;
+    const Choice choice = choose(own, offer(own), offer(request_of({}, "host", false)));
+    const Endpoint client(own, choice.client);
+    std::map<std::string, std::string> facts;
+    for (const auto& [key, value] : client.describe().details) facts[key] = value;
+    const auto key = static_cast<std::uint32_t>(std::stoul(facts["rkey"], nullptr, 16));
+    const bool relaxed = (fake_verbs::region(~key).access & IBV_ACCESS_RELAXED_ORDERING) != 0;
+    EXPECT_EQ(facts["relaxed_ordering"], relaxed ? "true" : "false");
+    EXPECT_EQ(client.write_order().bytes, 0U) << "before it is connected, and of a GPU's memory";
+    return relaxed;
+  };
+  EXPECT_TRUE(access("cuda:0", std::nullopt));
+  EXPECT_FALSE(access("cuda:0", false));
+  EXPECT_FALSE(access("host", std::nullopt));
+  EXPECT_TRUE(access("host", true));
 }
 
 TEST_F(GpuLoops, StagedMessagesAreComparedByTheGpuToo) {

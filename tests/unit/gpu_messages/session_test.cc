@@ -156,6 +156,12 @@ TEST_F(GpuSession, TheFirstWayThatWorksIsKept) {
   EXPECT_EQ(fact(report.resolved.details, "memory_route"), "dma-buf, mapping default");
   EXPECT_THAT(fact(report.resolved.details, "gpu_flush"), HasSubstr("not needed"));
   EXPECT_EQ(notes(report).find("failed"), std::string::npos) << notes(report);
+  EXPECT_THAT(notes(report), AllOf(HasSubstr("mapping default, relaxed ordering on; the server's"),
+                                   HasSubstr("mapping default, relaxed ordering on.")));
+  Config strict = config_of();
+  strict.relaxed_ordering = false;
+  EXPECT_THAT(notes(measure(strict)),
+              AllOf(HasSubstr("relaxed ordering off; the server's"), HasSubstr("ordering off.")));
 }
 
 TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {

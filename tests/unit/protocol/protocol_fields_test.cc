@@ -57,6 +57,7 @@ Messages session() {
           {"offers", to_text(request.rails.front())},
           {"selection", to_text(Selection{"verbs", {"{}"}})},
           {"introduction", to_text(Introduction{{"{}"}, facts})},
+          {"readiness", to_text(Readiness{})},
           {"epoch", to_text(EpochOrder{})},
           {"report", to_text(EpochReport{})},
           {"farewell", to_text(Farewell{facts})}};
@@ -170,7 +171,7 @@ constexpr std::array kRecorded{
     Recorded{"verbs", 5, 0xff3b35ca4f5a3d45},     Recorded{"session", 6, 0xb99a999818f385f0},
     Recorded{"group", 6, 0xaeda6688cf60e96},      Recorded{"fabric", 6, 0x65540bd9a883525b},
     Recorded{"session", 7, 0xb99a999818f385f0},  // the same fields: a `ready` behind the choice
-    Recorded{"fabric", 7, 0x9ca907dad3becf21},
+    Recorded{"fabric", 7, 0x9ca907dad3becf21},    Recorded{"session", 8, 0x12ff76db9f932f6e},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

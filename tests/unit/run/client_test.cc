@@ -62,7 +62,7 @@ Channel quit_at_the_first_epoch(control::Listener& listener) {
   const auto client =
       parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
   worker->connect(client.addresses.at(0));
-  channel.send(SessionMessage::ready, {}, soon());
+  channel.send(SessionMessage::ready, to_text(Readiness{}), soon());
   channel.receive(SessionMessage::epoch, soon(), "epoch");
   channel.abort("out of order");
   static_cast<void>(channel.receive(soon(), "the client's own abort"));

@@ -82,6 +82,25 @@ TEST(Protocol, AnEpochMayNotPassTheSession) {
   EXPECT_THROW(parse_epoch_order(to_text(EpochOrder{64, kMaxEpoch + 1}), spec), Error);
 }
 
+TEST(Protocol, OnlyWritesOfALatencyTestMayBeGivenAnImmediate) {
+  const std::string order = to_text(EpochOrder{.size = 8, .iterations = 10, .immediate = true});
+  SessionSpec spec;
+  EXPECT_THROW(parse_epoch_order(order, spec), Error) << "of sends";
+  spec.operation = transport::OperationCode::write;
+  EXPECT_TRUE(parse_epoch_order(order, spec).immediate);
+  spec.shape = workload::Shape::stream;
+  EXPECT_THROW(parse_epoch_order(order, spec), Error) << "nobody polls in a stream";
+}
+
+TEST(Protocol, RelaxedOrderingKeepsItsThreeValues) {
+  for (const std::optional<bool> value :
+       {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    Request request{.spec = {}, .rails = {{{"verbs", "{}", ""}}}};
+    request.spec.relaxed_ordering = value;
+    EXPECT_EQ(parse_request(to_text(request)).spec.relaxed_ordering, value);
+  }
+}
+
 TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
   Introduction introduction{.addresses = {"a"},
                             .environment = {{"hostname", std::string("n\xff\xc2\x9b")},

@@ -105,6 +105,7 @@ class EndpointBase {
            "this side's memory or the peer's";
   }
   std::uint64_t peer_window_bytes() const noexcept { return peer_->bytes; }
+  WriteOrder write_order() const noexcept { return {.bytes = max_size_, .promised = true}; }
   Region send_region() const noexcept { return send_region_; }
   Region receive_region() const noexcept { return port_->receive_region; }
   Region window() const noexcept { return port_->window; }
@@ -152,7 +153,6 @@ class EndpointOf : public EndpointBase {
   static constexpr bool kReliable = true;
   static constexpr bool kManyQueuePairs = kMany;
   static constexpr bool kPostLists = true;
-  static constexpr bool kOrdersWrites = true;
   static constexpr bool kOrdersMessages = !kMany;
   static constexpr bool kNeedsProgress = false;
   template <class Op>

@@ -37,7 +37,6 @@ class EndpointOf : private Objects {
   static constexpr bool kReliable = true;
   static constexpr bool kManyQueuePairs = kMany;
   static constexpr bool kPostLists = false;
-  static constexpr bool kOrdersWrites = false;
   static constexpr bool kOrdersMessages = false;
   static constexpr bool kNeedsProgress = true;
   template <class Op>
@@ -63,6 +62,8 @@ class EndpointOf : private Objects {
   using Objects::failed_call;
   using Objects::failure;
   using Objects::peer_window_bytes;
+  /// A provider may deliver the packets of a write by messages of its own, in any order.
+  static WriteOrder write_order() noexcept { return {}; }
 
   template <class Op>
   PostStatus post(std::uint64_t local, std::uint64_t remote, std::uint64_t bytes,

@@ -69,6 +69,7 @@ class Core {
   /// Receives of a queue pair; slots are numbered through, queue pair after queue pair.
   std::uint32_t receives() const noexcept { return plan_.receives; }
   std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
+  WriteOrder write_order() const noexcept { return write_order_; }
   Region send_region() const noexcept { return sends_.region(); }
   Region receive_region() const noexcept { return receives_.region(); }
   Region window() const noexcept { return window_.region(); }
@@ -136,6 +137,8 @@ class Core {
   RegisteredSlots make_slots(rdmabench::verbs::Access access, Slots which) const;
   rdmabench::verbs::Access window_access() const;
   bool in_gpu_memory() const noexcept;
+  bool relaxed_ordering() const;
+  WriteOrder ask_write_order() const;
   void initialize_queue_pairs();
   void open_targets();
   void open_flush();
@@ -191,6 +194,7 @@ class Core {
   std::uint32_t q_key_ = 0;
   std::uint8_t reads_out_ = 0;
   std::uint64_t peer_window_bytes_ = 0;
+  WriteOrder write_order_;
   std::vector<std::uint32_t> window_keys_;                         ///< the peer's, by queue pair
   std::uint32_t remote_shared_receives_ = 0;                       ///< the peer's, XRC
   std::vector<std::pair<std::string, std::string>> remote_facts_;  ///< of the peer, for the report

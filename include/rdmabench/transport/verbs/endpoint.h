@@ -27,19 +27,17 @@ namespace rdmabench::transport::verbs {
 /// One RC queue pair, one completion queue, one scatter/gather entry: what is measured most.
 struct Lean {
   static constexpr Posting kPosting = Posting::lists;
-  static constexpr bool kReliable = true, kManyQueuePairs = false, kOrdersMessages = true,
-                        kOrdersWrites = true;
+  static constexpr bool kReliable = true, kManyQueuePairs = false, kOrdersMessages = true;
 };
 /// RC and XRC with everything: several queue pairs, several scatter/gather entries, a shared
 /// receive queue, two completion queues, events.
 struct General {
   static constexpr Posting kPosting = Posting::lists;
-  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false,
-                        kOrdersWrites = true;
+  static constexpr bool kReliable = true, kManyQueuePairs = true, kOrdersMessages = false;
 };
 /// The same over UC and UD.
 struct Datagram : General {
-  static constexpr bool kReliable = false, kOrdersWrites = false;
+  static constexpr bool kReliable = false;
 };
 /// RC as General, with the operations that only ibv_wr_post(3) has.
 struct Extended : General {
@@ -53,7 +51,6 @@ struct Dynamic : General {
 /// signalled.
 struct Scalable : General {
   static constexpr Posting kPosting = Posting::scalable;
-  static constexpr bool kOrdersWrites = false;
 };
 
 /// See transport.h for the contract. One thread drives an endpoint; endpoints share nothing.
@@ -67,9 +64,6 @@ class BasicEndpoint : public Core {
   static constexpr bool kReliable = Policy::kReliable;
   static constexpr bool kManyQueuePairs = Policy::kManyQueuePairs;
   static constexpr bool kPostLists = true;
-  // What RC gives on InfiniBand and RoCE without relaxed ordering; a write that is lost on UC
-  // leaves a hole.
-  static constexpr bool kOrdersWrites = Policy::kOrdersWrites;
   static constexpr bool kOrdersMessages = Policy::kOrdersMessages;
   static constexpr bool kNeedsProgress = false;
   static constexpr bool kForExtended = Policy::kPosting == Posting::connected;

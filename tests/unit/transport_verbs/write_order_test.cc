@@ -1,0 +1,81 @@
+// Which writes of the peer may be seen by polling their last byte.
+#include "../fact.h"
+#include "messages.h"
+
+namespace rdmabench::transport::verbs::write_order_test {
+namespace {
+
+constexpr std::uint64_t kMtu = 1024;  // of the fake device's port
+
+class WriteOrders : public OnFakeVerbs {
+ protected:
+  static void have(bool data_in_order) {
+    fake_verbs::Device device = fake_verbs::mlx5();
+    device.data_in_order = data_in_order;
+    fake_verbs::reset({device});
+  }
+};
+
+EndpointRequest large(Service service) {
+  EndpointRequest request = over(service);
+  request.max_size = service == Service::ud ? kMtu : 4 * kMtu;
+  return request;
+}
+
+template <class E>
+WriteOrder order_of(const EndpointRequest& request) {
+  const PairOf<E> pair(request);
+  EXPECT_EQ(pair.client.write_order().bytes, pair.server.write_order().bytes);
+  return pair.server.write_order();
+}
+
+TEST_F(WriteOrders, ADeviceThatPromisesNoOrderIsTrustedWithOnePacketAlone) {
+  have(false);
+  EndpointRequest several = large(Service::rc);
+  several.queue_pairs = 2;
+  for (const WriteOrder& order :
+       {order_of<Endpoint>(large(Service::rc)), order_of<GeneralEndpoint>(several),
+        order_of<GeneralEndpoint>(large(Service::xrc))}) {
+    EXPECT_EQ(order.bytes, kMtu);
+    EXPECT_FALSE(order.promised);
+  }
+  EXPECT_EQ(order_of<Endpoint>(over(Service::rc)).bytes, 256U) << "no longer than any message";
+  const Pair pair(large(Service::rc));
+  EXPECT_THAT(
+      fact(pair.client.describe().details, "write_order"),
+      ::testing::HasSubstr("not promised (ibv_query_qp_data_in_order): assumed up to 1024"));
+}
+
+TEST_F(WriteOrders, WhatTheQueuePairPromisesHoldsForEveryLength) {
+  have(true);
+  for (const WriteOrder& order :
+       {order_of<Endpoint>(large(Service::rc)), order_of<GeneralEndpoint>(large(Service::xrc))}) {
+    EXPECT_EQ(order.bytes, 4 * kMtu);
+    EXPECT_TRUE(order.promised);
+  }
+}
+
+#if RDMABENCH_HAVE_MLX5
+TEST_F(WriteOrders, OverDcTheTargetIsAsked) {
+  for (const bool promised : {false, true}) {
+    have(promised);
+    const WriteOrder order = order_of<DynamicEndpoint>(large(Service::dc));
+    EXPECT_EQ(order.promised, promised);
+    EXPECT_EQ(order.bytes, promised ? 4 * kMtu : kMtu);
+  }
+}
+#endif
+
+TEST_F(WriteOrders, NothingIsPolledWhereWritesGetLostOrMayBeReordered) {
+  have(true);
+  EXPECT_EQ(order_of<DatagramEndpoint>(large(Service::uc)).bytes, 0U);
+  EXPECT_EQ(order_of<DatagramEndpoint>(large(Service::ud)).bytes, 0U);
+  EndpointRequest relaxed = large(Service::rc);
+  relaxed.relaxed_ordering = true;
+  EXPECT_EQ(order_of<Endpoint>(relaxed).bytes, 0U);
+  relaxed.relaxed_ordering = false;
+  EXPECT_EQ(order_of<Endpoint>(relaxed).bytes, 4 * kMtu);
+}
+
+}  // namespace
+}  // namespace rdmabench::transport::verbs::write_order_test
