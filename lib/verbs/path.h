@@ -44,8 +44,8 @@ struct Candidate {
   std::uint32_t mtu = 0;  ///< bytes, active
   std::uint32_t lid = 0;
   bool needs_grh = false;
-  double gbps = 0;
-  bool pcie_is_slower = false;  ///< than the port: `gbps` is what the PCIe link carries
+  double gbps = 0;         ///< of what carries least, Gb/s; 0 if unknown
+  std::string least = {};  ///< what that is, if not the port: "the PCIe link"
   GidEntry gid{};
 };
 

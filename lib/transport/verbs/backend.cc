@@ -48,16 +48,25 @@ bool offered(const PortInfo& port, const GidEntry& gid, std::int32_t wanted_inde
 
 Candidate candidate(const PortRef& at, const GidEntry& gid, std::uint32_t queue_pairs) {
   const double pcie = at.device->pcie_gbps;
-  const double used = std::min(at.port->gbps, at.port->queue_pair_gbps * queue_pairs);
-  const bool pcie_is_slower = pcie > 0 && pcie < used;
+  double gbps = at.port->gbps;
+  std::string least;
+  if (const double used = at.port->queue_pair_gbps * queue_pairs; used < gbps) {
+    gbps = used;
+    least = queue_pairs == 1 ? "one port of the bond"
+                             : fmt::format("{} ports of the bond", queue_pairs);
+  }
+  if (pcie > 0 && pcie < gbps) {
+    gbps = pcie;
+    least = "the PCIe link";
+  }
   return {.device = at.device->name,
           .port = at.port->number,
           .link_layer = at.port->link_layer,
           .mtu = at.port->active_mtu,
           .lid = at.port->lid,
           .needs_grh = at.port->needs_grh,
-          .gbps = pcie_is_slower ? pcie : used,
-          .pcie_is_slower = pcie_is_slower,
+          .gbps = gbps,
+          .least = std::move(least),
           .gid = gid};
 }
 
@@ -99,12 +108,12 @@ std::uint32_t path_mtu(const EndpointRequest& request, const ibv::Path& path) {
   return static_cast<std::uint32_t>(request.mtu);
 }
 
-/// Where PCIe limits the rate of a path: the link.
+/// What limits the rate of a path, where it is no port.
 std::string slower_link(const ibv::Path& path) {
   const bool client = path.client->gbps <= path.server->gbps;
   const Candidate& end = client ? *path.client : *path.server;
-  if (!end.pcie_is_slower) return "";
-  return fmt::format("the PCIe link of the {}'s {}", client ? "client" : "server", end.device);
+  if (end.least.empty()) return "";
+  return fmt::format("{} of the {}'s {}", end.least, client ? "client" : "server", end.device);
 }
 
 std::string place(const Candidate& at, const ibv::Path& path, std::uint32_t mtu) {

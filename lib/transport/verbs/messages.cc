@@ -69,7 +69,7 @@ void walk_candidate(MessageFields& fields, Candidate& candidate) {
   fields.number("lid", 0, 65535, candidate.lid);
   fields.flag("grh", candidate.needs_grh);
   walk_gbps(fields, candidate.gbps);
-  fields.flag("pcie", candidate.pcie_is_slower);
+  walk_shown(fields, "least", candidate.least, kMaxName);
   fields.number("index", 0, 255, candidate.gid.index);
   walk_gid(fields, "gid", candidate.gid.gid);
   std::string type_name(name(candidate.gid.type));

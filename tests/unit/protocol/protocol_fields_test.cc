@@ -172,6 +172,7 @@ constexpr std::array kRecorded{
     Recorded{"group", 6, 0xaeda6688cf60e96},      Recorded{"fabric", 6, 0x65540bd9a883525b},
     Recorded{"session", 7, 0xb99a999818f385f0},  // the same fields: a `ready` behind the choice
     Recorded{"fabric", 7, 0x9ca907dad3becf21},    Recorded{"session", 8, 0x12ff76db9f932f6e},
+    Recorded{"verbs", 8, 0xb869fcace43e6654},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

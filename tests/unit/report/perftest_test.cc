@@ -13,6 +13,7 @@
 namespace rdmabench::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -237,6 +238,14 @@ TEST(Perftest, TheProcessorsAreAColumnMore) {
 TEST(Perftest, NoPeakIsZero) {
   const std::string text = to_perftest(bandwidth_sample(), {.peak = false});
   EXPECT_THAT(text, HasSubstr(" 64         5000000          0.00               152.59 "));
+}
+
+TEST(Perftest, AnUnspecifiedLinkIsCalledAsPerftestDoes) {
+  Report report = bandwidth_report(report_of({"0x12", "0x86502e"}, {"0x11", "0x8465a6"}),
+                                   bandwidth("send", 4096, 200, 57.99, 33.82, 0.008658));
+  set_fact(report.resolved.details, "link_layer", "EFA");
+  EXPECT_THAT(to_perftest(report),
+              AllOf(HasSubstr("Transport type : Unknown\n"), HasSubstr("Link type       : IB\n")));
 }
 
 TEST(Perftest, WithoutVerbsThereAreNoAddresses) {

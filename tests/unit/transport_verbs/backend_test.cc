@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Backend : public OnFakeVerbs {};
 
@@ -139,15 +140,15 @@ TEST_F(Backend, TakesTheSmallerActiveMtuUnlessTold) {
 /// For the origin of a computed line rate: of which end, and of its PCIe link, not its port.
 TEST_F(Backend, NamesThePcieLinkThatIsSlowerThanThePorts) {
   const EndpointRequest request = small_request();
-  const auto at = [&](int mbps, bool pcie) {
+  const auto at = [&](int mbps, const char* least) {
     json offered = json::parse(offer(request));
     for (json& candidate : offered["candidates"]) {
-      candidate.update({{"mbps", mbps}, {"pcie", pcie}});
+      candidate.update({{"mbps", mbps}, {"least", least}});
     }
     return offered.dump();
   };
-  const std::string client = at(2500, false);
-  const auto slowed = [&](bool pcie) { return at(500, pcie); };
+  const std::string client = at(2500, "");
+  const auto slowed = [&](bool pcie) { return at(500, pcie ? "the PCIe link" : ""); };
   EXPECT_EQ(json::parse(choose(request, client, client).client)["slower"], "");
   EXPECT_EQ(json::parse(choose(request, client, slowed(false)).client)["slower"], "");
   const Choice choice = choose(request, client, slowed(true));
@@ -183,9 +184,13 @@ TEST_F(Backend, CountsThePortsOfABondThatTheQueuePairsUse) {
     const Choice choice = choice_for(request);
     return GeneralEndpoint(request, choice.client).describe().details;
   };
-  EXPECT_THAT(facts(1), Contains(Fact("rate_gbps", "100")));
+  EXPECT_THAT(facts(1), AllOf(Contains(Fact("rate_gbps", "100")),
+                              Contains(Fact("rate_of",
+                                            "one port of the bond of the client's "
+                                            "mlx5_bond_0"))));
   for (const std::uint32_t queue_pairs : {2U, 3U}) {
-    EXPECT_THAT(facts(queue_pairs), Contains(Fact("rate_gbps", "200")));
+    EXPECT_THAT(facts(queue_pairs),
+                AllOf(Contains(Fact("rate_gbps", "200")), Not(Contains(testing::Key("rate_of")))));
   }
   const auto lines = devices();
   EXPECT_THAT(lines.at(0).details,
