@@ -48,19 +48,40 @@ class CounterReader {
   void read_rdma(const Device& device) {
     const fs::path folder = rdma_folder(root_, device.name);
     const std::string driver = rdma_driver_of(folder);
+    const std::size_t first = snapshot_.readings.size();
     std::size_t count = read_folder(folder / "hw_counters", device.name, driver);
     for (const std::string& port : ports_of(device, root_)) {
       const std::string name = device.name + ":" + port;
       count += read_folder(folder / "ports" / port / "counters", name, "ib");
       count += read_folder(folder / "ports" / port / "hw_counters", name, driver);
+    }
+    note_unknown(device.name, driver, first);
+    for (const std::string& port : ports_of(device, root_)) {
       // The packets of Soft-RoCE go through the network device, those of a NIC's RDMA do not.
-      const std::string interface = interface_of(folder, port);
-      if (!interface.empty()) read_interface(interface, driver == "rxe");
+      for (const std::string& interface : interfaces_of(device.name, port, root_)) {
+        read_interface(interface, driver == "rxe");
+      }
     }
     if (count == 0) {
       snapshot_.notes.push_back(fmt::format(
           "The kernel shows no counters of {}: a retransmission would go unseen.", device.name));
     }
+  }
+
+  /// A driver whose counters nobody here knows: they would look like those of a quiet run.
+  void note_unknown(const std::string& device, const std::string& driver, std::size_t first) {
+    std::size_t unknown = 0;
+    for (std::size_t i = first; i < snapshot_.readings.size(); ++i) {
+      const Reading& reading = snapshot_.readings[i];
+      if (!reading.source.starts_with("hw_counters/")) continue;
+      if (reading.row != nullptr) return;
+      ++unknown;
+    }
+    if (unknown == 0) return;
+    snapshot_.notes.push_back(fmt::format(
+        "None of the {} hw_counters of {} (driver {}) is known: they keep their own names, and a "
+        "retransmission would go unseen.",
+        unknown, device, driver.empty() ? "unknown" : driver));
   }
 
   /// Drops of an interface concern the run only if its data went through the interface.

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "checks/text.h"
 
 namespace rdmabench::health {
 namespace {
@@ -49,6 +50,28 @@ std::string interface_of(const fs::path& rdma_folder, const std::string& port) {
   if (first_line(folder / "link_layer") != "Ethernet") return "";
   std::string name = first_line(folder / "gid_attrs/ndevs/0");
   return name.find('/') == std::string::npos ? name : "";
+}
+
+std::vector<std::string> interfaces_of(const std::string& device, const std::string& port,
+                                       const fs::path& root) {
+  const std::string first = interface_of(rdma_folder(root, device), port);
+  if (first.empty()) return {};
+  const fs::path net = root / "sys/class/net";
+  std::error_code failure;
+  std::string bond = first;
+  // The kernel names the bond, or the first of its devices. Source: mlx5_lag_get_roce_netdev() in
+  // drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c.
+  if (!is_there(net / first / "bonding")) {
+    bond = fs::read_symlink(net / first / "master", failure).filename().string();
+  }
+  std::vector<std::string> interfaces;
+  for (const std::string& one : words_of(first_line(net / bond / "bonding/slaves"))) {
+    int error = 0;
+    const std::vector<std::string> own = list_folder(net / one / "device/infiniband", error);
+    if (own.empty() || own.front() == device) interfaces.push_back(one);
+  }
+  if (interfaces.empty()) interfaces.push_back(first);
+  return interfaces;
 }
 
 int numa_node_of(const Device& device, const fs::path& root) {

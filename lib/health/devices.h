@@ -27,6 +27,12 @@ std::vector<std::string> ports_of(const Device& device, const std::filesystem::p
 /// The network device of an Ethernet port; "" for none.
 std::string interface_of(const std::filesystem::path& rdma_folder, const std::string& port);
 
+/// All network devices of a port of the RDMA device of that name: where it stands for a bond, that
+/// bond's, apart from those with an RDMA device of their own. Source: Linux,
+/// Documentation/networking/bonding.rst.
+std::vector<std::string> interfaces_of(const std::string& device, const std::string& port,
+                                       const std::filesystem::path& root);
+
 /// The NUMA node a device is attached to; -1 if the kernel does not tell.
 int numa_node_of(const Device& device, const std::filesystem::path& root);
 

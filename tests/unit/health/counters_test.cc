@@ -196,6 +196,97 @@ TEST_F(Counters, OfManaOfThePortAndOfTheDevice) {
   EXPECT_THAT(counters, SizeIs(9)) << "neither current_rate nor num_qps_congested is a count";
 }
 
+TEST_F(Counters, OfHnsErdmaAndIonic) {
+  struct Case {
+    const char* device;
+    const char* driver;
+    std::string_view files;
+    std::vector<std::string> names;
+  };
+  const std::vector<Case> cases{
+      {"hns_0",
+       "hns3",
+       "rx_pkt\ntx_pkt\nrx_err_pkt\ntx_err_pkt\nrx_cnp_pkt\ntx_cnp_pkt\n",
+       {"received_packets", "sent_packets", "receive_errors", "transmit_errors", "cnps_received",
+        "cnps_sent"}},
+      {"erdma_0",
+       "erdma",
+       "tx_bytes_cnt\nrx_packets_cnt\ntx_pps_limit_drop_cnt\nrx_disable_drop_cnt\n",
+       {"sent_bytes", "received_packets", "transmit_discards", "receive_discards"}},
+      {"ionic_0",
+       "ionic",
+       "tx_rdma_ucast_bytes\ntx_rdma_ack_timeout\nreq_rx_pkt_seq_err\nresp_rx_outof_buf\n"
+       "rx_rdma_ecn_pkts\nreq_tx_retry_excd_err\n",
+       {"sent_bytes", "ack_timeouts", "sequence_naks_received", "receive_buffer_missing",
+        "ecn_marked_received", "ack_retries_exceeded"}}};
+  for (const Case& one : cases) {
+    tree.rdma_device(one.device, one.driver);
+    const std::string folder =
+        std::string("sys/class/infiniband/") + one.device + "/ports/1/hw_counters";
+    tree.write_lines(folder, one.files, 2);
+    const Snapshot before = read({one.device});
+    EXPECT_THAT(before.notes, IsEmpty());
+    tree.write_lines(folder, one.files, 5);
+    const auto counters = difference(before, read({one.device}));
+    for (const std::string& name : one.names) {
+      EXPECT_EQ(change(counters, std::string(one.device) + ":1", name), 3U) << name;
+    }
+  }
+}
+
+TEST_F(Counters, ThatNobodyKnowsAreNoted) {
+  tree.rdma_device("new_0", "new_rdma");
+  const std::string port = "sys/class/infiniband/new_0/ports/1/";
+  tree.write_lines(port + "hw_counters", "resent\nlifespan\n", 1);
+  tree.write_lines(port + "counters", "symbol_error\n", 1);  // of the kernel, and known
+  EXPECT_THAT(read({"new_0"}).notes,
+              ElementsAre(HasSubstr("None of the 1 hw_counters of new_0 (driver new_rdma)")));
+  tree.write_lines(port + "hw_counters", "out_of_sequence\n", 1);
+  EXPECT_THAT(read({"new_0"}).notes, IsEmpty());
+}
+
+struct Bond : Counters {
+  /// One RDMA device for both of its ports, as mlx5 has it; eth2 is bonded too, and has its own.
+  Bond() {
+    tree.rdma_device("mlx5_bond_0", "mlx5_core");
+    tree.write(port + "link_layer", "Ethernet\n");
+    tree.write(port + "hw_counters/out_of_sequence", "0\n");
+    tree.write("sys/class/net/bond0/bonding/slaves", "eth0 eth1 eth2\n");
+    tree.write("sys/class/net/eth0/device/infiniband/mlx5_bond_0/node_desc", "\n");
+    tree.write("sys/class/net/eth2/device/infiniband/mlx5_2/node_desc", "\n");
+    for (const char* one : {"eth0", "eth1", "eth2"}) {
+      tree.link(std::string("sys/class/net/") + one + "/master", "../bond0");
+    }
+    count(0);
+  }
+  void count(std::uint64_t value) const {
+    for (const char* one : {"eth0", "eth1", "eth2", "bond0"}) {
+      tree.write_lines(std::string("sys/class/net/") + one + "/statistics", "rx_crc_errors\n",
+                       value);
+    }
+  }
+  std::vector<std::string> counted() const {
+    const Snapshot before = read({"mlx5_bond_0"});
+    count(5);
+    std::vector<std::string> devices;
+    for (const report::Counter& one : difference(before, read({"mlx5_bond_0"}))) {
+      if (one.name == "interface_receive_crc_errors") devices.push_back(one.device);
+    }
+    return devices;
+  }
+  std::string port = "sys/class/infiniband/mlx5_bond_0/ports/1/";
+};
+
+TEST_F(Bond, HasTheCountersOfBothOfItsPorts) {
+  tree.write(port + "gid_attrs/ndevs/0", "bond0\n");
+  EXPECT_THAT(counted(), ElementsAre("eth0", "eth1"));
+}
+
+TEST_F(Bond, IsFoundByTheFirstOfItsPorts) {
+  tree.write(port + "gid_attrs/ndevs/0", "eth0\n");
+  EXPECT_THAT(counted(), ElementsAre("eth0", "eth1"));
+}
+
 /// Soft-RoCE on eth1, a device without PCI.
 void add_rxe(const Tree& tree) {
   const std::string folder = "sys/class/infiniband/rxe0/";
