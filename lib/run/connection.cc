@@ -216,7 +216,9 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   // While the server opens its own: ofi_rxm takes a tenth of a second for each queue pair.
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t rail = i % rails.size();
-    open(*match.backend, rails[rail], match.choices[rail].client);
+    transport::EndpointRequest request = rails[rail];
+    request.worker = static_cast<std::uint32_t>(i);
+    open(*match.backend, request, match.choices[rail].client);
   }
   // Opening may take longer than the deadline, which is then what to raise.
   const std::string awaited =
@@ -267,8 +269,10 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   const Backend& backend = find_backend(selection.backend);
   if (steps.admit) steps.admit(backend, selection.choices);
   connection.send(SessionMessage::ready);
+  transport::EndpointRequest own_request = request;
   for (std::size_t i = 0; i < count; ++i) {
-    steps.open(backend, request, selection.choices[i % selection.choices.size()]);
+    own_request.worker = static_cast<std::uint32_t>(i);
+    steps.open(backend, own_request, selection.choices[i % selection.choices.size()]);
   }
   Introduction own = steps.introduce();
   own.addresses = connection.addresses();

@@ -91,7 +91,7 @@ struct EndpointOptions {
   bool shared_receives = false;         ///< verbs: one shared receive queue for all queue pairs
   bool separate_queues = false;         ///< one completion queue for sends and one for receives
   bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
-  std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = 0
+  std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = by the worker
   std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
   std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
   /// PCIe relaxed ordering, where the device takes it; none: of a GPU's memory alone.
@@ -111,7 +111,8 @@ struct EndpointOptions {
 /// and what names this side's device and memory. Not all of them are compared: other sizes or
 /// receives at the peer may show only when a message is lost or cut.
 struct EndpointRequest : EndpointOptions {
-  bool client = true;                             ///< this side initiates
+  bool client = true;        ///< this side initiates
+  std::uint32_t worker = 0;  ///< of several endpoints of a session, which: they share no vector
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
   bool latency = true;         ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1

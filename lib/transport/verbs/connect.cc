@@ -197,16 +197,28 @@ void Core::connect_by_manager(const Address& peer) {
   }
 }
 
+/// From 1, one for each queue pair of each worker. libmlx5 and libhns make the UDP source port of
+/// an address handle from it, and take a random one where it is 0: then packets would take other
+/// paths through the network in each run. Source: rdma-core 65, mlx5_ah_set_udp_sport() in
+/// providers/mlx5/verbs.c, get_ah_udp_sport() in providers/hns/hns_roce_u_verbs.c.
+std::uint32_t Core::flow_label_to_peer(std::uint32_t queue_pair) const noexcept {
+  constexpr std::uint32_t kMost = (1U << 20) - 1;
+  if (link_layer_ != ibv::LinkLayer::ethernet || request_.path.flow_label >= 0)
+    return plan_.path.flow_label;
+  return (request_.worker * plan_.queue_pairs + queue_pair) % kMost + 1;
+}
+
 /// What the work requests must say of the peer, where the queue pair does not know it.
 void Core::reach_peers(const Address& peer) {
   if (plan_.service == Service::xrc) remote_shared_receives_ = peer.shared_receives;
   if (!plan_.extended && !plan_.names_peers()) return;
   const bool dynamic = plan_.service == Service::dc;
-  const ibv::ConnectionAttributes connection = connection_to(peer.lid, peer.gid);
+  ibv::ConnectionAttributes connection = connection_to(peer.lid, peer.gid);
   for (std::uint32_t i = 0; i < send_queues_.size(); ++i) {
     ibv_qp& pair = *send_queues_[i].queue_pair;
     const QueueAddress& other = peer.queues[i % peer.queues.size()];
     if (plan_.names_peers()) {
+      connection.path.flow_label = flow_label_to_peer(i);
       address_handles_.push_back(ibv::create_address_handle(*domain_, connection));
     }
     destinations_.push_back(

@@ -174,6 +174,11 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
     add("dctn", listed(numbers, false));
   }
   add("psn", listed(first_packets_, true));
+  if (link_layer_ == rdmabench::verbs::LinkLayer::ethernet && plan_.names_peers()) {
+    numbers.clear();
+    for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) numbers.push_back(flow_label_to_peer(i));
+    add("flow_label", listed(numbers, false));
+  }
   numbers.clear();
   for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     numbers.push_back(window_.remote_key(i));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/queue_pair.h"
 #include "rdmabench/verbs/scalable.h"
@@ -22,21 +24,30 @@ ibv_qp_type queue_pair_type(Service service) {
   }
 }
 
-ibv::CompletionQueueSpec completion_queues(const Plan& plan, const EndpointRequest& request) {
+/// Where none was chosen workers take them in turn: the interrupts of one vector are one CPU's.
+int completion_vector(const ibv_context& context, const EndpointRequest& request) {
+  if (request.completion_vector >= 0) return request.completion_vector;
+  const auto vectors = static_cast<std::uint32_t>(std::max(context.num_comp_vectors, 1));
+  return static_cast<int>(request.worker % vectors);
+}
+
+ibv::CompletionQueueSpec completion_queues(const ibv_context& context, const Plan& plan,
+                                           const EndpointRequest& request) {
   // make_plan() has checked the sum against max_cqe, which is an int. One to spare.
   const std::uint32_t sends = plan.queue_pairs * plan.depth;
   const std::uint32_t receives = plan.queue_pairs * plan.receives;
   return {.sends = plan.separate_queues ? sends : sends + receives + 1,
           .receives = plan.separate_queues ? receives : 0,
           .events = request.events,
-          .vector = request.completion_vector < 0 ? 0 : request.completion_vector};
+          .vector = completion_vector(context, request)};
 }
 
 }  // namespace
 
 Queues::Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointRequest& request,
                std::uint64_t dc_key, bool gpu_memory)
-    : completions(context, completion_queues(plan, request)), inline_bytes(plan.inline_bytes) {
+    : completions(context, completion_queues(context, plan, request)),
+      inline_bytes(plan.inline_bytes) {
   const bool xrc = plan.service == Service::xrc;
   if (xrc) {
     xrc_domain = ibv::open_xrc_domain(context);

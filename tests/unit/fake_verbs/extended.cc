@@ -135,6 +135,9 @@ ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) {
   handle->context = domain->context;
   handle->pd = domain;
   handle->vector = *attributes;
+  const std::uint32_t label = attributes->grh.flow_label;
+  handle->source_port = label != 0 ? ibv_flow_label_to_udp_sport(label)
+                                   : ibv_flow_label_to_udp_sport(++now.next_source_port);
   now.address_handles[handle] = handle;
   ++static_cast<FakeDomain*>(domain)->children;
   ++now.live;

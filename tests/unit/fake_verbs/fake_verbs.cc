@@ -117,6 +117,23 @@ ibv_ah_attr address_vector(ibv_ah* handle) {
   return now.address_handles.at(handle)->vector;
 }
 
+std::multiset<std::uint16_t> source_ports() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  std::multiset<std::uint16_t> ports;
+  for (const auto& [handle, own] : now.address_handles) ports.insert(own->source_port);
+  return ports;
+}
+
+std::multiset<int> vectors() {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  std::multiset<int> vectors;
+  for (const FakeCompletionQueue* const queue : now.completion_queues)
+    vectors.insert(queue->vector);
+  return vectors;
+}
+
 void break_queue_pair(std::uint32_t number) {
   State& now = state();
   const std::lock_guard lock(now.mutex);

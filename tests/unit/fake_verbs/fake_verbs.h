@@ -188,6 +188,11 @@ struct RegionFacts {
 RegionFacts region(std::uint32_t local_key);
 /// What the address handle of a UD send says.
 ibv_ah_attr address_vector(ibv_ah* handle);
+/// The UDP source ports of the living address handles of RoCE, as libmlx5 chooses them: by the flow
+/// label, and where that is 0 another one each time.
+std::multiset<std::uint16_t> source_ports();
+/// The completion vectors of the living completion queues.
+std::multiset<int> vectors();
 
 /// Objects that are alive: device lists, contexts, domains, regions, queues.
 int live();

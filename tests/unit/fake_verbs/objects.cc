@@ -310,6 +310,8 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* /*cq_context*/,
   queue->context = context;
   queue->channel = channel;
   queue->cqe = entries;
+  queue->vector = vector;
+  state().completion_queues.insert(queue);
   ++fake(*context).children;
   ++state().live;
   return queue;
@@ -326,6 +328,7 @@ int ibv_destroy_cq(ibv_cq* queue) {
     std::erase(channel.events, queue);
   }
   --fake(*queue->context).children;
+  state().completion_queues.erase(mine);
   delete mine;
   --state().live;
   return 0;

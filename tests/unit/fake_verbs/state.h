@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,12 +62,14 @@ struct FakeChannel : ibv_comp_channel {
 struct FakeCompletionQueue : ibv_cq {
   std::deque<Completion> entries;
   int users = 0;
+  int vector = 0;
   bool armed = false;
   unsigned unacknowledged = 0;
 };
 
 struct FakeAddressHandle : ibv_ah {
   ibv_ah_attr vector{};
+  std::uint16_t source_port = 0;
 };
 
 struct FakeXrcDomain : ibv_xrcd {
@@ -180,6 +183,8 @@ struct State {
   std::map<std::uint32_t, FakeRegion*> regions;  ///< by local key; the remote key is its complement
   std::map<std::uint32_t, FakeSharedQueue*> shared_queues;
   std::map<ibv_ah*, FakeAddressHandle*> address_handles;
+  std::uint16_t next_source_port = 0;
+  std::set<FakeCompletionQueue*> completion_queues;
   std::map<std::uint16_t, FakeId*> listeners;
   std::uint16_t next_port = 40000;
   ManagerFault manager_fault;

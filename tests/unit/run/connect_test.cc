@@ -161,7 +161,11 @@ TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
               to_text(answer_offers(request(false), {make_offer(find_backend("loop"), wanted)})));
   server.send(SessionMessage::ready);
   const auto backends = candidates("loop", wanted);
-  const auto open = [&](auto&&...) { client.set_timeout(std::chrono::milliseconds(1)); };
+  std::vector<std::uint32_t> opened;
+  const auto open = [&](const Backend&, const transport::EndpointRequest& one, std::string_view) {
+    opened.push_back(one.worker);
+    client.set_timeout(std::chrono::milliseconds(1));
+  };
   EXPECT_THAT(complaint([&] {
                 connect_client(client, backends, {wanted}, make_offers(backends, {wanted}), 3,
                                open);
@@ -169,6 +173,7 @@ TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
               AllOf(HasSubstr("within 1 ms"),
                     HasSubstr("after opening 3 endpoints of 64 queue pairs over loop"),
                     HasSubstr("raise `timeout`")));
+  EXPECT_EQ(opened, (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
 TEST(Backends, AServiceOfOneBackEndNamesIt) {

@@ -110,6 +110,21 @@ TEST_F(Events, AreOfAVectorThatTheDeviceHas) {
               AllOf(HasSubstr("ibv_create_comp_channel(rxe0)"), HasSubstr("ulimit -n")));
 }
 
+TEST_F(Events, OfTheWorkersOfASideGoToDifferentVectors) {
+  EndpointRequest request = with_events();
+  const Choice choice = choice_for(request);
+  const GeneralEndpoint first(request, choice.client);
+  request.worker = 1;
+  const GeneralEndpoint second(request, choice.client);
+  EXPECT_EQ(fake_verbs::vectors(), (std::multiset<int>{0, 1}));
+  request.worker = 2;  // the device has two vectors
+  const GeneralEndpoint third(request, choice.client);
+  EXPECT_EQ(fake_verbs::vectors(), (std::multiset<int>{0, 0, 1}));
+  request.completion_vector = 1;
+  const GeneralEndpoint fourth(request, choice.client);
+  EXPECT_EQ(fake_verbs::vectors(), (std::multiset<int>{0, 0, 1, 1}));
+}
+
 TEST_F(Events, CostNothingWhereNoneWereAskedFor) {
   Pair pair;
   EXPECT_TRUE(pair.client.wait_for_event(1h));

@@ -9,6 +9,7 @@ namespace {
 
 using fake_verbs::Call;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 class Services : public OnFakeVerbs {};
@@ -28,6 +29,35 @@ TEST_F(Services, UdMovesWhatItHas) {
   move<Send>(pair);
   move<SendImm>(pair);
   EXPECT_EQ(pair.client.describe().transport, "ud");
+}
+
+TEST_F(Services, UdTakesTheSamePathsInEachRun) {
+  EndpointRequest request = over(Service::ud);
+  request.queue_pairs = 2;
+  std::multiset<std::uint16_t> before;
+  {
+    const DatagramPair pair(request);
+    before = fake_verbs::source_ports();
+    EXPECT_EQ(std::set(before.begin(), before.end()).size(), 2U);  // one for each queue pair
+    EXPECT_THAT(pair.client.describe().details, Contains(Fact("flow_label", "1,2")));
+  }
+  const DatagramPair again(request);
+  EXPECT_EQ(fake_verbs::source_ports(), before);
+  request.worker = 1;  // its messages spread, too
+  const DatagramPair other(request);
+  const std::multiset<std::uint16_t> all = fake_verbs::source_ports();
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), 4U);
+}
+
+TEST_F(Services, AGivenFlowLabelIsThatOfAll) {
+  EndpointRequest request = over(Service::ud);
+  request.queue_pairs = 2;
+  request.path.flow_label = 77;
+  const DatagramPair pair(request);
+  const std::multiset<std::uint16_t> ports = fake_verbs::source_ports();
+  EXPECT_EQ(std::set(ports.begin(), ports.end()),
+            (std::set<std::uint16_t>{ibv_flow_label_to_udp_sport(77)}));
+  EXPECT_THAT(pair.client.describe().details, Contains(Fact("flow_label", "77,77")));
 }
 
 TEST_F(Services, XrcMovesEverything) {

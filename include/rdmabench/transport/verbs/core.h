@@ -152,6 +152,7 @@ class Core {
   void connect_by_manager(const Address& peer);
   rdmabench::verbs::Gid manager_address() const;
   void reach_peers(const Address& peer);
+  std::uint32_t flow_label_to_peer(std::uint32_t queue_pair) const noexcept;
   void post_all_receives();
   int post_receive(const ReceiveSlot& slot, std::uint32_t index) noexcept;
   void build_receives();
