@@ -52,7 +52,7 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
     case Outcome::post_failed:
       return fmt::format("a post failed: {}: {}", where, failure);
     case Outcome::completion_failed:
-      return fmt::format("a completion failed, {}: {}: {}", wait_text(result.wait), where, failure);
+      return fmt::format("the endpoint failed, {}: {}: {}", wait_text(result.wait), where, failure);
     case Outcome::memory_failed:
       return fmt::format("what was received could not be compared: {}", failure);
     case Outcome::wrong_size:

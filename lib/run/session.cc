@@ -207,9 +207,13 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
                     "target left its endpoint alone",
                     transport::name(spec_.operation), timeout() / std::chrono::milliseconds(1)));
   }
-  const std::string text =
-      epoch_text(results[first], plan_, timeout(), channel().peer(), workers_[first]->failure());
   const Outcome outcome = results[first].outcome;
+  std::string text =
+      epoch_text(results[first], plan_, timeout(), channel().peer(), workers_[first]->failure());
+  if (outcome == Outcome::stalled) {
+    const std::string report = workers_[first]->device_report();
+    if (!report.empty()) text += ". " + report;
+  }
   const bool ours = outcome == Outcome::post_failed || outcome == Outcome::completion_failed;
   throw EpochError(outcome, channel().interrupted() ? text + ": " + reason_of_peer() : text,
                    ours ? workers_[first]->failed_call() : FailedCall());

@@ -54,10 +54,11 @@ EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& wat
 /// The target: sleeps, and does not touch its endpoint until the initiator's result is on the
 /// control channel (Watch::answered()) or the watch gives up.
 template <transport::Transport T>
-EpochResult idle_target(T& /*endpoint*/, const EpochPlan& /*plan*/, Watch& watch,
+EpochResult idle_target(T& endpoint, const EpochPlan& /*plan*/, Watch& watch,
                         std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
   watch.look_always();
+  watch.watch_device(endpoint);
   while (!watch.answered()) {
     if (watch.give_up()) {
       result.outcome = watch.outcome();

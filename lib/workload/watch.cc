@@ -10,11 +10,17 @@ bool Watch::look() noexcept {
   if (idle_polls_ == polls_per_look_) idle_since_ = asked_ = now;
   if (nothing_due_) idle_since_ = now;
   nothing_due_ = false;
-  if (now - idle_since_ >= limit_) {
+  const bool over = now - idle_since_ >= limit_;
+  const bool asks = now - asked_ >= kBetweenQuestions;
+  if ((over || asks) && device_failed_ != nullptr && device_failed_(device_)) {
+    outcome_ = Outcome::completion_failed;
+    return true;
+  }
+  if (over) {
     outcome_ = Outcome::stalled;
     return true;
   }
-  if (now - asked_ >= kBetweenQuestions) {
+  if (asks) {
     asked_ = now;
     if (interrupted_ && interrupted_()) {
       outcome_ = Outcome::interrupted;

@@ -34,6 +34,8 @@ class OpenEndpoint {
   virtual std::string failure() const = 0;
   /// What failure() tells, for a program; empty where the back end does not know.
   virtual FailedCall failed_call() const { return {}; }
+  /// What the device reported of itself; empty where the back end does not know.
+  virtual std::string device_report() const { return {}; }
 
   /// One poll while the caller waits for something else: providers with manual progress may still
   /// owe the peer something. Gives receives back.
@@ -55,6 +57,12 @@ class EndpointHolder : public Base {
   std::string failure() const override { return endpoint_.failure(); }
   FailedCall failed_call() const override {
     if constexpr (requires(const T& known) { known.failed_call(); }) return endpoint_.failed_call();
+    return {};
+  }
+  std::string device_report() const override {
+    if constexpr (requires(const T& known) { known.device_report(); }) {
+      return endpoint_.device_report();
+    }
     return {};
   }
 

@@ -220,6 +220,9 @@ struct Message {
 ///                        an order between several writes: wait for the completion of a message behind them
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
 ///   failed_call()        optional: the same as a FailedCall
+///   device_failed()      optional: whether the device reported that it, or an object of the endpoint, has failed:
+///                        asked when polls have found nothing for a while. Then failure() says what
+///   device_report()      optional: what the device reported, as that the link went down; "" for nothing
 ///   describe(bytes)      facts for the report; Description::completion is that of a message of so many bytes
 ///   send_memory(), receive_memory(), window_memory()      where messages may lie in other memory than the
 ///                        host's: the memory::Buffer that each region is in, all of the same kind. Where its gpu()

@@ -41,7 +41,7 @@ enum class Outcome : std::uint8_t {
   interrupted,        ///< the peer left or gave up
   cancelled,          ///< the caller asked to stop
   post_failed,        ///< Endpoint::failure() says why
-  completion_failed,  ///< Endpoint::failure() says why
+  completion_failed,  ///< or the device: Endpoint::failure() says why
   memory_failed,      ///< what was received could not be looked at; Worker::failure() says why
   wrong_size,         ///< `message` had another length
   wrong_messages,     ///< each message is whole, but together they are not those that were sent

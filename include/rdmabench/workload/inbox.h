@@ -28,6 +28,7 @@ class Inbox {
       : endpoint_(endpoint), watch_(watch), result_(result) {
     held_.reserve(std::size_t{plan.receives} * endpoint.queue_pairs());
     if (plan.events) watch_.look_always();
+    watch_.watch_device(endpoint);
     watch_.progress();
   }
 

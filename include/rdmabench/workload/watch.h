@@ -24,6 +24,21 @@ class Watch {
         std::function<bool()> answered = nullptr)
       : limit_(limit), interrupted_(std::move(interrupted)), answered_(std::move(answered)) {}
 
+  /// Asks this endpoint too whether its device has failed, where it can tell
+  /// (Endpoint::device_failed()), as often as `interrupted()`. The endpoint must live as long as
+  /// this is asked.
+  template <class T>
+  void watch_device(T& endpoint) noexcept {
+    device_ = &endpoint;
+    if constexpr (requires { endpoint.device_failed(); }) {
+      device_failed_ = [](void* device) noexcept {
+        return static_cast<T*>(device)->device_failed();
+      };
+    } else {
+      device_failed_ = nullptr;
+    }
+  }
+
   /// Something completed.
   void progress() noexcept { idle_polls_ = 0; }
 
@@ -56,6 +71,8 @@ class Watch {
   std::chrono::nanoseconds limit_;
   std::function<bool()> interrupted_;
   std::function<bool()> answered_;
+  bool (*device_failed_)(void*) noexcept = nullptr;
+  void* device_ = nullptr;
   std::uint64_t polls_per_look_ = kPollsPerLook;
   std::uint64_t idle_polls_ = 0;
   Clock::time_point idle_since_{};

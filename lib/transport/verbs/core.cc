@@ -15,6 +15,7 @@
 #include "transport/verbs/flush.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/connection_manager.h"
+#include "verbs/device_events.h"
 #include "verbs/dynamic.h"
 
 namespace rdmabench::transport::verbs {
@@ -39,6 +40,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
     : request_(request),
       local_path_(read_local_path(choice)),
       context_(ibv::open_device(local_path_.device)),
+      events_(std::make_unique<ibv::DeviceEvents>(*context_, local_path_.port)),
       plan_(make_plan(request, local_path_, *context_)),
       domain_(ibv::allocate_protection_domain(*context_)),
       sends_(make_slots(Access::local, Slots::sends)),

@@ -6,16 +6,30 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "verbs/completion.h"
+#include "verbs/device_events.h"
 
 namespace rdmabench::transport::verbs {
 
 namespace ibv = rdmabench::verbs;
 
+bool Core::device_failed() noexcept {
+  return events_->look();
+}
+
+std::string Core::device_report() const {
+  events_->look();
+  return events_->text();
+}
+
 std::string Core::failure() const {
-  if (!failed_) return "nothing failed";
+  const bool device_failed = events_->look();
+  const std::string reported = events_->text();
+  if (!failed_ && reported.empty()) return "nothing failed";
   std::string text;
   std::uint32_t number = queues_.pairs.front()->qp_num;
-  if (!refused_operation_.empty()) {
+  if (!failed_) {
+    // What the device reported is all there is.
+  } else if (!refused_operation_.empty()) {
     text = fmt::format("{} of {} bytes on an endpoint that was not opened for it.",
                        refused_operation_, refused_bytes_);
   } else if (failed_call_ != nullptr) {
@@ -34,12 +48,21 @@ std::string Core::failure() const {
                        tagged ? fmt::format(" of queue pair {}", send_queue) : "",
                        ibv::to_text(failed_completion_));
   }
+  const bool both = !text.empty() && !reported.empty();
+  // A device that failed is the cause of what failed on it.
+  text = device_failed ? fmt::format("{}{}{}", reported, both ? " Then " : "", text)
+                       : fmt::format("{}{}{}", text, both ? " " : "", reported);
   return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, local_path_.device,
                      local_path_.port, to_text(gid_), number, peer_.empty() ? "no peer yet" : peer_,
                      local_path_.mtu);
 }
 
 FailedCall Core::failed_call() const {
+  if (!events_->fatal().empty()) {
+    return {.library = "libibverbs",
+            .name = "ibv_get_async_event",
+            .status = std::string(events_->fatal())};
+  }
   if (!failed_ || !refused_operation_.empty()) return {};
   if (failed_call_ == nullptr) {
     return {.library = "libibverbs",

@@ -397,7 +397,7 @@ int post_receives(std::deque<PostedReceive>& queue, std::uint32_t limit, ibv_rec
 }  // namespace
 
 void progress(FakeQueuePair& queue_pair) {
-  while (!queue_pair.sends.empty()) {
+  while (!queue_pair.sends.empty() && !state().dead) {
     const PostedSend& send = queue_pair.sends.front();
     ibv_wc_status status = state().message_fault;
     const bool ordered = status != IBV_WC_SUCCESS;

@@ -65,6 +65,7 @@ void reset(std::vector<Device> devices) {
   now.has_struck = false;
   now.message_fault = IBV_WC_SUCCESS;
   now.lose_next = false;
+  now.dead = false;
   now.lose_gpu_bytes = false;
   now.lost_mapping.clear();
   now.hold_writes = false;

@@ -118,6 +118,7 @@ enum class Call {
   rdma_establish,
   init_qp_attr,
   get_cm_event,
+  get_async_event,
 };
 
 /// One active Soft-RoCE-like device, "rxe0", GID 0 fe80::1 and GID 1 10.0.0.1.
@@ -162,6 +163,10 @@ int gpu_reads();
 /// What ibv_wr_flush() does: see flush.h.
 void post_flush(ibv_qp_ex* queue, std::uint32_t key, std::uint64_t address, std::size_t length,
                 std::uint8_t type, std::uint8_t level);
+
+/// An asynchronous event of every context. `number`: of the queue pair or the port that it is
+/// about. After IBV_EVENT_DEVICE_FATAL nothing is carried out any more, and nothing completes.
+void report(ibv_event_type type, std::uint32_t number = 1);
 
 /// Loses the next message: over UC and UD its send completes all the same.
 void lose_message();

@@ -1,5 +1,6 @@
 // The calls of libibverbs that make, query, change and destroy objects.
 #include <arpa/inet.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -197,6 +198,11 @@ ibv_context* ibv_open_device(ibv_device* device) {
   opened->context.ops.req_notify_cq = request_notify;
   opened->context.num_comp_vectors = opened->device->config.completion_vectors;
   offer_extended_calls(*opened);
+  int ends[2];
+  if (pipe(ends) != 0) violate("no pipe for events");
+  opened->context.async_fd = ends[0];
+  opened->report_end = ends[1];
+  now.contexts.insert(opened);
   ++now.live;
   return &opened->context;
 }
@@ -204,6 +210,9 @@ ibv_context* ibv_open_device(ibv_device* device) {
 int ibv_close_device(ibv_context* context) {
   const std::lock_guard lock(state().mutex);
   if (!may_go(fake(*context).children, "device closed before its objects")) return EBUSY;
+  close(context->async_fd);
+  close(fake(*context).report_end);
+  state().contexts.erase(&fake(*context));
   delete &fake(*context);
   --state().live;
   return 0;
@@ -352,6 +361,7 @@ int ibv_destroy_qp(ibv_qp* queue_pair) {
   const std::lock_guard lock(now.mutex);
   now.queue_pairs.erase(queue_pair->qp_num);
   auto* mine = static_cast<FakeQueuePair*>(queue_pair);
+  if (mine->unacknowledged != 0) violate("queue pair destroyed before its events: would block");
   for (ibv_cq* queue : {queue_pair->send_cq, queue_pair->recv_cq}) {
     if (queue != nullptr) --static_cast<FakeCompletionQueue*>(queue)->users;
   }

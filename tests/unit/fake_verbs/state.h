@@ -28,6 +28,8 @@ struct FakeDevice : ibv_device {
 struct FakeContext : verbs_context {
   std::shared_ptr<FakeDevice> device;
   int children = 0;
+  int report_end = -1;                  ///< of the pipe that async_fd is
+  std::deque<ibv_async_event> reports;  ///< one for each byte in it
 };
 
 struct FakeDomain : ibv_pd {
@@ -140,6 +142,7 @@ struct FakeQueuePair : ibv_qp {
   std::deque<PostedReceive> receives;
   std::uint32_t sends_used = 0;   ///< entries not yet freed by a polled completion
   std::uint32_t unsignalled = 0;  ///< carried out since the last completion
+  int unacknowledged = 0;         ///< asynchronous events
 };
 
 struct FakeId;
@@ -164,6 +167,8 @@ struct State {
   int message_faults = 0;  ///< messages left that it is for
   std::uint32_t message_vendor_error = 0;
   bool lose_next = false;
+  bool dead = false;  ///< the devices
+  std::set<FakeContext*> contexts;
   bool lose_gpu_bytes = false;
   std::string lost_mapping;
   bool hold_writes = false;

@@ -27,7 +27,7 @@ TEST(EpochText, SaysWhatAStalledLoopWaitedForAndForWhom) {
 
 TEST(EpochText, GivesTheEndpointsOwnAccountOfAFailure) {
   EXPECT_THAT(text({.outcome = Outcome::completion_failed, .wait = Wait::completion}),
-              AllOf(HasSubstr("completion failed"), HasSubstr("status 12")));
+              AllOf(HasSubstr("the endpoint failed"), HasSubstr("status 12")));
   EXPECT_THAT(text({.outcome = Outcome::post_failed}), HasSubstr("status 12"));
 }
 

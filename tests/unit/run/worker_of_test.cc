@@ -27,6 +27,13 @@ class Small : public Sending {
   static std::uint32_t receives() noexcept { return 6; }
 };
 
+/// Of a device that has something to say.
+class Reporting : public Sending {
+ public:
+  using Sending::Sending;
+  static std::string device_report() { return "the link went down"; }
+};
+
 constexpr workload::EpochPlan kPlan{.depth = 16, .receives = 5, .post_list = 8};
 
 TEST(WorkerOf, ThePlanIsBoundedByWhatTheEndpointHas) {
@@ -41,6 +48,11 @@ TEST(WorkerOf, AnEndpointThatHasWhatWasAskedForLeavesThePlan) {
   const WorkerOf<Sending> worker(EndpointRequest{}, "");
   EXPECT_EQ(worker.bounded(kPlan).depth, 16U);
   EXPECT_EQ(worker.bounded(kPlan).post_list, 8U);
+}
+
+TEST(WorkerOf, TellsWhatItsDeviceReported) {
+  EXPECT_EQ(WorkerOf<Reporting>(EndpointRequest{}, "").device_report(), "the link went down");
+  EXPECT_EQ(WorkerOf<Sending>(EndpointRequest{}, "").device_report(), "");
 }
 
 }  // namespace

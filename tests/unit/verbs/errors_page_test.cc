@@ -10,6 +10,7 @@
 #include <string>
 
 #include "verbs/completion.h"
+#include "verbs/device_events.h"
 #include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::string_view kIntroduction = R"(# What an error means
 
-Written from the tables in `lib/verbs/completion.cc` and `lib/verbs/setup_texts.cc` by the test `ErrorsPage`; do not
+Written from the tables in `lib/verbs/completion.cc`, `device_events.cc` and `setup_texts.cc` by the test `ErrorsPage`; do not
 edit it here. Every error text names the call with its arguments, the errno or status, the likely causes, the limits
 of this machine and device that have to do with it, and what to try.
 
@@ -27,6 +28,17 @@ What became of a message, from `ibv_poll_cq(3)`. The first failure of a queue pa
 flushed.
 
 | status | meaning | likely causes | what to try |
+|---|---|---|---|
+)";
+
+constexpr std::string_view kEvents = R"(
+## What a device reports
+
+Asynchronous events, from `ibv_get_async_event(3)`: a device that has failed completes nothing. They are read where a
+wait finds nothing for 10 ms, and when a run ends with an error. Those that end nothing stand in the error of what
+ended: a link that goes down is survived by RC until its retries are over.
+
+| event | of | meaning | ends a run |
 |---|---|---|---|
 )";
 
@@ -75,6 +87,14 @@ std::string page() {
     const StatusText row = explain(static_cast<ibv_wc_status>(status));
     text += fmt::format("| {} `{}` | {} | {} | {} |\n", status, row.name, row.meaning, row.causes,
                         row.remedy);
+  }
+  text += kEvents;
+  for (const EventText& row : event_texts()) {
+    constexpr std::array<std::string_view, 4> kAbout{"the device", "the port", "a queue pair",
+                                                     "a queue"};
+    text += fmt::format("| `{}` | {} | {} | {} |\n", row.name,
+                        kAbout[static_cast<std::size_t>(row.about)], row.meaning,
+                        row.ends ? "yes" : "no");
   }
   text += kSetup;
   for (const SetupText& row : setup_texts()) {

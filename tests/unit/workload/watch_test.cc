@@ -78,6 +78,36 @@ TEST(Watch, AnExcusedWaitIsNoStallButAPeerThatHasGoneIsSeen) {
   EXPECT_EQ(watch.outcome(), Outcome::interrupted);
 }
 
+struct Device {
+  bool failed = false;
+  int asked = 0;
+  bool device_failed() noexcept {
+    ++asked;
+    return failed;
+  }
+};
+
+TEST(Watch, ADeviceThatFailedIsNoStall) {
+  Device device{.failed = true};
+  Watch watch(0ns, [] { return true; });
+  watch.watch_device(device);
+  while (!watch.give_up()) {
+  }
+  EXPECT_EQ(watch.outcome(), Outcome::completion_failed);
+  EXPECT_EQ(device.asked, 1);
+}
+
+TEST(Watch, AHealthyDeviceEndsNothing) {
+  Device device;
+  int asked = 0;
+  Watch watch(10s, [&] { return ++asked == 2; });
+  watch.watch_device(device);
+  while (!watch.give_up()) {
+  }
+  EXPECT_EQ(watch.outcome(), Outcome::interrupted);
+  EXPECT_EQ(device.asked, 2);
+}
+
 TEST(Watch, LooksAfterEachPollThatSleeps) {
   Watch watch(0ns, nullptr);
   watch.look_always();

@@ -25,7 +25,8 @@
 
 namespace rdmabench::verbs {
 class ConnectionManager;  // lib/verbs/connection_manager.h
-}
+class DeviceEvents;       // lib/verbs/device_events.h
+}  // namespace rdmabench::verbs
 
 namespace rdmabench::transport::verbs {
 
@@ -62,6 +63,8 @@ class Core {
   Description describe(std::uint64_t bytes = 0) const;
   std::string failure() const;
   FailedCall failed_call() const;
+  bool device_failed() noexcept;
+  std::string device_report() const;
 
   std::uint32_t queue_pairs() const noexcept { return plan_.queue_pairs; }
   /// Posts that may be outstanding on a queue pair: what was asked for, or what the device takes.
@@ -166,6 +169,7 @@ class Core {
   EndpointRequest request_;
   LocalPath local_path_;
   rdmabench::verbs::Context context_;
+  std::unique_ptr<rdmabench::verbs::DeviceEvents> events_;
   Plan plan_;
   rdmabench::verbs::ProtectionDomain domain_;
   RegisteredSlots sends_;
