@@ -72,11 +72,14 @@ constexpr std::array<Entry, kStatuses> kStatusTexts{{
     {IBV_WC_RETRY_EXC_ERR,
      {"IBV_WC_RETRY_EXC_ERR", "the peer did not acknowledge; all retries timed out",
       "The peer process, its queue pair or its link is down; the two GIDs cannot reach each other "
-      "(wrong `gid_index`, VLAN or subnet, or a firewall blocks UDP port 4791); the network's MTU is "
+      "(wrong `gid_index`, VLAN or subnet, or a firewall blocks UDP port 4791); the two ports are of "
+      "separate fabrics or rails, which a link-local GID or InfiniBand's default subnet prefix does "
+      "not tell; the network's MTU is "
       "below the path MTU plus headers; the partition keys differ; or the fabric drops packets (no "
       "flow control for this traffic class).",
       "Check that the peer still runs; ping it from this GID's network device with packets of the "
-      "MTU ('ping -I IFACE -M do -s SIZE PEER'); try another `gid_index` or a smaller `mtu`."}},
+      "MTU ('ping -I IFACE -M do -s SIZE PEER'); try another `gid_index` or a smaller `mtu`; name the "
+      "devices of one rail on both sides."}},
     {IBV_WC_RNR_RETRY_EXC_ERR,
      {"IBV_WC_RNR_RETRY_EXC_ERR", "the peer had no receive posted; all RNR retries failed",
       "The receiver is slower than the sender, or its process is stopped (swapping, SIGSTOP, a debugger).",

@@ -28,6 +28,20 @@ void must(SetupCall call, int result, const std::string& what) {
   if (result != 0) throw setup_error(call, what, errno);
 }
 
+/// By rdma_reject(3), with private data. InfiniBand pads it with zeros.
+constexpr int kRefusedByServer = 28;
+constexpr std::size_t kMostRefusal = 148;  // bytes, of InfiniBand
+
+/// "mlx5_0:1".
+std::string place_of(const rdma_cm_id& id) {
+  return fmt::format("{}:{}", id.verbs == nullptr ? "" : ibv_get_device_name(id.verbs->device),
+                     id.port_num);
+}
+
+std::string place_of(const ManagedConnection& with) {
+  return fmt::format("{}:{}", with.device, with.port);
+}
+
 /// Why a connect request was rejected. Source: InfiniBand Architecture Specification, table
 /// "REJ reason codes"; on iWARP the status is an errno.
 std::string rejection(int status) {
@@ -36,15 +50,15 @@ std::string rejection(int status) {
       return "nothing listens there: the server has ended, or a firewall blocks it";
     case 10:
       return "a stale connection of the same queue pair";
-    case 28:
+    case kRefusedByServer:
       return "the server waits for another client";
     default:
       return fmt::format("reason {}", status);
   }
 }
 
-/// Explains an unexpected event of a step.
-std::string describe(rdma_cm_event_type type, int status) {
+/// Explains an unexpected event of a step. `refusal`: what the peer says of its rejection.
+std::string describe(rdma_cm_event_type type, int status, std::string_view refusal) {
   const std::string cause = status < 0 ? fmt::format(": {}", errno_text(-status)) : "";
   switch (type) {
     case RDMA_CM_EVENT_ADDR_ERROR:
@@ -54,7 +68,7 @@ std::string describe(rdma_cm_event_type type, int status) {
     case RDMA_CM_EVENT_UNREACHABLE:
       return fmt::format("the peer did not answer{}", cause);
     case RDMA_CM_EVENT_REJECTED:
-      return fmt::format("rejected, {}", rejection(status));
+      return fmt::format("rejected, {}", refusal.empty() ? rejection(status) : refusal);
     case RDMA_CM_EVENT_CONNECT_ERROR:
       return fmt::format("the connection could not be established{}", cause);
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -161,6 +175,11 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
     copy.session = be64toh(ticket.session);
     copy.number = be32toh(ticket.number);
   }
+  if (event->event == RDMA_CM_EVENT_REJECTED && event->status == kRefusedByServer) {
+    const rdma_conn_param& answer = event->param.conn;
+    const std::string text(static_cast<const char*>(answer.private_data), answer.private_data_len);
+    copy.refusal = printable(text.c_str());
+  }
   rdma_ack_cm_event(event);
   return copy;
 }
@@ -170,7 +189,8 @@ void ConnectionManager::expect(rdma_cm_event_type type, const ManagedConnection&
   const Event event = next(with, step, Deadline::after(with.timeout));
   if (event.type == type) return;
   const int code = event.type == RDMA_CM_EVENT_REJECTED ? ECONNREFUSED : std::max(-event.status, 0);
-  throw Error(Fault::failed, fmt::format("{}: {}", step, describe(event.type, event.status)),
+  throw Error(Fault::failed,
+              fmt::format("{}: {}", step, describe(event.type, event.status, event.refusal)),
               setup_remedy(call, code));
 }
 
@@ -191,6 +211,16 @@ bool ConnectionManager::accept_one(Id id, const Event& request,
       taken[request.number]) {
     rdma_reject(id.get(), nullptr, 0);
     return false;
+  }
+  // Several devices may have the address that was listened on, as the two of a bond.
+  if (place_of(*id) != place_of(with)) {
+    const std::string why =
+        fmt::format("the client's request arrived by {}, but the server's queue pairs belong to {}",
+                    place_of(*id), place_of(with));
+    rdma_reject(id.get(), why.data(),
+                static_cast<std::uint8_t>(std::min(why.size(), kMostRefusal)));
+    throw Error(Fault::unavailable, fmt::format("rdma_cm: {}", why),
+                "Start the server with that device, or leave out `connection_manager`.");
   }
   taken[request.number] = true;
   ibv_qp& queue_pair = *queue_pairs[request.number];
@@ -215,7 +245,8 @@ void ConnectionManager::accept(std::span<const QueuePair> queue_pairs,
     } else if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
       ours = accept_one(Id(event.id), event, queue_pairs, taken, with);
     } else {
-      throw Error(Fault::failed, fmt::format("{}: {}", kStep, describe(event.type, event.status)));
+      throw Error(Fault::failed,
+                  fmt::format("{}: {}", kStep, describe(event.type, event.status, event.refusal)));
     }
     if (ours) deadline = Deadline::after(with.timeout);
   }
@@ -244,12 +275,10 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
       rdma_resolve_addr(id, const_cast<sockaddr*>(&from), const_cast<sockaddr*>(&to), milliseconds),
       step);
   expect(RDMA_CM_EVENT_ADDR_RESOLVED, with, SetupCall::resolve_addr, step);
-  const std::string_view device =
-      id->verbs == nullptr ? "" : ibv_get_device_name(id->verbs->device);
-  if (device != with.device || id->port_num != with.port) {
+  if (place_of(*id) != place_of(with)) {
     throw Error(Fault::unavailable,
-                fmt::format("rdma_cm reaches {} by {}:{}, but the queue pairs belong to {}:{}",
-                            where, device, id->port_num, with.device, with.port),
+                fmt::format("rdma_cm reaches {} by {}, but the queue pairs belong to {}", where,
+                            place_of(*id), place_of(with)),
                 "Choose it in `devices`, or leave out `connection_manager`.");
   }
   step = fmt::format("rdma_resolve_route({})", where);

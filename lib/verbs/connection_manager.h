@@ -49,7 +49,8 @@ class ConnectionManager {
   std::uint16_t listen(const Gid& at, std::uint32_t backlog);
 
   /// Server: connects each queue pair with the client's queue pair of the same index, to RTS.
-  /// Rejects requests of other sessions. Throws Error(failed), also after the timeout.
+  /// Rejects requests of other sessions. Throws Error(failed), also after the timeout, and
+  /// Error(unavailable) if a request arrives by another device or port; the client is told.
   void accept(std::span<const QueuePair> queue_pairs, const ManagedConnection& with);
 
   /// Client: connects the queue pairs one after the other. Throws Error(failed) that names the
@@ -67,6 +68,7 @@ class ConnectionManager {
     rdma_cm_id* id = nullptr;  ///< not owned yet if the event is a connect request
     std::uint64_t session = 0;
     std::uint32_t number = 0;
+    std::string refusal{};  ///< what the server says of its rejection
   };
 
   Id make_id();

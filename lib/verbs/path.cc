@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t kListed = 8;  // candidates of each side listed in an error
 
-/// Whether two addresses are in one subnet, by the prefix lengths that are known.
+/// Whether two addresses are in one subnet, by the prefix lengths that are known. Link-local ones
+/// are alike on every network.
 bool same_subnet(const GidEntry& a, const GidEntry& b) {
   int bits = a.prefix_length >= 0 ? a.prefix_length : b.prefix_length;
-  if (is_link_local(a.gid) && is_link_local(b.gid)) bits = is_ipv4(a.gid) ? 16 : 64;
-  if (bits < 0) return false;
+  if (bits < 0 || is_link_local(a.gid)) return false;
   if (is_ipv4(a.gid)) bits += 96;
   return IpNetwork{{a.gid.raw}, static_cast<std::uint32_t>(bits)}.has({b.gid.raw});
 }
@@ -38,11 +38,12 @@ bool can_talk(const Candidate& a, const Candidate& b) {
 /// Criteria of a pair, the most important first: that is their order too.
 struct PathCriteria {
   bool infiniband = false;
-  bool beyond_link = false;
+  bool beyond_link = false;  ///< InfiniBand: another subnet prefix than the default
   bool roce_v2 = false;
   bool on_route = false;
   bool same_subnet = false;
   int control_ends = 0;
+  bool same_rail = false;  ///< where the addresses do not tell networks apart: by the names
   double gbps = 0;
   bool same_name = false;
 
@@ -55,11 +56,12 @@ PathCriteria judge(const Candidate& client, const Candidate& server,
   PathCriteria criteria;
   criteria.gbps = std::min(client.gbps, server.gbps);
   criteria.same_name = client.device == server.device && client.port == server.port;
+  criteria.beyond_link = !is_link_local(client.gid.gid);  // the default prefix is fe80::/64
+  criteria.same_rail = criteria.same_name && !criteria.beyond_link;
   if (client.link_layer == LinkLayer::infiniband) {
     criteria.infiniband = true;
     return criteria;
   }
-  criteria.beyond_link = !is_link_local(client.gid.gid);
   criteria.roce_v2 = client.gid.type == GidType::roce_v2;
   criteria.on_route = source == client.gid.gid;
   criteria.same_subnet = same_subnet(client.gid, server.gid);
@@ -70,8 +72,9 @@ PathCriteria judge(const Candidate& client, const Candidate& server,
 std::string describe(const Candidate& client, const Candidate& server, const PathCriteria& criteria,
                      bool global) {
   if (criteria.infiniband) {
-    return fmt::format("InfiniBand {}:{} LID {} to LID {}, subnet {:016x}{}", client.device,
+    return fmt::format("InfiniBand {}:{} LID {} to LID {}, subnet {:016x}{}{}", client.device,
                        client.port, client.lid, server.lid, subnet_prefix(client.gid.gid),
+                       criteria.beyond_link ? "" : ", the default of every fabric",
                        global ? ", with the global header" : "");
   }
   if (client.link_layer == LinkLayer::efa) {
@@ -83,6 +86,8 @@ std::string describe(const Candidate& client, const Candidate& server, const Pat
     how = criteria.same_subnet ? "on the route, same subnet" : "on the route";
   } else if (criteria.same_subnet) {
     how = "same subnet";
+  } else if (!criteria.beyond_link) {
+    how = "link-local, as on every network";
   }
   return fmt::format("{} GID {} {} ({}:{}) to {}: {}", name(client.gid.type), client.gid.index,
                      to_text(client.gid.gid), client.device, client.port, to_text(server.gid.gid),

@@ -78,6 +78,10 @@ struct Path {
 /// subnet; addresses of the control connection; the faster link; the same device and port on both
 /// sides; the first pair.
 ///
+/// InfiniBand's default subnet prefix and link-local addresses are those of every network, so ports
+/// that have them may be of separate ones, as rails are. Devices of one name are of one rail:
+/// then the name comes before the faster link, and the reason says what is not known.
+///
 /// Called by the client. Throws Error(unavailable) that lists the candidates of both sides if there
 /// is no pair. Source: RoCE v2 annex A17 of the InfiniBand Architecture Specification.
 Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,

@@ -74,11 +74,11 @@ std::string device_of(const sockaddr& address) {
   return "";
 }
 
-void bind_to(FakeId& id, const std::string& device) {
+void bind_to(FakeId& id, const std::string& device, std::uint8_t port = 1) {
   device.copy(id.fake_device.name, sizeof id.fake_device.name - 1);
   id.fake_context.device = &id.fake_device;
   id.verbs = &id.fake_context;
-  id.port_num = 1;
+  id.port_num = port;
 }
 
 FakeId* make_id(rdma_event_channel* channel) {
@@ -113,7 +113,9 @@ void tell(FakeId& id, rdma_cm_event_type type, int status = 0,
     event->param.conn = *parameters;
     const auto* data = static_cast<const std::uint8_t*>(parameters->private_data);
     event->data.assign(data, data + parameters->private_data_len);
-    event->data.resize(std::max<std::size_t>(event->data.size(), 56));  // as InfiniBand pads it
+    // As InfiniBand pads it.
+    const std::size_t least = type == RDMA_CM_EVENT_REJECTED ? 148 : 56;
+    event->data.resize(std::max(event->data.size(), least));
     event->param.conn.private_data = event->data.data();
     event->param.conn.private_data_len = static_cast<std::uint8_t>(event->data.size());
   }
@@ -133,6 +135,12 @@ void manager_answers(rdma_cm_event_type instead_of, rdma_cm_event_type type, int
 void route_by(const std::string& device) {
   const std::lock_guard lock(state().mutex);
   state().manager_device = device;
+}
+
+void arrive_by(const std::string& device, std::uint8_t port) {
+  const std::lock_guard lock(state().mutex);
+  state().arrival_device = device;
+  state().arrival_port = port;
 }
 
 }  // namespace rdmabench::fake_verbs
@@ -243,7 +251,11 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* parameters) {
     return 0;
   }
   FakeId* request = make_id(listener->second->channel);
-  bind_to(*request, listener->second->fake_device.name);
+  if (state().arrival_device.empty()) {
+    bind_to(*request, listener->second->fake_device.name);
+  } else {
+    bind_to(*request, state().arrival_device, state().arrival_port);
+  }
   request->peer = &mine(id);
   request->remote_number = parameters->qp_num;
   mine(id).peer = request;
@@ -261,9 +273,12 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* parameters) {
   return 0;
 }
 
-int rdma_reject(rdma_cm_id* id, const void* /*data*/, uint8_t /*length*/) {
+int rdma_reject(rdma_cm_id* id, const void* data, uint8_t length) {
   const std::lock_guard lock(state().mutex);
-  if (mine(id).peer != nullptr) tell(*mine(id).peer, RDMA_CM_EVENT_REJECTED, 28);
+  rdma_conn_param parameters{};
+  parameters.private_data = data;
+  parameters.private_data_len = length;
+  if (mine(id).peer != nullptr) tell(*mine(id).peer, RDMA_CM_EVENT_REJECTED, 28, &parameters);
   return 0;
 }
 

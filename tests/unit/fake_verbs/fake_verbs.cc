@@ -74,6 +74,7 @@ void reset(std::vector<Device> devices) {
   now.held.clear();
   now.manager_fault = {};
   now.manager_device.clear();
+  now.arrival_device.clear();
   now.violations.clear();
 }
 

@@ -177,6 +177,8 @@ void manager_answers(rdma_cm_event_type instead_of, rdma_cm_event_type type, int
 inline constexpr int kSilence = 12345;
 /// The device that rdma_cm finds for every address; "" = the one with that GID.
 void route_by(const std::string& device);
+/// The device and port by which a connect request arrives; "" = those that the server listens on.
+void arrive_by(const std::string& device, std::uint8_t port = 1);
 
 /// What the last ibv_modify_qp() calls gave a living queue pair, and its state.
 ibv_qp_attr attributes(std::uint32_t number);

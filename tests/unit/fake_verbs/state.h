@@ -194,6 +194,8 @@ struct State {
   std::uint16_t next_port = 40000;
   ManagerFault manager_fault;
   std::string manager_device;
+  std::string arrival_device;
+  std::uint8_t arrival_port = 1;
   std::map<ibv_device**, std::vector<std::shared_ptr<FakeDevice>>> lists;
 };
 

@@ -177,6 +177,20 @@ TEST_F(Manager, RefusesARouteByAnotherDevice) {
               AllOf(HasSubstr("by rxe9:1"), HasSubstr("to rxe0:1"), HasSubstr("`devices`")));
 }
 
+TEST_F(Manager, RefusesARequestThatArrivesByAnotherDevice) {
+  for (const auto& [device, port] : {std::pair("rxe9", 1), std::pair("rxe0", 2)}) {
+    Sides<Endpoint> sides(managed());
+    fake_verbs::arrive_by(device, static_cast<std::uint8_t>(port));
+    sides.connect();
+    const std::string why = fmt::format(
+        "the client's request arrived by {}:{}, but the server's queue pairs belong to "
+        "rxe0:1",
+        device, port);
+    EXPECT_THAT(sides.server_error, HasSubstr(why));
+    EXPECT_THAT(sides.client_error, HasSubstr("rejected, " + why));
+  }
+}
+
 TEST_F(Manager, MayFailAtEachStep) {
   const EndpointRequest request = managed(1, kSoon);
   const Choice choice = choice_for(request);

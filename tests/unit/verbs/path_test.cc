@@ -101,7 +101,7 @@ const Case kCases[] = {
      .server = {roce("b", 0, "fe80::2", -1), roce("b", 1, "fd00::2", 64)},
      .chosen_client = "a fe80::1",
      .chosen_server = "b fe80::2",
-     .reason = "same subnet"},
+     .reason = "link-local, as on every network"},
     {.name = "SameAddressFamily",
      .client = {roce("a", 1, "10.0.0.1", 24), roce("a", 2, "fd00::1", 64)},
      .server = {roce("b", 1, "fd00::2", 64)},
@@ -190,7 +190,32 @@ TEST(ChooseInfiniBandPath, GoesByLidWithinTheSubnet) {
   EXPECT_EQ(path.client, &client[1]);
   EXPECT_EQ(path.server, &server[1]);
   EXPECT_FALSE(path.global);
-  EXPECT_EQ(path.reason, "InfiniBand m:1 LID 3 to LID 9, subnet fe80000000000000");
+  EXPECT_EQ(path.reason,
+            "InfiniBand m:1 LID 3 to LID 9, subnet fe80000000000000, the default of every fabric");
+}
+
+// Two rails that no cable joins, each with a subnet manager that left the default prefix.
+TEST(ChooseInfiniBandPath, TakesTheRailOfTheNameWhereThePrefixIsTheDefault) {
+  const Candidate client[] = {infiniband("mlx5_1", 3, "fe80::11")};
+  Candidate server[] = {infiniband("mlx5_0", 9, "fe80::20"), infiniband("mlx5_1", 9, "fe80::21")};
+  server[1].gbps = 200;  // the faster one is of the other rail
+  EXPECT_EQ(choose_path(client, server, {}, routes()).server, &server[1]);
+}
+
+TEST(ChooseInfiniBandPath, TakesTheFasterLinkOfASubnetThatIsKnown) {
+  const Candidate client[] = {infiniband("mlx5_1", 3, "fec0:0:0:7::11")};
+  Candidate server[] = {infiniband("mlx5_0", 9, "fec0:0:0:7::20"),
+                        infiniband("mlx5_1", 10, "fec0:0:0:7::21")};
+  server[1].gbps = 200;
+  const Path path = choose_path(client, server, {}, routes());
+  EXPECT_EQ(path.server, &server[0]);
+  EXPECT_EQ(path.reason, "InfiniBand mlx5_1:1 LID 3 to LID 9, subnet fec0000000000007");
+}
+
+TEST(ChooseInfiniBandPath, PrefersASubnetThatIsKnown) {
+  const Candidate client[] = {infiniband("a", 3), infiniband("b", 4, "fec0:0:0:7::11")};
+  const Candidate server[] = {infiniband("a", 9, "fe80::2"), infiniband("c", 4, "fec0:0:0:7::12")};
+  EXPECT_EQ(choose_path(client, server, {}, routes()).server, &server[1]);
 }
 
 TEST(ChooseInfiniBandPath, CarriesTheGlobalHeaderWhereOneSideNeedsIt) {
