@@ -1,5 +1,6 @@
 // What a request becomes on a device: refused, reduced, or taken.
 #include "pair.h"
+#include "rdmabench/features.h"
 
 namespace rdmabench::transport::verbs::plan_test {
 namespace {
@@ -247,8 +248,10 @@ TEST_F(PlanTest, PagesOnDemandWhatTheTransportHas) {
   EXPECT_EQ(opened(rxe, [](auto&) {}), "depth 4, receives 4: ");
   EXPECT_EQ(opened(rxe, [](auto& r) { r.service = Service::ud; }), "depth 4, receives 4: ");
   EXPECT_EQ(opened(rxe, [](auto& r) { r.service = Service::xrc; }), "depth 4, receives 4: ");
+#if RDMABENCH_HAVE_MLX5
   EXPECT_EQ(opened(fake_verbs::mlx5(), [](auto& r) { r.service = Service::dc; }),
             "depth 4, receives 4: ");
+#endif
 }
 
 TEST_F(PlanTest, BoundsOutstandingReadsByBothSides) {
