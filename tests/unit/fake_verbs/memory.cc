@@ -23,7 +23,8 @@ const Device& device_of(ibv_context* context) {
 /// Source: Linux, efa_alloc_mr() in drivers/infiniband/hw/efa/efa_verbs.c, which takes no notice of
 /// flags that are optional.
 unsigned efa_access(const Device& device) {
-  unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_OPTIONAL_RANGE;
+  unsigned access = IBV_ACCESS_LOCAL_WRITE;
+  access |= IBV_ACCESS_OPTIONAL_RANGE;
   if ((device.efa_capabilities & 0b0001) != 0) access |= IBV_ACCESS_REMOTE_READ;
   if ((device.efa_capabilities & 0b1000) != 0) access |= IBV_ACCESS_REMOTE_WRITE;
   return access;
