@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "accepted.h"
 #include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/transport/ofi/objects.h"
@@ -21,7 +20,6 @@ constexpr const char* kThread = "rdmabench-close";  // the kernel takes 15 chara
 /// All that is open and what the provider borrows, in the order of Objects.
 struct Objects::Open {
   Info info;
-  std::unique_ptr<Accepted> accepted;
   memory::Buffer operand_memory;
   std::vector<ContextPool> contexts;
   std::vector<ReceiveContext> receives;
@@ -46,7 +44,6 @@ struct Objects::Open {
 void Objects::close_apart() {
   const std::string what = call("fi_close", *info_);
   auto open = std::make_unique<Open>(Open{.info = std::move(info_),
-                                          .accepted = std::move(accepted_),
                                           .operand_memory = std::move(operand_memory_),
                                           .contexts = std::move(contexts_),
                                           .receives = std::move(receives_),

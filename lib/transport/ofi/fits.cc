@@ -253,7 +253,20 @@ Info get_info(const fi_info& hints, const char* node, std::uint64_t flags) {
     throw_fabric_error(Fault::failed, fmt::format("fi_getinfo({})", node == nullptr ? "" : node),
                        result, "FI_LOG_LEVEL=info in the environment shows why.");
   }
+  for (fi_info* entry = list; entry != nullptr; entry = entry->next) {
+    entry->fabric_attr->fabric = nullptr;
+    entry->domain_attr->domain = nullptr;
+  }
   return Info(list);
+}
+
+bool is_same(const fi_info& a, const fi_info& b) {
+  const auto is = [](const char* one, const char* other) {
+    return text_or_empty(one) == text_or_empty(other);
+  };
+  return is(a.fabric_attr->prov_name, b.fabric_attr->prov_name) &&
+         is(a.fabric_attr->name, b.fabric_attr->name) &&
+         is(a.domain_attr->name, b.domain_attr->name);
 }
 
 bool is_provider(std::string_view provider, std::string_view wanted) {

@@ -39,7 +39,8 @@ Info open_hints();
 Info hints_for(const EndpointRequest& request);
 
 /// fi_getinfo(3) with these hints; nothing when no provider fits. Throws
-/// Error(failed) otherwise.
+/// Error(failed) otherwise. Its entries name no fabric or domain that is open: another session may
+/// close it before they are hints or an endpoint's.
 Info get_info(const fi_info& hints, const char* node = nullptr, std::uint64_t flags = 0);
 
 /// Whether `wanted`, as typed after --provider, means this provider. "" means
@@ -64,7 +65,11 @@ std::string_view refusal_of(std::string_view provider);
 /// libfabric again, and for atomics opens the domain. Sources: tests/fakes/fabric names them.
 std::string objection(fi_info& entry, const EndpointRequest& request);
 
-/// The same entry with one attribute changed, or nothing when the provider does not go along.
+/// Whether both are of one provider, fabric and domain.
+bool is_same(const fi_info& a, const fi_info& b);
+
+/// The same entry with one attribute changed, or nothing when the provider does not go along. Up to
+/// 2.3 efa does not look at the fabric of the hints, and may answer with its other one.
 template <class Change>
 Info refined(const fi_info& info, Change&& change) {
   const Info hints(fi_dupinfo(&info));
@@ -72,9 +77,7 @@ Info refined(const fi_info& info, Change&& change) {
   change(*hints);
   Info list = get_info(*hints);
   for (const fi_info* entry = list.get(); entry != nullptr; entry = entry->next) {
-    if (std::string_view(entry->fabric_attr->prov_name) == info.fabric_attr->prov_name) {
-      return Info(fi_dupinfo(entry));
-    }
+    if (is_same(*entry, info)) return Info(fi_dupinfo(entry));
   }
   return nullptr;
 }

@@ -115,8 +115,11 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
 
 Objects::~Objects() {
   try {
-    accepted_->note(names());
-    if (core_of(info_->fabric_attr->prov_name) == "efa") close_apart();
+    if (core_of(info_->fabric_attr->prov_name) == "efa") {  // it listens to nobody
+      close_apart();
+    } else {
+      accepted_->note(names());
+    }
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // No memory, say: then strangers' connections stay, and what is open is closed here.
   }

@@ -62,6 +62,8 @@ int real_entry(std::uint32_t version, const fi_info* asked, fi_info** found) {
   hints->src_addr = nullptr;
   hints->src_addrlen = 0;
   hints->addr_format = FI_FORMAT_UNSPEC;
+  hints->fabric_attr->fabric = nullptr;
+  hints->domain_attr->domain = nullptr;
   hints->caps &= kCarriedCaps;
   hints->domain_attr->mr_mode = 0;
   hints->domain_attr->cq_data_size = 0;
@@ -86,11 +88,21 @@ bool is_asked(const char* asked, const std::string& own) {
   return asked == nullptr || own == asked;
 }
 
+std::uint32_t library_version() {
+  const std::uint32_t version = own_state().version;
+  return version != 0 ? version : REAL(fi_version)();
+}
+
+/// efa looks at its name from 2.4 on (efa_get_user_info()).
+bool is_fabric(const fi_info& hints, const Provider& provider) {
+  return (provider.name == "efa" && library_version() < FI_VERSION(2, 4)) ||
+         is_asked(hints.fabric_attr->name, provider.fabric);
+}
+
 bool fits(const Provider& provider, const char* node, const fi_info& hints) {
   const bool ip = provider.addr_format == FI_SOCKADDR_IN;
   return (node == nullptr || ip) && is_asked(hints.fabric_attr->prov_name, provider.name) &&
-         is_asked(hints.fabric_attr->name, provider.fabric) &&
-         is_asked(hints.domain_attr->name, provider.domain) &&
+         is_fabric(hints, provider) && is_asked(hints.domain_attr->name, provider.domain) &&
          (hints.caps & provider.lacks_caps) == 0 &&
          ((hints.caps & FI_HMEM) == 0 || provider.hmem) &&
          (hints.mode & provider.mode) == provider.mode &&
@@ -123,26 +135,6 @@ void rewrite(fi_info& entry, const Provider& provider, const fi_info& hints) {
   entry.rx_attr->size = std::max(hints.rx_attr->size, provider.rx_size);
 }
 
-std::uint32_t library_version() {
-  const std::uint32_t version = own_state().version;
-  return version != 0 ? version : REAL(fi_version)();
-}
-
-int fake_entries(std::uint32_t version, const char* node, const fi_info* hints, fi_info** list) {
-  fi_info** next = list;
-  *next = nullptr;
-  for (const Provider& provider : own_state().providers) {
-    if (version > provider.newest_interface || !fits(provider, node, *hints)) continue;
-    fi_info* entries = nullptr;
-    if (real_entry(std::min(version, REAL(fi_version)()), hints, &entries) != 0) continue;
-    *next = REAL(fi_dupinfo)(entries);
-    REAL(fi_freeinfo)(entries);
-    rewrite(**next, provider, *hints);
-    next = &(*next)->next;
-  }
-  return *list == nullptr ? -FI_ENODATA : 0;
-}
-
 // -- objects: their tables of functions are replaced, and stay when they are closed
 
 struct Fabric {
@@ -164,6 +156,7 @@ struct Domain {
 std::mutex mutex;
 std::map<const fid*, Fabric> fabrics;
 std::map<const fid*, Domain> domains;
+std::map<std::string, fid_fabric*> open_fabrics;  ///< by name
 
 template <typename T>
 T& of(std::map<const fid*, T>& all, const fid& object) {
@@ -171,9 +164,43 @@ T& of(std::map<const fid*, T>& all, const fid& object) {
   return all.at(&object);
 }
 
-int count_closed(fid* fabric) {
+/// An entry names the fabric that is open in this process (util_lookup_existing_fabric_domain()).
+void name_open_fabric(fi_info& entry) {
+  const std::lock_guard lock(mutex);
+  const auto open = open_fabrics.find(entry.fabric_attr->name);
+  if (open != open_fabrics.end()) entry.fabric_attr->fabric = open->second;
+}
+
+int fake_entries(std::uint32_t version, const char* node, const fi_info* hints, fi_info** list) {
+  // efa dereferences them from 2.3.1 on (efa_user_info_check_fabric_object(), ..._domain_object()).
+  if (hints->fabric_attr->fabric != nullptr || hints->domain_attr->domain != nullptr) {
+    ++own_state().calls.borrowed;
+  }
+  fi_info** next = list;
+  *next = nullptr;
+  for (const Provider& provider : own_state().providers) {
+    if (version > provider.newest_interface || !fits(provider, node, *hints)) continue;
+    fi_info* entries = nullptr;
+    if (real_entry(std::min(version, REAL(fi_version)()), hints, &entries) != 0) continue;
+    *next = REAL(fi_dupinfo)(entries);
+    REAL(fi_freeinfo)(entries);
+    rewrite(**next, provider, *hints);
+    name_open_fabric(**next);
+    next = &(*next)->next;
+  }
+  return *list == nullptr ? -FI_ENODATA : 0;
+}
+
+int close_fabric(fid* fabric) {
   State& state = own_state();
-  const int result = of(fabrics, *fabric).real_object->close(fabric);
+  Fabric& own = of(fabrics, *fabric);
+  const bool counts = own.provider.close_waits;
+  {
+    const std::lock_guard lock(mutex);
+    std::erase_if(open_fabrics, [&](const auto& open) { return &open.second->fid == fabric; });
+  }
+  const int result = own.real_object->close(fabric);
+  if (!counts) return result;
   const std::lock_guard lock(state.mutex);
   ++state.closed;
   state.changed.notify_all();
@@ -249,7 +276,8 @@ int open_fabric(const Provider& provider, fid_fabric** fabric, void* context) {
   const std::lock_guard lock(mutex);
   Fabric& opened = fabrics[&(*fabric)->fid];
   opened = {provider, *(*fabric)->fid.ops, *(*fabric)->ops, (*fabric)->ops, (*fabric)->fid.ops};
-  if (provider.close_waits) opened.object.close = count_closed;
+  opened.object.close = close_fabric;
+  open_fabrics[provider.fabric] = *fabric;
   (*fabric)->fid.ops = &opened.object;
   opened.functions.domain = open_domain;
   (*fabric)->ops = &opened.functions;

@@ -24,6 +24,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "loaded/library.h"
@@ -96,6 +97,7 @@ struct Calls {
   std::atomic<int> inject_writedata = 0;
   std::atomic<int> writemsg = 0;
   std::atomic<int> misread_dma_buf = 0;  ///< registrations of what the flag was not looked at for
+  std::atomic<int> borrowed = 0;  ///< hints with a fabric or domain that may be closed meanwhile
 };
 
 struct State {
@@ -105,6 +107,8 @@ struct State {
   std::mutex mutex;           ///< of what follows, of which `changed` tells
   std::condition_variable changed;
   bool closes = true;
+  bool names = true;          ///< fi_getname(3) works
+  std::thread::id closed_by;  ///< of the last endpoint with `close_waits`
   int closed = 0;  ///< fabrics of providers with `close_waits`: what is in them went before
   Calls calls;
 };
@@ -123,7 +127,7 @@ class Providers {
     state().version = version;
     Calls& calls = state().calls;
     calls.inject = calls.injectdata = calls.inject_writedata = calls.writemsg = 0;
-    calls.misread_dma_buf = 0;
+    calls.misread_dma_buf = calls.borrowed = 0;
   }
   ~Providers() {
     state().providers.clear();

@@ -1,10 +1,12 @@
 // The functions of an endpoint that behave as another provider's.
+#include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <sys/uio.h>
 
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "fake_fabric.h"
 #include "real.h"
@@ -20,6 +22,8 @@ struct Endpoint {
   fi_ops_ep options;
   fi_ops_msg messages;
   fi_ops_rma writes;
+  fi_ops_cm names;
+  const fi_ops_cm* real_names;
   const fi_ops_msg* real_messages;
   const fi_ops_rma* real_writes;
   const fi_ops* real_object;
@@ -65,8 +69,13 @@ int wait_and_close(fid* object) {
   State& state = own_state();
   std::unique_lock lock(state.mutex);
   state.changed.wait(lock, [&] { return state.closes; });
+  state.closed_by = std::this_thread::get_id();
   lock.unlock();
   return of(object).real_object->close(object);
+}
+
+int get_name(fid* object, void* name, std::size_t* bytes) {
+  return own_state().names ? of(object).real_names->getname(object, name, bytes) : -FI_ENOMEM;
 }
 
 // -- messages
@@ -133,8 +142,8 @@ ssize_t writemsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
 void take_over(fid_ep& endpoint, const Provider& provider) {
   const std::lock_guard lock(mutex);
   Endpoint& own = endpoints[&endpoint.fid];
-  own = {provider,      *endpoint.fid.ops, *endpoint.ops, *endpoint.msg,
-         *endpoint.rma, endpoint.msg,      endpoint.rma,  endpoint.fid.ops};
+  own = {provider,     *endpoint.fid.ops, *endpoint.ops, *endpoint.msg, *endpoint.rma,
+         *endpoint.cm, endpoint.cm,       endpoint.msg,  endpoint.rma,  endpoint.fid.ops};
   if (provider.close_waits) own.object.close = wait_and_close;
   own.options.getopt = get_option;
   own.options.setopt = set_option;
@@ -146,6 +155,8 @@ void take_over(fid_ep& endpoint, const Provider& provider) {
   own.writes.writemsg = writemsg;
   own.writes.injectdata =
       provider.inject_writedata == Function::missing ? nullptr : inject_writedata;
+  own.names.getname = get_name;
+  endpoint.cm = &own.names;
   endpoint.fid.ops = &own.object;
   endpoint.ops = &own.options;
   endpoint.msg = &own.messages;

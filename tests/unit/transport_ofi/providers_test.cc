@@ -107,6 +107,15 @@ TEST(OfiProviders, LinkedProvidersAreNotOffered) {
   EXPECT_THAT(fabrics_of_devices(), ::testing::ElementsAre("efa"));
 }
 
+TEST(OfiProviders, HintsHoldNothingThatAnotherSessionMayClose) {
+  const Providers here({fake_fabric::efa()}, FI_VERSION(2, 6));
+  const EndpointRequest r = request("efa", OperationCode::write);
+  const std::string text = offer(r);
+  const Endpoint other(r, choose(r, text, text).client);  // its entries name what is open
+  const Endpoint one(r, choose(r, text, text).client);
+  EXPECT_EQ(fake_fabric::state().calls.borrowed, 0);
+}
+
 // -- receives at set-up
 
 TEST(OfiProviders, AReceiveThatIsRefusedForNowIsPostedAgain) {
@@ -154,6 +163,20 @@ TEST(OfiProviders, AnEndpointWhoseCloseDoesNotReturnIsLeftToAThread) {
   state.closes = true;
   state.changed.notify_all();
   state.changed.wait(lock, [&] { return state.closed == 2; });
+}
+
+TEST(OfiProviders, AnEndpointIsClosedByAThreadWhateverElseFailsAtItsEnd) {
+  Provider efa = fake_fabric::efa();
+  efa.close_waits = true;
+  const Providers here({efa});
+  fake_fabric::State& state = fake_fabric::state();
+  state.closed_by = {};
+  std::optional<Pair> pair(request("efa", OperationCode::send));
+  state.names = false;
+  pair.reset();
+  state.names = true;
+  EXPECT_NE(state.closed_by, std::thread::id());
+  EXPECT_NE(state.closed_by, std::this_thread::get_id());
 }
 
 // -- what a session is charged for
@@ -274,13 +297,15 @@ TEST(OfiProviders, EfaDirectIsTakenForWhatItCanSend) {
        {Case{OperationCode::send, 8, "efa-direct"}, Case{OperationCode::send, kLarge, "efa"},
         Case{OperationCode::write, kLarge, "efa-direct"},
         Case{{OperationCode::write, OperationCode::send_imm}, kLarge, "efa"}}) {
-    const Providers here({fake_fabric::efa_direct(), fake_fabric::efa()}, FI_VERSION(2, 1));
-    Pair pair(of_size(one.operations, one.size));
-    EXPECT_EQ(fact(pair.a->describe().details, "fabric"), one.fabric) << one.size;
-    if (!one.operations.has(OperationCode::send)) continue;
-    pair.must([&] { return pair.a->post<Send>(0, 0, one.size, 0, Signal::now); });
-    pair.poll_until([&] { return !pair.at_b.empty(); });
-    EXPECT_EQ(pair.at_b[0].bytes, one.size);
+    for (const std::uint32_t version : {FI_VERSION(2, 1), FI_VERSION(2, 4)}) {
+      const Providers here({fake_fabric::efa_direct(), fake_fabric::efa()}, version);
+      Pair pair(of_size(one.operations, one.size));
+      EXPECT_EQ(fact(pair.a->describe().details, "fabric"), one.fabric) << one.size;
+      if (!one.operations.has(OperationCode::send)) continue;
+      pair.must([&] { return pair.a->post<Send>(0, 0, one.size, 0, Signal::now); });
+      pair.poll_until([&] { return !pair.at_b.empty(); });
+      EXPECT_EQ(pair.at_b[0].bytes, one.size);
+    }
   }
 }
 
