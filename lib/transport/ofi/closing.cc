@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <future>
+#include <memory>
 #include <thread>
 #include <utility>
 
+#include "closing.h"
 #include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/transport/ofi/objects.h"
@@ -15,7 +18,13 @@ namespace {
 
 constexpr const char* kThread = "rdmabench-close";  // the kernel takes 15 characters
 
+std::atomic<int> left_closing = 0;
+
 }  // namespace
+
+int threads_left_closing() noexcept {
+  return left_closing;
+}
 
 /// All that is open and what the provider borrows, in the order of Objects.
 struct Objects::Open {
@@ -39,8 +48,8 @@ struct Objects::Open {
 
 /// fi_close() of efa's endpoint polls until every packet has been answered, and a dead peer answers
 /// none: up to 2.4 what such a peer was not ready to receive is sent again without end. So a thread
-/// closes, and what does not end within the time of a step is left to it. Memory of the caller then
-/// stays registered. Source: efa_rdm_ep_wait_send().
+/// closes, and what does not end within the time of a step is left to it, and counted. Memory of
+/// the caller then stays registered. Source: efa_rdm_ep_wait_send().
 void Objects::close_apart() {
   const std::string what = call("fi_close", *info_);
   auto open = std::make_unique<Open>(Open{.info = std::move(info_),
@@ -59,14 +68,21 @@ void Objects::close_apart() {
                                           .send_registration = std::move(send_registration_),
                                           .receive_registration = std::move(receive_registration_),
                                           .window_registration = std::move(window_registration_)});
+  const auto settled = std::make_shared<std::atomic<bool>>(false);
   std::promise<void> closing;
   const std::future<void> closed = closing.get_future();
-  std::thread([open = std::move(open), closing = std::move(closing)]() mutable {
+  std::thread([open = std::move(open), closing = std::move(closing), settled]() mutable {
     pthread_setname_np(pthread_self(), kThread);
     open.reset();
+    if (settled->exchange(true)) --left_closing;
     closing.set_value();
   }).detach();
   if (closed.wait_for(request_.timeout) == std::future_status::ready) return;
+  ++left_closing;
+  if (settled->exchange(true)) {  // it has ended meanwhile
+    --left_closing;
+    return;
+  }
   log_line([&] {
     return fmt::format(
         "{} has not returned within {} ms: the peer may be dead. The thread {} stays "

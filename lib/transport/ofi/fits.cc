@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/allowed_peers.h"
+#include "closing.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
 
@@ -190,6 +191,12 @@ std::string objection(fi_info& entry, const EndpointRequest& request) {
       return fmt::format("{} ('rdmabench serve --allow-provider {}' accepts that)", danger,
                          core_of(provider));
     }
+  }
+  if (const int left = threads_left_closing();
+      core_of(provider) == "efa" && left >= kMostLeftClosing) {
+    return fmt::format(
+        "{} endpoints of efa in this process whose fi_close() has not returned (start it again)",
+        left);
   }
   if (request.operations.has(OperationCode::write_imm) && keeps_writes_from_target(provider)) {
     return "writes with remote completion data, whatever cq_data_size says (`target_idle` times the "

@@ -15,6 +15,7 @@
 #include "../folder.h"
 #include "pair.h"
 #include "rdmabench/base/log.h"
+#include "transport/ofi/closing.h"
 #include "transport/ofi/fabric_abi.h"
 #include "transport/ofi/fits.h"
 #include "transport/ofi/link_rate.h"
@@ -158,11 +159,16 @@ TEST(OfiProviders, AnEndpointWhoseCloseDoesNotReturnIsLeftToAThread) {
   EXPECT_THAT(told, ::testing::AllOf(::testing::HasSubstr("fi_close(efa on rdmap0s29-rdm)"),
                                      ::testing::HasSubstr("1 ms"),
                                      ::testing::HasSubstr("thread rdmabench-close")));
+  EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
+              AllOf(HasSubstr("2 endpoints of efa in this process"), HasSubstr("start it again")));
   std::unique_lock lock(state.mutex);
   EXPECT_EQ(state.closed, 0);
   state.closes = true;
   state.changed.notify_all();
   state.changed.wait(lock, [&] { return state.closed == 2; });
+  lock.unlock();
+  while (threads_left_closing() > 0) std::this_thread::yield();
+  EXPECT_THAT(offer(r), HasSubstr("rdmap0s29"));
 }
 
 TEST(OfiProviders, AnEndpointIsClosedByAThreadWhateverElseFailsAtItsEnd) {
