@@ -29,11 +29,11 @@ struct Endpoint {
   const fi_ops* real_object;
 };
 
-std::mutex mutex;
+std::mutex endpoints_mutex;
 std::map<const fid*, Endpoint> endpoints;
 
 Endpoint& of(const fid* object) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(endpoints_mutex);
   return endpoints.at(object);
 }
 
@@ -140,7 +140,7 @@ ssize_t writemsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
 }  // namespace
 
 void take_over(fid_ep& endpoint, const Provider& provider) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(endpoints_mutex);
   Endpoint& own = endpoints[&endpoint.fid];
   own = {provider,     *endpoint.fid.ops, *endpoint.ops, *endpoint.msg, *endpoint.rma,
          *endpoint.cm, endpoint.cm,       endpoint.msg,  endpoint.rma,  endpoint.fid.ops};
