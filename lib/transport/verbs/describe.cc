@@ -84,11 +84,10 @@ void add_gpu_memory(Description& description, const RegisteredSlots& sends,
 }
 
 /// Whether this side may poll the last byte of a write that comes here.
-std::string write_order_text(const WriteOrder& order) {
+std::string_view write_order_text(const WriteOrder& order) {
   if (order.bytes == 0) return "none: the last byte of a write may not come last";
-  if (order.promised) return "promised (ibv_query_qp_data_in_order)";
-  return fmt::format("not promised (ibv_query_qp_data_in_order): assumed up to {} bytes",
-                     order.bytes);
+  return order.promised ? "promised (ibv_query_qp_data_in_order)"
+                        : "not promised (ibv_query_qp_data_in_order): assumed of one packet";
 }
 
 }  // namespace
@@ -157,7 +156,10 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   add("completions_by", request_.events ? "events" : "polling");
   add("post_api", plan_.extended ? "ibv_wr_*" : "ibv_post_send");
   add("relaxed_ordering", relaxed_ordering() ? "true" : "false");
-  add("write_order", write_order_text(write_order_));
+  if (request_.operations.has(OperationCode::write) &&
+      request_.operations.has(OperationCode::write_imm)) {  // one side polls what the other writes
+    add("write_order", std::string(write_order_text(write_order_)));
+  }
   if (plan_.post_list > 1) add("post_list", std::to_string(plan_.post_list));
   if (plan_.segments > 1) add("segments", std::to_string(plan_.segments));
   if (plan_.signal_every != request_.signal_every) {

@@ -9,6 +9,7 @@
 
 #include "../complaint.h"
 #include "documents.h"
+#include "rdmabench/analysis/baseline.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::analysis {
@@ -79,6 +80,39 @@ TEST(Compare, ManyLaunchesAreBootstrapped) {
   const Comparison comparison = compare(sides.a, sides.b, {});
   EXPECT_EQ(only_cell(comparison).judgement.estimate->method, "bootstrap_t");
   EXPECT_EQ(comparison.verdict, Verdict::equivalent);
+}
+
+/// The facts that a release after 0.1 tells of a run besides those of before.
+void tell_more(report::Report& report, int /*launch*/) {
+  report::Facts& details = report.resolved.details;
+  set_fact(details, "flow_label", "1,2");
+  set_fact(details, "write_order", "promised (ibv_query_qp_data_in_order)");
+  set_fact(details, "memory", "host");
+  set_fact(details, "memory_placement", "NUMA node 0, near mlx5_0");
+  set_fact(details, "memory_nodes", "0");
+  set_fact(details, "offload_told_by", "this side alone");
+}
+
+TEST(Compare, WhatAnEarlierReleaseDidNotTellIsNoConfound) {
+  const auto before = same();
+  const auto after = changed(5, 1e11, tell_more);
+  EXPECT_FALSE(compare(before, after, {}).confounded());
+  EXPECT_FALSE(compare(after, before, {}).confounded());
+  EXPECT_TRUE(find_other_configuration(before.front(), after.front(), Factors({})).empty())
+      << "a baseline";
+}
+
+TEST(Compare, WhatBothTellMustBeAlike) {
+  const auto a = changed(5, 1e11, tell_more, 0);
+  const auto b = changed(5, 1e11, [](report::Report& report, int launch) {
+    tell_more(report, launch);
+    set_fact(report.resolved.details, "flow_label", "77,77");
+    set_fact(report.resolved.details, "memory_nodes", "1");
+    set_fact(report.resolved.details, "write_order", "none");
+  });
+  EXPECT_THAT(compare(a, b, {}).families[0].confounds,
+              ElementsAre("details.flow_label", "details.memory_nodes"))
+      << "another order of writes is another `signal` of its rows";
 }
 
 TEST(Compare, OtherKernelsConfound) {
