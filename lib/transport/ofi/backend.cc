@@ -145,8 +145,8 @@ std::uint64_t layered_buffers() {
 }
 
 /// What efa has for each endpoint: a packet with its record for each entry of its queues, which are
-/// the device's own, and packets for what comes too early. efa-direct has none of it. Source:
-/// efa_rdm_ep_create_buffer_pools() of libfabric 1.18 to 2.6.
+/// as large as the provider makes them, and packets for what comes too early. efa-direct has the
+/// records alone. Source: efa_rdm_ep_create_buffer_pools() of libfabric 1.18 to 2.6.
 std::uint64_t efa_buffers(const fi_info& info) {
   constexpr std::uint64_t kRecords = 1024;  // of a packet and of an operation
   constexpr std::uint64_t kEarly = 1024 + 64 + 256;

@@ -24,13 +24,15 @@
 namespace rdmabench::transport::ofi {
 
 /// The interface version that is asked of a library that has it. efa uses its device's RDMA and a
-/// GPU's memory from 1.18 on, dma-bufs from 1.20 on; nothing later depends on the version asked.
+/// GPU's memory from 1.18 on, dma-bufs from 1.20 on; nothing later that is used here
+/// depends on the version asked.
 /// Not the library's own: a provider that implements an older one is then left out, as cxi is by
 /// 1.22 (it has 1.21) and 2.3 (2.2).
 inline constexpr std::uint32_t kNewestAsked = FI_VERSION(1, 20);
 
 /// The first version in which a registration may be told a dma-buf.
 inline constexpr std::uint32_t kDmaBufSince = FI_VERSION(1, 20);
+static_assert(kNewestAsked >= kDmaBufSince, "else no dma-buf is ever given to a provider");
 
 /// A structure of libfabric and room behind it: later releases have appended members. They read
 /// zeros there, which is "none" for all of them, and may write there.

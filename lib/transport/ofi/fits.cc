@@ -145,10 +145,16 @@ std::string_view danger_to_server(std::string_view provider) {
   return "";
 }
 
-/// Both say by cq_data_size that they could. cxi refuses the flag of fi_writemsg(3), opx up to 2.0
-/// ignores it.
+/// Both say by cq_data_size that they could. cxi refuses the flag of fi_writemsg(3); from 2.5 on it
+/// takes it with FI_CXI_ENABLE_WRITEDATA, which is not used. opx up to 2.0 ignores it.
 bool keeps_writes_from_target(std::string_view provider) {
   return provider == "cxi" || (provider == "opx" && fi_version() < FI_VERSION(2, 1));
+}
+
+/// It has a cq_data_size and no function that sends any: fi_senddata(3), fi_injectdata(3) and
+/// fi_inject_writedata(3) say -FI_ENOSYS, and fi_writemsg(3) does not look at the data.
+bool sends_no_data(std::string_view provider) {
+  return provider == "lpp";
 }
 
 /// The attributes give the limit of all operations that are asked for; for efa-direct that of a
@@ -197,6 +203,9 @@ std::string objection(fi_info& entry, const EndpointRequest& request) {
     return fmt::format(
         "{} endpoints of efa in this process whose fi_close() has not returned (start it again)",
         left);
+  }
+  if (needs_remote_data(request) && sends_no_data(provider)) {
+    return "remote completion data, whatever cq_data_size says";
   }
   if (request.operations.has(OperationCode::write_imm) && keeps_writes_from_target(provider)) {
     return "writes with remote completion data, whatever cq_data_size says (`target_idle` times the "
@@ -319,9 +328,16 @@ std::vector<Found> find_fits(const EndpointRequest& request, std::vector<Refused
 
 void sort_by_distance(std::vector<Found>& found,
                       const std::function<PciDistance(const fi_info&)>& distance) {
-  std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
-    return distance(*a.info) < distance(*b.info);
-  });
+  using Placed = std::pair<PciDistance, Found>;
+  std::vector<Placed> placed;
+  for (Found& one : found) {
+    const PciDistance away = distance(*one.info);
+    placed.emplace_back(away, std::move(one));
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.first < b.first; });
+  found.clear();
+  for (Placed& one : placed) found.push_back(std::move(one.second));
 }
 
 }  // namespace rdmabench::transport::ofi

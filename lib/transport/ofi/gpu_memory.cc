@@ -1,6 +1,7 @@
 #include "transport/ofi/gpu_memory.h"
 
 #include <fmt/format.h>
+#include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <sys/uio.h>
 
@@ -23,18 +24,18 @@ void add(std::string& reasons, std::string_view route, std::string_view reason) 
   reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", route, reason);
 }
 
-/// Others do not look at FI_MR_DMABUF: cxi up to 2.4, psm3 and opx up to 2.5 read the iovec that
-/// lies in the same place, and may succeed with the descriptor as an address; shm, and cxi and opx
-/// since, work by address all the same.
+/// Some do not look at FI_MR_DMABUF and read the iovec that lies in the same place: they may
+/// succeed with the descriptor as an address. ofi_rxm gives that to a copying library
+/// (rxm_mr_regattr()). By address all of them register.
 bool takes_dma_buf(std::string_view provider) {
-  return core_of(provider) == "efa" || core_of(provider) == "verbs";
+  return provider == "efa" || provider == "verbs";
 }
 
 /// Why a route does not work, or "".
 std::string obstacle(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
                      const MemoryRoute& route) {
   if (route.dma_buf && !takes_dma_buf(info.fabric_attr->prov_name)) {
-    return fmt::format("provider {} does not read FI_MR_DMABUF", info.fabric_attr->prov_name);
+    return "dma-bufs are given to efa and verbs alone";
   }
   if (route.dma_buf && api_version() < kDmaBufSince) {
     return fmt::format("libfabric {} has no FI_MR_DMABUF (from {} on)", version_text(fi_version()),
@@ -101,6 +102,24 @@ std::string short_message_obstacle(const fi_info& info) {
       "libmlx5 copies short messages of provider {} by the processor: start both programs with "
       "MLX5_SCATTER_TO_CQE=0 in their environment, or take `backend` verbs",
       info.fabric_attr->prov_name);
+}
+
+void ask_peer_to_peer(fid_ep& endpoint, const fi_info& info, MemoryRoute& route) {
+  int required = FI_HMEM_P2P_REQUIRED;
+  const int result =
+      fi_setopt(&endpoint.fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &required, sizeof required);
+  if (result == 0) {
+    route.peer_to_peer = "required, and the provider of this side agrees; the peer's is not asked";
+    return;
+  }
+  const std::string reason = fabric_error_text(-result);
+  route.peer_to_peer =
+      fmt::format("not promised ({}): the provider may copy through the host", reason);
+  if (core_of(info.fabric_attr->prov_name) != "efa") return;
+  route.refused = fmt::format(
+      "FI_HMEM: provider {} on {} refuses FI_HMEM_P2P_REQUIRED ({}): its device does not reach the "
+      "GPU, and it copies by CUDA",
+      info.fabric_attr->prov_name, info.domain_attr->name, reason);
 }
 
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,

@@ -33,6 +33,13 @@ int register_memory(fid_domain& domain, memory::Buffer& memory, const MemoryRout
 /// prov/verbs/src/verbs_ep.c (`sq_sig_all`, no mlx5dv_create_qp()); rdma-core 65, mlx5's verbs.c.
 std::string short_message_obstacle(const fi_info& info);
 
+/// Has the provider reach a GPU's memory peer to peer or refuse, before the endpoint is enabled;
+/// `route` tells what it says. efa with interface 1.18 or newer offers FI_HMEM also where its
+/// device does not reach the GPU, registers nothing then and copies by CUDA: it is `refused`. Most
+/// others do not know the option. Source: efa_hmem_validate_p2p_opt(), efa_mr_reg_impl() of
+/// libfabric 2.6.
+void ask_peer_to_peer(fid_ep& endpoint, const fi_info& info, MemoryRoute& route);
+
 /// Tries the routes with `memory`, a GPU's: FI_HMEM by dma-buf, FI_HMEM by address; staged where
 /// neither works, is among `failed`, where `info` has no FI_HMEM at all, and where
 /// short_message_obstacle() has one.

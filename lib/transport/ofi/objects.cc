@@ -104,12 +104,12 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
                             : operands + std::size_t{queue_pair} * depth * ContextPool::kOperands);
   }
   open_queues();
-  settle_memory();
   if (request.service != Service::msg) {
     open_datagram_queue_pairs();
   } else if (!request.client) {
     open_listener();
   }
+  settle_memory();
   register_memory();
 }
 
@@ -136,7 +136,12 @@ memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<st
 
 void Objects::settle_memory() {
   if (window_memory_.gpu() != nullptr) {
-    *route_ = find_route(*domain_, *info_, window_memory_, request_.failed_routes);
+    route_->gpu = true;
+    if (route_->refused.empty()) {
+      MemoryRoute found = find_route(*domain_, *info_, window_memory_, request_.failed_routes);
+      found.peer_to_peer = std::move(route_->peer_to_peer);
+      *route_ = std::move(found);
+    }
     for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
       if (!route_->hmem && !(request_.buffer.empty() && request_.receive_buffer.empty())) {
         throw Error(Fault::unavailable,
@@ -215,20 +220,13 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   // efa-direct takes the option and has no shared memory.
   const bool shared = request_.shared_memory && info_->fabric_attr->name != kDeviceAlone;
   *offload_ = settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), shared);
-  if (route_->hmem) {
-    int required = FI_HMEM_P2P_REQUIRED;
-    const int result =
-        fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &required, sizeof required);
-    route_->peer_to_peer =
-        result == 0 ? "required, and the provider of this side agrees; the peer's is not asked"
-                    : fmt::format(
-                          "not promised ({}): the provider may copy through the "
-                          "host",
-                          fabric_error_text(-result));
+  if (window_memory_.gpu() != nullptr && (info_->caps & FI_HMEM) != 0) {
+    ask_peer_to_peer(*endpoint, *info_, *route_);
   }
   check(fi_enable(endpoint), "fi_enable", *info_);
   refresh_offload(options_of(*endpoint, info_->fabric_attr->prov_name), *offload_);
-  inject_limit_ = std::min(inject_limit_, injectable_bytes(*endpoint, operations_));
+  inject_limit_ = std::min(inject_limit_,
+                           injectable_bytes(*endpoint, info_->fabric_attr->prov_name, operations_));
   return owner;
 }
 

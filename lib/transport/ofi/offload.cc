@@ -65,8 +65,8 @@ std::string_view granted_level(const Offload& offload, std::string_view provider
   const std::string_view core = core_of(provider);
   const bool device = operations.any(is_write) && offload.writes.value_or(true);
   if (core == "efa" && (fabric == kDeviceAlone || device)) return "acknowledged";
-  if (core == "verbs" || core == "opx") return "acknowledged";
   if (provider.ends_with(";ofi_rxm") && operations.any(is_two_sided)) return "transmit";
+  if (core == "verbs" || core == "opx") return "acknowledged";
   return "delivery";
 }
 

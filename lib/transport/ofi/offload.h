@@ -44,7 +44,8 @@ Options options_of(fid_ep& endpoint, std::string_view provider);
 /// where one of them has no such function. opx has none that injects a write with immediate;
 /// efa-direct's says -FI_ENOSYS up to 2.4, and by FI_OPT_INJECT_RMA_SIZE that it takes 0 bytes.
 /// Other providers know no such option and have what tx_attr->inject_size says.
-std::uint64_t injectable_bytes(fid_ep& endpoint, OperationSet operations);
+std::uint64_t injectable_bytes(fid_ep& endpoint, std::string_view provider,
+                               OperationSet operations);
 
 /// Facts about an endpoint; nothing where it does not say.
 struct Offload {

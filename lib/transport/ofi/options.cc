@@ -16,8 +16,10 @@
 namespace rdmabench::transport::ofi {
 namespace {
 
-/// Of an enabled endpoint: shm crashes when it is asked before.
-std::uint64_t size_option(fid_ep& endpoint, int number, std::uint64_t otherwise) {
+/// `otherwise` where the library does not know it: efa then prints a warning.
+std::uint64_t size_option(fid_ep& endpoint, int number, std::uint32_t since,
+                          std::uint64_t otherwise) {
+  if (fi_version() < since) return otherwise;
   std::size_t value = 0;
   std::size_t bytes = sizeof value;
   const int result = fi_getopt(&endpoint.fid, FI_OPT_ENDPOINT, number, &value, &bytes);
@@ -50,15 +52,21 @@ std::optional<int> number_of(Option option, std::string_view provider) {
 
 }  // namespace
 
-std::uint64_t injectable_bytes(fid_ep& endpoint, OperationSet operations) {
+std::uint64_t injectable_bytes(fid_ep& endpoint, std::string_view provider,
+                               OperationSet operations) {
   const bool sends = operations.has(OperationCode::send);
   const bool sends_data = operations.has(OperationCode::send_imm);
   const bool writes_data = operations.has(OperationCode::write_imm);
   if (sends_data && endpoint.msg->injectdata == nullptr) return 0;
   if (writes_data && endpoint.rma->injectdata == nullptr) return 0;
   std::uint64_t bytes = ~std::uint64_t{0};
-  if (sends || sends_data) bytes = size_option(endpoint, option::kInjectMessageSize, bytes);
-  if (writes_data) bytes = std::min(bytes, size_option(endpoint, option::kInjectRmaSize, bytes));
+  if (!provider.starts_with("efa")) return bytes;
+  if (sends || sends_data) {
+    bytes = size_option(endpoint, option::kInjectMessageSize, FI_VERSION(1, 22), bytes);
+  }
+  if (writes_data) {
+    bytes = std::min(bytes, size_option(endpoint, option::kInjectRmaSize, FI_VERSION(2, 0), bytes));
+  }
   return bytes;
 }
 

@@ -222,6 +222,19 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* co
   return result;
 }
 
+int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue, void* context) {
+  const Domain& own = of(domains, domain->fid);
+  const int result = own.real->cq_open(domain, attributes, queue, context);
+  if (result == 0) take_over(**queue, own.provider);
+  return result;
+}
+
+bool is_dirty(const fi_mr_attr& attributes) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&attributes);
+  return std::any_of(bytes + kOldestStructure, bytes + kNewestAttributes,
+                     [](std::byte byte) { return byte != std::byte{0}; });
+}
+
 /// A GPU's memory is registered by its address, which the real provider does not touch.
 int register_memory(fid* domain, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** mr) {
   constexpr std::uint64_t kDmaBufFlag = std::uint64_t{1} << 40;  // FI_MR_DMABUF, from 1.20 on
@@ -232,6 +245,7 @@ int register_memory(fid* domain, const fi_mr_attr* attributes, std::uint64_t fla
     std::byte* base;
   };
   const Domain& own = of(domains, *domain);
+  if (is_dirty(*attributes)) ++own_state().calls.dirty;
   fi_mr_attr known = *attributes;
   iovec piece{};
   if ((flags & kDmaBufFlag) != 0 && !own.provider.reads_dma_buf) {
@@ -258,6 +272,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* co
   fid_domain& object = **domain;
   opened = {own.provider, *object.ops, *object.mr, object.ops, object.mr};
   opened.functions.endpoint = open_endpoint;
+  opened.functions.cq_open = open_queue;
   opened.registration.regattr = register_memory;
   object.ops = &opened.functions;
   object.mr = &opened.registration;

@@ -63,6 +63,7 @@ struct Provider {
   std::uint32_t addr_format = FI_ADDR_EFA;  ///< FI_SOCKADDR_IN: with the real address
   std::uint64_t lacks_caps = FI_ATOMIC;     ///< hints with any of these get no entry; see also hmem
   bool hmem = false;                        ///< has FI_HMEM
+  bool refuses_peer_to_peer = false;        ///< FI_HMEM_P2P_REQUIRED: -FI_EOPNOTSUPP
   std::uint64_t mode = 0;                   ///< hints without these get no entry
   std::size_t max_msg_size = SIZE_MAX;
   std::size_t largest_send = SIZE_MAX;  ///< -FI_EMSGSIZE above it; max_msg_size without FI_RMA
@@ -83,9 +84,11 @@ struct Provider {
   std::map<int, std::size_t> sizes = {};  ///< what fi_getopt(3) answers; others: -FI_ENOPROTOOPT
   std::map<int, bool> facts = {};         ///< likewise, of options that are a bool
   std::set<int> settable = {};            ///< options that fi_setopt(3) takes
+  bool queue_fails = false;               ///< each fi_cq_read(3): an error is there to be read
   bool close_waits = false;               ///< fi_close(3) of an endpoint waits for State::closes
   int receives_refused = 0;               ///< fi_recv(3) says -FI_EAGAIN so many times first
   Function inject_writedata = Function::works;
+  Function senddata = Function::works;
   Function injectdata = Function::works;
   RemoteData remote_data = RemoteData::arrives;
 };
@@ -96,6 +99,8 @@ struct Calls {
   std::atomic<int> injectdata = 0;
   std::atomic<int> inject_writedata = 0;
   std::atomic<int> writemsg = 0;
+  std::atomic<int> dirty = 0;            ///< fi_mr_attr with something behind what 1.17 has of it
+  std::atomic<int> unknown_options = 0;  ///< asked by fi_getopt(3): efa prints a warning
   std::atomic<int> misread_dma_buf = 0;  ///< registrations of what the flag was not looked at for
   std::atomic<int> borrowed = 0;  ///< hints with a fabric or domain that may be closed meanwhile
 };
@@ -127,7 +132,7 @@ class Providers {
     state().version = version;
     Calls& calls = state().calls;
     calls.inject = calls.injectdata = calls.inject_writedata = calls.writemsg = 0;
-    calls.misread_dma_buf = calls.borrowed = 0;
+    calls.dirty = calls.misread_dma_buf = calls.borrowed = calls.unknown_options = 0;
   }
   ~Providers() {
     state().providers.clear();
@@ -146,11 +151,21 @@ inline Provider efa() {
   p.pci = "0000:00:1d.0";
   p.mtu = 8928;
   p.inject_size = 3000;
-  p.settable = {kSharedMemoryPermitted};
+  p.settable = {kSharedMemoryPermitted, FI_OPT_FI_HMEM_P2P};
   p.tx_size = 4096;
   p.rx_size = 8192;
   p.hmem = p.reads_dma_buf = true;
   p.sizes = {{kMaxMsgSize, SIZE_MAX}, {kInjectMsgSize, 3000}, {kInjectRmaSize, 3000}};
+  return p;
+}
+
+/// efa as of a release: which of these options it knows (efa_rdm_ep_getopt()).
+inline Provider efa_of(std::uint32_t release) {
+  Provider p = efa();
+  if (release < FI_VERSION(1, 22)) p.sizes.erase(kInjectMsgSize);
+  if (release < FI_VERSION(2, 0)) p.sizes.erase(kInjectRmaSize);
+  constexpr int kEmulated = -(0xefa << 16);  // FI_OPT_EFA_EMULATED_READ, ..._WRITE, ..._ATOMICS
+  for (const int number : {1, 2, 3}) p.facts[kEmulated + number] = false;
   return p;
 }
 
@@ -221,6 +236,15 @@ inline Provider cxi(std::uint32_t newest_interface = ~0U) {
   p.inject_writedata = Function::not_supported;
   p.remote_data = RemoteData::refused;
   p.hmem = true;
+  return p;
+}
+
+/// lpp: cq_data_size is 4, and its messages and writes carry none (lpp_ep.c, 2.1 to 2.6; its
+/// writemsg() does not look at the data).
+inline Provider lpp() {
+  Provider p{.name = "lpp", .fabric = "lpp", .domain = "lpp0"};
+  p.senddata = p.injectdata = p.inject_writedata = Function::not_supported;
+  p.remote_data = RemoteData::ignored;
   return p;
 }
 

@@ -4,6 +4,8 @@
 #include <rdma/fi_rma.h>
 #include <sys/uio.h>
 
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -57,10 +59,13 @@ int get_option(fid* object, int level, int name, void* value, std::size_t* bytes
   if (level != FI_OPT_ENDPOINT) return -FI_ENOPROTOOPT;
   const Provider& provider = of(object).provider;
   const int result = answer(provider.facts, name, value, bytes);
-  return result == -FI_ENOPROTOOPT ? answer(provider.sizes, name, value, bytes) : result;
+  if (result != -FI_ENOPROTOOPT) return result;
+  if (!provider.sizes.contains(name)) ++own_state().calls.unknown_options;
+  return answer(provider.sizes, name, value, bytes);
 }
 
 int set_option(fid* object, int level, int name, const void* /*value*/, std::size_t /*bytes*/) {
+  if (name == FI_OPT_FI_HMEM_P2P && of(object).provider.refuses_peer_to_peer) return -FI_EOPNOTSUPP;
   return level == FI_OPT_ENDPOINT && of(object).provider.settable.contains(name) ? 0
                                                                                  : -FI_ENOPROTOOPT;
 }
@@ -94,6 +99,7 @@ ssize_t send(fid_ep* ep, const void* data, std::size_t bytes, void* descriptor, 
 ssize_t senddata(fid_ep* ep, const void* data, std::size_t bytes, void* descriptor,
                  std::uint64_t word, fi_addr_t to, void* context) {
   const Endpoint& own = of(&ep->fid);
+  if (own.provider.senddata == Function::not_supported) return -FI_ENOSYS;
   if (is_too_large(own, bytes)) return -FI_EMSGSIZE;
   return own.real_messages->senddata(ep, data, bytes, descriptor, word, to, context);
 }
@@ -137,7 +143,36 @@ ssize_t writemsg(fid_ep* ep, const fi_msg_rma* message, std::uint64_t flags) {
   return counted(own_state().calls.writemsg, own.real_writes->writemsg(ep, message, flags));
 }
 
+// -- completion queues
+
+struct Queue {
+  fi_ops_cq functions;
+};
+std::map<const fid*, Queue> queues;
+
+ssize_t fail_to_read(fid_cq* /*queue*/, void* /*entries*/, std::size_t /*count*/) {
+  return -FI_EAVAIL;
+}
+
+/// As a library of 2.6: it writes members that 1.17 has not.
+ssize_t read_error(fid_cq* /*queue*/, fi_cq_err_entry* entry, std::uint64_t /*flags*/) {
+  entry->err = FI_EIO;
+  std::memset(reinterpret_cast<std::byte*>(entry) + kOldestStructure, 0xff,
+              kNewestErrorEntry - kOldestStructure);
+  return 1;
+}
+
 }  // namespace
+
+void take_over(fid_cq& queue, const Provider& provider) {
+  if (!provider.queue_fails) return;
+  const std::lock_guard lock(endpoints_mutex);
+  Queue& own = queues[&queue.fid];
+  own.functions = *queue.ops;
+  own.functions.read = fail_to_read;
+  own.functions.readerr = read_error;
+  queue.ops = &own.functions;
+}
 
 void take_over(fid_ep& endpoint, const Provider& provider) {
   const std::lock_guard lock(endpoints_mutex);

@@ -178,7 +178,12 @@ TEST(OfiOffer, HasTheNicNearestToAGpuFirst) {
     numbered.domain = std::to_string(found.size());
     found.push_back({std::move(numbered), std::move(info)});
   }
-  sort_by_distance(found, [](const fi_info& info) { return static_cast<PciDistance>(info.caps); });
+  std::size_t asked = 0;
+  sort_by_distance(found, [&](const fi_info& info) {
+    ++asked;
+    return static_cast<PciDistance>(info.caps);
+  });
+  EXPECT_EQ(asked, found.size()) << "sysfs is read for it";
   std::string order;
   for (const Found& one : found) order += one.fit.domain;
   EXPECT_EQ(order, "3102");

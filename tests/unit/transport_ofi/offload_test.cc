@@ -105,6 +105,8 @@ TEST(Offload, DeliveryIsWhatTheProviderDoesAndNotWhatItGrants) {
   EXPECT_EQ(granted_level(device, "efa", "efa-direct", OperationCode::send), "acknowledged");
   EXPECT_EQ(level({}, "tcp;ofi_rxm", OperationCode::write), "delivery");
   EXPECT_EQ(level({}, "tcp;ofi_rxm", OperationCode::send), "transmit");
+  EXPECT_EQ(level({}, "verbs;ofi_rxm", OperationCode::send), "transmit");
+  EXPECT_EQ(level({}, "verbs;ofi_rxm", OperationCode::write), "acknowledged");
   EXPECT_EQ(level({}, "tcp", OperationCode::send), "delivery");
 }
 

@@ -65,7 +65,6 @@ TEST(OfiProviders, ALibraryIsAskedForTheInterfaceThatIsUsedAndHasIt) {
 }
 
 TEST(OfiProviders, AProviderOfAnOlderInterfaceThanItsLibraryIsOffered) {
-  EXPECT_GE(kNewestAsked, kDmaBufSince);
   for (const auto& [library, interface] : {std::pair(FI_VERSION(1, 22), FI_VERSION(1, 21)),
                                            std::pair(FI_VERSION(2, 3), FI_VERSION(2, 2))}) {
     const Providers here({fake_fabric::cxi(interface)}, library);
@@ -283,6 +282,30 @@ TEST(OfiProviders, AWriteWithImmediateIsInjectedOnlyWhereTheProviderHasThat) {
   }
 }
 
+TEST(OfiProviders, ANewerLibraryHasRoomBehindTheStructuresOfThisBuild) {
+  Provider efa = fake_fabric::efa();
+  efa.queue_fails = true;
+  const Providers here({efa}, FI_VERSION(2, 6));
+  const EndpointRequest r = request("efa", OperationCode::send);
+  const std::string text = offer(r);
+  Endpoint endpoint(r, choose(r, text, text).client);
+  EXPECT_EQ(fake_fabric::state().calls.dirty, 0);
+  EXPECT_LT(endpoint.poll([](const Received&) {}), 0);
+  EXPECT_THAT(endpoint.failure(), HasSubstr("Input/output error"));
+}
+
+TEST(OfiProviders, AnOptionIsAskedOfAReleaseThatKnowsIt) {
+  for (const std::uint32_t release :
+       {FI_VERSION(1, 21), FI_VERSION(1, 22), FI_VERSION(2, 0), FI_VERSION(2, 6)}) {
+    const Providers here({fake_fabric::efa_of(release)}, release);
+    EndpointRequest r = request("efa", OperationCode::send_imm, /*latency=*/true);
+    r.operations = {OperationCode::send_imm, OperationCode::write_imm};
+    const std::string text = offer(r);
+    const Endpoint endpoint(r, choose(r, text, text).client);
+    EXPECT_EQ(fake_fabric::state().calls.unknown_options, 0) << release;
+  }
+}
+
 // -- the size of messages
 
 EndpointRequest of_size(OperationSet operations, std::uint64_t size) {
@@ -386,6 +409,15 @@ TEST(OfiProviders, AWriteWithImmediateIsRefusedWhereTheTargetWouldNotHearOfIt) {
     pair.poll_until([&] { return !pair.at_b.empty(); });
     EXPECT_EQ(pair.at_b[0].immediate, 7U);
   }
+}
+
+TEST(OfiProviders, AProviderWhoseMessagesCarryNoImmediateIsRefusedThem) {
+  const Providers here({fake_fabric::lpp()}, FI_VERSION(2, 6));
+  for (const OperationCode code : {OperationCode::send_imm, OperationCode::write_imm}) {
+    EXPECT_THAT(complaint([&] { offer(request("lpp", code)); }, Fault::unavailable),
+                HasSubstr("lpp removed by remote completion data"));
+  }
+  EXPECT_THAT(offer(request("lpp", OperationCode::send)), HasSubstr("lpp0"));
 }
 
 TEST(OfiProviders, TcpIsNotMeasuredUnawaresInPlaceOfRdma) {
