@@ -40,8 +40,9 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
     : request_(request),
       local_path_(read_local_path(choice)),
       context_(ibv::open_device(local_path_.device)),
-      events_(std::make_unique<ibv::DeviceEvents>(*context_, local_path_.port)),
       plan_(make_plan(request, local_path_, *context_)),
+      events_(
+          std::make_unique<ibv::DeviceEvents>(*context_, local_path_.port, plan_.shared_receives)),
       domain_(ibv::allocate_protection_domain(*context_)),
       sends_(make_slots(Access::local, Slots::sends)),
       receives_(make_slots(Access::local, Slots::receives)),

@@ -18,12 +18,21 @@ bool Core::device_failed() noexcept {
 
 std::string Core::device_report() const {
   events_->look();
-  return events_->text();
+  return events_->text(completion_failed());
+}
+
+bool Core::completion_failed() const noexcept {
+  return failed_ && refused_operation_.empty() && failed_call_ == nullptr;
+}
+
+bool Core::device_comes_first() const noexcept {
+  return !failed_ || events_->beyond_queue_pairs() ||
+         (completion_failed() && failed_completion_.status == IBV_WC_WR_FLUSH_ERR);
 }
 
 std::string Core::failure() const {
   const bool device_failed = events_->look();
-  const std::string reported = events_->text();
+  const std::string reported = events_->text(completion_failed());
   if (!failed_ && reported.empty()) return "nothing failed";
   std::string text;
   std::uint32_t number = queues_.pairs.front()->qp_num;
@@ -49,16 +58,16 @@ std::string Core::failure() const {
                        ibv::to_text(failed_completion_));
   }
   const bool both = !text.empty() && !reported.empty();
-  // A device that failed is the cause of what failed on it.
-  text = device_failed ? fmt::format("{}{}{}", reported, both ? " Then " : "", text)
-                       : fmt::format("{}{}{}", text, both ? " " : "", reported);
+  text = device_failed && device_comes_first()
+             ? fmt::format("{}{}{}", reported, both ? " Then " : "", text)
+             : fmt::format("{}{}{}", text, both ? " " : "", reported);
   return fmt::format("{} On {}:{} {} queue pair {}, to {}, path MTU {}.", text, local_path_.device,
                      local_path_.port, to_text(gid_), number, peer_.empty() ? "no peer yet" : peer_,
                      local_path_.mtu);
 }
 
 FailedCall Core::failed_call() const {
-  if (!events_->fatal().empty()) {
+  if (!events_->fatal().empty() && device_comes_first()) {
     return {.library = "libibverbs",
             .name = "ibv_get_async_event",
             .status = std::string(events_->fatal())};

@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "state.h"
 
@@ -22,6 +25,12 @@ bool is_of_queue_pair(ibv_event_type type) {
     default:
       return false;
   }
+}
+
+std::string driver_of(const ibv_context& context) {
+  std::error_code failure;
+  const std::filesystem::path folder(context.device->ibdev_path);
+  return std::filesystem::read_symlink(folder / "device/driver", failure).filename();
 }
 
 }  // namespace
@@ -61,6 +70,12 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   const std::lock_guard lock(state().mutex);
   *event = fake(*context).reports.front();
   fake(*context).reports.pop_front();
+  // What two libraries do. Source: rdma-core 65, bnxt_re_async_event(), qelr_async_event().
+  const std::string driver = driver_of(*context);
+  if (driver == "qede") violate("an event of qedr: its library writes to stderr");
+  if (driver == "bnxt_en" && event->event_type == IBV_EVENT_SRQ_ERR) {
+    violate("IBV_EVENT_SRQ_ERR of bnxt_re: its library takes the queue for a queue pair");
+  }
   if (is_of_queue_pair(event->event_type)) {
     ++static_cast<FakeQueuePair*>(event->element.qp)->unacknowledged;
   }

@@ -89,6 +89,9 @@ TEST_F(DeviceEvents, OfQueuesEndAWaitToo) {
 TEST_F(DeviceEvents, OfAHealthyRunEndNothing) {
   Pair pair;
   report(IBV_EVENT_COMM_EST, number_of(pair.server));
+  report(IBV_EVENT_SQ_DRAINED, number_of(pair.server));
+  report(IBV_EVENT_PATH_MIG, number_of(pair.server));
+  report(IBV_EVENT_SRQ_LIMIT_REACHED);
   report(IBV_EVENT_SM_CHANGE);
   report(IBV_EVENT_CLIENT_REREGISTER);
   report(IBV_EVENT_PORT_ERR, 2);  // not the port that is used
@@ -118,6 +121,37 @@ TEST_F(DeviceEvents, ALinkThatIsDownExplainsWhatItEndedAndEndsNothing) {
   EXPECT_EQ(pair.client.failed_call().status, "IBV_WC_RETRY_EXC_ERR");
 }
 
+// irdma and bnxt_re report each queue pair that goes into the error state, whatever put it there.
+TEST_F(DeviceEvents, OfAQueuePairAreTheEffectOfACompletionThatFailed) {
+  Pair pair;
+  fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
+  report(IBV_EVENT_QP_FATAL, number_of(pair.client));
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), -1);
+  EXPECT_THAT(pair.client.failure(),
+              testing::ContainsRegex("^post 0: .*IBV_WC_RETRY_EXC_ERR.* IBV_EVENT_QP_FATAL "));
+  EXPECT_EQ(pair.client.failed_call().name, "ibv_poll_cq");
+  EXPECT_EQ(pair.client.failed_call().status, "IBV_WC_RETRY_EXC_ERR");
+}
+
+TEST_F(DeviceEvents, OfADeviceOrAQueueAreTheCauseOfACompletionThatFailed) {
+  for (const auto& [type, name] : {std::pair(IBV_EVENT_DEVICE_FATAL, "IBV_EVENT_DEVICE_FATAL"),
+                                   std::pair(IBV_EVENT_CQ_ERR, "IBV_EVENT_CQ_ERR"),
+                                   std::pair(IBV_EVENT_SRQ_ERR, "IBV_EVENT_SRQ_ERR")}) {
+    fake_verbs::reset();
+    Pair pair;
+    fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
+    ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+    EXPECT_EQ(poll_once(pair.client), -1);
+    report(IBV_EVENT_QP_FATAL, number_of(pair.client));
+    report(type);
+    EXPECT_THAT(pair.client.failure(),
+                AllOf(HasSubstr("rxe0 reported " + std::string(name)),
+                      testing::ContainsRegex("Then post 0: .*IBV_WC_RETRY_EXC_ERR")));
+    EXPECT_EQ(pair.client.failed_call().status, name);
+  }
+}
+
 TEST_F(DeviceEvents, AreTheCauseOfWhatWasFlushed) {
   Pair pair;
   fake_verbs::fail_message(IBV_WC_WR_FLUSH_ERR);
@@ -126,6 +160,72 @@ TEST_F(DeviceEvents, AreTheCauseOfWhatWasFlushed) {
   EXPECT_EQ(poll_once(pair.client), -1);
   EXPECT_THAT(pair.client.failure(),
               testing::ContainsRegex("IBV_EVENT_QP_FATAL .* Then post 0: .*IBV_WC_WR_FLUSH_ERR"));
+}
+
+TEST_F(DeviceEvents, BlameTheCableForALinkOnly) {
+  for (const ibv_event_type type :
+       {IBV_EVENT_PORT_ACTIVE, IBV_EVENT_LID_CHANGE, IBV_EVENT_PKEY_CHANGE, IBV_EVENT_GID_CHANGE}) {
+    Pair pair;
+    report(type);
+    EXPECT_THAT(pair.client.device_report(), AllOf(HasSubstr("dmesg"), Not(HasSubstr("cable"))));
+  }
+}
+
+TEST_F(DeviceEvents, AreEachOfTheirOwnQueuePair) {
+  EndpointRequest request = small_request();
+  request.queue_pairs = 2;
+  GeneralPair pair(request);
+  const auto queues = nlohmann::json::parse(pair.server.address())["queues"];
+  const std::uint32_t first = queues[0]["qpn"];
+  const std::uint32_t second = queues[1]["qpn"];
+  report(IBV_EVENT_QP_FATAL, first);
+  report(IBV_EVENT_QP_ACCESS_ERR, second);
+  EXPECT_THAT(pair.server.failure(),
+              AllOf(HasSubstr(fmt::format("IBV_EVENT_QP_FATAL (queue pair {}: ", first)),
+                    HasSubstr(fmt::format("IBV_EVENT_QP_ACCESS_ERR (queue pair {}: ", second))));
+}
+
+TEST_F(DeviceEvents, OfALastRequestExplainNothingWhereACompletionFailed) {
+  Pair pair;
+  report(IBV_EVENT_QP_LAST_WQE_REACHED, number_of(pair.client));
+  EXPECT_THAT(pair.client.device_report(), HasSubstr("IBV_EVENT_QP_LAST_WQE_REACHED"));
+  fake_verbs::fail_message(IBV_WC_RETRY_EXC_ERR);
+  ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
+  EXPECT_EQ(poll_once(pair.client), -1);
+  EXPECT_THAT(pair.client.failure(),
+              AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR"), Not(HasSubstr("reported"))));
+}
+
+/// Makes the device one of a driver's.
+void become(const Folder& sysfs, const std::string& driver) {
+  sysfs.link("device/driver", "/sys/bus/pci/drivers/" + driver);
+  fake_verbs::Device device = fake_verbs::soft_roce();
+  device.sysfs = sysfs.path();
+  fake_verbs::reset({device});
+}
+
+TEST_F(DeviceEvents, AreNotReadWhereTheLibraryTakesASharedQueueForAQueuePair) {
+  const Folder sysfs;
+  become(sysfs, "bnxt_en");
+  EndpointRequest request = small_request();
+  request.shared_receives = true;
+  GeneralPair shared(request);
+  report(IBV_EVENT_SRQ_ERR);
+  EXPECT_FALSE(shared.server.device_failed());
+  EXPECT_EQ(fake_verbs::calls(Call::get_async_event), 0);
+  Pair plain;
+  report(IBV_EVENT_QP_FATAL, number_of(plain.server));
+  EXPECT_TRUE(plain.server.device_failed());
+}
+
+TEST_F(DeviceEvents, AreNotReadWhereTheLibraryPrintsEach) {
+  const Folder sysfs;
+  become(sysfs, "qede");
+  Pair pair;
+  report(IBV_EVENT_PORT_ACTIVE);
+  EXPECT_FALSE(pair.server.device_failed());
+  EXPECT_EQ(pair.server.failure(), "nothing failed");
+  EXPECT_EQ(fake_verbs::calls(Call::get_async_event), 0);
 }
 
 TEST_F(DeviceEvents, ADeviceThatTheKernelTookAwayHasFailed) {

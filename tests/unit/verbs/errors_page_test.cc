@@ -35,8 +35,14 @@ constexpr std::string_view kEvents = R"(
 ## What a device reports
 
 Asynchronous events, from `ibv_get_async_event(3)`: a device that has failed completes nothing. They are read where a
-wait finds nothing for 10 ms, and when a run ends with an error. Those that end nothing stand in the error of what
-ended: a link that goes down is survived by RC until its retries are over.
+wait finds nothing for 10 ms, and when a run ends with an error. An event that ends no run is told in the error of a run
+that something else ended: RC survives a link that goes down until its retries are over. A failed completion comes
+before the event of its queue pair, which irdma and bnxt_re report whenever one goes into the error state; it comes
+after the event if it was only flushed, and after those of the device and of queues.
+
+No events are read on qedr, whose library prints each to stderr, nor on bnxt_re with a shared receive queue, whose
+library takes that queue's event for a queue pair's and writes into it (by the source of rdma-core 65). Events that are
+not listed are ignored.
 
 | event | of | meaning | ends a run |
 |---|---|---|---|

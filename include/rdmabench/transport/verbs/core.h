@@ -147,6 +147,9 @@ class Core {
   void open_flush();
   std::string make_flush();
 
+  bool completion_failed() const noexcept;
+  /// Whether what the device reported comes before what failed here: the cause before the effect.
+  bool device_comes_first() const noexcept;
   void remember(const Address& peer);
   void check_peer(const Address& peer) const;
   void check_allowed(const Address& peer) const;
@@ -169,8 +172,8 @@ class Core {
   EndpointRequest request_;
   LocalPath local_path_;
   rdmabench::verbs::Context context_;
-  std::unique_ptr<rdmabench::verbs::DeviceEvents> events_;
   Plan plan_;
+  std::unique_ptr<rdmabench::verbs::DeviceEvents> events_;
   rdmabench::verbs::ProtectionDomain domain_;
   RegisteredSlots sends_;
   RegisteredSlots receives_;
