@@ -254,6 +254,7 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"hns", "rx_err_pkt", "receive_errors"},
     {"hns", "rx_cnp_pkt", "cnps_received"},
     {"hns", "tx_rc_pkt", "sent_packets"},
+    {"hns", "tx_uc_pkt", "sent_packets"},
     {"hns", "tx_ud_pkt", "sent_packets"},
     {"hns", "tx_xrc_pkt", "sent_packets"},
     {"hns", "tx_pkt", "sent_packets"},

@@ -56,6 +56,8 @@ TEST(CounterNames, FallBackToMlx5ForOtherHardware) {
   EXPECT_EQ(find_counter("bnxt_re", "to_retransmits")->neutral, "ack_timeouts");
   EXPECT_EQ(find_counter("bnxt_re", "local_ack_timeout_err")->neutral, "ack_timeouts");
   EXPECT_EQ(find_counter("hns", "out_of_sequence")->neutral, "out_of_sequence_received");
+  ASSERT_NE(find_counter("hns", "tx_uc_pkt"), nullptr);
+  EXPECT_EQ(find_counter("hns", "tx_uc_pkt")->neutral, "sent_packets");
   EXPECT_EQ(find_counter("net", "out_of_sequence"), nullptr);
   EXPECT_EQ(find_counter("mlx5", "no_such_file"), nullptr);
 }
