@@ -177,8 +177,13 @@ void open_workers(Session& session, const Request& request,
                   const transport::EndpointRequest& wanted, const ServerResources& resources) {
   ServerSteps steps;
   steps.admit = [&](const Backend& backend, const std::vector<std::string>& choices) {
+    std::vector<transport::Footprint> each;  // of a choice
+    {
+      const Turns::Turn turn = wait_for_turn(session, resources);  // it may look for devices
+      for (const std::string& choice : choices) each.push_back(backend.footprint(wanted, choice));
+    }
     for (std::size_t i = 0; i < request.spec.workers; ++i) {
-      const transport::Footprint takes = backend.footprint(wanted, choices[i % choices.size()]);
+      const transport::Footprint& takes = each[i % each.size()];
       resources.shares.push_back(resources.quota.take(
           resources.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
     }
