@@ -94,6 +94,26 @@ std::string describe(const Candidate& client, const Candidate& server, const Pat
                      how);
 }
 
+struct Choice {
+  const Candidate* client = nullptr;
+  const Candidate* server = nullptr;
+  PathCriteria criteria;
+
+  void take_better(const Candidate& from, const Candidate& to, const PathCriteria& other) {
+    if (client == nullptr || other > criteria) *this = {&from, &to, other};
+  }
+};
+
+/// Hosts may number their devices differently: then a pair of one name may not be of one rail.
+std::string passed_over(const Choice& best, const Choice& by_rate) {
+  const double gbps = best.criteria.gbps;
+  if (gbps == 0 || by_rate.criteria.gbps <= gbps) return "";
+  return fmt::format(
+      "; of {:g} Gb/s, as devices of one name are taken for one rail: {}:{} to {}:{} has {:g} Gb/s",
+      gbps, by_rate.client->device, by_rate.client->port, by_rate.server->device,
+      by_rate.server->port, by_rate.criteria.gbps);
+}
+
 std::string list(std::span<const Candidate> candidates) {
   std::string text;
   for (const Candidate& candidate : candidates.first(std::min(candidates.size(), kListed))) {
@@ -131,22 +151,20 @@ std::optional<Gid> route_source(const Gid& destination) {
 
 Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,
                  const ControlAddresses& control, const RouteSource& route) {
-  const Candidate* best_client = nullptr;
-  const Candidate* best_server = nullptr;
-  PathCriteria best;
+  Choice best;
+  Choice by_rate;  // the best one if names did not count
   for (const Candidate& to : server) {
     const std::optional<Gid> source =
         to.link_layer == LinkLayer::ethernet ? route(to.gid.gid) : std::nullopt;
     for (const Candidate& from : client) {
       if (!can_talk(from, to)) continue;
-      const PathCriteria criteria = judge(from, to, source, control);
-      if (best_client != nullptr && criteria <= best) continue;
-      best_client = &from;
-      best_server = &to;
-      best = criteria;
+      PathCriteria criteria = judge(from, to, source, control);
+      best.take_better(from, to, criteria);
+      criteria.same_rail = false;
+      by_rate.take_better(from, to, criteria);
     }
   }
-  if (best_client == nullptr) {
+  if (best.client == nullptr) {
     throw Error(
         Fault::unavailable,
         fmt::format("no common path. The client has: {}. The server has: {}", list(client),
@@ -155,8 +173,9 @@ Path choose_path(std::span<const Candidate> client, std::span<const Candidate> s
         "address family: give both ports an address of one network, or choose other `devices` or "
         "another `gid_index`.");
   }
-  const bool global = !best.infiniband || best_client->needs_grh || best_server->needs_grh;
-  return {best_client, best_server, global, describe(*best_client, *best_server, best, global)};
+  const bool global = !best.criteria.infiniband || best.client->needs_grh || best.server->needs_grh;
+  return {best.client, best.server, global,
+          describe(*best.client, *best.server, best.criteria, global) + passed_over(best, by_rate)};
 }
 
 }  // namespace rdmabench::verbs

@@ -80,7 +80,8 @@ struct Path {
 ///
 /// InfiniBand's default subnet prefix and link-local addresses are those of every network, so ports
 /// that have them may be of separate ones, as rails are. Devices of one name are of one rail:
-/// then the name comes before the faster link, and the reason says what is not known.
+/// then the name comes before the faster link, and the reason says what is not known and which
+/// faster pair was passed over.
 ///
 /// Called by the client. Throws Error(unavailable) that lists the candidates of both sides if there
 /// is no pair. Source: RoCE v2 annex A17 of the InfiniBand Architecture Specification.

@@ -12,6 +12,7 @@ namespace rdmabench::verbs {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -199,7 +200,13 @@ TEST(ChooseInfiniBandPath, TakesTheRailOfTheNameWhereThePrefixIsTheDefault) {
   const Candidate client[] = {infiniband("mlx5_1", 3, "fe80::11")};
   Candidate server[] = {infiniband("mlx5_0", 9, "fe80::20"), infiniband("mlx5_1", 9, "fe80::21")};
   server[1].gbps = 200;  // the faster one is of the other rail
-  EXPECT_EQ(choose_path(client, server, {}, routes()).server, &server[1]);
+  const Path path = choose_path(client, server, {}, routes());
+  EXPECT_EQ(path.server, &server[1]);
+  EXPECT_THAT(path.reason, EndsWith("; of 200 Gb/s, as devices of one name are taken for one rail: "
+                                    "mlx5_1:1 to mlx5_0:1 has 400 Gb/s"));
+  server[1].gbps = 400;  // nothing was passed over
+  EXPECT_THAT(choose_path(client, server, {}, routes()).reason,
+              EndsWith("the default of every fabric"));
 }
 
 TEST(ChooseInfiniBandPath, TakesTheFasterLinkOfASubnetThatIsKnown) {
