@@ -65,7 +65,7 @@ class Acceptance(unittest.TestCase):
         path = pathlib.Path(self.here, name)
         path.write_text(text)
         path.chmod(0o755)
-        self.addCleanup(path.unlink)
+        self.addCleanup(path.unlink, missing_ok=True)
 
     def names(self):
         listed = subprocess.run(["./gpu-acceptance", "--list"], cwd=self.here, capture_output=True, text=True, check=True).stdout
@@ -80,7 +80,7 @@ class Acceptance(unittest.TestCase):
         code, document, said = self.run_it(FAKE_CUDA_SPEND="1")  # calls take the time of a real driver's
         self.assertEqual(code, 0, said)
         self.assertTrue(document["fake"])
-        self.assertLess(document["took_s"], 480)
+        self.assertNotIn("no time was left", " ".join(one["reason"] for one in document["lines"]))
         self.assertTrue(all(0 <= one["took_s"] < one["limit_s"] for one in document["lines"]))
         self.assertEqual([one["name"] for one in document["lines"]], self.names())
         for one in document["lines"]:
@@ -163,15 +163,19 @@ class Acceptance(unittest.TestCase):
     def test_nccl_tests_with_a_process_for_each_gpu(self):
         self.assertIn("is not an MPI build", self.statuses("nccl-tests-ranks")[1][0])
         self.assertEqual(self.statuses("nccl-tests-ranks", FAKE_CUDA_DEVICES="1")[1], ["there is one GPU"])
+        self.assertEqual(self.names()[-1], "nccl-tests-ranks")
         os.makedirs(f"{self.here}/bin", exist_ok=True)
         self.put("bin/ldd", "#!/bin/sh\necho 'libmpi.so.40 => /lib/libmpi.so.40 (0x1)'\n")
         path = f"{self.here}/bin:{os.environ['PATH']}"
-        self.put("bin/mpirun", "#!/bin/sh\nshift 2\nexec \"$@\"\n")
+        # One of another MPI starts jobs of one rank each.
+        self.put("bin/mpirun", "#!/bin/sh\nshift 4\n\"$@\"\nexec \"$@\"\n")
+        self.assertIn("mpirun started the ranks 0, 0 and not 2 of one job", self.statuses("nccl-tests-ranks", PATH=path)[1][0])
+        self.put("bin/mpirun", "#!/bin/sh\nshift 4\n\"$@\" | sed 's/^#  Rank  0\\(.*\\)/&\\n#  Rank  1\\1/'\n")
         _, document, _ = self.run_it("--only", "nccl-tests-ranks", PATH=path)
         one = document["lines"][0]
         self.assertIn("2 ranks, a process with one GPU each", one["reason"])
         theirs = " ".join(one["commands"][1]["words"])
-        self.assertRegex(theirs, r"mpirun -n 2 \S+all_reduce_perf .* -g 1$")
+        self.assertRegex(theirs, r"mpirun -n 2 --bind-to none \S+all_reduce_perf .* -g 1$")
         self.assertRegex(" ".join(one["commands"][0]["words"]), r"all_reduce_perf .* -g 2$")
 
     def test_the_second_gpu(self):
