@@ -72,7 +72,8 @@ void NcclBackend::load() {
 void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   team_ = team;
   exchange_ = &exchange;
-  if (!context_) {
+  const Moment moment = context_ ? Moment::later : Moment::begin;
+  if (moment == Moment::begin) {
     load();
     choose_device(team, exchange, deadline);
     context_->make_current();
@@ -84,7 +85,7 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
     close(deadline);
   }
   communicator_.emplace(*library_);
-  communicator_->join(team, exchange, options_, deadline.earlier());
+  communicator_->join(team, exchange, options_, moment, deadline.earlier());
   meet_profilers(deadline);
   send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);

@@ -18,10 +18,6 @@ namespace {
 constexpr auto kPause = std::chrono::microseconds(50);  // between two polls in set-up
 constexpr auto kAbortWait = std::chrono::seconds(5);
 
-/// CUDA's errors mean "not available here" while NCCL begins. Later they are failures of the run:
-/// no memory left, an Xid.
-enum class Moment : std::uint8_t { begin, later };
-
 [[noreturn]] void refuse(const Library& library, Result result, Comm* comm, std::string_view call,
                          Moment moment) {
   const bool cuda = result == kUnhandledCudaError;
@@ -33,7 +29,8 @@ enum class Moment : std::uint8_t { begin, later };
                      : "NCCL_DEBUG=WARN shows NCCL's own account.");
 }
 
-UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadline deadline) {
+UniqueId share_id(const Library& library, Team team, Exchange& exchange, Moment moment,
+                  Deadline deadline) {
   UniqueId id{};
   std::string text;
   if (team.rank == 0) {
@@ -41,9 +38,7 @@ UniqueId share_id(const Library& library, Team team, Exchange& exchange, Deadlin
     const Result result = library.get_unique_id(&id);
     if (result == kSuccess) text.assign(id.internal.data(), id.internal.size());
     exchange.broadcast(text, deadline);
-    if (result != kSuccess) {
-      refuse(library, result, nullptr, "ncclGetUniqueId", Moment::begin);
-    }
+    if (result != kSuccess) refuse(library, result, nullptr, "ncclGetUniqueId", moment);
     return id;
   }
   text = exchange.broadcast("", deadline);
@@ -75,10 +70,10 @@ Communicator::~Communicator() {
   abort();
 }
 
-void Communicator::join(Team team, Exchange& exchange, const NcclOptions& options,
+void Communicator::join(Team team, Exchange& exchange, const NcclOptions& options, Moment moment,
                         Deadline deadline) {
   Config config = config_of(library_, options);
-  const UniqueId id = share_id(library_, team, exchange, deadline);
+  const UniqueId id = share_id(library_, team, exchange, moment, deadline);
   Comm* comm = nullptr;
   const Result result = library_.comm_init_rank_config(&comm, static_cast<int>(team.size), id,
                                                        static_cast<int>(team.rank), &config);
@@ -86,7 +81,7 @@ void Communicator::join(Team team, Exchange& exchange, const NcclOptions& option
   const std::string call =
       fmt::format("ncclCommInitRankConfig of rank {} of {}", team.rank, team.size);
   if (const Result end = end_of(result, call, deadline); end != kSuccess) {
-    refuse(library_, end, get(), call, Moment::begin);
+    refuse(library_, end, get(), call, moment);
   }
   int ranks = 0;
   library_.comm_count(comm, &ranks);

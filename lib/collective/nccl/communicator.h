@@ -11,6 +11,10 @@
 
 namespace rdmabench::collective::nccl {
 
+/// CUDA's errors mean "not available here" while NCCL begins. Later, also where a communicator is
+/// made in the middle of a run, they are failures of the run: no memory left, an Xid.
+enum class Moment : std::uint8_t { begin, later };
+
 /// Thread rule: one thread at a time, with the GPU's context current.
 class Communicator {
  public:
@@ -21,9 +25,10 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   /// Rank 0 creates the unique id, `exchange` broadcasts it, and all ranks join. Throws
-  /// Error: unavailable (no GPU that NCCL can use), failed (another result, the deadline), usage
-  /// (an option that this NCCL does not have). Source: ncclCommInitRankConfig.
-  void join(Team team, Exchange& exchange, const NcclOptions& options, Deadline deadline);
+  /// Error: unavailable (at the beginning: no GPU that NCCL can use), failed (another result, the
+  /// deadline), usage (an option that this NCCL does not have). Source: ncclCommInitRankConfig.
+  void join(Team team, Exchange& exchange, const NcclOptions& options, Moment moment,
+            Deadline deadline);
 
   Comm* get() const noexcept { return comm_; }
   const Library& library() const noexcept { return library_; }

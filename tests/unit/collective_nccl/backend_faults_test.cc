@@ -16,6 +16,12 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using testing::HasSubstr;
 
+NcclOptions on_gpu_0() {
+  NcclOptions options;
+  options.device = "0";
+  return options;
+}
+
 Call call_of(std::uint64_t count) {
   Call call;
   call.count = count;
@@ -116,11 +122,7 @@ TEST(NcclBackendFaults, CudasErrorsAreUnavailableAtTheBeginningAndAFailureLater)
   NcclBackend backend(options);
   {
     const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommInitRankConfig:1");
-    complaint(
-        [&] {
-          NcclBackend({.device = "0"}).open({0, 1}, exchange, soon());
-        },
-        Fault::unavailable);
+    complaint([&] { NcclBackend(on_gpu_0()).open({0, 1}, exchange, soon()); }, Fault::unavailable);
   }
   const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommRegister:1");
   backend.open({0, 1}, exchange, soon());
@@ -129,6 +131,17 @@ TEST(NcclBackendFaults, CudasErrorsAreUnavailableAtTheBeginningAndAFailureLater)
   EXPECT_THAT(error.what(), HasSubstr("ncclUnhandledCudaError"));
   EXPECT_THAT(error.remedy(), HasSubstr("Xid"));
   backend.abort();
+}
+
+TEST(NcclBackendFaults, CudasErrorInACommunicatorOfTheMiddleOfARunIsAFailure) {
+  ExchangePoint point(1);
+  ThreadExchange exchange(point, 0);
+  NcclBackend backend(on_gpu_0());
+  backend.open({0, 1}, exchange, soon());
+  const Setting refuse("FAKE_NCCL_REFUSE", "ncclCommInitRankConfig:1");
+  const Error error = complaint([&] { backend.open({0, 1}, exchange, soon()); });
+  EXPECT_EQ(error.fault(), Fault::failed);
+  EXPECT_THAT(error.remedy(), HasSubstr("Xid"));
 }
 
 TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {
