@@ -15,12 +15,6 @@ namespace {
 constexpr std::uint64_t kRightInARow = 8;  // correct elements that end a wrong stretch
 constexpr std::size_t kTelling = 16;       // bytes: fewer may match by chance
 
-std::uint64_t bits_of(const std::byte* at, std::size_t bytes) noexcept {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, at, bytes);
-  return bits;
-}
-
 bool is_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; });
 }

@@ -6,15 +6,6 @@
 namespace rdmabench::collective {
 namespace {
 
-constexpr std::size_t kPeriodBytes = std::size_t{4} << 20;  // of all stretches that are kept
-constexpr std::size_t kMostStretches = 8192;
-
-std::uint64_t bits_of(const std::byte* at, std::size_t bytes) noexcept {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, at, bytes);
-  return bits;
-}
-
 /// Maps floating-point encodings to integers of the same order. Source: IEEE 754 encodings.
 std::int64_t in_order(std::uint64_t bits, std::size_t bytes) noexcept {
   const std::uint64_t sign = std::uint64_t{1} << (8 * bytes - 1);
@@ -23,6 +14,12 @@ std::int64_t in_order(std::uint64_t bits, std::size_t bytes) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t bits_of(const std::byte* element, std::size_t bytes) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, element, bytes);
+  return bits;
+}
 
 Stretches::Stretches() : periods_(kPeriodBytes / sizeof(std::uint64_t)) {}
 
@@ -37,8 +34,7 @@ std::span<std::byte> Stretches::add(Stretch stretch, std::size_t most_period) {
 }
 
 bool Stretches::full() const noexcept {
-  return list_.size() >= kMostStretches ||
-         (periods_.size() - used_) * sizeof(std::uint64_t) < kMostPeriod;
+  return list_.size() >= kMost || (periods_.size() - used_) * sizeof(std::uint64_t) < kMostPeriod;
 }
 
 void Stretches::clear() noexcept {

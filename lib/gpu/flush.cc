@@ -11,11 +11,12 @@ FlushRule flush_rule(const DeviceInfo& device) {
   const std::string ordering = fmt::format("writes ordering {}", device.writes_ordering);
   if (device.coherent) {
     // A completion reaches the GPU by the coherent link and may pass what the NIC wrote by PCIe.
-    // Only a read on that path waits for it. Source: NCCL 2.27 to 2.30, ncclTopoNeedFlush().
+    // Only a read on that path waits for it. NCCL 2.26.2 to 2.30.7 does so
+    // for the NICs that share a PCIe switch with the GPU: ncclTopoNeedFlush().
     rule.needed = true;
     rule.text = fmt::format(
         "needed, and possible only by a read of the NIC: the GPU has a coherent link besides PCIe, "
-        "and the driver's word ({}, flush options {}) is about one path",
+        "and what the driver promises ({}, flush options {}) does not hold between the two",
         ordering, device.flush_options);
     return rule;
   }

@@ -11,28 +11,28 @@
 namespace rdmabench::gpu {
 namespace {
 
-// The buffer begins with the table's rows; behind them are the periods.
-constexpr std::size_t kMostRows = 8192;
-constexpr std::size_t kRowBytes = kMostRows * sizeof(Tile);
-constexpr std::size_t kPeriodAlignment = 16;
-
-static_assert(kRowBytes + Tiler::kMostPeriod <= kStagingBytes);
+constexpr std::size_t kPeriodAlignment = 8;
 
 }  // namespace
 
-Tiler::Tiler(const Context& context)
-    : kernels_(context), staging_(context, kStagingBytes), table_(context, kStagingBytes) {}
+// The buffer begins with the table's rows; behind them are the periods.
+Tiler::Tiler(const Context& context, std::size_t pieces, std::size_t period_bytes)
+    : pieces_(pieces),
+      row_bytes_(pieces * sizeof(Tile)),
+      kernels_(context),
+      staging_(context, row_bytes_ + period_bytes),
+      table_(context, row_bytes_ + period_bytes) {}
 
 /// As many of the first pieces as the buffer holds.
 TileTable Tiler::upload(Stream& stream, std::span<const Tiled> pieces, std::uint32_t element) {
   TileTable table{.rows = table_.data(), .element = element};
-  std::uint64_t end = kRowBytes;
+  std::uint64_t end = row_bytes_;
   for (const Tiled& one : pieces) {
-    if (one.period.empty() || one.period.size() > kMostPeriod) {
+    if (one.period.empty() || row_bytes_ + one.period.size() > staging_.size()) {
       throw Error(Fault::usage, fmt::format("a period of {} bytes: it has 1 to {}",
-                                            one.period.size(), kMostPeriod));
+                                            one.period.size(), staging_.size() - row_bytes_));
     }
-    if (table.count == kMostRows || end + one.period.size() > staging_.size()) break;
+    if (table.count == pieces_ || end + one.period.size() > staging_.size()) break;
     const Tile row{.data = one.data,
                    .bytes = one.bytes,
                    .period = table_.data() + end,
@@ -45,7 +45,8 @@ TileTable Tiler::upload(Stream& stream, std::span<const Tiled> pieces, std::uint
     ++table.count;
   }
   enqueue_copy_to_device(stream, table_.data(), staging_, table.count * sizeof(Tile));
-  enqueue_copy_to_device(stream, table_.data() + kRowBytes, staging_, end - kRowBytes, kRowBytes);
+  enqueue_copy_to_device(stream, table_.data() + row_bytes_, staging_, end - row_bytes_,
+                         row_bytes_);
   return table;
 }
 

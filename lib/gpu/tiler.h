@@ -14,18 +14,18 @@ namespace rdmabench::gpu {
 struct Tiled {
   DevicePointer data = 0;
   std::uint64_t bytes = 0;
-  std::span<const std::byte> period{};  ///< not empty; Tiler::kMostPeriod at most
+  std::span<const std::byte> period{};  ///< not empty; the tiler's buffer at most
   std::uint32_t tolerance_ulp = 0;      ///< as Tile::tolerance_ulp
 };
 
-/// The periods and a table go to the GPU, and one kernel does the rest, for thousands of pieces at
-/// a time. Its pinned buffer also stages other copies. Thread rule: one call at a time.
+/// The periods and a table go to the GPU, and one kernel does the rest, for as many pieces at a
+/// time as its buffer holds. That pinned buffer also stages other copies. Thread rule: one call at
+/// a time.
 class Tiler {
  public:
-  static constexpr std::size_t kMostPeriod = std::size_t{1} << 16;
-
-  /// Throws as Kernels, Allocation and PinnedHost.
-  explicit Tiler(const Context& context);
+  /// So many pieces, and so many bytes of their periods, each rounded up to 8 bytes, are done by
+  /// one kernel. Throws as Kernels, Allocation and PinnedHost.
+  Tiler(const Context& context, std::size_t pieces, std::size_t period_bytes);
 
   /// Complete when it returns. `element`: bytes, 1, 2, 4 or 8. Throws as Stream::synchronize(),
   /// Error(usage) for a period that is empty or too long.
@@ -41,6 +41,8 @@ class Tiler {
  private:
   TileTable upload(Stream& stream, std::span<const Tiled> pieces, std::uint32_t element);
 
+  std::size_t pieces_;
+  std::size_t row_bytes_;
   Kernels kernels_;
   PinnedHost staging_;
   Allocation table_;  ///< the same bytes on the GPU

@@ -270,8 +270,8 @@ json graphs(const Asked& asked) {
 void tiles(const gpu::Context& context, Bench& bench) {
   constexpr std::uint64_t kPieces = 64;
   constexpr std::uint64_t kPiece = 49152;
-  gpu::Tiler tiler(context);
   std::vector<std::byte> period(4093 * 8);
+  gpu::Tiler tiler(context, kPieces, kPieces * (period.size() + 8));
   memory::fill_pattern(period, kTag);
   for (const std::uint32_t element : {1U, 2U, 4U, 8U}) {
     std::vector<gpu::Tiled> pieces;

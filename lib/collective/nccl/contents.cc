@@ -10,7 +10,8 @@ namespace rdmabench::collective::nccl {
 gpu::Tiler* Contents::tiler() {
   if (tiler_ || staging_) return tiler_.get();
   try {
-    tiler_ = std::make_unique<gpu::Tiler>(stream_.context());
+    tiler_ =
+        std::make_unique<gpu::Tiler>(stream_.context(), Stretches::kMost, Stretches::kPeriodBytes);
   } catch (const Error& error) {
     if (error.fault() != Fault::unavailable) throw;
     no_kernels_ = error.what();

@@ -151,6 +151,7 @@ Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t byte
   const auto queue = Streams::get().find(stream);
   if (queue == nullptr) return abi::kInvalidHandle;
   if (Memory::get().host(to, bytes) == nullptr) return abi::kInvalidValue;
+  World::get().copied(bytes);
   if (Memory::get().is_pinned(from, bytes)) return queue->push(copy_work(to, address(from), bytes));
   // The driver copies pageable memory at once.
   const auto* first = static_cast<const std::byte*>(from);
@@ -168,6 +169,7 @@ Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, CUs
   const auto queue = Streams::get().find(stream);
   if (queue == nullptr) return abi::kInvalidHandle;
   if (Memory::get().host(from, bytes) == nullptr) return abi::kInvalidValue;
+  World::get().copied(bytes);
   if (Memory::get().is_pinned(to, bytes)) return queue->push(copy_work(address(to), from, bytes));
   // A copy into pageable memory is synchronous.
   const Result result = queue->push([=]() -> Result {

@@ -101,8 +101,11 @@ Result cuStreamSynchronize(CUstream_st* stream) {
   return queue != nullptr ? queue->wait() : abi::kInvalidHandle;
 }
 
-Result cuStreamBeginCapture_v2(CUstream_st* stream, int) {
+Result cuStreamBeginCapture_v2(CUstream_st* stream, int mode) {
   FAKE_CUDA_ENTER_CONTEXT(cuStreamBeginCapture_v2);
+  // Stricter than the driver: the global mode ends with the first cudaMalloc() of any thread, and
+  // NCCL may call that.
+  if (mode != abi::kCaptureThreadLocal) return abi::kInvalidValue;
   const auto queue = Streams::get().find(stream);
   return queue != nullptr && stream != nullptr ? queue->begin_capture() : abi::kInvalidHandle;
 }

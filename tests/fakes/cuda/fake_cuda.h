@@ -64,8 +64,9 @@ void fake_cuda_unstick(void);
 /// Number of calls of a function so far, by its symbol's name: "cuMemAlloc_v2".
 int fake_cuda_calls(const char* name);
 
-/// What the calls so far would take with a real driver, about, by kCosts of world.cc. Polls of
-/// streams are not in it: their number depends on this machine.
+/// What the calls so far would take with a real driver, about, by kCosts of world.cc, and for the
+/// bytes copied between host and GPU. Not in it: what kernels, operations and copies within the GPU
+/// take, and polls of streams, whose number depends on this machine.
 long long fake_cuda_cost_us(void);
 
 /// Number of objects not yet freed: "allocation", "vmm", "reservation", "host", "stream",

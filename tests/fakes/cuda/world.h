@@ -58,6 +58,8 @@ class World {
   /// Counts the call. Returns the error that it must return, or success.
   Result called(const char* name);
   int calls(const std::string& name);
+  /// Between host and GPU.
+  void copied(std::uint64_t bytes);
   long long cost_us();
 
   /// The export of a dma-buf's descriptor, until the number is reused.
@@ -68,6 +70,7 @@ class World {
   std::mutex mutex_;
   Controls controls_ = read_controls();
   std::map<std::string, int> calls_;
+  std::uint64_t copied_ = 0;
   std::map<int, bool> pcie_;
 };
 

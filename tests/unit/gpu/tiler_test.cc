@@ -25,7 +25,10 @@ class TilerTest : public GpuTest {
 
   Context context_{0};
   Stream stream_{context_};
-  Tiler tiler_{context_};
+  static constexpr std::size_t kRows = 8192;
+  static constexpr std::size_t kPeriods = std::size_t{4} << 20;
+  static constexpr std::size_t kPeriod = std::size_t{1} << 16;
+  Tiler tiler_{context_, kRows, kPeriods};
 };
 
 TEST_F(TilerTest, WritesPeriodsOfEveryElementAndNothingElse) {
@@ -76,14 +79,13 @@ TEST_F(TilerTest, ManyPiecesAreAHandfulOfCalls) {
 
 TEST_F(TilerTest, PeriodsThatDoNotFitTogetherGoOneAfterAnother) {
   constexpr std::size_t kPieces = 70;  // of 64 KiB each, where the buffer has 4 MiB
-  const Allocation memory(context_, kPieces * Tiler::kMostPeriod);
-  const std::vector<std::byte> a = numbers(Tiler::kMostPeriod);
-  const std::vector<std::byte> b = numbers(Tiler::kMostPeriod, 11);
+  const Allocation memory(context_, kPieces * kPeriod);
+  const std::vector<std::byte> a = numbers(kPeriod);
+  const std::vector<std::byte> b = numbers(kPeriod, 11);
   std::vector<Tiled> pieces;
   for (std::size_t i = 0; i < kPieces; ++i) {
-    pieces.push_back({.data = memory.data() + i * Tiler::kMostPeriod,
-                      .bytes = Tiler::kMostPeriod,
-                      .period = i % 2 == 0 ? a : b});
+    pieces.push_back(
+        {.data = memory.data() + i * kPeriod, .bytes = kPeriod, .period = i % 2 == 0 ? a : b});
   }
   tiler_.write(stream_, pieces, 1, soon());
   EXPECT_THAT(tiler_.find_different(stream_, pieces, 1, soon()), IsEmpty());
@@ -112,7 +114,7 @@ TEST_F(TilerTest, AToleranceIsInUnitsInTheLastPlace) {
 }
 
 TEST_F(TilerTest, APeriodThatIsEmptyOrTooLongIsRefused) {
-  const std::vector<std::byte> longer(Tiler::kMostPeriod + 1);
+  const std::vector<std::byte> longer(kPeriods + 1);
   for (const std::size_t bytes : {std::size_t{0}, longer.size()}) {
     const Tiled piece{.data = 64, .bytes = 1, .period = std::span(longer).first(bytes)};
     EXPECT_THAT(complaint([&] { tiler_.write(stream_, std::span(&piece, 1), 1, soon()); }).what(),
