@@ -48,8 +48,8 @@ void add_amount(CLI::App& app, CollOptions& options) {
   OptionGroup(app).flag("!--no-check", plan.check, "do not check the results");
   group.flag(
       "--memory-reuse", plan.memory_reuse,
-      "time every sample in the same memory, which caches may hold, and check one more after "
-      "them [every operation has its own, and is checked]");
+      "time every sample in the same memory, which caches may hold, and check the last result "
+      "there [every operation has its own, and is checked]");
   group.size("--buffers", plan.buffer_bytes,
              "memory of inputs and of results each, for the operations of one epoch [64M]");
   group.time("--timeout", plan.timeout,

@@ -124,16 +124,20 @@ void Member::prepare(const RankCommand& order) {
   LiveRankState& state = group_.state();
   state.begin_row(order.row, order.call.operation, size_bytes(order.call, team_.size));
   state.enter(Phase::preparing);
-  if (const std::string why = engine_.unsupported(order.call); !why.empty()) {
-    throw Error(Fault::failed, fmt::format("{}: {}", describe(order.call), why));
+  if (!engine_.unsupported(row_.call, team_.size).empty()) {
+    // Another group's can do it. This one keeps step, and rank 0 looks at nothing that it tells.
+    row_.call.reduction = Reduction::sum;
   }
-  layout_ = engine_.layout(order.call);
-  segments_ = segments(order.call, team_);
+  if (const std::string why = engine_.unsupported(row_.call, team_.size); !why.empty()) {
+    throw Error(Fault::failed, fmt::format("{}: {}", describe(row_.call), why));
+  }
+  layout_ = engine_.layout(row_.call);
+  segments_ = segments(row_.call, team_);
   {
     const Deadline limit = deadline();
     const Heartbeat::Guard guard(group_.heartbeat(),
-                                 fmt::format("preparing {}", describe(order.call)), limit);
-    engine_.prepare(order.call, order.slots, order.batch, limit.earlier());
+                                 fmt::format("preparing {}", describe(row_.call)), limit);
+    engine_.prepare(row_.call, order.slots, order.batch, limit.earlier());
   }
   // Slots of rows of another size may begin elsewhere, except for the first. Stale results in them
   // are then not recognized as stale.
@@ -179,17 +183,12 @@ void Member::fill(std::uint64_t operations, std::uint64_t first_iteration) {
 
 Epoch Member::run(const RankCommand& order, const Starts& starts) {
   const std::uint64_t operations = order.samples * row_.batch;
-  if (row_.check && operations > row_.slots) {
-    throw Error(Fault::failed,
-                fmt::format("{} operations to check in {} slots", operations, row_.slots));
-  }
   LiveRankState& state = group_.state();
   state.enter(Phase::filling);
   state.at(order.first_iteration);
   // Before timing: an epoch may be shorter than the heartbeat's interval.
   group_.heartbeat().beat();
-  fill(row_.check ? operations : std::min<std::uint64_t>(operations, row_.slots),
-       order.first_iteration);
+  fill(std::min<std::uint64_t>(operations, row_.slots), order.first_iteration);
   const Deadline limit = deadline(layout_.send_bytes * operations);
   group_.gather({}, limit);
   const std::string text = group_.leads() ? pack_numbers(starts()) : std::string();
@@ -257,15 +256,26 @@ void Member::write_guards(std::uint32_t first, std::uint32_t count) {
   write_all(limit);
 }
 
-/// The back end compares all results and guards where they are; what it finds different is read and
-/// looked at here, byte by byte.
+/// Of the epoch's operations, the last one in this slot: run_loop() goes on to the next slots with
+/// each sample, or begins at the first one again where a sample takes all.
+std::uint64_t Member::last_in(std::uint32_t slot, std::uint64_t operations) const {
+  const std::uint64_t turns = row_.batch > row_.slots ? row_.batch : operations;
+  return operations - turns + slot + (turns - 1 - slot) / row_.slots * row_.slots;
+}
+
+/// The back end compares what is in the slots, results and guards, where they are; what it finds
+/// different is read and looked at here, byte by byte. Out of place all operations of a slot have
+/// the same result. In place the result of one is the input of the next, so where a slot was taken
+/// again only its guard is compared.
 void Member::check_all(std::uint64_t operations, std::uint64_t first_iteration, Checked& checked) {
-  const Deadline limit = deadline(layout_.receive_bytes * operations);
-  std::vector<bool> different(operations, options_.check_by_cpu);
-  for (std::uint64_t i = 0; !options_.check_by_cpu && i < operations; ++i) {
+  const std::uint64_t slots = std::min<std::uint64_t>(operations, row_.slots);
+  const bool results = operations == slots || !row_.call.in_place;
+  const Deadline limit = deadline(layout_.receive_bytes * slots);
+  std::vector<bool> different(slots, options_.check_by_cpu);
+  for (std::uint64_t i = 0; !options_.check_by_cpu && i < slots; ++i) {
     const auto slot = static_cast<std::uint32_t>(i);
     for (const Segment& segment : segments_) {
-      if (segment.bytes == 0) continue;
+      if (segment.bytes == 0 || !results) continue;
       if (stretches_.full()) find_all(different, limit);
       const Stretch result{.side = SlotBuffer::receive,
                            .slot = slot,
@@ -279,11 +289,17 @@ void Member::check_all(std::uint64_t operations, std::uint64_t first_iteration, 
     add_guard(slot);
   }
   find_all(different, limit);
-  for (std::uint64_t i = 0; i < operations; ++i) {
+  for (std::uint64_t i = 0; i < slots; ++i) {
     const auto slot = static_cast<std::uint32_t>(i);
-    ++checked.operations;
-    if (different[i]) check_slot(slot, first_iteration + i, checked);
-    held_[slot] = PreviousResult{row_.call, in_run(first_iteration + i), layout_.receive_offset};
+    if (results) ++checked.operations;
+    if (different[i]) {
+      check_slot(slot, first_iteration + i, first_iteration + last_in(slot, operations), results,
+                 checked);
+    }
+    held_[slot].reset();
+    if (results) {
+      held_[slot] = {row_.call, in_run(first_iteration + i), layout_.receive_offset};
+    }
   }
 }
 
@@ -311,34 +327,43 @@ std::optional<Wrong> Member::read_result(std::uint32_t slot, Checker& checker) {
       if (segment->offset + segment->bytes > end) break;  // continues in the next piece
     }
   }
-  const std::span<std::byte> guard(staging_.data() + held, kGuardBytes);
-  if (guard_at != bytes) {
-    engine_.read(SlotBuffer::receive, slot, layout_.receive_offset + guard_at, guard, limit);
-  }
+  if (guard_at != bytes) return read_guard(slot);
+  return check_guard(team_.rank, guard_at, std::span(staging_.data() + held, kGuardBytes));
+}
+
+std::optional<Wrong> Member::read_guard(std::uint32_t slot) {
+  const std::uint64_t guard_at = layout_.result_buffer_bytes() - layout_.receive_offset;
+  const std::span<std::byte> guard(staging_.data(), kGuardBytes);
+  engine_.read(SlotBuffer::receive, slot, layout_.receive_offset + guard_at, guard, deadline());
   return check_guard(team_.rank, guard_at, guard);
 }
 
-void Member::check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked) {
-  Checker checker(row_.call, team_, in_run(iteration), layout_.receive_offset, held_[slot]);
-  const std::optional<Wrong> past_the_end = read_result(slot, checker);
+/// `filled`: the iteration whose input the slot has; `last`: the one that was done there last.
+void Member::check_slot(std::uint32_t slot, std::uint64_t filled, std::uint64_t last, bool results,
+                        Checked& checked) {
+  Checker checker(row_.call, team_, in_run(filled), layout_.receive_offset, held_[slot]);
+  const std::optional<Wrong> past_the_end = results ? read_result(slot, checker) : read_guard(slot);
   if (past_the_end) write_guards(slot, 1);  // for the next operation
-  if (checker.wrong_elements() == 0 && !past_the_end) {
-    if (options_.check_by_cpu) return;
-    throw Error(Fault::failed,
-                fmt::format("{}, iteration {}: the back end compared its result in place and found "
-                            "it wrong, but what was read from there is right",
-                            describe(row_.call), iteration),
-                "Check again by `check_by_cpu`; if that finds nothing, report it as a defect.");
-  }
+  const bool right_now = checker.wrong_elements() == 0 && !past_the_end;
+  if (right_now && options_.check_by_cpu) return;
+  if (!results) ++checked.operations;  // of those where only the guard counts, the wrong ones
   ++checked.wrong_operations;
-  checked.wrong_elements += checker.wrong_elements();
+  checked.wrong_elements += right_now ? 1 : checker.wrong_elements();
   if (past_the_end) {
     const std::uint64_t element = bytes_of(row_.call.type);
     checked.wrong_elements += (past_the_end->run_bytes + element - 1) / element;
   }
-  if (checked.first) return;
+  if (checked.first && checked.first->iteration < last) return;
   checked.first = checker.first() ? checker.first() : past_the_end;
-  checked.first->iteration = iteration;
+  if (right_now) {
+    // As data looks that arrives after the operation is done: a flush is missing, or it was called
+    // done early.
+    checked.first = Wrong{.run_bytes = layout_.receive_bytes,
+                          .pattern = "late: right when it was read again",
+                          .expected = "unknown",
+                          .actual = "unknown"};
+  }
+  checked.first->iteration = last;
 }
 
 std::string Member::end() {

@@ -40,12 +40,15 @@ class Member {
   Epoch run(const RankCommand& order, const Starts& starts);
   void fill(std::uint64_t operations, std::uint64_t first_iteration);
   void check_all(std::uint64_t operations, std::uint64_t first_iteration, Checked& checked);
-  void check_slot(std::uint32_t slot, std::uint64_t iteration, Checked& checked);
+  std::uint64_t last_in(std::uint32_t slot, std::uint64_t operations) const;
+  void check_slot(std::uint32_t slot, std::uint64_t filled, std::uint64_t last, bool results,
+                  Checked& checked);
   void add_guard(std::uint32_t slot);
   void write_guards(std::uint32_t first, std::uint32_t count);
   void write_all(Deadline deadline);
   void find_all(std::vector<bool>& different, Deadline deadline);
   std::optional<Wrong> read_result(std::uint32_t slot, Checker& checker);
+  std::optional<Wrong> read_guard(std::uint32_t slot);
   /// Inputs also differ between rows, so that a stale result of the row before is wrong.
   std::uint64_t in_run(std::uint64_t iteration) const noexcept {
     return (std::uint64_t{row_.row} << 40U) + iteration;

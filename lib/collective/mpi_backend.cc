@@ -132,9 +132,9 @@ void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
   }
 }
 
-std::string MpiBackend::unsupported(const Call& call) const {
+std::string MpiBackend::unsupported(const Call& call, std::uint32_t ranks) const {
   constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
-  const std::uint64_t elements = size_bytes(call, team_.size) / bytes_of(call.type);
+  const std::uint64_t elements = size_bytes(call, ranks) / bytes_of(call.type);
   if (elements > kMost) {
     return fmt::format("{} elements: an MPI count is an int, of {} at most", elements, kMost);
   }

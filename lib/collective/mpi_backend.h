@@ -27,7 +27,7 @@ class MpiBackend {
 
   void load();
   void open(Team team, Exchange& exchange, Deadline deadline);
-  std::string unsupported(const Call& call) const;
+  std::string unsupported(const Call& call, std::uint32_t ranks) const;
   Layout layout(const Call& call) const;
   void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch, Deadline deadline);
   void write(std::span<const Stretch> stretches, Deadline deadline);

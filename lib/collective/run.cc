@@ -42,6 +42,14 @@ void check(const CollectivePlan& plan, std::uint32_t ranks) {
   }
 }
 
+std::string name_of_operation(const Row& row) {
+  const std::uint64_t iteration = row.first_wrong->wrong.iteration;
+  if (iteration < (row.warmup + row.iterations) * row.batch) {
+    return fmt::format("operation {}", iteration);
+  }
+  return "an operation after the timed ones";
+}
+
 bool failed(const Run& run) {
   return !run.error.empty() ||
          std::any_of(run.proofs.begin(), run.proofs.end(),

@@ -99,9 +99,9 @@ std::string remarks(const Run& run) {
     if (row.first_wrong) {
       const Wrong& wrong = row.first_wrong->wrong;
       text += fmt::format(
-          "WRONG: {}, {}: rank {}, iteration {}, at byte {} for {} bytes: {} (expected {}, got {}); "
+          "WRONG: {}, {}: rank {}, {}, at byte {} for {} bytes: {} (expected {}, got {}); "
           "{} elements in {} of {} results\n    action: {}\n",
-          subject(row), name(row.call.type), row.first_wrong->rank, wrong.iteration,
+          subject(row), name(row.call.type), row.first_wrong->rank, name_of_operation(row),
           wrong.offset_bytes, wrong.run_bytes, wrong.pattern, wrong.expected, wrong.actual,
           row.results.wrong_elements, row.results.wrong_operations, row.results.operations,
           kActionOfRank);
@@ -146,13 +146,23 @@ std::string counters(const Run& run) {
   return text;
 }
 
-/// Of the first row that tells it: cold memory takes longer than what a cache holds.
+std::string memory_of(const Row& row) {
+  const std::string text = report::text_of(row.facts, "memory");
+  if (text != "reused") return text == "own" ? "each operation has its own, written before" : "";
+  const auto places = report::value_of<std::uint64_t>(row.facts, "memory_places").value_or(0);
+  return fmt::format("reused, {} place{} taken in turn", places, places == 1 ? "" : "s");
+}
+
+/// A cache may hold what is used again.
 std::string memory(const Run& run) {
+  std::string text;
   for (const Row& row : run.rows) {
-    const std::string text = report::text_of(row.facts, "memory");
-    if (!text.empty()) return fmt::format("memory: {}\n", report::printable(text));
+    const std::string one = memory_of(row);
+    if (one.empty() || one == text) continue;
+    text = text.empty() ? one : "not alike in all rows: see the fact `memory` of each";
+    if (text != one) break;
   }
-  return "";
+  return text.empty() ? "" : fmt::format("memory: {}\n", text);
 }
 
 }  // namespace

@@ -37,12 +37,12 @@ class Lead {
  private:
   std::vector<std::string> command(const RankCommand& order);
   void compare_clocks();
-  void prepare(const Call& call, bool check);
+  void prepare(const Call& call);
   void run_epoch(std::uint64_t samples, bool counts);
   void run_until_known();
-  bool checks_in_time() const;
+  bool checks_each() const;
   void check_afterwards(const Call& call);
-  std::string memory_text() const;
+  report::Facts memory_facts(const Call& call) const;
   std::uint64_t next_epoch(std::uint64_t most) const;
   void check(const Epoch& epoch, const Row& row, std::uint32_t rank,
              std::uint64_t ordered_ns) const;
@@ -69,6 +69,7 @@ class Lead {
   bool converged_ = true;
   Amount amount_;  // of this call
   std::uint32_t slots_ = 1;
+  bool taken_again_ = false;       // a slot, in one epoch of this call
   std::uint64_t epoch_bytes_ = 0;  // most bytes that a rank generates and reads in an epoch
   std::uint64_t next_iteration_ = 0;
   std::vector<std::vector<Stamps>> samples_;  // by rank
@@ -122,7 +123,7 @@ void Lead::divide(const Division& division) {
   apart_ = apart;
 }
 
-void Lead::prepare(const Call& call, bool check) {
+void Lead::prepare(const Call& call) {
   std::uint64_t bytes = 8;  // the larger side of the rank with most
   for (const std::vector<std::uint32_t>& group : groups_) {
     const auto size = static_cast<std::uint32_t>(group.size());
@@ -142,6 +143,7 @@ void Lead::prepare(const Call& call, bool check) {
   }
   epoch_bytes_ = 3 * bytes * std::max(slots_, amount_.batch);
   next_iteration_ = 0;
+  taken_again_ = false;
   warmup_ = 0;
   converged_ = true;
   samples_.assign(ranks(), {});
@@ -155,7 +157,7 @@ void Lead::prepare(const Call& call, bool check) {
   order.row = number_++;
   order.slots = slots_;
   order.batch = amount_.batch;
-  order.check = check;
+  order.check = plan_.check;
   command(order);
 }
 
@@ -204,6 +206,7 @@ void Lead::take(const std::vector<std::string>& answers, std::uint64_t samples,
   std::vector<std::uint64_t> longest(samples, 0);
   double span = 0;
   for (Row& row : rows_) {
+    if (!row.skipped.empty()) continue;
     for (const std::uint32_t rank : row.ranks) {
       Epoch epoch = answer_of(group_.identities()[rank], [&] {
         Epoch read = parse_epoch(answers[rank], samples);
@@ -236,12 +239,13 @@ void Lead::run_epoch(std::uint64_t samples, bool counts) {
   const std::uint64_t ordered_ns = measure::RawClock::stamp();
   take(command(order), samples, ordered_ns, counts);
   next_iteration_ += samples * amount_.batch;
+  taken_again_ = taken_again_ || samples * amount_.batch > slots_;
 }
 
-/// As many as fit into the slots if results are checked, and into the aimed time.
+/// As many as fit into the slots if each result is checked, and into the aimed time.
 std::uint64_t Lead::next_epoch(std::uint64_t most) const {
   const std::uint64_t room =
-      checks_in_time() ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
+      checks_each() ? std::max<std::uint64_t>(1, slots_ / amount_.batch) : kMaxSamplesAtOnce;
   const double aim = last_ns_ > 0 ? kEpochNs / last_ns_ : 1;
   std::uint64_t next =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(aim, 1e6)), 1, room);
@@ -271,23 +275,30 @@ void Lead::run_until_known() {
   }
 }
 
-/// Whether no operation that is timed takes the place of another before that one was checked.
-bool Lead::checks_in_time() const {
+/// Whether every operation has a place of its own until it was checked.
+bool Lead::checks_each() const {
   const bool own = amount_.slots == 0 ||
                    (amount_.iterations > 0 && amount_.iterations * amount_.batch <= amount_.slots);
   return plan_.check && own;
 }
 
-/// One more operation in each place, untimed.
+/// One more operation in each place, untimed: in place, the result of one is the input of the next.
 void Lead::check_afterwards(const Call& call) {
+  const std::uint64_t next = next_iteration_;
   amount_ = {.batch = slots_, .iterations = 1, .slots = slots_};
-  prepare(call, true);
+  prepare(call);
+  next_iteration_ = next;
   run_epoch(1, false);
 }
 
-std::string Lead::memory_text() const {
-  if (amount_.slots == 0) return "cold: every operation of an epoch has its own";
-  return fmt::format("reused: {} place{}, taken in turn", slots_, slots_ == 1 ? "" : "s");
+report::Facts Lead::memory_facts(const Call& call) const {
+  report::Facts facts{{"memory", std::string(taken_again_ ? "reused" : "own")},
+                      {"memory_places", std::uint64_t{slots_}}};
+  if (!plan_.check) return facts;
+  facts.push_back({"checked", std::string(!taken_again_   ? "every operation"
+                                          : call.in_place ? "one more in each place, afterwards"
+                                                          : "the last in each place")});
+  return facts;
 }
 
 /// The numbers of its ranks.
@@ -318,21 +329,23 @@ std::vector<Row> Lead::measure(const Call& call) {
   amount_ = plan_.amount ? plan_.amount(call, ranks())
                          : Amount{plan_.batch, plan_.iterations, plan_.warmup,
                                   plan_.memory_reuse ? plan_.batch : 0};
-  const std::string skipped = engine_.unsupported(call);
   rows_.clear();
   for (const std::vector<std::uint32_t>& group : groups_) {
     const std::string name =
         division_.empty() ? "" : fmt::format("{} {}", division_, range_text(group));
+    const auto size = static_cast<std::uint32_t>(group.size());
+    const std::string skipped = engine_.unsupported(call, size);
     rows_.push_back({.call = call,
                      .group = name,
                      .ranks = group,
-                     .size_bytes = size_bytes(call, static_cast<std::uint32_t>(group.size())),
+                     .size_bytes = size_bytes(call, size),
                      .skipped = skipped,
                      .batch = amount_.batch,
                      .checked = plan_.check && skipped.empty()});
   }
-  if (!skipped.empty()) return rows_;
-  prepare(call, checks_in_time());
+  const auto is_skipped = [](const Row& row) { return !row.skipped.empty(); };
+  if (std::all_of(rows_.begin(), rows_.end(), is_skipped)) return rows_;
+  prepare(call);
   clocks_.assign(ranks(), {});
   compare_clocks();
   while (warmup_ < amount_.warmup) {
@@ -343,11 +356,12 @@ std::vector<Row> Lead::measure(const Call& call) {
   run_until_known();
   compare_clocks();
   for (Row& row : rows_) {
+    if (is_skipped(row)) continue;
     evaluate(row);
     if (row.ranks.front() == 0) row.facts = engine_.call_facts();  // of the group of this rank
-    row.facts.push_back({"memory", memory_text()});
+    for (report::Fact& fact : memory_facts(call)) row.facts.push_back(std::move(fact));
   }
-  if (plan_.check && !checks_in_time()) check_afterwards(call);
+  if (plan_.check && taken_again_ && call.in_place) check_afterwards(call);
   return rows_;
 }
 

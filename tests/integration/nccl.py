@@ -133,12 +133,13 @@ class Measures(unittest.TestCase):
                 self.assertIn("unwindow", called)
 
     def test_the_memory_of_operations(self):
-        for more, memory, checked in ([], "cold", 2 * 8), (["--memory-reuse"], "reused: 1 place", 2):
+        for more, memory, checked in ([], "own", 2 * 8), (["--memory-reuse"], "reused", 2):
             document = self.document(coll(2, "all-reduce", "--size", "1K", "-n", "3", *more, "--format", "json"))
             row = document["results"][0]
             self.assertIn(memory, facts(row["facts"])["memory"])
-            self.assertEqual((row["wrong"]["wrong_elements"], row["wrong"]["checked_results"]), (0, checked))
-        self.assertIn("memory: cold", coll(1, "all-reduce", "--size", "1K", "-n", "3").out[0])
+            self.assertEqual(row["wrong"]["wrong_elements"], 0)
+            self.assertGreaterEqual(row["wrong"]["checked_results"], checked)
+        self.assertIn("memory: each operation has its own", coll(1, "all-reduce", "--size", "1K", "-n", "3").out[0])
 
     def test_the_cpu_checks_where_it_is_asked_to(self):
         document = self.document(coll(2, "all-gather", "--size", "1K", "-n", "3", "--validate", "cpu", "--format", "json"))

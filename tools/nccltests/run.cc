@@ -29,9 +29,10 @@ void tell_of(const collective::Run& run, const Flags& flags) {
     }
     if (row.first_wrong) {
       const collective::Wrong& wrong = row.first_wrong->wrong;
-      tell(fmt::format("wrong: rank {}, {} of {} bytes, operation {}: {} bytes from byte {} on, {}",
+      tell(fmt::format("wrong: rank {}, {} of {} bytes, {}: {} bytes from byte {} on, {}",
                        row.first_wrong->rank, collective::name(row.call.operation), row.size_bytes,
-                       wrong.iteration, wrong.run_bytes, wrong.offset_bytes, wrong.pattern));
+                       collective::name_of_operation(row), wrong.run_bytes, wrong.offset_bytes,
+                       wrong.pattern));
     }
   }
 }

@@ -98,9 +98,10 @@ concept Backend = requires(B backend, const B constant, Team team, Exchange& exc
 
   // From here on after open().
 
-  /// Why this call is not supported, as a sentence that names the type, the reduction or the place;
-  /// "" if it is. The same on every rank. Pure.
-  { constant.unsupported(call) } -> std::same_as<std::string>;
+  /// unsupported(call, ranks): why this call is not supported among so many ranks, as a sentence
+  /// that names the type, the reduction or the place; "" if it is. The same on every rank. Where
+  /// it depends on the number of ranks, Reduction::sum is supported. Pure.
+  { constant.unsupported(call, count) } -> std::same_as<std::string>;
 
   /// Where inputs and results lie; nccl_layout() unless this back end differs. Pure.
   { constant.layout(call) } -> std::same_as<Layout>;
@@ -249,7 +250,7 @@ class Engine {
   virtual std::string_view name() const = 0;
   virtual void load() = 0;
   virtual void open(Team team, Exchange& exchange, Deadline deadline) = 0;
-  virtual std::string unsupported(const Call& call) const = 0;
+  virtual std::string unsupported(const Call& call, std::uint32_t ranks) const = 0;
   virtual Layout layout(const Call& call) const = 0;
   virtual void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
                        Deadline deadline) = 0;
@@ -278,7 +279,9 @@ class EngineOf final : public Engine {
   void open(Team team, Exchange& exchange, Deadline deadline) override {
     backend_.open(team, exchange, deadline);
   }
-  std::string unsupported(const Call& call) const override { return backend_.unsupported(call); }
+  std::string unsupported(const Call& call, std::uint32_t ranks) const override {
+    return backend_.unsupported(call, ranks);
+  }
   Layout layout(const Call& call) const override { return backend_.layout(call); }
   void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
                Deadline deadline) override {

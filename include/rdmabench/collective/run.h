@@ -91,14 +91,16 @@ void check(const CollectivePlan& plan, std::uint32_t ranks);
 
 /// The first stretch of wrong elements of a result.
 struct Wrong {
-  std::uint64_t iteration = 0;
+  std::uint64_t iteration = 0;     ///< of the row, warm-up first; see name_of_operation()
   std::uint64_t offset_bytes = 0;  ///< from the beginning of the rank's result
   /// To the last wrong element before 8 or more right ones: among small numbers some are right by
   /// luck.
   std::uint64_t run_bytes = 0;
   /// "zero", "stale" (the result that this buffer held before, of an earlier row too), "input of
   /// rank 3" (data that was not combined, or went to the wrong place), "bit flip" (one bit of one
-  /// element), "past the end" (the result may be right; offset_bytes is its size or more), "other"
+  /// element), "past the end" (the result may be right; offset_bytes is its size or more), "late:
+  /// right when it was read again" (somewhere in the whole result, and counted as one element; the
+  /// back end had compared it where the memory is), "other"
   std::string pattern{};
   /// Of the first wrong element, hexadecimal as it reads in the type; past the end of one byte.
   std::string expected{};
@@ -240,6 +242,10 @@ inline constexpr std::string_view kActionOfRank = "run doctor";  ///< late, wron
 
 /// Whether the run ended early or any result was wrong.
 bool failed(const Run& run);
+
+/// "operation 12" of the row, warm-up first, or that it was one of those that followed the timed
+/// ones to be checked. For a row with `first_wrong`.
+std::string name_of_operation(const Row& row);
 
 /// The reason where every row was skipped, else "".
 std::string nothing_measured(const Run& run);

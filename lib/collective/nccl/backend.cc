@@ -91,9 +91,9 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
 }
 
-std::string NcclBackend::unsupported(const Call& call) const {
+std::string NcclBackend::unsupported(const Call& call, std::uint32_t ranks) const {
   const gpu::DeviceInfo& device = context_->device();
-  return nccl::unsupported(call, team_, library_->version, device.major * 10 + device.minor);
+  return nccl::unsupported(call, ranks, library_->version, device.major * 10 + device.minor);
 }
 
 Layout NcclBackend::layout(const Call& call) const {

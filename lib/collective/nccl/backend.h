@@ -32,7 +32,7 @@ class NcclBackend {
 
   void load();
   void open(Team team, Exchange& exchange, Deadline deadline);
-  std::string unsupported(const Call& call) const;
+  std::string unsupported(const Call& call, std::uint32_t ranks) const;
   Layout layout(const Call& call) const;
   void prepare(const Call& call, std::uint32_t slots, std::uint32_t batch, Deadline deadline);
   void write(std::span<const Stretch> stretches, Deadline deadline);

@@ -144,7 +144,7 @@ std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept {
   return std::bit_cast<std::uint64_t>(bytes);
 }
 
-std::string unsupported(const Call& call, Team team, int version, int capability) {
+std::string unsupported(const Call& call, std::uint32_t ranks, int version, int capability) {
   const bool fp8 = call.type == DataType::f8e4m3 || call.type == DataType::f8e5m2;
   if (fp8 && version < kHasFp8) {
     return fmt::format("NCCL {} has no {}: it came with 2.24", version_text(version),
@@ -156,7 +156,7 @@ std::string unsupported(const Call& call, Team team, int version, int capability
                        name(call.type), capability / 10, capability % 10);
   }
   const bool scales = call.reduction == Reduction::avg || call.reduction == Reduction::mulsum;
-  if (fp8 && reduces(call.operation) && scales && team.size == 1) {
+  if (fp8 && reduces(call.operation) && scales && ranks == 1) {
     // Source: NCCL 2.24 to 2.30, ncclLaunchOneRank(): its 8-bit cases are compiled for devices
     // only.
     return fmt::format("NCCL has no {} of {} with one rank", name(call.reduction), name(call.type));

@@ -21,7 +21,7 @@ std::uint64_t scalar_bits(DataType type, std::uint32_t scalar) noexcept;
 
 /// Why this NCCL, on a GPU of that compute capability (90 for 9.0), cannot do the call; "" where it
 /// can.
-std::string unsupported(const Call& call, Team team, int version, int capability);
+std::string unsupported(const Call& call, std::uint32_t ranks, int version, int capability);
 
 /// All arguments of a call but its buffers.
 struct CallPlan {

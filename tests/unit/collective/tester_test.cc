@@ -248,51 +248,122 @@ TEST(Tester, TheDeadlineOfOpeningStartsWhenTheSlowestDriverIsAwake) {
   EXPECT_TRUE(late_enough);
 }
 
-TEST(Tester, MemoryThatIsUsedAgainIsCheckedAfterwards) {
+/// Five operations at a time in two places, 5 to warm up and 15 that are timed.
+CollectivePlan two_places(bool in_place) {
+  CollectivePlan plan =
+      small_plan({{.operation = Operation::all_reduce, .count = 10, .in_place = in_place}});
+  plan.amount = [](const Call&, std::uint32_t) {
+    return Amount{.batch = 5, .iterations = 3, .warmup = 1, .slots = 2};
+  };
+  return plan;
+}
+
+ThreadFaults wrong_from(std::uint64_t first) {
+  return {.spoil = [first](std::uint64_t operation, std::span<std::byte> result) {
+    if (operation >= first) result[0] ^= std::byte{1};
+  }};
+}
+
+TEST(Tester, OfPlacesThatAreTakenAgainTheLastResultsAreChecked) {
+  const CollectivePlan plan = two_places(false);
+  const Row row = run_threads(2, plan).run.rows.at(0);
+  EXPECT_EQ(row.iterations, 3);
+  EXPECT_EQ(row.batch, 5);
+  EXPECT_GE(row.results.operations, 2 * 2 * 2) << "of each rank and epoch, in the warm-up too";
+  EXPECT_EQ(row.results.wrong_operations, 0);
+  EXPECT_EQ(report::text_of(row.facts, "memory"), "reused");
+  EXPECT_EQ(report::value_of<std::uint64_t>(row.facts, "memory_places"), 2U);
+  EXPECT_EQ(report::text_of(row.facts, "checked"), "the last in each place");
+  // Of the last batch, 15 to 19, the last in each place are 18 and 19.
+  const Row wrong = run_threads(2, plan, [](std::uint32_t) { return wrong_from(18); }).run.rows[0];
+  EXPECT_EQ(wrong.results.wrong_operations, 2 * 2);
+  EXPECT_EQ(name_of_operation(wrong), "operation 18");
+  EXPECT_EQ(run_threads(2, plan, [](std::uint32_t) { return wrong_from(19); })
+                .run.rows[0]
+                .results.wrong_operations,
+            2);
+}
+
+TEST(Tester, InPlaceOneMoreInEachPlaceIsCheckedAfterwards) {
+  const CollectivePlan plan = two_places(true);
+  const Row row = run_threads(2, plan).run.rows.at(0);
+  EXPECT_EQ(row.results.operations, 2 * 2);
+  EXPECT_EQ(row.results.wrong_operations, 0);
+  EXPECT_EQ(report::text_of(row.facts, "checked"), "one more in each place, afterwards");
+  const Row wrong = run_threads(2, plan, [](std::uint32_t) { return wrong_from(20); }).run.rows[0];
+  EXPECT_EQ(wrong.results.wrong_operations, 2 * 2);
+  EXPECT_EQ(name_of_operation(wrong), "an operation after the timed ones");
+}
+
+TEST(Tester, WhatTimedOperationsWritePastTheEndOfMemoryThatIsUsedAgainIsFound) {
   for (const bool in_place : {false, true}) {
-    CollectivePlan plan =
-        small_plan({{.operation = Operation::all_reduce, .count = 10, .in_place = in_place}});
-    plan.amount = [](const Call&, std::uint32_t) {
-      return Amount{.batch = 5, .iterations = 3, .warmup = 1, .slots = 2};
-    };
-    std::uint64_t wrong_from = 1000;
-    const auto faults = [&](std::uint32_t) {
-      ThreadFaults one;
-      one.spoil = [&](std::uint64_t operation, std::span<std::byte> result) {
-        if (operation >= wrong_from) result[0] ^= std::byte{1};
+    const TestedRun outcome = run_threads(2, two_places(in_place), [](std::uint32_t rank) {
+      ThreadFaults faults;
+      if (rank != 1) return faults;
+      faults.overrun = [](std::uint64_t operation, std::span<std::byte> buffer) {
+        if (operation == 7) buffer[40 + 5] = std::byte{0};
       };
-      return one;
-    };
-    const TestedRun outcome = run_threads(2, plan, faults);
+      return faults;
+    });
     EXPECT_EQ(outcome.run.error, "");
     const Row& row = outcome.run.rows.at(0);
-    EXPECT_EQ(row.iterations, 3);
-    EXPECT_EQ(row.batch, 5);
-    EXPECT_EQ(row.results.operations, 2 * 2) << "one in each place, on each rank";
-    EXPECT_EQ(row.results.wrong_operations, 0);
-    EXPECT_EQ(report::text_of(row.facts, "memory"), "reused: 2 places, taken in turn");
-    wrong_from = 20;  // those after the 20 that are timed or warm up
-    EXPECT_EQ(run_threads(2, plan, faults).run.rows.at(0).results.wrong_operations, 4);
+    EXPECT_EQ(row.results.wrong_operations, 1) << in_place;
+    ASSERT_TRUE(row.first_wrong);
+    EXPECT_EQ(row.first_wrong->rank, 1);
+    EXPECT_EQ(row.first_wrong->wrong.pattern, "past the end");
+    EXPECT_EQ(row.first_wrong->wrong.offset_bytes, 45);
   }
 }
 
-TEST(Tester, MemoryOfOnesOwnForEachOperationIsSaidToBeCold) {
+TEST(Tester, MemoryIsOwnOnlyWhereTheOperationsOfAnEpochHaveAPlaceEach) {
   CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
-  EXPECT_THAT(report::text_of(run_threads(2, plan).run.rows.at(0).facts, "memory"),
-              testing::StartsWith("cold"));
+  const auto memory = [&] {
+    return report::text_of(run_threads(2, plan).run.rows.at(0).facts, "memory");
+  };
+  EXPECT_EQ(memory(), "own");
+  plan.check = false;
+  plan.buffer_bytes = 1;  // one place; unchecked, an epoch has more operations than that
+  plan.iterations = 30;
+  EXPECT_EQ(memory(), "reused");
+  plan.check = true;
+  EXPECT_EQ(memory(), "own");
   plan.memory_reuse = true;
-  const Row row = run_threads(2, plan).run.rows.at(0);
-  EXPECT_EQ(report::text_of(row.facts, "memory"), "reused: 1 place, taken in turn");
-  EXPECT_EQ(row.results.operations, 2) << "after those that are timed";
-  EXPECT_EQ(row.iterations, 4);
+  EXPECT_EQ(memory(), "reused");
 }
 
-TEST(Tester, ABackEndThatFindsARightResultWrongEndsTheRun) {
+TEST(Tester, AResultThatIsRightWhenReadAgainWasLateAndTheRunGoesOn) {
   const TestedRun outcome =
       run_threads(2, small_plan({{.operation = Operation::all_reduce, .count = 10}}),
                   [](std::uint32_t rank) { return ThreadFaults{.sees_all_wrong = rank == 1}; });
-  EXPECT_THAT(outcome.run.error,
-              HasSubstr("found it wrong, but what was read from there is right"));
+  EXPECT_EQ(outcome.run.error, "");
+  EXPECT_TRUE(failed(outcome.run));
+  const Row& row = outcome.run.rows.at(0);
+  EXPECT_EQ(row.results.wrong_operations, 6);
+  EXPECT_EQ(row.results.wrong_elements, 6);
+  ASSERT_TRUE(row.first_wrong);
+  EXPECT_EQ(row.first_wrong->rank, 1);
+  EXPECT_EQ(row.first_wrong->wrong.pattern, "late: right when it was read again");
+}
+
+TEST(Tester, AGroupThatCannotDoTheCallIsSkippedAlone) {
+  CollectivePlan plan =
+      small_plan({{.operation = Operation::all_reduce, .reduction = Reduction::mulsum, .count = 10},
+                  {.operation = Operation::all_reduce, .count = 10}});
+  plan.passes = [](const Pass& pass, auto& /*run*/) {
+    pass({.name = "odd", .group_of = {0, 1, 1}});
+    pass({.name = "odd", .group_of = {0, 0, 1}});
+  };
+  const TestedRun outcome =
+      run_threads(3, plan, [](std::uint32_t) { return ThreadFaults{.unsupported = "not alone"}; });
+  EXPECT_EQ(outcome.run.error, "");
+  ASSERT_EQ(outcome.run.rows.size(), 8);
+  for (std::size_t i = 0; i < outcome.run.rows.size(); ++i) {
+    const Row& row = outcome.run.rows[i];
+    const bool alone = row.ranks.size() == 1 && row.call.reduction == Reduction::mulsum;
+    EXPECT_EQ(row.skipped, alone ? "not alone" : "") << i;
+    EXPECT_EQ(row.iterations, alone ? 0 : 4) << i;
+    EXPECT_EQ(row.results.wrong_operations, 0) << i;
+  }
 }
 
 TEST(Guard, IsEachRanksOwnAndNamesTheStretchThatWasWritten) {

@@ -57,7 +57,7 @@ struct ThreadFaults {
   std::function<void()> at_load{};
   std::function<void(Deadline)> before_open{};
   std::function<void()> at_open{};
-  std::string unsupported{};
+  std::string unsupported{};    ///< int64, and mulsum of one rank
   bool sees_all_wrong = false;  ///< find_different() tells what is not so
 };
 
@@ -84,8 +84,9 @@ class ThreadBackend {
       throw std::logic_error("no broadcast");
     }
   }
-  std::string unsupported(const Call& call) const {
-    return call.type == DataType::int64 ? faults_.unsupported : "";
+  std::string unsupported(const Call& call, std::uint32_t ranks) const {
+    const bool alone = ranks == 1 && call.reduction == Reduction::mulsum;
+    return call.type == DataType::int64 || alone ? faults_.unsupported : "";
   }
   Layout layout(const Call& call) const { return nccl_layout(call, team_); }
   void prepare(const Call& call, std::uint32_t slots, std::uint32_t /*batch*/,

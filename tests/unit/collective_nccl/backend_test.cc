@@ -126,7 +126,7 @@ Expected expected(const Call& call, Team team) {
 
 /// Prepares, writes, runs and reads two slots; "" or what was wrong.
 std::string try_call(NcclBackend& backend, Team team, const Call& call, std::uint32_t slots = 2) {
-  if (const std::string why = backend.unsupported(call); !why.empty()) return why;
+  if (const std::string why = backend.unsupported(call, team.size); !why.empty()) return why;
   const std::string name = fmt::format(
       "{} {} {} in_place={} rank {}", collective::name(call.operation), collective::name(call.type),
       collective::name(call.reduction), call.in_place, team.rank);

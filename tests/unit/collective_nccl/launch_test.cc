@@ -155,26 +155,25 @@ TEST(NcclLaunch, AGroupIsEndedAfterAFailureInIt) {
 
 TEST(NcclLaunch, SaysWhatAReleaseOrAGpuCannotDo) {
   Call call{.type = DataType::f8e4m3};
-  EXPECT_THAT(unsupported(call, {0, 2}, version_code(2, 23, 4), 90), HasSubstr("came with 2.24"));
-  EXPECT_THAT(unsupported(call, {0, 2}, version_code(2, 24), 80), HasSubstr("this is 8.0"));
-  EXPECT_EQ(unsupported(call, {0, 2}, version_code(2, 24), 90), "");
+  EXPECT_THAT(unsupported(call, 2, version_code(2, 23, 4), 90), HasSubstr("came with 2.24"));
+  EXPECT_THAT(unsupported(call, 2, version_code(2, 24), 80), HasSubstr("this is 8.0"));
+  EXPECT_EQ(unsupported(call, 2, version_code(2, 24), 90), "");
   call.operation = Operation::all_gather;
-  EXPECT_EQ(unsupported(call, {0, 2}, version_code(2, 24), 80), "");
-  EXPECT_EQ(unsupported({.type = DataType::bfloat16}, {0, 1}, kOldest, 80), "");
-  EXPECT_THAT(
-      unsupported({.operation = Operation::all_to_all, .in_place = true}, {0, 2}, kOldest, 90),
-      HasSubstr("all-to-all in place"));
+  EXPECT_EQ(unsupported(call, 2, version_code(2, 24), 80), "");
+  EXPECT_EQ(unsupported({.type = DataType::bfloat16}, 1, kOldest, 80), "");
+  EXPECT_THAT(unsupported({.operation = Operation::all_to_all, .in_place = true}, 2, kOldest, 90),
+              HasSubstr("all-to-all in place"));
 }
 
 TEST(NcclLaunch, OneRankAloneHasNoScaledSumOfEightBits) {
   for (const Reduction reduction : {Reduction::avg, Reduction::mulsum}) {
     const Call call{.type = DataType::f8e5m2, .reduction = reduction};
-    EXPECT_THAT(unsupported(call, {0, 1}, version_code(2, 30, 7), 90), HasSubstr("with one rank"));
-    EXPECT_EQ(unsupported(call, {0, 2}, version_code(2, 30, 7), 90), "");
+    EXPECT_THAT(unsupported(call, 1, version_code(2, 30, 7), 90), HasSubstr("with one rank"));
+    EXPECT_EQ(unsupported(call, 2, version_code(2, 30, 7), 90), "");
     const Call half{.type = DataType::half, .reduction = reduction};
-    EXPECT_EQ(unsupported(half, {0, 1}, version_code(2, 30, 7), 90), "");
+    EXPECT_EQ(unsupported(half, 1, version_code(2, 30, 7), 90), "");
   }
-  EXPECT_EQ(unsupported({.type = DataType::f8e5m2}, {0, 1}, version_code(2, 30, 7), 90), "");
+  EXPECT_EQ(unsupported({.type = DataType::f8e5m2}, 1, version_code(2, 30, 7), 90), "");
 }
 
 TEST(NcclLaunch, OneAndTwoInEveryType) {
