@@ -38,7 +38,7 @@ void walk(MessageFields& fields, RankCommand& order) {
   fields.flag("in_place", call.in_place);
   fields.number("row", order.row);
   fields.number("slots", 1, kMaxBatch, order.slots);
-  fields.number("batch", 1, kMaxBatch, order.batch);
+  fields.number("batch", 1, kMaxBatch * kMaxLaunches, order.batch);
   fields.flag("check", order.check);
   fields.number("samples", 0, kMaxSamplesAtOnce, order.samples);
   fields.number("first_iteration", order.first_iteration);

@@ -14,7 +14,7 @@
 namespace rdmabench::collective {
 
 inline constexpr std::uint32_t kMaxSlots = 256;
-inline constexpr std::uint32_t kMaxBatch = 1024;
+inline constexpr std::uint32_t kMaxLaunches = 1000;  ///< of a graph of a batch, in a sample
 inline constexpr std::uint64_t kMaxSamplesAtOnce = 16384;
 inline constexpr std::uint64_t kMaxSamples = 1'000'000;  ///< of a row
 

@@ -384,7 +384,9 @@ class NcclTests(unittest.TestCase):
         document = json.loads(text)
         self.assertEqual(document["schema"], "rdmabench-coll/1")
         self.assertEqual(len(document["results"]), 6 * 2)
-        self.assertIn("i_cv%", ranks.out[0])
+        self.assertNotIn("i_cv%", ranks.out[0])
+        self.assertIn("-I 1 is switched off", ranks.err[0])
+        self.assertIn("iters: 4 ", ranks.out[0])
         self.assertEqual(len(self.rows(ranks.out[0])), 6)
 
     def test_all_iterations_are_one_graph(self):
@@ -394,8 +396,8 @@ class NcclTests(unittest.TestCase):
                           FAKE_NCCL_TRACE=trace, FAKE_NCCL_VERSION="21805")
             called = pathlib.Path(trace).read_text()
         self.assertEqual(ranks.codes, [0], ranks.said())
-        # In and out of place each a plain one, six in the graph that is timed, and one of each for the check.
-        self.assertEqual(called.count("ncclAllReduce"), 2 * (1 + 6 + 1 + 1))
+        # In and out of place each a plain one and six in the graph; in place then one of each for the check.
+        self.assertEqual(called.count("ncclAllReduce"), 2 * (1 + 6) + 1 + 1)
         self.assertIn("iters: 6 ", ranks.out[0])
 
     def test_wrong_words_are_usage(self):

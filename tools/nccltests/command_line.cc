@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "flag_table.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -33,6 +35,18 @@ void refuse_of_nccl(const Flags& flags) {
                                                                                  : nullptr;
   if (name == nullptr) return;
   throw Error(Fault::usage, fmt::format("{} with --backend mpi", name), "Use --backend nccl.");
+}
+
+/// As nccl-tests does (main()); its -z 1 and 2 end the capture with an error.
+void switch_off(Flags& flags) {
+  if (flags.graph_launches == 0) return;
+  if (std::exchange(flags.per_iteration, false)) {
+    flags.notes.emplace_back("-I 1 is switched off: a graph of -G is timed as a whole");
+  }
+  if (const std::uint32_t blocking = std::exchange(flags.blocking, 0); blocking != 0) {
+    flags.notes.push_back(
+        fmt::format("-z {} is switched off: a graph of -G is timed as a whole", blocking));
+  }
 }
 
 void check(const Flags& flags) {
@@ -86,7 +100,10 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
       .tables = {nccltests::flags(), kOwn}};
   CommandLine<Flags> line;
   read_command_line(nccl_tests, tool.name, kAll, words, line);
-  if (line.answer.empty()) check(line.flags);
+  if (line.answer.empty()) {
+    check(line.flags);
+    switch_off(line.flags);
+  }
   return line;
 }
 

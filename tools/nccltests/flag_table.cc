@@ -109,14 +109,15 @@ constexpr Flag kFlags[] = {
      "ranks are processes and join at the same time", "unit", check_switch, "0"},
     mapped("-c, --check=count", "1",
            "0 is --no-check; any other value checks every operation, timed ones included, where -e "
-           "has a place for each",
+           "has a place for each; else the last in each place (in place: one more)",
            "fake", set_number<0, kMostIterations, &Flags::check>),
     mapped("-o, --op=name", "sum", "--reduction, or all", "fake", set_op),
     mapped("-d, --datatype=name", "float", "--type, or all types of this NCCL", "fake", set_type),
     mapped("-r, --root=rank", "0", "--root; all or -1 is every rank in turn", "fake", set_root),
     mapped("-z, --blocking=0|1|2|3", "0",
            "0: back to back, 1024 at most; 1, 2 and 3 are the same: each operation is a sample, "
-           "and its rank waits for it before it starts the next; there is no barrier between them",
+           "and its rank waits for it before it starts the next; there is no barrier between them; "
+           "with -G always 0",
            "fake", set_number<0, 3, &Flags::blocking>),
     {"-y, --stream_null=0|1", kAll, Handling::ignored, "operations use a separate stream", "unit",
      check_switch, "0"},
@@ -127,11 +128,11 @@ constexpr Flag kFlags[] = {
            }),
     mapped(
         "-G, --cudagraph=launches", "0",
-        "--graph: the operations of -n are captured as one graph, after a plain one; each launch "
-        "is a sample, and is awaited before the next",
+        "--graph: the operations of -n are captured as one graph, after those of -w, one at least, "
+        "by plain calls; all launches follow one another and are awaited together; 1000 at most",
         "fake",
         [](Flags& f, const Given& g) {
-          f.graph_launches = whole(g, 0, kMostIterations);
+          f.graph_launches = whole(g, 0, 1000);
           f.nccl.graph = f.graph_launches > 0;
         }),
     refused("-C, --report_cputime=0|1", "0",
@@ -159,8 +160,8 @@ constexpr Flag kFlags[] = {
     mapped("-u, --unalign=elements", "0", "--misalign: offset of input and result, in elements",
            "fake", set_number<0, 1U << 16U, &Flags::nccl, &NcclOptions::misalign>),
     mapped("-I, --per_iter_timing=0|1", "0",
-           "each operation is a sample; four more columns show the distribution", "fake",
-           set_number<0, 1, &Flags::per_iteration>),
+           "each operation is a sample; four more columns show the distribution; with -G always 0",
+           "fake", set_number<0, 1, &Flags::per_iteration>),
     refused("-K, --per_iter_skip=count", "0",
             "Use -w: no sample is left out here, and warm-up operations are not samples."),
 };

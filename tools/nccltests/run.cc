@@ -22,10 +22,10 @@ void tell_of(const collective::Run& run, const Flags& flags) {
   for (const collective::Row& row : run.rows) {
     if (!row.skipped.empty() && row.skipped != last) tell(row.skipped);
     if (!row.skipped.empty()) last = row.skipped;
-    const std::uint64_t samples = row.iterations / std::max<std::uint64_t>(flags.graph_launches, 1);
-    if (const std::uint64_t real = samples * row.batch; real > flags.iterations) {
+    const std::uint64_t batch = row.batch / std::max<std::uint64_t>(flags.graph_launches, 1);
+    if (const std::uint64_t real = row.iterations * batch; real > flags.iterations) {
       tell(fmt::format("{} bytes: {} operations in {} batches of {}, for -n {}", row.size_bytes,
-                       real, samples, row.batch, flags.iterations));
+                       real, row.iterations, batch, flags.iterations));
     }
     if (row.first_wrong) {
       const collective::Wrong& wrong = row.first_wrong->wrong;

@@ -13,37 +13,49 @@ namespace rdmabench::tools::nccltests {
 namespace {
 
 using collective::Call;
+using collective::kMaxBatch;
 using collective::Operation;
 using collective::Row;
 
 constexpr double kGiga = 1e9;
-constexpr std::uint64_t kMostBatch = 1024;  // of collective::CollectivePlan
-
 /// Over MPI each operation of a batch has buffers of its own.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 30;
 
-/// All iterations of -n in few batches of equal size, rounded up if -n does not divide well; each
-/// launch of -G is a sample. The memory is -e bytes, in which iteration i takes the place i modulo
-/// how many fit (nccl-tests, startColl()).
+std::uint64_t launches(const Flags& flags) {
+  return std::max<std::uint64_t>(flags.graph_launches, 1);
+}
+
+/// All iterations of -n in few batches of equal size, rounded up if -n does not divide well; of
+/// so many operations at most.
+std::uint64_t samples_of(const Flags& flags, std::uint64_t fit) {
+  const std::uint64_t fewest = (flags.iterations + fit - 1) / fit;
+  std::uint64_t samples = fewest;
+  while (flags.iterations % samples != 0 && samples < 2 * fewest) ++samples;
+  return flags.iterations % samples == 0 ? samples : fewest;
+}
+
+std::uint64_t batch_of(const Flags& flags, std::uint64_t fit) {
+  const std::uint64_t samples = samples_of(flags, fit);
+  return (flags.iterations + samples - 1) / samples;
+}
+
+/// The memory is -e bytes, in which iteration i takes the place i modulo how many fit (nccl-tests,
+/// startColl()). The launches of -G follow one another in one sample, and plain calls warm up for
+/// them (BenchTime()).
 collective::Amount amount_of(const Flags& flags, std::uint64_t bytes) {
   const bool nccl = flags.backend != "mpi";
   bytes = std::max<std::uint64_t>(bytes, 1);
   const auto places = [&](std::uint64_t operations) {
-    const std::uint64_t fit = std::clamp<std::uint64_t>(flags.max_bytes / bytes, 1, kMostBatch);
+    const std::uint64_t fit = std::clamp<std::uint64_t>(flags.max_bytes / bytes, 1, kMaxBatch);
     return nccl ? static_cast<std::uint32_t>(std::min(fit, operations)) : 0;
   };
   const bool one_by_one = flags.blocking != 0 || flags.per_iteration;
   if (one_by_one) return {1, flags.iterations, flags.warmup, places(flags.iterations)};
   const std::uint64_t fit =
-      nccl ? kMostBatch : std::clamp<std::uint64_t>(kBatchBytes / bytes, 1, kMostBatch);
-  const std::uint64_t fewest = (flags.iterations + fit - 1) / fit;
-  std::uint64_t samples = fewest;
-  while (flags.iterations % samples != 0 && samples < 2 * fewest) ++samples;
-  if (flags.iterations % samples != 0) samples = fewest;
-  const std::uint64_t batch = (flags.iterations + samples - 1) / samples;
-  return {static_cast<std::uint32_t>(batch),
-          samples * std::max<std::uint64_t>(flags.graph_launches, 1),
-          (flags.warmup + batch - 1) / batch, places(batch)};
+      nccl ? kMaxBatch : std::clamp<std::uint64_t>(kBatchBytes / bytes, 1, kMaxBatch);
+  const std::uint64_t batch = batch_of(flags, fit);
+  return {static_cast<std::uint32_t>(batch * launches(flags)), samples_of(flags, fit),
+          flags.graph_launches > 0 ? 0 : (flags.warmup + batch - 1) / batch, places(batch)};
 }
 
 /// The iterations of the measured row with fewest.
@@ -220,12 +232,15 @@ CollJob to_job(const Tool& tool, const Flags& flags) {
   if (flags.timeout) job.plan.timeout = *flags.timeout;
   job.backend = flags.backend;
   job.nccl = flags.nccl;
+  job.nccl.graph_operations = static_cast<std::uint32_t>(batch_of(flags, kMaxBatch));
+  job.nccl.plain_calls = static_cast<std::uint32_t>(std::max<std::uint64_t>(flags.warmup, 1));
   job.config = {{"command", std::string(tool.name)},
                 {"iterations", flags.iterations},
                 {"warmup_iterations", flags.warmup},
                 {"blocking", std::uint64_t{flags.blocking}},
                 {"registration", std::string(collective::name(flags.nccl.registration))},
-                {"cuda_graph", flags.nccl.graph}};
+                {"cuda_graph", flags.nccl.graph},
+                {"cuda_graph_launches", flags.graph_launches}};
   return job;
 }
 
@@ -242,8 +257,7 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
   table.step_is_factor = flags.step_factor > 1;
   table.step = table.step_is_factor ? flags.step_factor : flags.step_bytes;
   table.warmup = flags.warmup;
-  table.iterations =
-      fewest_operations(run, flags.iterations) / std::max<std::uint64_t>(flags.graph_launches, 1);
+  table.iterations = fewest_operations(run, flags.iterations * launches(flags)) / launches(flags);
   table.validation = flags.check;
   table.graph = flags.graph_launches;
   table.misaligned = flags.nccl.misalign;

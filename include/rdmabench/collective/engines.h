@@ -45,12 +45,14 @@ Registration parse_registration(std::string_view text);
 struct NcclOptions {
   /// "0", "0000:1b:00.0", "GPU-..."; "" = the GPU whose number is this rank's among those of its
   /// host.
-  std::string device;
+  std::string device{};
   Registration registration = Registration::none;
-  bool graph = false;  ///< each sample launches one CUDA graph, of its batch of operations
-  std::int32_t cta_policy = -1;  ///< 0..2, NCCL_CTA_POLICY_*, since 2.27; -1 = NCCL's own
-  std::uint32_t misalign = 0;    ///< elements by which input and result lie off a boundary
-  std::string network;           ///< NCCL's name of a network: "Socket", "IB"; "" = NCCL's own
+  bool graph = false;                  ///< the operations of a batch are a CUDA graph
+  std::uint32_t graph_operations = 0;  ///< ... or several of so many each; 0: one
+  std::uint32_t plain_calls = 1;       ///< with `graph`, before one is captured; 1 or more
+  std::int32_t cta_policy = -1;        ///< 0..2, NCCL_CTA_POLICY_*, since 2.27; -1 = NCCL's own
+  std::uint32_t misalign = 0;          ///< elements by which input and result lie off a boundary
+  std::string network;  ///< NCCL's name of a network: "Socket", "IB"; "" = NCCL's own
   /// A communicator made with blocking = 0: every call can be given up by itself, and small sizes
   /// take longer. Otherwise a call that never returns ends the run, with the rank that hangs.
   bool non_blocking = false;

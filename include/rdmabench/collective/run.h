@@ -19,14 +19,17 @@
 
 namespace rdmabench::collective {
 
+inline constexpr std::uint32_t kMaxBatch = 1024;
+
 /// As in CollectivePlan.
 struct Amount {
-  std::uint32_t batch = 1;
+  std::uint32_t batch = 1;  ///< kMaxBatch at most, or of a graph 1000 times that
   std::uint64_t iterations = 0;
   std::uint64_t warmup = 0;
-  /// Places of memory that operations take in turn and again, 1024 at most; behind them a sample
-  /// begins at the first one. 0: every operation of an epoch has its own. Where there are fewer
-  /// than operations, those that are timed are not checked, but one more of each place after them.
+  /// Places of memory that operations take in turn and again, kMaxBatch at most; behind them a
+  /// sample begins at the first one. 0: every operation of an epoch has its own. Where there are
+  /// fewer than operations, the last result in each place is checked; in place, where the result of
+  /// one is the input of the next, that of one more in each place after the timed ones.
   std::uint32_t slots = 0;
 };
 
@@ -240,12 +243,12 @@ std::vector<Proof> prove(const Run& run, const std::vector<Required>& required);
 std::string_view action_of(const Bisected& bisected) noexcept;
 inline constexpr std::string_view kActionOfRank = "run doctor";  ///< late, wrong, or hung
 
-/// Whether the run ended early or any result was wrong.
-bool failed(const Run& run);
-
 /// "operation 12" of the row, warm-up first, or that it was one of those that followed the timed
 /// ones to be checked. For a row with `first_wrong`.
 std::string name_of_operation(const Row& row);
+
+/// Whether the run ended early or any result was wrong.
+bool failed(const Run& run);
 
 /// The reason where every row was skipped, else "".
 std::string nothing_measured(const Run& run);

@@ -126,7 +126,7 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, std::uint32_t b
                           Deadline deadline) {
   graphs_.clear();
   slots_ = slots;
-  batch_ = batch;
+  in_graph_ = options_.graph_operations == 0 ? batch : std::min(batch, options_.graph_operations);
   make_op(call, deadline);
   layout_ = layout(call);
   // Symmetric registration needs the same size on all ranks, also on those without an input or a
@@ -145,14 +145,14 @@ void NcclBackend::prepare(const Call& call, std::uint32_t slots, std::uint32_t b
   waiting_.reserve(std::max(slots, batch));
   if (options_.graph) connect(deadline);
   ask_choice(deadline);
-  if (options_.graph) capture(std::max(slots / batch, 1U), batch, deadline);
+  if (options_.graph) capture(std::max(slots / in_graph_, 1U), in_graph_, deadline);
 }
 
-/// One plain call before the first one that is captured: in its first call of a kind NCCL connects
-/// the ranks and allocates memory, which a capture may not allow.
+/// Plain calls before the first one that is captured: in its first call of a kind NCCL connects the
+/// ranks and allocates memory, which a capture may not allow.
 void NcclBackend::connect(Deadline deadline) {
   exchange_->all_gather({}, deadline);  // the deadline starts when all ranks are here
-  run_once(deadline.earlier());
+  for (std::uint32_t i = 0; i < options_.plain_calls; ++i) run_once(deadline.earlier());
 }
 
 /// Either all ranks make the call that NCCL reports to the profiler, or none.
@@ -199,14 +199,15 @@ void NcclBackend::run_once(Deadline deadline) {
     if (now == Progress::again && deadline.passed()) {
       throw Error(Fault::failed,
                   fmt::format("the first call of {}, before timing, did not finish in time",
-                              call_name(*library_, plan_.call.operation)));
+                              call_name(*library_, plan_.call.operation)),
+                  "Give a longer `timeout`.");
     }
     if (now == Progress::again) std::this_thread::sleep_for(kPauseOfOnce);
   }
   if (!good) throw Error(Fault::failed, failure());
 }
 
-/// The operations of a batch are one graph, as nccl-tests has its iterations.
+/// Many operations are one graph, as nccl-tests has its iterations.
 void NcclBackend::capture(std::uint32_t graphs, std::uint32_t batch, Deadline deadline) {
   for (std::uint32_t graph = 0; graph < graphs; ++graph) {
     graphs_.push_back(gpu::Graph::capture(*stream_, [&](gpu::Stream& /*stream*/) {
@@ -260,8 +261,13 @@ bool NcclBackend::hand_over(std::uint32_t slot) noexcept {
 bool NcclBackend::start(std::uint32_t slot, std::uint32_t batch) noexcept {
   if (!graphs_.empty()) {
     if (failure_.of != Failure::Of::none) return false;
-    gpu::Graph& graph = graphs_[slot / batch_];
-    return graph.launch(*stream_) || fail(Failure::Of::graph, graph.result());
+    std::size_t next = slot / in_graph_;
+    for (std::uint32_t begun = 0; begun < batch; begun += in_graph_) {
+      gpu::Graph& graph = graphs_[next];
+      if (!graph.launch(*stream_)) return fail(Failure::Of::graph, graph.result());
+      next = next + 1 == graphs_.size() ? 0 : next + 1;
+    }
+    return true;
   }
   for (std::uint32_t i = 0; i < batch; ++i) {
     if (!start_one(slot)) return false;

@@ -80,9 +80,9 @@ class NcclBackend {
   std::unique_ptr<Arena> send_;  // after communicator_: the buffers are deregistered before it goes
   std::unique_ptr<Arena> receive_;
   std::optional<Contents> contents_;
-  std::vector<gpu::Graph> graphs_;  // each of one batch; graph i begins in slot i * batch_
+  std::vector<gpu::Graph> graphs_;  // graph i begins in slot i * in_graph_
   std::uint32_t slots_ = 1;
-  std::uint32_t batch_ = 1;
+  std::uint32_t in_graph_ = 1;  // operations
 
   CallPlan plan_;
   Layout layout_;

@@ -202,7 +202,7 @@ TEST(Orders, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.call.count, 12);
   EXPECT_TRUE(read.call.in_place);
   EXPECT_EQ(read.batch, 4);
-  order.batch = 1025;
+  order.batch = 1'024'001;
   EXPECT_THROW(parse_rank_command(to_text(order)), Error);
   EXPECT_THROW(parse_rank_command("{}"), Error);
 }

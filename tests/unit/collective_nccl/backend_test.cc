@@ -248,6 +248,26 @@ TEST(NcclBackend, TheOperationsOfABatchAreOneGraph) {
             "");
 }
 
+TEST(NcclBackend, LaunchesTheSameGraphSoManyTimesInABatch) {
+  const auto calls = in_the_driver<int(const char*)>("fake_cuda_calls");
+  reset_the_driver();
+  NcclOptions options;
+  options.graph = true;
+  options.graph_operations = 4;
+  options.plain_calls = 3;
+  EXPECT_EQ(run_ranks(1, options,
+                      [&](NcclBackend& backend, Team) {
+                        backend.prepare(Call{}, 2, 20, soon());
+                        EXPECT_EQ(alive_in_the_driver("graph_exec"), 1);
+                        EXPECT_EQ(calls("cuGraphLaunch"), 0);
+                        require(backend.start(0, 20) ? "" : backend.failure());
+                        EXPECT_EQ(calls("cuGraphLaunch"), 5) << "without a wait between them";
+                        while (backend.test() == Progress::again) std::this_thread::yield();
+                        backend.close(soon());
+                      }),
+            "");
+}
+
 TEST(NcclBackend, RegistersItsBuffersEitherWay) {
   for (const Registration how : {Registration::local, Registration::symmetric}) {
     NcclOptions options;

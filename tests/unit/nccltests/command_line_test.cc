@@ -38,7 +38,7 @@ TEST(NcclTestsCommandLine, Defaults) {
 TEST(NcclTestsCommandLine, WhatPeopleType) {
   const Flags flags =
       read({"-b", "8",  "-e",   "128M", "-f",  "2",  "-g", "8",  "-n100", "-w", "5", "-c",
-            "0",  "-d", "half", "-o",   "max", "-G", "1",  "-R", "2",     "-z", "1"});
+            "0",  "-d", "half", "-o",   "max", "-T", "9",  "-R", "2",     "-z", "1"});
   EXPECT_EQ(sizes(flags).size(), 25U);
   EXPECT_EQ(sizes(flags).back(), 128U << 20U);
   EXPECT_EQ(flags.gpus, 8U);
@@ -47,9 +47,22 @@ TEST(NcclTestsCommandLine, WhatPeopleType) {
   EXPECT_EQ(flags.check, 0U);
   EXPECT_THAT(flags.types, ElementsAre(DataType::half));
   EXPECT_THAT(flags.reductions, ElementsAre(Reduction::max));
-  EXPECT_TRUE(flags.nccl.graph);
+  EXPECT_FALSE(flags.nccl.graph);
   EXPECT_EQ(flags.nccl.registration, Registration::symmetric);
   EXPECT_EQ(flags.blocking, 1U);
+}
+
+TEST(NcclTestsCommandLine, AGraphIsTimedAsAWholeAndTheRunSaysSo) {
+  for (const char* const blocking : {"1", "2", "3"}) {
+    const Flags flags = read({"-G", "5", "-z", blocking, "-I", "1"});
+    EXPECT_TRUE(flags.nccl.graph);
+    EXPECT_EQ(flags.blocking, 0U);
+    EXPECT_FALSE(flags.per_iteration);
+    EXPECT_THAT(flags.notes, ElementsAre(HasSubstr("-I 1 is switched off"),
+                                         HasSubstr(std::string("-z ") + blocking)));
+  }
+  EXPECT_THAT(read({"-G", "5"}).notes, testing::IsEmpty());
+  EXPECT_THAT(read({"-I", "1", "-z", "3"}).notes, testing::IsEmpty());
 }
 
 TEST(NcclTestsCommandLine, LongNamesAndTheirBeginnings) {

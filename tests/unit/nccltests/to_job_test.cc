@@ -68,7 +68,14 @@ TEST(NcclTestsJob, BackToBackIsOneSampleAndTurnsThroughMaxbytesAsNcclTestsDoes) 
   EXPECT_THAT(amount(8), ElementsAre(1000U, 2U, 1U, 1000U)) << "1024 at most, and 2000 in all";
   flags.iterations = 20;
   flags.graph_launches = 3;
-  EXPECT_THAT(amount(8), ElementsAre(20U, 3U, 1U, 20U)) << "each launch of -G is a sample";
+  EXPECT_THAT(amount(8), ElementsAre(60U, 1U, 0U, 20U)) << "launches of -G back to back";
+  EXPECT_THAT(amount(std::uint64_t{1} << 30), ElementsAre(60U, 1U, 0U, 8U));
+  flags.warmup = 5;
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).nccl.graph_operations, 20U);
+  EXPECT_EQ(to_job(tool("all_reduce_perf"), flags).nccl.plain_calls, 5U);
+  collective::Run done;
+  done.rows.push_back({.iterations = 1, .batch = 60});
+  EXPECT_EQ(to_table(tool("all_reduce_perf"), flags, done).iterations, 20U);
   flags.graph_launches = 0;
   flags.warmup = 5;
   flags.blocking = 3;
