@@ -30,6 +30,7 @@ struct DoctorCommand {
   std::vector<std::string> expect;
   std::string format = "table";
   std::string output;
+  bool ask_firmware = false;
   bool verbose = false;
   bool list = false;
   bool wide = false;
@@ -71,7 +72,7 @@ int doctor(const DoctorCommand& command) {
   if (!command.since.empty()) {
     earlier = health::read_peer(read_document(command.since), command.since);
   }
-  const auto store = run::open_node(command.root);
+  const auto store = run::open_node(command.root, command.ask_firmware);
   health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
   if (earlier) health::compare_with_earlier(diagnosis, *earlier);
@@ -103,6 +104,8 @@ std::string footer() {
       "reason is given) or ERROR. FAIL and WARN come with what was observed, what was expected and by\n"
       "whom, what to do, and the files that were read. No privilege is needed; some checks of\n"
       "PCI configuration space are SKIP without it. 'rdmabench doctor --list' names every check.\n"
+      "No program is started but with --ask-firmware, which only reads and waits 10 s at most for each\n"
+      "device.\n"
       "\n"
       "Where expectations come from: standard (a specification or a documentation), derived (from\n"
       "other facts of the node), profile, peers (more than half of them agree), user,\n"
@@ -142,9 +145,13 @@ void add_doctor(CLI::App& app, Command& command) {
       "doctor", "Check this node, or a saved one: devices, addresses, PCIe, limits, software");
   auto options = std::make_shared<DoctorCommand>();
   const OptionGroup group(*sub);
-  group.plain("--root", options->root, "PATH",
-              "a folder or a tar file instead of this machine [/]");
+  CLI::Option* const root = group.plain("--root", options->root, "PATH",
+                                        "a folder or a tar file instead of this machine [/]");
   group.plain("--collect", options->collect, "FILE.tar", "save what was read as a tar file");
+  group
+      .flag("--ask-firmware", options->ask_firmware,
+            "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
+      ->excludes(root);
   group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
   group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
       ->allow_extra_args(false);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "checks/inventory.h"
 #include "ethernet.h"
+#include "firmware.h"
 #include "kernel_log.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
@@ -159,6 +160,20 @@ void collect_live_facts(MemoryStore& facts) {
     facts.add_file("rdmabench/kernel_log", log);
   } else {
     facts.add_unreadable("rdmabench/kernel_log", error);
+  }
+}
+
+void ask_firmware(MemoryStore& facts) {
+  constexpr std::array<std::string_view, 2> kFolders{"/usr/bin", "/usr/sbin"};
+  const FileTree tree(std::make_shared<FolderStore>("/"));
+  for (const RdmaDevice& device : Inventory(tree).devices) {
+    if (device.driver != "mlx5" || !device.physical()) continue;
+    const std::string path = "rdmabench/firmware/" + device.pci.address;
+    if (geteuid() != 0) {
+      facts.add_unreadable(path, EACCES);
+    } else {
+      facts.add_file(path, firmware_facts(device.pci.address, kFolders, std::chrono::seconds(10)));
+    }
   }
 }
 

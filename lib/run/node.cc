@@ -41,10 +41,11 @@ bool is_this_machine(const std::string& root) {
 
 }  // namespace
 
-std::shared_ptr<const health::FileStore> open_node(const std::string& root) {
+std::shared_ptr<const health::FileStore> open_node(const std::string& root, bool ask_firmware) {
   if (!is_this_machine(root)) return health::open_store(root);
   const auto facts = std::make_shared<health::MemoryStore>();
   health::collect_live_facts(*facts);
+  if (ask_firmware) health::ask_firmware(*facts);
   facts->add_file("rdmabench/verbs", verbs_facts());
   return health::live_store(facts);
 }

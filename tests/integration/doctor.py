@@ -152,6 +152,14 @@ class Doctor(unittest.TestCase):
         self.assertEqual([(one["id"], one["subject"], one["status"]) for one in again["findings"] if one["id"] not in moving],
                          [(one["id"], one["subject"], one["status"]) for one in found["findings"] if one["id"] not in moving])
 
+    def test_the_firmware_is_asked_of_this_machine_alone(self):
+        done = doctor("--ask-firmware", "--only", "pcie.write_ordering")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("was not asked", done.stdout)
+        done = doctor("--ask-firmware", "--root", str(self.root / "roce"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--ask-firmware", done.stderr)
+
     def test_documents_fit_their_schema(self):
         schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator.check_schema(schema)

@@ -1,7 +1,8 @@
 // The doctor: checks of one node that need no measurement, no vendor's tool and no privilege.
 //
 // Every check reads files below a root, so that a saved tree gives the same verdicts as the node
-// did. Source of the catalogue: docs/doctor.md, which is checked against checks().
+// did. Source of the catalogue: docs/doctor.md, which is checked against checks(). Only
+// ask_firmware() starts a vendor's tool.
 #pragma once
 
 #include <memory>
@@ -98,6 +99,12 @@ std::span<const std::string_view> environment_names();
 /// nodes open, the size of /dev/shm, the listed environment variables, and where hwloc sees the PCI
 /// devices. It opens /dev/infiniband/uverbs* and rdma_cm, and closes them again. Never throws.
 void collect_live_facts(MemoryStore& facts);
+
+/// Adds to them what the firmware of mlx5 devices is set to and no file tells, as files
+/// "rdmabench/firmware/ADDRESS": starts mstconfig or mlxconfig, of /usr/bin or /usr/sbin, for each
+/// device, and waits for it at most 10 s. Without root it starts nothing, and the files are
+/// unreadable. Never throws.
+void ask_firmware(MemoryStore& facts);
 
 /// This machine: its files and the facts, which are the paths below "rdmabench".
 std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts);

@@ -103,8 +103,10 @@ struct SharedLibrary {
 std::vector<SharedLibrary> shared_libraries();
 
 /// The node that health::diagnose() is to judge: this machine for "/" in any spelling, with what
-/// libibverbs alone tells, or else what health::open_store() reads. Throws what that throws.
-std::shared_ptr<const health::FileStore> open_node(const std::string& root);
+/// libibverbs alone tells, or else what health::open_store() reads. Throws what that throws. With
+/// `ask_firmware` also what health::ask_firmware() adds, of this machine alone.
+std::shared_ptr<const health::FileStore> open_node(const std::string& root,
+                                                   bool ask_firmware = false);
 
 /// All back ends, those that this build lacks among them, in the same order.
 std::span<const transport::BackendRow> known_backends();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../firmware.h"
 #include "base/port_rate.h"
 #include "check.h"
 
@@ -202,6 +203,31 @@ void relaxed_ordering(Probe& probe, const PciFunction& function) {
                  Source::standard);
 }
 
+void write_ordering(Probe& probe, const RdmaDevice& device) {
+  if (!device.physical()) return probe.skip(std::string(kNoFunction));
+  if (device.driver != "mlx5") return probe.skip("only mlx5 devices have this setting");
+  const std::string path = "rdmabench/firmware/" + device.pci.address;
+  if (!probe.exists(path)) return probe.skip("the firmware was not asked: give --ask-firmware");
+  const auto text = probe.text(path);
+  if (!text) return;
+  if (text->starts_with(kNotTold)) return probe.skip(one_line(text->substr(kNotTold.size())));
+  const auto setting = firmware_setting(*text, "PCI_WR_ORDERING");
+  const auto known = [](const std::string& value) {
+    return value.starts_with("per_mkey") || value.starts_with("force_relax");
+  };
+  if (!setting || !known(setting->now) || !known(setting->next)) {
+    return probe.error(fmt::format("{} has no PCI_WR_ORDERING of a known form", path));
+  }
+  const bool same = setting->now == setting->next;
+  probe.judge_by(
+      same && setting->now.starts_with("per_mkey"), Status::warn,
+      same ? setting->now
+           : fmt::format("{}, from the next reset on {}", setting->now, setting->next),
+      "per_mkey(0): only memory that was registered with relaxed ordering", Source::standard,
+      fmt::format("mlxconfig -d {0} set PCI_WR_ORDERING=per_mkey, then mlxfwreset -d {0} reset.",
+                  device.pci.address));
+}
+
 void status(Probe& probe, const PciFunction& function) {
   const auto registers = pci_express_capability(probe, function);
   if (!registers) return;
@@ -311,6 +337,12 @@ constexpr std::array kPcieChecks = std::to_array<Check>({
       "Turn it on in the BIOS, or with setpci -s DEVICE CAP_EXP+8.w=10:10.",
       "openucx/ucx issue 8062", true, true},
      relaxed_ordering},
+    {{"pcie.write_ordering", "Relaxed ordering of all writes",
+      "mstconfig or mlxconfig -d ADDRESS -e q PCI_WR_ORDERING, with --ask-firmware",
+      "mlx5: WARN at force_relax, now or from the next reset on: the last byte of a write may be seen before the rest",
+      "mlxconfig -d ADDRESS set PCI_WR_ORDERING=per_mkey, then mlxfwreset -d ADDRESS reset.",
+      "Mellanox/mstflint mlxconfig; ibv_query_qp_data_in_order(3)", false, true},
+     write_ordering},
     {{"pcie.status", "Errors the device has seen", "D/config (Device Status)",
       "WARN at a non-fatal or fatal one", kReseat, "ROCm/cvs; PCI Express specification 6.0", false,
       true},

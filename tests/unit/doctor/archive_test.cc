@@ -39,6 +39,7 @@ TEST(Collect, TakesAllThatTheChecksReadAndNothingElse) {
   for (const char* const name :
        {"mlx5-infiniband", "roce", "roce-faults", "efa", "virtual-machine"}) {
     auto store = std::make_shared<MemoryStore>(load(name));
+    store->add_file("rdmabench/firmware/0000:18:00.0", "not told: no tool\n");
     store->add_file("etc/shadow", "secret");
     store->add_file("root/.ssh/id_ed25519", "secret");
     store->add_file("proc/self/environ", "TOKEN=secret");

@@ -43,6 +43,13 @@ std::string ethernet(const std::string& facts) {
   return "rdmabench/ethernet/ens1np0: " + facts + "\\n";
 }
 
+/// What mstconfig prints of a ConnectX that tells every column.
+std::string write_ordering(const std::string& now, const std::string& next) {
+  return "rdmabench/firmware/0000:18:00.0: Configurations: Default Current Next Boot\\n"
+         "  PCI_WR_ORDERING per_mkey(0) " +
+         now + " " + next + "\\n";
+}
+
 const std::vector<std::string> kNoFacts{"-rdmabench"};
 
 std::vector<Case> device_cases() {
@@ -406,6 +413,19 @@ std::vector<Case> pcie_cases() {
        kIb,
        {config("$D0", "2059"), cpuinfo("constant_tsc", "AuthenticAMD")}},
       {"pcie.relaxed_ordering", kSkip, kRoce},
+      {"pcie.write_ordering", kPass, kIb, {write_ordering("per_mkey(0)", "per_mkey(0)")}},
+      {"pcie.write_ordering", kWarn, kIb, {write_ordering("force_relax(1)", "force_relax(1)")}},
+      {"pcie.write_ordering", kWarn, kIb, {write_ordering("force_relax(1)", "per_mkey(0)")}},
+      {"pcie.write_ordering", kWarn, kIb, {write_ordering("per_mkey(0)", "force_relax(1)")}},
+      {"pcie.write_ordering", kError, kIb, {write_ordering("something(2)", "per_mkey(0)")}},
+      {"pcie.write_ordering", kError, kIb, {"rdmabench/firmware/0000:18:00.0: -W- nothing\\n"}},
+      {"pcie.write_ordering",
+       kSkip,
+       kIb,
+       {"rdmabench/firmware/0000:18:00.0: not told: neither mstconfig nor mlxconfig is there\\n"}},
+      {"pcie.write_ordering", kSkip, kIb, {"rdmabench/firmware/0000:18:00.0 !EACCES"}},
+      {"pcie.write_ordering", kSkip, kIb},
+      {"pcie.write_ordering", kSkip, kEfa},
       {"pcie.status", kPass, kIb},
       {"pcie.status", kPass, kIb, {config("$D0", "3059", "0100")}},
       {"pcie.status", kWarn, kIb, {config("$D0", "3059", "0200")}},
