@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -144,6 +145,19 @@ struct Judged {
   const Measured& row;
 };
 
+/// The rate is that of a thread's queue pairs, which the transport opens; where they use fewer
+/// ports than a bond has ("one port of the bond of the client's mlx5_bond_0"), another thread's may
+/// use the same ones or others.
+bool threads_share_a_bond(const Json& body) {
+  const Json& resolved = object_of(body, "resolved");
+  const std::string device = text_of(resolved, "device");
+  const auto devices = 1 + std::count(device.begin(), device.end(), ',');
+  const std::string threads = fact_of(list_of(body, "config"), "threads");
+  return std::strtod(threads.c_str(), nullptr) > static_cast<double>(devices) &&
+         text_of(object_of(resolved, "details"), "rate_of").find(" of the bond of ") !=
+             std::string::npos;
+}
+
 Limit line_limit(const Judged& of) {
   LineRate line = line_rate(object_of(of.document.body, "resolved"));
   if (of.row.kind == "pair") {
@@ -155,6 +169,12 @@ Limit line_limit(const Judged& of) {
             .origin = of.row.line_origin.empty() ? line.origin : of.row.line_origin};
   }
   if (!std::isfinite(line.bits_per_s)) return {.value = kNone, .origin = line.origin};
+  if (threads_share_a_bond(of.document.body)) {
+    return {.value = kNone,
+            .origin =
+                "which ports of a bond several threads use is not known: give an absolute "
+                "limit, or each thread as many queue pairs as the bond has ports"};
+  }
   const bool both = label_of(of.row, "direction") == "both_ways";
   return {.value = line.bits_per_s * (both ? 2 : 1),
           .origin = fmt::format("{}{}", line.origin, both ? ", both ways" : "")};

@@ -60,45 +60,26 @@ double effective_gbps(ibv_context& context, std::uint8_t port) try {
   return 0;
 }
 
-/// "0000:3b:00" of a function of it.
-std::string slot_of(const fs::path& function) {
-  const std::string address = function.filename().native();
-  return address.substr(0, address.find('.'));
-}
-
-/// How many ports of a card carry the packets of its one device, which a bond of them has in place
-/// of several; 1 where there is none. libmlx5's num_lag_ports is what the card could bond. Source:
-/// Linux, Documentation/networking/bonding.rst; drivers/net/ethernet/mellanox/mlx5/core/lag.
-int bonded_ports(const ibv_device& device) {
-  std::error_code failure;
-  int error = 0;
-  const fs::path function = fs::canonical(fs::path(device.ibdev_path) / "device", failure);
-  for (const std::string& interface : list_folder(function / "net", error)) {
-    const fs::path bond = function / "net" / interface / "master";
-    const std::string mode = first_line(bond / "bonding/mode");
-    if (mode.empty() || mode.starts_with("active-backup")) continue;
-    int ports = 1;
-    for (const std::string& entry : list_folder(bond, error)) {
-      if (!entry.starts_with("lower_") || entry == "lower_" + interface) continue;
-      const fs::path other = fs::canonical(bond / entry / "device", failure);
-      const bool is_own = !failure && slot_of(other) == slot_of(function);
-      if (is_own && !fs::exists(other / "infiniband", failure)) ++ports;
-    }
-    return ports;
-  }
-  return 1;
+SysfsFiles this_machine() {
+  return {.first_line = [](const std::string& path) { return first_line(path); },
+          .list =
+              [](const std::string& path) {
+                int error = 0;
+                return list_folder(path, error);
+              },
+          .resolve =
+              [](const std::string& path) {
+                std::error_code failure;
+                return fs::canonical(path, failure).native();
+              }};
 }
 
 void read_rate(PortInfo& port, ibv_context& context, const std::string& driver) {
   const fs::path folder(context.device->ibdev_path);
   const std::string rate = first_line(folder / "ports" / std::to_string(port.number) / "rate");
   const double effective = effective_gbps(context, port.number);
-  double one = parse_port_rate(rate);
-  // Before Linux 6.13 every EFA device is called so (efa_query_port() of
-  // drivers/infiniband/hw/efa).
-  if (driver == "efa" && one == 100) one = 0;
-  // Only mlx5 is known to tell the rate of one port of a bond.
-  const int ports = driver == "mlx5" ? bonded_ports(*context.device) : 1;
+  const double one = parse_port_rate(rate, driver);
+  const int ports = bonded_ports(this_machine(), driver, folder);
   const double share = port_data_share(rate, port.link_layer == LinkLayer::infiniband);
   port.gbps = share * (effective > 0 ? effective : one * ports);
   port.queue_pair_gbps = ports > 1 && one > 0 ? std::min(port.gbps, share * one) : port.gbps;

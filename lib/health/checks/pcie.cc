@@ -64,14 +64,18 @@ void speed(Probe& probe, const PciFunction& function) {
                  Source::derived);
 }
 
-/// The rate of all ports of the device together, of their data, Gb/s.
+/// The rate of all ports of the device together, of a bond's too, of their data, Gb/s.
 double device_rate(Probe& probe, const RdmaDevice& device) {
+  const SysfsFiles files{
+      .first_line = [&](const std::string& path) { return probe.try_line(path); },
+      .list = [&](const std::string& path) { return probe.list(path); },
+      .resolve = [&](const std::string& path) { return probe.resolve(path); }};
   double sum = 0;
   for (const RdmaPort& port : device.ports) {
     const std::string rate = probe.try_line(port.folder + "/rate");
-    sum += parse_port_rate(rate) * port_data_share(rate, port.infiniband());
+    sum += parse_port_rate(rate, device.driver) * port_data_share(rate, port.infiniband());
   }
-  return sum;
+  return sum * bonded_ports(files, device.driver, device.folder);
 }
 
 void path(Probe& probe, const RdmaDevice& device) {

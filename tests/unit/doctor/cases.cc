@@ -101,6 +101,11 @@ std::vector<Case> device_cases() {
       {"device.mixed", kPass, kIb},
       {"device.mixed", kWarn, kIb, {"$P1/rate: 100 Gb/sec (4X EDR)\\n"}},
       {"device.mixed", kSkip, kVm},
+      {"device.mixed",  // so every EFA device is called before Linux 6.13
+       kSkip,
+       kEfa,
+       {"$P0/rate: 100 Gb/sec (4X EDR)\\n",
+        "sys/devices/pci0000:10/0000:10:1a.0/infiniband/rdmap1s26/ports/1/rate: 100 Gb/sec (4X EDR)\\n"}},
   };
 }
 
@@ -385,6 +390,15 @@ std::vector<Case> pcie_cases() {
        {"$P0/rate: 40 Gb/sec (4X QDR)\n", "$D0/current_link_speed: 5.0 GT/s PCIe\n",
         "$D0/current_link_width: 8\n"}},
       {"pcie.path", kFail, kRoce, {"$D0/current_link_width: 8\\n"}},
+      {"pcie.path",  // a bond of both ports of a card, of which `rate` tells one
+       kFail,
+       kRoce,
+       {"$D0/net/ens1np0/master -> /sys/devices/virtual/net/bond0",
+        "sys/devices/virtual/net/bond0/bonding/mode: 802.3ad 4\\n",
+        "sys/devices/virtual/net/bond0/lower_ens1np0 -> /$D0/net/ens1np0",
+        "sys/devices/virtual/net/bond0/lower_ens1np1 -> /sys/devices/second/net/ens1np1",
+        "sys/devices/second/net/ens1np1/device -> /sys/devices/0000:01:00.1",
+        "sys/devices/0000:01:00.1/vendor: 0x15b3\\n"}},
       {"pcie.path", kSkip, kIb, {"-$P0/rate"}},
       {"pcie.path", kSkip, kEfa},
       {"pcie.bridges", kPass, kIb},

@@ -180,6 +180,20 @@ TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {
               HasSubstr("(126.03 Gb/s of the PCIe link of the server's mlx5_0 less 26 bytes"));
 }
 
+// Each of two threads with one queue pair uses one port of a bond: the same, or another one.
+TEST(Expectation, IsOpenWhereThreadsShareABond) {
+  auto document = nlohmann::ordered_json::parse(
+      bandwidth("99e9", "98e9", "100e9",
+                R"({"rate_gbps": "100", "mtu": "4096",)"
+                R"( "rate_of": "one port of the bond of the client's mlx5_bond_0"})"));
+  document["config"][0] = {{"name", "threads"}, {"value", 1}};
+  EXPECT_EQ(judged(document.dump(), "bw>=95%line")["status"], "PASS");
+  document["config"][0] = {{"name", "threads"}, {"value", 2}};
+  const auto row = judged(document.dump(), "bw>=95%line");
+  EXPECT_EQ(row["status"], "OPEN");
+  EXPECT_THAT(row["text"], HasSubstr("which ports of a bond several threads use is not known"));
+}
+
 TEST(Expectation, IsOpenWhereTheLinkIsNotKnown) {
   const auto row = judged(bandwidth("380e9", "379e9", "381e9", "{}"), "bw>=90%line");
   EXPECT_EQ(row["status"], "OPEN");
