@@ -109,7 +109,11 @@ PerftestInfo perftest_info(const Report& report) {
   info.outstanding_reads = facts.number("outstanding_reads", 0);
   if (info.outstanding_reads == 0) info.outstanding_reads = facts.number("max_rd_atomic", 0);
   info.connection_manager = facts.flag("rdma_cm");
-  if (facts.flag("events")) info.completion_vector = facts.number("completion_vector", 0);
+  // Several threads have several vectors, which perftest's one line cannot name.
+  if (facts.flag("events") &&
+      (facts.number("threads", 1) == 1 || facts.text("completion_vector"))) {
+    info.completion_vector = facts.number("completion_vector", 0);
+  }
   std::string link_type = facts.text("link_layer", "Unknown");
   const std::string transport_type = report.resolved.backend != "verbs"
                                          ? printable(report.resolved.backend)

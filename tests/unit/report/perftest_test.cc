@@ -170,6 +170,10 @@ TEST(Perftest, Events) {
                                    bandwidth("send", 4096, 200, 58.43, 38.54, 0.009865));
   report.config.push_back({"events", true});
   EXPECT_EQ(to_perftest(report), real("ib_send_bw_e"));
+  report.config.push_back({"threads", std::uint64_t{2}});
+  EXPECT_THAT(to_perftest(report), Not(HasSubstr("_comp0")));  // nor _comp1 alone
+  report.config.push_back({"completion_vector", std::uint64_t{3}});
+  EXPECT_THAT(to_perftest(report), HasSubstr("_comp3"));
 }
 
 TEST(Perftest, ConnectionManager) {

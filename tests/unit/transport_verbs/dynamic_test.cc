@@ -1,5 +1,6 @@
 // DC: initiators and targets of mlx5dv, posted to by ibv_wr_post(3).
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../fact.h"
 #include "messages.h"
@@ -41,6 +42,26 @@ TEST_F(Dc, MovesTheSameWithoutInlineData) {
   move<Send>(pair);
   move<Write>(pair);
   move<Read>(pair);
+}
+
+TEST_F(Dc, TakesTheSamePathsInEachRun) {
+  EndpointRequest request = over(Service::dc);
+  request.queue_pairs = 2;
+  std::multiset<std::uint16_t> before;
+  {
+    const DynamicPair pair(request);
+    before = fake_verbs::source_ports();
+    EXPECT_EQ(std::set(before.begin(), before.end()).size(), 2U);  // one for each queue pair
+    EXPECT_EQ(fact(pair.client.describe().details, "flow_label"), "1,2");
+  }
+  const DynamicPair again(request);
+  EXPECT_EQ(fake_verbs::source_ports(), before);
+  request.worker = 1;  // its messages spread, too
+  const DynamicPair other(request);
+  const std::multiset<std::uint16_t> all = fake_verbs::source_ports();
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), 4U);
+  request.path.flow_label = 77;
+  EXPECT_EQ(fact(DynamicPair(request).client.describe().details, "flow_label"), "77,77");
 }
 
 TEST_F(Dc, HasAtomics) {
