@@ -150,8 +150,19 @@ SizedQueuePair create_sized(ibv_pd& domain, std::string_view type,
                                   wanted.cap.max_send_wr, wanted.cap.max_recv_wr),
                       refusal, {.context = domain.context});
   }
+  // The other queue alone may have been too long: libmlx5 counts blocks of sends only.
+  const auto restore = [&](std::uint32_t ibv_qp_cap::*queue) {
+    const std::uint32_t smaller = std::exchange(cap.*queue, wanted.cap.*queue);
+    if (cap.*queue != smaller && !attempt()) cap.*queue = smaller;
+  };
+  restore(&ibv_qp_cap::max_recv_wr);
+  restore(&ibv_qp_cap::max_send_wr);
+  // With shorter queues all of the inline data was not refused yet.
+  const bool shorter =
+      made.sends < wanted.cap.max_send_wr || made.receives < wanted.cap.max_recv_wr;
   std::uint32_t most = 0;
-  for (std::uint32_t refused = wanted.cap.max_inline_data; refused > most + 1;) {
+  for (std::uint32_t refused = wanted.cap.max_inline_data + (shorter ? 1 : 0);
+       refused > most + 1;) {
     cap.max_inline_data = most + (refused - most) / 2;
     (attempt() ? most : refused) = cap.max_inline_data;
   }

@@ -82,7 +82,9 @@ TEST_F(QueuePairs, AreMadeSmallerWhereTheDeviceCountsBlocks) {
   };
   EXPECT_THAT(sized(8, 8, 0), ElementsAre(8, 8, 0));
   EXPECT_THAT(sized(32, 4, 0), ElementsAre(8, 4, 0));
-  EXPECT_THAT(sized(32, 32, 0), ElementsAre(8, 8, 0));
+  EXPECT_THAT(sized(32, 32, 0), ElementsAre(8, 32, 0)) << "receives are no blocks";
+  EXPECT_THAT(sized(8, 64, 0), ElementsAre(8, 32, 0));
+  EXPECT_THAT(sized(4, 64, 220), ElementsAre(4, 32, 220));
   EXPECT_THAT(sized(8, 8, 220), ElementsAre(8, 8, 60));
   EXPECT_THAT(sized(16, 4, 220), ElementsAre(8, 4, 60));
   EXPECT_THAT(sized(4, 8, 220), ElementsAre(4, 8, 220));
