@@ -118,8 +118,9 @@ void add_options(CLI::App& app, RegOptions& options) {
       "NUMA node: auto (near the device), none (any) or a number [auto]");
   group.size("--unaligned", options.unaligned, "offset of the memory in its first page [0]")
       ->type_name("BYTES");
-  group.flag("--relaxed-ordering", options.registration.relaxed_ordering,
-             "allow the device to reorder its writes");
+  group.action(
+      "--relaxed-ordering", [&] { options.registration.relaxed_ordering = true; },
+      "allow the device to reorder its writes");
   group.flag("--odp", options.registration.on_demand,
              "page on demand; an error if the device does not support it");
   group.flag("--require-dmabuf", options.registration.require_dma_buf,

@@ -29,8 +29,8 @@ std::string route_text(std::string_view side, const report::Facts& facts) {
   return fmt::format("the {}'s {} by {}{}", side, control::printable(*memory),
                      control::printable(*route),
                      !relaxed             ? ""
-                     : *relaxed == "true" ? ", relaxed ordering on"
-                                          : ", relaxed ordering off");
+                     : *relaxed == "true" ? ", relaxed ordering asked for"
+                                          : ", no relaxed ordering");
 }
 
 std::string cost_text(std::string_view side, std::uint64_t bytes, double from_ns, double to_ns) {

@@ -35,7 +35,7 @@ std::string_view device_name(const ibv_pd& domain) {
 int flags_of(Route route, const RegistrationRequest& request) {
   return access_flags(request.access) | request.more_access |
          (route == Route::on_demand ? IBV_ACCESS_ON_DEMAND : 0) |
-         (request.relaxed_ordering ? IBV_ACCESS_RELAXED_ORDERING : 0);
+         (request.relaxed_ordering.value_or(false) ? IBV_ACCESS_RELAXED_ORDERING : 0);
 }
 
 std::string_view call_of(Route route) {
@@ -180,7 +180,7 @@ std::string skipped(Route route, const MemoryArea& area, const RegistrationReque
 }
 
 void add_notes(Registration& result, const RegistrationRequest& request, ibv_pd& domain) {
-  if (request.relaxed_ordering) {
+  if (request.relaxed_ordering.value_or(false)) {
     result.notes.emplace_back(
         "relaxed ordering was requested; no call reports whether it is active: libibverbs drops the "
         "flag if the kernel has no optional access flags, and a device or PCIe path may ignore it");

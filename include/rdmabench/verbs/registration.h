@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,10 +52,11 @@ std::string route_text(Route route, std::string_view mapping);
 
 struct RegistrationRequest {
   Access access = Access::local;
-  int more_access = 0;            ///< ibv_access_flags besides, such as IBV_ACCESS_REMOTE_ATOMIC
-  bool relaxed_ordering = false;  ///< the device may reorder its writes
-  bool on_demand = false;         ///< required
-  bool require_dma_buf = false;   ///< required
+  int more_access = 0;  ///< ibv_access_flags besides, such as IBV_ACCESS_REMOTE_ATOMIC
+  /// The device may reorder its writes; none: as is usual for the memory, and here not.
+  std::optional<bool> relaxed_ordering{};
+  bool on_demand = false;        ///< required
+  bool require_dma_buf = false;  ///< required
   /// Root of /sys, for information about kernel modules; tests pass another folder.
   std::string machine_root = "/";
 };

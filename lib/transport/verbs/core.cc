@@ -88,10 +88,9 @@ bool Core::in_gpu_memory() const noexcept {
   return direct(sends_) || direct(receives_) || direct(window_);
 }
 
-/// Without it many hosts halve a GPU's bandwidth, so that NCCL and perftest turn it on as well.
+/// See register_buffer().
 bool Core::relaxed_ordering() const {
-  return request_.relaxed_ordering.value_or(memory::parse_request(request_.memory).kind ==
-                                            memory::Kind::cuda);
+  return request_.relaxed_ordering.value_or(in_gpu_memory());
 }
 
 void Core::initialize_queue_pairs() {
@@ -146,7 +145,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
           where,
           {.access = access,
            .more_access = which == Slots::window ? remote_access(request_.operations) : 0,
-           .relaxed_ordering = relaxed_ordering(),
+           .relaxed_ordering = request_.relaxed_ordering,
            .on_demand = request_.on_demand},
           // EFA devices without RDMA read refuse memory that allows it.
           plan_.service == Service::srd ? GpuFlush::none : GpuFlush::by_read};

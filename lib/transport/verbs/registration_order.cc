@@ -49,6 +49,7 @@ ibv::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory,
                 "The GPU's driver pins its pages: leave out `on_demand`.");
   }
   ibv::Registration result;
+  ibv::RegistrationRequest one = how;
   std::string reasons;
   for (const GpuRoute& gpu_route : gpu_routes()) {
     std::string reason = skipped(gpu_route, where, how);
@@ -58,7 +59,8 @@ ibv::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory,
     if (reason.empty()) {
       try {
         const ibv::MemoryArea area = ready(domain, memory, gpu_route, how.machine_root);
-        result.region = register_by(gpu_route.route, domain, area, how);
+        one.relaxed_ordering = how.relaxed_ordering.value_or(gpu_route.route != Route::staged);
+        result.region = register_by(gpu_route.route, domain, area, one);
         result.route = gpu_route.route;
         result.mapping = mapping_text(gpu_route);
         continue;

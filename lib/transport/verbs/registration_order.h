@@ -41,11 +41,13 @@ rdmabench::verbs::MemoryArea ready(ibv_pd& domain, memory::Buffer& memory,
 /// GPU memory is registered by the first of these routes that works: data-direct, if libmlx5 and
 /// the device support it; its dma-buf in the driver's default mapping; its dma-buf in the PCIe
 /// mapping; its address, by nvidia_peermem; staged through pinned host memory (then
-/// memory.gpu()->staged() is true). The result has the reasons against all others.
-/// `where.gpu_mapping` other than automatic and `how.require_dma_buf` restrict the routes; if those
-/// fail, it throws Error(unavailable) with all reasons. A registered route may still not transfer
-/// bytes, so the caller must verify a transfer first. A route that failed there is in
-/// `where.failed_routes` and is skipped, unless it is the last.
+/// memory.gpu()->staged() is true). The result has the reasons against all others. Unless `how`
+/// says otherwise the device may reorder its writes into a GPU's memory: without that many hosts
+/// halve its bandwidth, so that NCCL and perftest allow it as well. `where.gpu_mapping` other than
+/// automatic and `how.require_dma_buf` restrict the routes; if those fail, it throws
+/// Error(unavailable) with all reasons. A registered route may still not transfer bytes, so the
+/// caller must verify a transfer first. A route that failed there is in `where.failed_routes` and
+/// is skipped, unless it is the last.
 ///
 /// Source: nvidia's GPUDirect RDMA guide; ibv_reg_dmabuf_mr(3); mlx5dv_reg_dmabuf_mr(3).
 rdmabench::verbs::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,

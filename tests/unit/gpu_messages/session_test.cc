@@ -156,12 +156,13 @@ TEST_F(GpuSession, TheFirstWayThatWorksIsKept) {
   EXPECT_EQ(fact(report.resolved.details, "memory_route"), "dma-buf, mapping default");
   EXPECT_THAT(fact(report.resolved.details, "gpu_flush"), HasSubstr("not needed"));
   EXPECT_EQ(notes(report).find("failed"), std::string::npos) << notes(report);
-  EXPECT_THAT(notes(report), AllOf(HasSubstr("mapping default, relaxed ordering on; the server's"),
-                                   HasSubstr("mapping default, relaxed ordering on.")));
+  EXPECT_THAT(notes(report),
+              AllOf(HasSubstr("mapping default, relaxed ordering asked for; the server's"),
+                    HasSubstr("mapping default, relaxed ordering asked for.")));
   Config strict = config_of();
   strict.relaxed_ordering = false;
-  EXPECT_THAT(notes(measure(strict)),
-              AllOf(HasSubstr("relaxed ordering off; the server's"), HasSubstr("ordering off.")));
+  EXPECT_THAT(notes(measure(strict)), AllOf(HasSubstr("no relaxed ordering; the server's"),
+                                            HasSubstr("no relaxed ordering.")));
 }
 
 TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {
@@ -327,6 +328,7 @@ TEST_F(GpuSession, WhenNoMappingWorksTheLastWayIsStagedAndIsSaid) {
   ASSERT_EQ(rows(report).size(), 1U);
   EXPECT_EQ(fact(report.resolved.details, "memory_route"), "staged");
   EXPECT_EQ(fact(report.environment.server, "memory_route"), "staged");
+  EXPECT_THAT(notes(report), HasSubstr("staged, no relaxed ordering")) << "it lies in the host's";
   const std::string refused = fact(report.resolved.details, "memory_routes_refused");
   EXPECT_THAT(refused, AllOf(HasSubstr("mapping default: registered"),
                              HasSubstr("mapping pcie: registered")));
