@@ -1,8 +1,11 @@
 #include "verbs/dynamic.h"
 
+#include <cerrno>
+
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "verbs/short_messages.h"
 
 #if RDMABENCH_HAVE_MLX5
 #include <infiniband/mlx5dv.h>
@@ -77,9 +80,16 @@ SizedQueuePair create_initiator(ibv_pd& domain, const QueuePairSpec& spec, bool 
 QueuePair create_target(ibv_pd& domain, const QueuePairSpec& spec, std::uint64_t key) {
   ibv_qp_init_attr_ex attributes = driver_attributes(domain, spec);
   attributes.srq = spec.shared_receives;
-  return create_sized(domain, "DC target", attributes,
-                      dynamic_creator(domain, spec, MLX5DV_DCTYPE_DCT, key))
-      .queue_pair;
+  try {
+    return create_sized(domain, "DC target", attributes,
+                        dynamic_creator(domain, spec, MLX5DV_DCTYPE_DCT, key))
+        .queue_pair;
+  } catch (const Error& error) {
+    if (!spec.gpu_memory || error.code() != EINVAL) throw;
+    refuse_gpu_memory(domain,
+                      "libmlx5 leaves it for DC targets from rdma-core 24 on, and says EINVAL: "
+                      "update rdma-core, take another `service`, or `memory` host.");
+  }
 }
 
 mlx5dv_qp_ex* dynamic_requests(ibv_qp& initiator) noexcept {

@@ -15,17 +15,14 @@
 #endif
 
 namespace rdmabench::verbs {
-namespace {
 
-[[noreturn]] void refuse_gpu_memory(ibv_pd& domain, std::string_view remedy) {
+void refuse_gpu_memory(const ibv_pd& domain, std::string_view remedy) {
   throw Error(Fault::unavailable,
               fmt::format("GPU memory on {}: its library copies short messages to their address by "
                           "the processor, which must not touch a GPU's",
                           ibv_get_device_name(domain.context->device)),
               remedy);
 }
-
-}  // namespace
 
 CreateQueuePair creator(ibv_pd& domain, const QueuePairSpec& spec) {
   const CreateQueuePair usual = [&domain](ibv_qp_init_attr_ex& attributes) {
