@@ -76,6 +76,8 @@ bool compares_window(const report::BandwidthResult& row, const Session& session)
          !transport::is_from_target(operation);
 }
 
+constexpr std::uint64_t kCacheLine = 64;
+
 /// What was assumed of the order in which a write's bytes become visible, or done instead.
 std::string arrival_note(const Session& session, std::uint64_t size) {
   if (!is_ping_pong_of_writes(session.spec())) return "";
@@ -93,10 +95,11 @@ std::string arrival_note(const Session& session, std::uint64_t size) {
   if (client.promised && server.promised) return "";
   return fmt::format(
       "that the last byte of a write becomes visible last, which was polled, is not promised by the "
-      "{}: it was assumed, because a write of this size is one packet",
+      "{}: it was assumed, because a write of this size is {}",
       client.promised   ? "server's device"
       : server.promised ? "client's device"
-                        : "devices");
+                        : "devices",
+      size <= kCacheLine ? "one packet of at most 64 bytes" : "one packet");
 }
 
 class LatencySink {

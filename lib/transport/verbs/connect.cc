@@ -10,6 +10,7 @@
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/queue_pair.h"
+#include "transport/verbs/write_order.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
 
@@ -148,7 +149,6 @@ void Core::connect_queue_pairs(const Address& peer) {
   }
 }
 
-/// A packet of several is one of many that adaptive routing may let come in any order.
 WriteOrder Core::ask_write_order() const {
   const bool ordered = is_reliable(plan_.service) && plan_.service != Service::srd &&
                        !relaxed_ordering() && window_.buffer().gpu() == nullptr;
@@ -158,7 +158,7 @@ WriteOrder Core::ask_write_order() const {
     return ibv::writes_in_order(*taker);
   });
   if (promised) return {.bytes = request_.max_size, .promised = true};
-  return {.bytes = std::min<std::uint64_t>(request_.max_size, local_path_.mtu)};
+  return {.bytes = std::min(request_.max_size, assumed_bytes(local_path_.mtu))};
 }
 
 /// The IP address that rdma_cm knows this side by.

@@ -7,6 +7,7 @@
 #include "memory/gpu_memory.h"
 #include "messages.h"
 #include "rdmabench/transport/verbs/core.h"
+#include "transport/verbs/write_order.h"
 
 namespace rdmabench::transport::verbs {
 namespace {
@@ -81,13 +82,6 @@ void add_gpu_memory(Description& description, const RegisteredSlots& sends,
     details.emplace_back("memory_on_wire", "pinned host memory, not the GPU's");
   }
   details.emplace_back("registration", std::string(name(window.registration().route)));
-}
-
-/// Whether this side may poll the last byte of a write that comes here.
-std::string_view write_order_text(const WriteOrder& order) {
-  if (order.bytes == 0) return "none: the last byte of a write may not come last";
-  return order.promised ? "promised (ibv_query_qp_data_in_order)"
-                        : "not promised (ibv_query_qp_data_in_order): assumed of one packet";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Which writes of the peer may be seen by polling their last byte.
+#include "transport/verbs/write_order.h"
 #include "../fact.h"
 #include "messages.h"
 
@@ -36,17 +37,24 @@ TEST_F(WriteOrders, ADeviceThatPromisesNoOrderIsTrustedWithOnePacketAlone) {
   for (const WriteOrder& order :
        {order_of<Endpoint>(large(Service::rc)), order_of<GeneralEndpoint>(several),
         order_of<GeneralEndpoint>(large(Service::xrc))}) {
-    EXPECT_EQ(order.bytes, kMtu);
+    EXPECT_EQ(order.bytes, assumed_bytes(kMtu));
     EXPECT_FALSE(order.promised);
   }
-  EXPECT_EQ(order_of<Endpoint>(over(Service::rc)).bytes, 256U) << "no longer than any message";
+  EXPECT_EQ(order_of<Endpoint>(over(Service::rc)).bytes, assumed_bytes(256))
+      << "no longer than any message";
+}
+
+TEST(WriteOrder, OfAProcessorThatReordersAPacketIsAssumedOfACacheLine) {
+  EXPECT_EQ(assumed_bytes(kMtu, /*x86=*/true), kMtu);
+  EXPECT_EQ(assumed_bytes(kMtu, /*x86=*/false), 64U);
+  EXPECT_THAT(std::string(write_order_text({.bytes = 64}, /*x86=*/false)),
+              ::testing::HasSubstr("the processor is not x86"));
 }
 
 TEST_F(WriteOrders, AreAFactOfWritesThatMayBePolledAlone) {
   have(false);
   const Pair pair(large(Service::rc));
-  EXPECT_EQ(fact(pair.client.describe().details, "write_order"),
-            "not promised (ibv_query_qp_data_in_order): assumed of one packet")
+  EXPECT_EQ(fact(pair.client.describe().details, "write_order"), write_order_text({.bytes = 1}))
       << "without a length, which would make a difference of other `sizes`";
   const EndpointRequest sends = only(Service::rc);
   const Endpoint client(sends, choice_for(sends).client);
@@ -68,7 +76,7 @@ TEST_F(WriteOrders, OverDcTheTargetIsAsked) {
     have(promised);
     const WriteOrder order = order_of<DynamicEndpoint>(large(Service::dc));
     EXPECT_EQ(order.promised, promised);
-    EXPECT_EQ(order.bytes, promised ? 4 * kMtu : kMtu);
+    EXPECT_EQ(order.bytes, promised ? 4 * kMtu : assumed_bytes(kMtu));
   }
 }
 #endif
