@@ -134,7 +134,7 @@ TEST_F(MemoryDevice, ADmaBufIsTakenOrTheDevicesRefusalNamed) {
 
 TEST_F(MemoryDevice, OnDemandPagingIsTakenOrRefusedByName) {
   const memory::Buffer buffer(kBytes);
-  const std::string offered = on_demand_text(*context_);
+  const std::string offered = to_text(query_on_demand(*context_));
   RecordProperty("on_demand", offered);
   if (!offered.empty()) {
     EXPECT_EQ(made(buffer, {.access = Access::window, .on_demand = true}).route, Route::on_demand);
