@@ -14,6 +14,7 @@
 #include "closing.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
+#include "transport/ofi/offload.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -158,10 +159,13 @@ bool sends_no_data(std::string_view provider) {
 }
 
 /// The attributes give the limit of all operations that are asked for; for efa-direct that of a
-/// write, where a send takes one packet. Without FI_RMA it tells that.
+/// write, where a send takes one packet. Without FI_RMA it tells that. No other is asked: a machine
+/// has many entries, and each question takes libfabric milliseconds.
 std::uint64_t largest_message(const fi_info& entry, OperationSet operations) {
   const std::uint64_t any = entry.ep_attr->max_msg_size;
-  if (!operations.any(is_two_sided)) return any;
+  if (!operations.any(is_two_sided) || text_or_empty(entry.fabric_attr->name) != kDeviceAlone) {
+    return any;
+  }
   const Info sends = refined(entry, [](fi_info& hints) {
     hints.caps = FI_MSG;
     hints.tx_attr->caps = hints.rx_attr->caps = 0;
