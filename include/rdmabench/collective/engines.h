@@ -59,7 +59,11 @@ struct NcclOptions {
 };
 
 /// Loads nothing yet: Engine::open() throws Error(unavailable) if there is no NCCL or no CUDA
-/// driver, and says where it looked.
+/// driver, and says where it looked. While NCCL makes a communicator the environment also has
+/// NCCL_DEBUG, NCCL_DEBUG_FILE, NCCL_DEBUG_SUBSYS and NCCL_PROFILER_PLUGIN, unless the user has set
+/// them; afterwards it is as before. NCCL itself reads the first three once: what it logs of later
+/// communicators of this process goes into the engine's log, which is in memory. To have NCCL's log
+/// yourself, set one of them before.
 std::shared_ptr<Engine> make_nccl_engine(NcclOptions options);
 
 }  // namespace rdmabench::collective

@@ -64,8 +64,8 @@ void NcclBackend::choose_device(Team team, Exchange& exchange, Deadline deadline
 
 void NcclBackend::load() {
   if (library_ != nullptr) return;
-  log_.emplace();
   library_ = &library();
+  log_.emplace(home_of_settings(library_->version));
   static_cast<void>(gpu::devices());  // cuInit(): a driver without persistence mode wakes every GPU
 }
 
@@ -85,7 +85,11 @@ void NcclBackend::open(Team team, Exchange& exchange, Deadline deadline) {
     close(deadline);
   }
   communicator_.emplace(*library_);
-  communicator_->join(team, exchange, options_, moment, deadline.earlier());
+  {
+    const LentSettings log = log_->lend();
+    const LentSettings plugin = profiler_->lend();
+    communicator_->join(team, exchange, options_, moment, deadline.earlier());
+  }
   meet_profilers(deadline);
   send_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);
   receive_ = std::make_unique<Arena>(*communicator_, *context_, options_.registration);

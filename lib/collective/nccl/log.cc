@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <set>
 
+#include "base/descriptor.h"
 #include "base/text.h"
 
 namespace rdmabench::collective::nccl {
@@ -44,6 +44,34 @@ void read_line(std::string_view line, LogFacts& facts, std::set<std::string>& ro
 
 constexpr std::size_t kMostLog = std::size_t{64} << 20;
 
+/// Not owned: no one closes it.
+int log_file() {
+  static const int file = ::memfd_create("nccl-log", MFD_CLOEXEC);
+  return file;
+}
+
+/// Whether that name means it: where /proc is of another PID namespace, it is another process's.
+bool is_log_file(const std::string& path) {
+  struct stat wanted {};
+  struct stat found {};
+  const Descriptor again(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return again.get() >= 0 && ::fstat(again.get(), &found) == 0 &&
+         ::fstat(log_file(), &wanted) == 0 && found.st_dev == wanted.st_dev &&
+         found.st_ino == wanted.st_ino;
+}
+
+std::string log_from(off_t at) {
+  std::string text;
+  std::array<char, 1U << 16U> part{};
+  while (text.size() < kMostLog) {
+    const ssize_t got = ::pread(log_file(), part.data(), part.size(), at);
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(got));
+    at += got;
+  }
+  return text;
+}
+
 }  // namespace
 
 LogFacts parse_log(std::string_view text) {
@@ -55,47 +83,40 @@ LogFacts parse_log(std::string_view text) {
   return facts;
 }
 
-Log::Log(const std::string& descriptors) {
-  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
-    if (std::getenv(name) != nullptr) {
-      reason_ = fmt::format("{} is set, so NCCL's log is the user's", name);
-      return;
-    }
-  }
-  file_ = Descriptor(::memfd_create("nccl-log", 0));
-  if (file_.get() < 0) {
-    reason_ = fmt::format("no memory for NCCL's log (memfd_create: errno {})", errno);
+Log::Log(const std::optional<std::string>& home, const std::string& processes) {
+  if (const std::string where =
+          set_by_user({"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}, home);
+      !where.empty()) {
+    reason_ = fmt::format("{} is set, so NCCL's log is the user's", where);
     return;
   }
-  const std::string path = fmt::format("{}/{}", descriptors, file_.get());
+  if (log_file() < 0) {
+    reason_ = "no memory for NCCL's log (memfd_create)";
+    return;
+  }
+  const std::string path = fmt::format("{}/{}/fd/{}", processes, ::getpid(), log_file());
   // NCCL opens it by its name, and writes to standard output where it cannot (src/debug.cc).
-  const Descriptor again(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (again.get() < 0) {
-    reason_ = fmt::format("NCCL could not open its log again as {} (errno {})", path, errno);
-    file_ = Descriptor();
+  if (!is_log_file(path)) {
+    reason_ = fmt::format("NCCL could not open its log again as {}", path);
     return;
   }
-  ::setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
-  ::setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,P2P,SHM", 1);
-  ::setenv("NCCL_DEBUG", "INFO", 1);
+  path_ = path;
+  start_ = ::lseek(log_file(), 0, SEEK_END);
 }
 
-std::string Log::text() const {
-  std::string text;
-  std::array<char, 1U << 16U> part{};
-  for (off_t at = 0; text.size() < kMostLog;) {
-    const ssize_t got = ::pread(file_.get(), part.data(), part.size(), at);
-    if (got <= 0) break;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    at += got;
-  }
-  return text;
+LentSettings Log::lend() const {
+  if (path_.empty()) return LentSettings(LentSettings::Values{});
+  return LentSettings(LentSettings::Values{{"NCCL_DEBUG_FILE", path_},
+                                           {"NCCL_DEBUG_SUBSYS", "INIT,NET,P2P,SHM"},
+                                           {"NCCL_DEBUG", "INFO"}});
 }
 
 report::Facts Log::facts() const {
   report::Facts facts;
-  const bool none = file_.get() < 0;
-  const LogFacts told = none ? LogFacts{} : parse_log(text());
+  const bool none = path_.empty();
+  const LogFacts told = none ? LogFacts{} : parse_log(log_from(start_));
+  // NCCL need not load it again for a process's later communicators.
+  const std::string plugin = none ? "" : parse_log(log_from(0)).plugin;
   const auto say = [&](const char* name, const std::string& value, const std::string& why) {
     if (!value.empty()) {
       facts.push_back({name, value});
@@ -104,7 +125,8 @@ report::Facts Log::facts() const {
     }
   };
   say("network", told.network, "NCCL's log does not name it");
-  say("net_plugin", told.plugin.empty() && !none ? "none" : told.plugin, "");
+  say("net_plugin", plugin.empty() && !told.network.empty() ? "none" : plugin,
+      "NCCL's log does not name its network");
   say("routes", told.routes, "NCCL has not connected two ranks yet");
   if (told.any_network_route) {
     facts.push_back({"gpudirect", told.gpudirect});

@@ -1,11 +1,14 @@
 // NCCL's log: the only place where it names its network and its connections.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.h"
 #include "rdmabench/report/conditions.h"
+#include "settings.h"
 
 namespace rdmabench::collective::nccl {
 
@@ -21,21 +24,30 @@ struct LogFacts {
 /// From the lines of NCCL_DEBUG=INFO, of NCCL 2.18 to 2.30.
 LogFacts parse_log(std::string_view text);
 
-/// Makes NCCL log its set-up into an unnamed file, unless the user has set a log. Nothing is logged
-/// during operations. Must be created before NCCL's first call.
+/// What NCCL logs of its set-up, in an unnamed file, unless the user has set a log. Nothing is
+/// logged during operations.
+///
+/// NCCL reads its settings of the log once, with its first line, and keeps the file open until the
+/// process ends (src/debug.cc of 2.18 to 2.30; from 2.24 on ncclResetDebugInit() makes it read
+/// them again). So the settings are lent while a communicator is made, and the file is one for the
+/// process that is never closed: /proc/PID/fd/N, with this process's number, means it and no other
+/// file while the process lives. /proc/self/fd/N would mean a file of its own to a program that is
+/// started meanwhile, which has the settings too, and NCCL truncates what it opens.
 class Log {
  public:
-  /// `descriptors` is the folder in which a process's files can be opened again.
-  explicit Log(const std::string& descriptors = "/proc/self/fd");
+  /// `processes` is the folder in which a process's files can be opened again.
+  explicit Log(const std::optional<std::string>& home, const std::string& processes = "/proc");
+
+  /// Makes NCCL write it, if it has not logged before. For NCCL's first calls.
+  LentSettings lend() const;
 
   /// network, net_plugin, routes, gpudirect; for an unknown one NAME_unknown says why.
   report::Facts facts() const;
 
  private:
-  std::string text() const;
-
-  Descriptor file_;     ///< NCCL keeps one of its own until the process ends
-  std::string reason_;  ///< why there is no log
+  std::string path_;    ///< "" without a log
+  std::string reason_;  ///< why there is none
+  off_t start_ = 0;     ///< what is before it was logged for others in this process
 };
 
 }  // namespace rdmabench::collective::nccl

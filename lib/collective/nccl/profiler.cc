@@ -2,18 +2,12 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "library.h"
 #include "profiler_abi.h"
@@ -162,31 +156,6 @@ Result finalize(void* /*context*/) {
 
 }  // namespace plugin
 
-/// Finds "NCCL_PROFILER_PLUGIN=..." in a file that NCCL reads into its environment.
-bool sets_plugin(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.rfind(std::string(kPluginSetting) + '=', 0) == 0) return true;
-  }
-  return false;
-}
-
-/// Empty for a user id without a name, as in some containers.
-std::optional<std::string> home_by_password_database() {
-  constexpr std::size_t kFirst = 1024;
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  for (std::vector<char> room(kFirst); room.size() <= kMost; room.resize(2 * room.size())) {
-    passwd entry{};
-    passwd* found = nullptr;
-    const int fault = ::getpwuid_r(::getuid(), &entry, room.data(), room.size(), &found);
-    if (fault == ERANGE) continue;
-    if (fault != 0 || found == nullptr || found->pw_dir == nullptr) return std::nullopt;
-    return found->pw_dir;
-  }
-  return std::nullopt;
-}
-
 /// Whether NCCL's dlopen(NULL) finds our table, not another one.
 bool program_exports_it();
 
@@ -227,26 +196,6 @@ bool program_exports_it() {
 }
 
 }  // namespace
-
-std::optional<std::string> home_of_settings(int nccl_version) {
-  if (nccl_version < profiler::kTakesHome) return home_by_password_database();
-  const char* const home = std::getenv("HOME");
-  return home == nullptr ? std::nullopt : std::optional<std::string>(home);
-}
-
-std::string users_plugin(const std::optional<std::string>& home) {
-  if (const char* const value = std::getenv(kPluginSetting)) {
-    // It may have been set by this program, for an earlier communicator.
-    return std::string_view(value) == kThisProgram ? "" : kPluginSetting;
-  }
-  const char* const own = std::getenv("NCCL_CONF_FILE");
-  const bool named = own != nullptr && *own != '\0';
-  const std::string users = named ? std::string(own) : home ? *home + "/.nccl.conf" : std::string();
-  for (const std::string& path : {users, std::string("/etc/nccl.conf")}) {
-    if (sets_plugin(path)) return fmt::format("{} in '{}'", kPluginSetting, path);
-  }
-  return "";
-}
 
 std::string to_text(const Choice& choice) {
   if (choice.copies && !choice.collective) return "copies by the GPU's copy engines";
@@ -291,19 +240,21 @@ report::Facts to_facts(const Choice& choice) {
 }
 
 Profiler::Profiler(int nccl_version, std::uint32_t rank) : subscription_{.rank = rank} {
-  const std::scoped_lock lock(
-      plugin_state.mutex);  // ranks may be threads that share the environment
   if (nccl_version < profiler::kHasProfiler) {
     reason_ = fmt::format("NCCL {} does not report its choices: profiler plugins came with 2.23",
                           version_text(nccl_version));
-  } else if (const std::string where = users_plugin(home_of_settings(nccl_version));
+  } else if (const std::string where =
+                 set_by_user({kPluginSetting}, home_of_settings(nccl_version));
              !where.empty()) {
     reason_ = fmt::format("{} is set, so NCCL's profiler is the user's", where);
   } else if (!program_exports_it()) {
     reason_ = "this program was linked without the names by which NCCL finds its profiler";
-  } else {
-    ::setenv(kPluginSetting, kThisProgram, 0);
   }
+}
+
+LentSettings Profiler::lend() const {
+  if (!reason_.empty()) return LentSettings(LentSettings::Values{});
+  return LentSettings(LentSettings::Values{{kPluginSetting, kThisProgram}});
 }
 
 Profiler::~Profiler() {

@@ -5,10 +5,10 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "rdmabench/report/conditions.h"
+#include "settings.h"
 
 namespace rdmabench::collective::nccl {
 
@@ -31,26 +31,22 @@ std::string to_text(const Choice& choice);
 /// algorithm, protocol and channels (channels_at_most), or algorithm_unknown and why.
 report::Facts to_facts(const Choice& choice);
 
-/// The directory in which this version of NCCL looks for the user's .nccl.conf: from the password
-/// database, from 2.30 on $HOME. None if there is none. Source: NCCL's src/misc/param.cc.
-std::optional<std::string> home_of_settings(int nccl_version);
-
-/// Where the user has set a profiler plugin: "NCCL_PROFILER_PLUGIN", or that in a settings file of
-/// NCCL; "" if nowhere.
-std::string users_plugin(const std::optional<std::string>& home);
-
 /// Receives the events of one rank. NCCL's mask of events is 0 except between listen() and stop(),
 /// so that nothing is reported during timing. There is one mask for the process: with ranks as
 /// threads it is 0 when none of them listens. Thread rule: one thread; events come from NCCL's
 /// threads.
 class Profiler {
  public:
-  /// Makes NCCL load this program's plugin, unless the user has set another or none, in the
-  /// environment or in a settings file. Must be created before NCCL's first communicator.
+  /// Must be created before NCCL's first communicator.
   Profiler(int nccl_version, std::uint32_t rank);
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
+
+  /// Makes NCCL load this program's plugin with a communicator that is made meanwhile, unless the
+  /// user has set another or none. Source: src/plugin/profiler.cc of NCCL 2.23 to 2.30, which reads
+  /// the setting with each communicator that is the process's only one.
+  LentSettings lend() const;
 
   /// Why nothing will be reported, as a sentence; "" if it will. Valid once there is a
   /// communicator.

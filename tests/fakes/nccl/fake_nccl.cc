@@ -279,19 +279,28 @@ Result blocks(const char* name, const void* send, void* receive, std::size_t cou
   return end_group();
 }
 
+/// As NCCL's does (src/debug.cc): the settings are read once, the file is emptied and never closed.
+std::FILE* log_file() {
+  static std::FILE* const file = []() -> std::FILE* {
+    const char* const level = std::getenv("NCCL_DEBUG");
+    const char* const name = std::getenv("NCCL_DEBUG_FILE");
+    if (level == nullptr || name == nullptr || std::strcmp(level, "INFO") != 0) return nullptr;
+    std::string path = name;
+    if (const std::size_t at = path.find("%p"); at != std::string::npos) {
+      path.replace(at, 2, std::to_string(::getpid()));
+    }
+    std::FILE* const opened = std::fopen(path.c_str(), "w");
+    if (opened != nullptr) ::setlinebuf(opened);
+    return opened;
+  }();
+  return file;
+}
+
 void write_log(const Communicator& comm) {
-  const char* const level = std::getenv("NCCL_DEBUG");
-  const char* const name = std::getenv("NCCL_DEBUG_FILE");
-  if (level == nullptr || name == nullptr || std::strcmp(level, "INFO") != 0) return;
-  std::string path = name;
-  if (const std::size_t at = path.find("%p"); at != std::string::npos) {
-    path.replace(at, 2, std::to_string(::getpid()));
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "a"),
-                                                             &std::fclose);
+  std::FILE* const file = log_file();
   if (file == nullptr) return;
   const auto say = [&](const std::string& text) {
-    std::fprintf(file.get(), "host:%d:%d [0] NCCL INFO %s\n", ::getpid(), ::getpid(), text.c_str());
+    std::fprintf(file, "host:%d:%d [0] NCCL INFO %s\n", ::getpid(), ::getpid(), text.c_str());
   };
   const char* const route = std::getenv("FAKE_NCCL_ROUTE");
   say("Using network Socket");
@@ -315,6 +324,7 @@ Result wait_for_graphs(const Communicator& comm) {
 
 Result init(abi::Comm** out, int ranks, const abi::UniqueId& id, int rank, bool blocking) {
   if (out == nullptr || ranks < 1 || rank < 0 || rank >= ranks) return abi::kInvalidArgument;
+  log_file();
   if (!has_context()) return refuse(abi::kUnhandledCudaError, "no CUDA context is current");
   Address root;
   std::memcpy(&root, id.internal.data(), sizeof root);
@@ -353,6 +363,7 @@ Result ncclGetVersion(int* version) {
 }
 
 Result ncclGetUniqueId(abi::UniqueId* id) {
+  log_file();
   const Address root = open_root();
   if (root.magic == 0) return refuse(abi::kSystemError, "cannot listen");
   std::memset(id, 0, sizeof *id);

@@ -1,13 +1,20 @@
 // What goes wrong, and that nothing waits for ever: over the fake libraries.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "../complaint.h"
+#include "../folder.h"
+#include "base/descriptor.h"
 #include "ranks.h"
 #include "rdmabench/base/error.h"
+#include "report/facts.h"
 
 namespace rdmabench::collective::nccl {
 namespace {
@@ -42,6 +49,45 @@ std::vector<std::string> outcomes(std::uint32_t size, milliseconds wait) {
   });
   EXPECT_EQ(error, "");
   return said;
+}
+
+/// What NCCL does with its setting (src/debug.cc): it empties the file.
+void open_the_log_as_nccl_does() {
+  const char* const name = std::getenv("NCCL_DEBUG_FILE");
+  std::FILE* const file = name == nullptr ? nullptr : std::fopen(name, "w");
+  if (file != nullptr) std::fclose(file);
+}
+
+TEST(NcclBackendFaults, AProgramsFileOutlivesAnEngineThatFailed) {
+  {
+    ExchangePoint point(1);
+    ThreadExchange exchange(point, 0);
+    NcclOptions options;
+    options.device = "77";
+    NcclBackend backend(options);
+    EXPECT_THROW(backend.open({0, 1}, exchange, soon()), Error);
+  }
+  const Folder folder;
+  folder.write("data", "17 bytes of data.");
+  const Descriptor data(::open(folder.file("data").c_str(), O_RDWR | O_CLOEXEC));
+  open_the_log_as_nccl_does();
+  EXPECT_EQ(std::filesystem::file_size(folder.file("data")), 17U);
+  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
+    EXPECT_EQ(std::getenv(name), nullptr) << name;
+  }
+}
+
+TEST(NcclBackendFaults, TheNetworkIsToldToEachEngineOfAProcess) {
+  for (int engine = 0; engine < 2; ++engine) {
+    std::string network;
+    const std::string error = run_ranks(2, {}, [&](NcclBackend& backend, Team team) {
+      if (team.rank == 0) network = report::text_of(backend.facts(), "network");
+      backend.close(soon());
+    });
+    EXPECT_EQ(error, "");
+    EXPECT_EQ(network, "Socket") << engine;
+    EXPECT_EQ(std::getenv("NCCL_DEBUG_FILE"), nullptr);
+  }
 }
 
 TEST(NcclBackendFaults, AStalledRankIsLeftBehindByAbort) {

@@ -1,11 +1,18 @@
 #include "log.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
+#include "../folder.h"
 #include "../setting.h"
+#include "base/descriptor.h"
 #include "report/facts.h"
 
 namespace rdmabench::collective::nccl {
@@ -14,6 +21,13 @@ namespace {
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
+
+/// What NCCL_DEBUG_FILE is while it is lent.
+std::string log_path() {
+  const LentSettings lent = Log(std::nullopt).lend();
+  const char* const path = std::getenv("NCCL_DEBUG_FILE");
+  return path == nullptr ? "" : path;
+}
 
 // Lines as NCCL 2.18 to 2.30 write them; hosts, numbers and order are made up.
 constexpr const char* kOverNics =
@@ -60,41 +74,87 @@ TEST(NcclLog, NothingAndRubbishTellNothing) {
   }
 }
 
+const std::vector<const char*> kSettings{"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"};
+
 TEST(NcclLog, AUsersOwnLogIsLeftAlone) {
   const Setting level("NCCL_DEBUG", "WARN");
-  const Log log;
+  const Log log(std::nullopt);
+  const LentSettings lent = log.lend();
   EXPECT_STREQ(std::getenv("NCCL_DEBUG"), "WARN");
+  EXPECT_EQ(std::getenv("NCCL_DEBUG_FILE"), nullptr);
   EXPECT_THAT(log.facts(), Contains(Field(&report::Fact::name, "gpudirect_unknown")));
 }
 
+TEST(NcclLog, AUsersLogInAFileOfSettingsIsLeftAloneToo) {
+  const Folder home;
+  home.write(".nccl.conf", "NCCL_DEBUG=WARN\n");
+  const Log log(home.path());
+  const LentSettings lent = log.lend();
+  EXPECT_EQ(std::getenv("NCCL_DEBUG_FILE"), nullptr);
+  EXPECT_THAT(report::text_of(log.facts(), "network_unknown"), HasSubstr(".nccl.conf' is set"));
+}
+
 TEST(NcclLog, AFileThatCannotBeOpenedAgainIsNotSetBecauseNcclWouldWriteToStandardOutput) {
-  const Log log("/proc/self/nothing");
-  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
-    EXPECT_EQ(std::getenv(name), nullptr);
-  }
+  const Log log(std::nullopt, "/proc/self/nothing");
+  const LentSettings lent = log.lend();
+  for (const char* const name : kSettings) EXPECT_EQ(std::getenv(name), nullptr);
   const report::Facts facts = log.facts();
   EXPECT_THAT(report::text_of(facts, "network_unknown"), HasSubstr("could not open its log again"));
 }
 
+TEST(NcclLog, ANameThatMeansAnotherProcesssFileIsNotSet) {
+  const Folder processes;
+  const std::string file = log_path();
+  processes.write("decoy", "17 bytes of data");
+  const std::filesystem::path name = processes.path() + file.substr(std::strlen("/proc"));
+  std::filesystem::create_directories(name.parent_path());
+  std::filesystem::create_symlink(processes.file("decoy"), name);
+  const Log log(std::nullopt, processes.path());
+  const LentSettings lent = log.lend();
+  EXPECT_EQ(std::getenv("NCCL_DEBUG_FILE"), nullptr);
+}
+
 TEST(NcclLog, ReadsWhatIsWrittenToTheFileItNames) {
+  const Log log(std::nullopt);
   {
-    const Log log;
+    const LentSettings lent = log.lend();
     std::FILE* const file = std::fopen(std::getenv("NCCL_DEBUG_FILE"), "w");
     ASSERT_NE(file, nullptr);
     std::fputs(kOverNics, file);
     std::fclose(file);
-    const report::Facts facts = log.facts();
-    EXPECT_THAT(facts,
-                Contains(testing::AllOf(
-                    Field(&report::Fact::name, "network"),
-                    Field(&report::Fact::value, testing::VariantWith<std::string>("rdmabench")))));
-    EXPECT_THAT(facts, Contains(testing::AllOf(
-                           Field(&report::Fact::name, "gpudirect"),
-                           Field(&report::Fact::value, testing::VariantWith<bool>(true)))));
   }
-  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) {
-    ::unsetenv(name);
+  const report::Facts facts = log.facts();
+  EXPECT_EQ(report::text_of(facts, "network"), "rdmabench");
+  EXPECT_THAT(facts, Contains(testing::AllOf(
+                         Field(&report::Fact::name, "gpudirect"),
+                         Field(&report::Fact::value, testing::VariantWith<bool>(true)))));
+  const report::Facts later = Log(std::nullopt).facts();  // what was logged before is not its own
+  EXPECT_THAT(later, Contains(Field(&report::Fact::name, "routes_unknown")));
+  EXPECT_EQ(report::text_of(later, "net_plugin"), "rdmabench (v11)");
+}
+
+TEST(NcclLog, NothingOfItStaysInTheEnvironment) {
+  const Log log(std::nullopt);
+  {
+    const LentSettings of_a_rank = log.lend();
+    {
+      const LentSettings of_another = log.lend();
+      EXPECT_EQ(set_by_user({"NCCL_DEBUG"}, std::nullopt), "") << "what is lent is not the user's";
+    }
+    for (const char* const name : kSettings) EXPECT_NE(std::getenv(name), nullptr) << name;
   }
+  for (const char* const name : kSettings) EXPECT_EQ(std::getenv(name), nullptr) << name;
+}
+
+TEST(NcclLog, ItsNameMeansNoOtherFileWhileTheProcessLives) {
+  const std::string name = log_path();
+  const std::string own = fmt::format("/proc/{}/fd/", ::getpid());
+  ASSERT_EQ(name.substr(0, own.size()), own) << "a child's /proc/self is another process";
+  const int number = std::stoi(name.substr(own.size()));
+  EXPECT_EQ(::fcntl(number, F_GETFD), FD_CLOEXEC);
+  const Descriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_NE(next.get(), number) << "the number was free: any file of the program may get it";
+  EXPECT_EQ(log_path(), name);
 }
 
 }  // namespace

@@ -188,7 +188,6 @@ TEST(NcclProfiler, AUsersPluginIsLoadedAndNotOurs) {
 }
 
 TEST(NcclProfiler, APluginInAFileOfSettingsIsTheUsersToo) {
-  ::unsetenv("NCCL_PROFILER_PLUGIN");  // an earlier test's request
   const Folder folder;
   folder.write("conf", "NCCL_DEBUG=WARN\nNCCL_PROFILER_PLUGIN=inspector\n");
   const Setting settings("NCCL_CONF_FILE", folder.file("conf"));
@@ -197,7 +196,6 @@ TEST(NcclProfiler, APluginInAFileOfSettingsIsTheUsersToo) {
 }
 
 TEST(NcclProfiler, TheHomeIsTheOneInWhichThatNcclLooks) {
-  ::unsetenv("NCCL_PROFILER_PLUGIN");  // an earlier test's request
   const Folder home_folder;
   const std::string folder = home_folder.path();
   const std::string file = home_folder.file(".nccl.conf");
@@ -215,9 +213,23 @@ TEST(NcclProfiler, TheHomeIsTheOneInWhichThatNcclLooks) {
     const Profiler older(version_code(2, 29, 7), 0);
     EXPECT_THAT(older.unavailable(), Not(HasSubstr(folder)));
   }
-  ::unsetenv("NCCL_PROFILER_PLUGIN");
+  const auto users_plugin = [](const std::optional<std::string>& home) {
+    return set_by_user({"NCCL_PROFILER_PLUGIN"}, home);
+  };
   EXPECT_EQ(users_plugin(folder), fmt::format("NCCL_PROFILER_PLUGIN in '{}'", file));
   EXPECT_EQ(users_plugin(folder + "/none"), users_plugin(std::nullopt));
+}
+
+TEST(NcclProfiler, NothingOfItStaysInTheEnvironment) {
+  // While a communicator is there too: a program that is started meanwhile has no such plugin.
+  const std::string error = run_ranks(2, {}, [](NcclBackend& backend, Team team) {
+    if (team.rank == 0 && std::getenv("NCCL_PROFILER_PLUGIN") != nullptr) {
+      throw std::runtime_error("NCCL_PROFILER_PLUGIN is set");
+    }
+    backend.close(soon());
+  });
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(std::getenv("NCCL_PROFILER_PLUGIN"), nullptr);
 }
 
 TEST(NcclProfiler, WordsOfNcclAreBoundedAndPrintable) {
