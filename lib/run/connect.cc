@@ -30,7 +30,7 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
     if (request.client) {
       const std::vector<std::vector<Offer>> ours = make_offers(allowed, {request});
       connection.send(SessionMessage::request, to_text(ours.front()));
-      connect_client(connection, allowed, {request}, ours, 1, open_one);
+      connect_client(connection, allowed, {request}, ours, 1, open_one, connection.timeout());
     } else {
       const std::vector<Offer> theirs =
           parse_offers(connection.receive(SessionMessage::request, "request"));

@@ -99,7 +99,8 @@ void Connection::throw_if_stopped() const {
   }
 }
 
-void Connection::wait_readable(const Deadline& deadline, std::string_view waiting_for) {
+void Connection::wait_readable(const Deadline& deadline, std::chrono::nanoseconds timeout,
+                               std::string_view waiting_for) {
   // The answer mostly comes at once; but a server that waits for its client's next wish must not
   // burn a core.
   constexpr auto kSpin = std::chrono::milliseconds(1);
@@ -120,7 +121,7 @@ void Connection::wait_readable(const Deadline& deadline, std::string_view waitin
   if (!polls || channel_.readable(std::chrono::milliseconds(0))) return;
   throw Error(Fault::failed,
               fmt::format("nothing from {} within {} ms, waiting for its {}", channel_.peer(),
-                          timeout_ / std::chrono::milliseconds(1), waiting_for),
+                          timeout / std::chrono::milliseconds(1), waiting_for),
               "It may have stopped; raise `timeout` if it is only slow.");
 }
 
@@ -129,8 +130,13 @@ std::string Connection::receive(control::MessageType type, std::string_view wait
 }
 
 control::Message Connection::receive(std::string_view waiting_for) {
-  const Deadline deadline = Deadline::after(timeout_);
-  wait_readable(deadline, waiting_for);
+  return receive(waiting_for, timeout_);
+}
+
+control::Message Connection::receive(std::string_view waiting_for,
+                                     std::chrono::nanoseconds timeout) {
+  const Deadline deadline = Deadline::after(timeout);
+  wait_readable(deadline, timeout, waiting_for);
   return take(deadline, waiting_for);
 }
 
@@ -197,10 +203,10 @@ std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& b
 ServerAnswer connect_client(Connection& connection, const std::vector<const Backend*>& backends,
                             const std::vector<transport::EndpointRequest>& rails,
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
-                            const OpenOne& open) {
-  control::Message answer = connection.receive("offer");
+                            const OpenOne& open, std::chrono::nanoseconds offer_timeout) {
+  control::Message answer = connection.receive("offer", offer_timeout);
   // Behind the abort of a server that starts over.
-  if (answer.type == SessionMessage::result) answer = connection.receive("offer");
+  if (answer.type == SessionMessage::result) answer = connection.receive("offer", offer_timeout);
   if (answer.type == SessionMessage::request) {
     throw Error(Fault::usage, "both sides of this connection are its client",
                 "Give one of them `client` = false.");

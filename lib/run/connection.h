@@ -46,6 +46,7 @@ class Connection {
 
   /// The same for whatever message comes next.
   control::Message receive(std::string_view waiting_for);
+  control::Message receive(std::string_view waiting_for, std::chrono::nanoseconds timeout);
 
   /// Adds an endpoint, which must live as long as this or until the session starts over.
   void add(OpenEndpoint& endpoint) { endpoints_.push_back(&endpoint); }
@@ -65,7 +66,8 @@ class Connection {
   void leave_together(std::string_view reason);
 
  private:
-  void wait_readable(const Deadline& deadline, std::string_view waiting_for);
+  void wait_readable(const Deadline& deadline, std::chrono::nanoseconds timeout,
+                     std::string_view waiting_for);
 
   control::Channel& channel_;
   std::chrono::nanoseconds timeout_;
@@ -102,11 +104,12 @@ struct ServerAnswer {
 
 /// The client's half, after its offers were sent: chooses the first of `backends` by which both
 /// sides reach each other on every rail, opens `count` endpoints over the rails in turn and
-/// connects them. Throws Error(unavailable) that says of each back end why not.
+/// connects them. The server has `offer_timeout` for its offers. Throws Error(unavailable) that
+/// says of each back end why not.
 ServerAnswer connect_client(Connection& connection, const std::vector<const Backend*>& backends,
                             const std::vector<transport::EndpointRequest>& rails,
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
-                            const OpenOne& open);
+                            const OpenOne& open, std::chrono::nanoseconds offer_timeout);
 
 /// The server's offer for each back end that the client can use.
 std::vector<Offer> answer_offers(const transport::EndpointRequest& request,

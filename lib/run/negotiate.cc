@@ -18,6 +18,8 @@ constexpr std::uint32_t kLatencyDepth = 16;
 constexpr std::uint32_t kStreamInterval =
     32;  // of signalled posts; a completion costs the loop and the device
 constexpr std::uint32_t kLatencyInterval = 8;
+// Without persistence mode the first use of a GPU's driver wakes every GPU of the server.
+constexpr std::chrono::seconds kDriverWake{60};
 
 /// The request for each device of the client; one request where no device was named.
 std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec,
@@ -173,8 +175,10 @@ ServerAnswer negotiate(Session& session, const Config& config,
   }
   const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
   session.send(SessionMessage::request, to_text(Request{session.spec(), ours}));
+  const bool wakes = is_gpu(session.spec().peer_memory);
   ServerAnswer answer =
-      connect_client(session, wanted, rails, ours, session.spec().workers, session.opener());
+      connect_client(session, wanted, rails, ours, session.spec().workers, session.opener(),
+                     session.timeout() + (wakes ? kDriverWake : std::chrono::seconds(0)));
   session.set_peer_write_order(answer.writes);
   check_requirements(session, config, answer.memory);
   return answer;

@@ -13,6 +13,8 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
 #include "run/connection.h"
+#include "run/negotiate.h"
+#include "run/session.h"
 
 namespace rdmabench::run {
 namespace {
@@ -167,13 +169,38 @@ TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
     client.set_timeout(std::chrono::milliseconds(1));
   };
   EXPECT_THAT(complaint([&] {
-                connect_client(client, backends, {wanted}, make_offers(backends, {wanted}), 3,
-                               open);
+                connect_client(client, backends, {wanted}, make_offers(backends, {wanted}), 3, open,
+                               client.timeout());
               }).what(),
               AllOf(HasSubstr("within 1 ms"),
                     HasSubstr("after opening 3 endpoints of 64 queue pairs over loop"),
                     HasSubstr("raise `timeout`")));
   EXPECT_EQ(opened, (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+/// What ends negotiate() at a server that answers later than the deadline of the session.
+std::string late_answer(const Config& config) {
+  Channels channels;
+  std::promise<void> ended;
+  std::thread server([&] {
+    static_cast<void>(channels.server.receive(in_five_seconds(), "request"));
+    ended.get_future().wait_for(std::chrono::milliseconds(50));  // ends at once where none waits
+    channels.server.abort("awake");
+  });
+  Session session(std::move(channels.client), std::chrono::milliseconds(1));
+  const std::string end =
+      complaint([&] { static_cast<void>(negotiate(session, config, {})); }).what();
+  ended.set_value();
+  server.join();
+  return end;
+}
+
+TEST(Connect, AServerHasTimeToWakeItsGpus) {
+  Config config;
+  config.backend = "loop";
+  EXPECT_THAT(late_answer(config), HasSubstr("no offer"));
+  config.peer_memory = "cuda:0";
+  EXPECT_THAT(late_answer(config), HasSubstr("awake"));
 }
 
 TEST(Backends, AServiceOfOneBackEndNamesIt) {
