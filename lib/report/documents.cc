@@ -266,7 +266,7 @@ bool is_imported(std::string_view text) noexcept {
 std::vector<Json> imported_documents(std::string_view given, const std::string& source,
                                      const std::string& path) {
   const std::string program = checked_program(path);
-  const std::string plain = without_colours(given);
+  const std::string plain = without_inner_tags(without_colours(given));
   const std::string text = grouped_by_tag(plain);
   std::vector<Json> documents;
   try {

@@ -201,6 +201,14 @@ class MeanReader {
 
   void row(std::string_view line) {
     const std::vector<std::string_view> words = words_of(line);
+    if (words.size() > headings_.size()) {
+      // Nothing tells which of them are its columns.
+      if (table_.error.empty()) {
+        table_.error = fmt::format("line {}: a row of {} columns below a heading of {}", line_,
+                                   words.size(), headings_.size());
+      }
+      return;
+    }
     if (words.size() < headings_.size()) {
       cut_ = table_.error.empty() || cut_;
       if (cut_)

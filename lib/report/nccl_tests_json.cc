@@ -43,7 +43,21 @@ std::uint64_t whole(const Json& object, std::string_view key) {
   return value >= 0 && value < kMost ? static_cast<std::uint64_t>(value) : 0;
 }
 
-std::optional<NcclTestsCell> cell(const Json& result, std::string_view placement) {
+/// Null where it did not check. Refuses what is no number: it may be one of wrong elements.
+std::optional<double> wrong_elements(const Json& object, std::string_view key,
+                                     const std::string& source) {
+  const auto wrong = loose_number(object, key);
+  const auto found = object.find(key);
+  const bool none =
+      found == object.end() || found->is_null() || trimmed(text_of(object, key)) == "N/A";
+  if (!wrong && !none) {
+    refuse(source, fmt::format("'{}' is no number of wrong elements", found->dump()));
+  }
+  return wrong;
+}
+
+std::optional<NcclTestsCell> cell(const Json& result, std::string_view placement,
+                                  const std::string& source) {
   const Json& body = object_of(result, placement);
   auto time = loose_number(body, "time");
   if (!time) time = loose_number(body, "cpu_time");
@@ -51,7 +65,7 @@ std::optional<NcclTestsCell> cell(const Json& result, std::string_view placement
   if (!time || !algorithm) return std::nullopt;
   NcclTestsCell out{.time_us = *time, .algorithm_gb_per_s = *algorithm};
   out.bus_gb_per_s = loose_number(body, "bus_bw");
-  out.wrong = loose_number(body, "nwrong");
+  out.wrong = wrong_elements(body, "nwrong", source);
   const Json& spread = object_of(result, fmt::format("{}_per_iter", placement));
   if (const auto min = loose_number(spread, "min_us")) {
     out.spread = NcclTestsCell::Spread{.min_us = min,
@@ -64,7 +78,7 @@ std::optional<NcclTestsCell> cell(const Json& result, std::string_view placement
   return out;
 }
 
-NcclTestsRow row(const Json& result) {
+NcclTestsRow row(const Json& result, const std::string& source) {
   NcclTestsRow out;
   out.size_bytes = whole(result, "size");
   out.count = whole(result, "count");
@@ -73,8 +87,8 @@ NcclTestsRow row(const Json& result) {
   if (const auto root = loose_number(result, "root")) {
     out.root = static_cast<std::int64_t>(std::clamp(*root, -1.0, 1e9));
   }
-  out.out_of_place = cell(result, "out_of_place");
-  out.in_place = cell(result, "in_place");
+  out.out_of_place = cell(result, "out_of_place", source);
+  out.in_place = cell(result, "in_place", source);
   return out;
 }
 
@@ -143,7 +157,7 @@ NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& s
   read_config(object_of(body, "config"), table);
   for (const Json& result : list_of(body, "results")) {
     if (!result.is_object()) refuse(source, "a result is not an object");
-    table.rows.push_back(row(result));
+    table.rows.push_back(row(result, source));
     if (!table.rows.back().out_of_place && !table.rows.back().in_place) {
       table.rows.pop_back();
       table.notes.emplace_back("A result without a time was left out.");
@@ -210,7 +224,7 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
     NcclTestsCell cell{.time_us = *time,
                        .algorithm_gb_per_s = loose_number(item, "algBw"),
                        .bus_gb_per_s = loose_number(item, "busBw"),
-                       .wrong = loose_number(item, "wrong")};
+                       .wrong = wrong_elements(item, "wrong", source)};
     NcclTestsRow row{.size_bytes = whole(item, "size"),
                      .count = whole(item, "count"),
                      .type = text_of(item, "type"),

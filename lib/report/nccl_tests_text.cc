@@ -48,6 +48,8 @@ std::string failure_in(std::string_view line, std::size_t at, bool in_row) {
   return rest_after(line.substr(begin), "");
 }
 
+constexpr std::size_t kWrongColumn = 3;  ///< of a placement: behind its time and rates
+
 constexpr std::string_view kWithinRow = "its table ends within a row";
 
 /// NCCL writes its log to the same stream, also behind the beginning of a row.
@@ -250,13 +252,48 @@ class Reader {
     }
   }
 
+  /// Of a placement that was timed, or of none.
+  static bool is_value(std::string_view word) {
+    if (word == "N/A" || parse_number<double>(word)) return true;
+    if (word.starts_with('-')) word.remove_prefix(1);
+    return word == "nan" || word == "inf";
+  }
+  static bool is_wrong(std::string_view word, std::string_view time) {
+    return word == "N/A" || (time != "N/A" && parse_number<double>(word).value_or(-1) >= 0);
+  }
+
+  /// "float", "sum", "f8e4m3".
+  static bool is_name(std::string_view word) {
+    const auto is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
+    return is_letter(word[0]) && std::all_of(word.begin(), word.end(), [&](char c) {
+             return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+           });
+  }
+
+  /// The first word of a row, behind its size and count, that can be in no column; "" of a good
+  /// row.
+  static std::string_view misfit(const Words& words, std::size_t left, std::size_t wide) {
+    for (std::size_t i = 2; i < words.size(); ++i) {
+      bool fits = false;
+      if (i < left) {
+        fits = is_name(words[i]) || (i > 2 && parse_number<std::int64_t>(words[i]));
+      } else if ((i - left) % wide == kWrongColumn) {
+        fits = is_wrong(words[i], words[i - kWrongColumn]);
+      } else {
+        fits = is_value(words[i]);
+      }
+      if (!fits) return words[i];
+    }
+    return "";
+  }
+
   std::optional<NcclTestsCell> cell(const Words& words, std::size_t at) const {
     const auto time = parse_number<double>(words[at]);
     const auto algorithm = parse_number<double>(words[at + 1]);
     if (!time || !algorithm || *time < 0) return std::nullopt;
     NcclTestsCell out{.time_us = *time * us_, .algorithm_gb_per_s = *algorithm};
     out.bus_gb_per_s = parse_number<double>(words[at + 2]);
-    if (counts_wrong_) out.wrong = parse_number<double>(words[at + 3]);
+    if (counts_wrong_) out.wrong = parse_number<double>(words[at + kWrongColumn]);
     if (with_spread_) {
       out.spread = NcclTestsCell::Spread{.min_us = parse_number<double>(words[at + 4]),
                                          .max_us = parse_number<double>(words[at + 5]),
@@ -285,6 +322,13 @@ class Reader {
                               cells + 3, cells + 5));
     }
     width_ = words.size();
+    if (const std::string_view word = misfit(words, left, wide); !word.empty()) {
+      // Its number of wrong elements may be among what was not read.
+      if (table_.error.empty()) {
+        table_.error = fmt::format("line {}: a row with '{}', which is in no column", line_, word);
+      }
+      return;
+    }
     NcclTestsRow out;
     out.size_bytes = *size;
     const auto count = parse_number<std::uint64_t>(words[1]);

@@ -237,6 +237,10 @@ class TableReader {
           source_, line_,
           fmt::format("a row of {} columns below a heading of {}", words.size(), columns_.size()));
     }
+    if (words.size() > columns_.size()) {  // nothing tells which of them are its columns
+      return fail(fmt::format("line {}: a row of {} columns below a heading of {}", line_,
+                              words.size(), columns_.size()));
+    }
     std::map<std::string, double> row;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i].empty() || is_no_number(words[i])) continue;

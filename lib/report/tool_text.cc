@@ -79,10 +79,6 @@ std::size_t tag_size(std::string_view line) noexcept {
   constexpr std::array<std::string_view, 5> kOwn{"Error", "error", "Failed", "Warning",
                                                  "VALIDATION"};
   const std::string_view beginning = line.substr(0, kLongest);
-  for (const std::string_view stream : {"<stdout>:", "<stderr>:"}) {
-    const std::size_t at = beginning.find(stream);
-    if (at != std::string_view::npos) return at + stream.size();
-  }
   if (line.empty() || line[0] == '#') return 0;
   if (line[0] == ' ') {  // " 0: " of srun -l, which fills up the numbers of its tasks
     const std::size_t digit = line.find_first_not_of(' ');
@@ -92,6 +88,11 @@ std::size_t tag_size(std::string_view line) noexcept {
   if (line[0] == '>') {  // a mail quotes
     const std::size_t end = std::min(line.find_first_not_of('>'), line.size());
     return end == line.size() || line[end] == ' ' ? end : 0;
+  }
+  for (const std::string_view stream : {"<stdout>:", "<stderr>:"}) {
+    const std::size_t at = beginning.find(stream);
+    const bool in_row = is_like(line, "0") && has(beginning.substr(0, at), "  ");
+    if (at != std::string_view::npos && !in_row) return at + stream.size();
   }
   if (line[0] == '[') {
     const std::size_t end = beginning.find(']');
@@ -157,6 +158,28 @@ bool is_heading(std::string_view line) noexcept {
 }
 
 }  // namespace
+
+std::string without_inner_tags(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const std::string_view line : lines_of(text)) {
+    const TaggedLine one = tagged(line);
+    std::string tag;
+    if (one.count > 0) tag = one.tags[one.count - 1];
+    const std::string_view word = trimmed(tag);
+    const bool of_rank = !word.empty() && (is_like(word, "[") || is_like(word, "0"));
+    if (one.text.starts_with(' ')) tag += ' ';
+    std::string_view rest = one.text;
+    out += line.substr(0, line.size() - rest.size());
+    for (std::size_t at = 0; of_rank && (at = rest.find(tag)) != std::string_view::npos;) {
+      out += rest.substr(0, at);
+      rest.remove_prefix(at + tag.size());
+    }
+    out.append(rest).append("\n");
+  }
+  if (!text.ends_with('\n') && !out.empty()) out.pop_back();
+  return out;
+}
 
 std::string grouped_by_tag(std::string text) {
   std::unordered_map<std::string, std::size_t> groups;  // by all tags

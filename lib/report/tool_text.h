@@ -31,6 +31,11 @@ struct TaggedLine {
 TaggedLine tagged(std::string_view line) noexcept;
 std::string_view without_tag(std::string_view line) noexcept;
 
+/// Without the tags that stand within a line again: Hydra's `mpiexec -prepend-rank` and Open MPI's
+/// `--tag-output` put them before all that a program writes at once, and nccl-tests writes a row in
+/// parts. "[0]  8  2  float  sum  -1[0]  10.5".
+std::string without_inner_tags(std::string_view text);
+
 /// Where several tags have a table, the lines of each tag together: they were printed at the same
 /// time. Other lines stay behind the one before them.
 std::string grouped_by_tag(std::string text);

@@ -131,6 +131,29 @@ TEST(Imported, WrongDataAndEmptyTablesAreSaid) {
   EXPECT_THAT(refusal_to_import(text_of_file("osu_barrier.txt"), "b.txt"), HasSubstr("no row"));
 }
 
+TEST(Imported, ARowWithAWordTooManyIsAnErrorAndNoPass) {
+  const std::string text = text_of_file("osu_latency_c.txt");
+  const std::size_t pass = text.find("Pass");
+  std::string shifted = text;
+  shifted.insert(pass, "[1] ");
+  const auto body = parse_documents(shifted, "x")[0].body;
+  EXPECT_THAT(body["error"].get<std::string>(), HasSubstr("columns below a heading of"));
+  EXPECT_EQ(body["results"].size() + 1, parse_documents(text, "x")[0].body["results"].size());
+  // The line's own tag is cut off.
+  std::string tagged;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    const std::size_t inner = std::min(std::max(pass, at), end) - at;
+    const std::string line = text.substr(at, end - at);
+    tagged +=
+        "[0] " + line.substr(0, inner) + (inner < line.size() ? "[0] " : "") + line.substr(inner);
+    at = end;
+  }
+  EXPECT_EQ(parse_documents(tagged, "x")[0].body["error"], nullptr);
+  EXPECT_EQ(parse_documents(tagged, "x")[0].body["results"],
+            parse_documents(text, "x")[0].body["results"]);
+}
+
 TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
   const std::string latency = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n";
   const auto cut = parse_documents(latency + "0  0.19\n1  0.20\n2  0.21\n4", "x")[0].body;

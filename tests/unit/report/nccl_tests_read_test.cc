@@ -154,6 +154,62 @@ TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
   }
 }
 
+/// As Hydra and Open MPI pass on what nccl-tests writes in parts: a tag before each of them.
+std::string labelled(const std::string& tag, const std::string& wrong) {
+  const std::string head =
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 16 step: 2(factor) warmup iters: 5 iters: 20 agg "
+      "iters: 1 validation: 1 graph: 0\n";
+  const std::string columns =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   algbw   busbw #wrong\n";
+  const auto row = [&](const std::string& size, const std::string& count) {
+    return tag + size + "  131072     float     sum      -1" + tag + "   366.5    1.43    2.74  " +
+           count + tag + "   340.8    1.54    2.95      0\n";
+  };
+  return tag + "# Collective test starting: all_reduce_perf\n" + tag + head + tag + columns +
+         row("  524288", wrong) + row(" 1048576", "0") + tag + "# Out of bounds values : 0 OK\n" +
+         tag + "# Avg bus bandwidth    : 5.6172\n";
+}
+
+TEST(NcclTestsRead, ATagWithinARowIsCutOffToo) {
+  for (const std::string tag : {"[0] ", "[12] ", "[1,0]<stdout>:", "[1,12]<stdout>: ", "0: "}) {
+    const auto body = parse_documents(labelled(tag, "17"), "x").at(0).body;
+    ASSERT_EQ(body["results"].size(), 4U) << tag;
+    EXPECT_EQ(body["results"][0]["reduction"], "sum") << tag;
+    EXPECT_EQ(body["results"][0]["wrong"]["wrong_elements"], 17) << tag;
+    EXPECT_EQ(body["results"][1]["wrong"]["wrong_elements"], 0) << tag;
+    EXPECT_EQ(body["results"][2]["wrong"]["wrong_elements"], 0) << tag;
+    EXPECT_EQ(body["error"], nullptr) << tag;
+  }
+}
+
+TEST(NcclTestsRead, AWordInNoColumnIsAnErrorAndNoPass) {
+  const std::string head = "# size count type redop root time algbw busbw #wrong\n";
+  const std::string good = " 16 4 float sum -1 1 1 1 0 1 1 1 0\n";
+  for (const std::string row :
+       {" 8 2 float sum -1 1 1 1 17[0] 1 1 1 0\n", " 8 2 float sum -1[0] 1 1 1 0 1 1 1 0\n",
+        " 8 2 float sum -1 1 1 1 0 1 1 1 x\n", " 8 2 float sum -1 1 1 1 nan 1 1 1 0\n",
+        " 8 2 float sum -1 1 1 1 -1 1 1 1 0\n", " 8 2 float sum -1 N/A 1 1 17 1 1 1 0\n",
+        " 8 2 fl:oat sum -1 1 1 1 0 1 1 1 0\n", " 8 2 float sum -1 1 [0]1 1 0 1 1 1 0\n"}) {
+    const NcclTestsTable table = parse_nccl_tests_text(head + good + row + good, "x").at(0);
+    EXPECT_THAT(table.error, HasSubstr("line 3: a row with '")) << row;
+    EXPECT_EQ(table.rows.size(), 2U) << row;
+  }
+  const std::string untimed = " 8 2 float sum -1 1 1 nan N/A N/A N/A N/A N/A\n";
+  EXPECT_EQ(parse_nccl_tests_text(head + untimed + "# Avg bus bandwidth : 1\n", "x").at(0).error,
+            "");
+}
+
+TEST(NcclTestsRead, WrongElementsOfJsonAreANumberOrNone) {
+  const std::string item =
+      R"({"name":"AllReduce","size":8,"count":2,"time":1,"algBw":1,"busBw":1,"inPlace":0,"wrong":)";
+  EXPECT_EQ(parse_rccl_json(item + R"("N/A"})", "x").at(0).rows.at(0).out_of_place->wrong,
+            std::nullopt);
+  EXPECT_EQ(parse_rccl_json(item + R"("17"})", "x").at(0).rows.at(0).out_of_place->wrong, 17);
+  EXPECT_THAT(usage_complaint([&] { parse_rccl_json(item + R"("17[0]"})", "f.json"); }),
+              HasSubstr("is no number of wrong elements"));
+}
+
 TEST(NcclTestsRead, WordsOfOpenMpiWithinATableAreNoRow) {
   std::string text(kNew);
   text.insert(text.rfind("        2048"),
@@ -392,7 +448,8 @@ TEST(NcclTestsRead, ARowThatMakesNoSenseNamesItsLine) {
               }),
               HasSubstr("invalid count of elements 'x'"));
   EXPECT_THAT(usage_complaint([&] {
-                parse_nccl_tests_text(head + " 8 2 float sum -1 a 1 1 0 b 1 1 0\n", "f.txt");
+                parse_nccl_tests_text(head + " 8 2 float sum -1 N/A 1 1 N/A N/A 1 1 N/A\n",
+                                      "f.txt");
               }),
               HasSubstr("a row without a time"));
   const std::string timeless = R"({"name":"x","time":null,"algBw":0,"busBw":0,"inPlace":0})";

@@ -105,6 +105,16 @@ TEST(PerftestRead, TakesTagsSeveralRunsAndColumnsOfOldReleases) {
   EXPECT_EQ(both[0].body["results"][1]["messages_per_s"], nullptr);
 }
 
+TEST(PerftestRead, ARowWithAWordTooManyIsAnErrorAndNoRow) {
+  const auto body = only(
+      "                    Send Bidirectional BW Test\n"
+      " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+      " 2          1000             1.50               1.00\n"
+      " 4          1000             3.00      7        2.00\n");
+  EXPECT_EQ(body["error"], "line 4: a row of 5 columns below a heading of 4");
+  EXPECT_EQ(body["results"].size(), 1U);
+}
+
 TEST(PerftestRead, TakesWhatAMailQuotes) {
   const auto body = only(
       "> > [root@node3 bin]# ib_read_bw -d hns_2 -n 5 192.168.10.110\n"
