@@ -66,23 +66,11 @@ class Arrival {
   std::optional<Message> take() {
     ChannelSocket& c = connection_;
     if (c.distrusted) throw_distrusted();
-    DecodedHeader decoded = decode_header(c.arrived(), c.max_payload);
-    while (decoded.fault == HeaderFault::incomplete) {
-      if (!read_towards(kHeaderBytes)) return std::nullopt;
-      decoded = decode_header(c.arrived(), c.max_payload);
-    }
-    if (decoded.fault != HeaderFault::none) throw header_error(decoded, c.peer, c.max_payload);
-
-    const std::size_t length = kHeaderBytes + decoded.header.length;
-    const std::size_t total = length + (c.seals ? kCodeBytes : 0);
-    while (c.have < total) {
-      if (!read_towards(total)) return std::nullopt;
-    }
-    if (c.seals) check_code(c.arrived().substr(0, length), c.arrived().substr(length));
-    c.have = 0;
-    Message message{decoded.header.type, std::exchange(c.frame, {})};
-    message.payload.resize(length);
-    message.payload.erase(0, kHeaderBytes);
+    if (!c.header && !take_header()) return std::nullopt;
+    if (!take_part(c.header->length)) return std::nullopt;
+    Message message{c.header->type, std::exchange(c.part, {})};
+    message.payload.resize(c.header->length);
+    c.header.reset();
     return message;
   }
 
@@ -92,22 +80,55 @@ class Arrival {
   }
 
  private:
-  /// Takes at least one byte, so that at most `wanted` bytes of the frame are there. False when
+  /// False when bytes of it are missing. What has a code is believed only after that; what has none
+  /// is foreign from the fourth byte on.
+  bool take_header() {
+    ChannelSocket& c = connection_;
+    DecodedHeader decoded{HeaderFault::incomplete, 0};
+    if (c.seals) {
+      if (!take_part(kHeaderBytes)) return false;
+      decoded = decode_header({c.part.data(), kHeaderBytes}, c.max_payload);
+    } else {
+      decoded = decode_header(c.arrived(), c.max_payload);
+      while (decoded.fault == HeaderFault::incomplete) {
+        if (!read_towards(kHeaderBytes)) return false;
+        decoded = decode_header(c.arrived(), c.max_payload);
+      }
+    }
+    if (decoded.fault != HeaderFault::none) throw header_error(decoded, c.peer, c.max_payload);
+    c.have = 0;
+    c.header = decoded.header;
+    return true;
+  }
+
+  /// So many bytes and their code, where there are codes. False when some are missing.
+  bool take_part(std::size_t length) {
+    ChannelSocket& c = connection_;
+    const std::size_t total = length + (c.seals ? kCodeBytes : 0);
+    while (c.have < total) {
+      if (!read_towards(total)) return false;
+    }
+    if (c.seals) check_code(c.arrived().substr(0, length), c.arrived().substr(length));
+    c.have = 0;
+    return true;
+  }
+
+  /// Takes at least one byte, so that at most `wanted` bytes of the part are there. False when
   /// there is none yet.
   bool read_towards(std::size_t wanted) {
     ChannelSocket& c = connection_;
     wanted_ = wanted;
-    c.frame.resize(wanted);
-    const ssize_t got = recv(c.socket, c.frame.data() + c.have, wanted - c.have, 0);
+    c.part.resize(wanted);
+    const ssize_t got = recv(c.socket, c.part.data() + c.have, wanted - c.have, 0);
     if (got == 0) throw_closed();
     if (got < 0 && !is_transient(errno)) throw_lost(errno);
     if (got > 0) c.have += static_cast<std::size_t>(got);
     return got > 0;
   }
 
-  /// After a frame that the peer did not send, or not now, nothing of the connection is believed.
-  void check_code(std::string_view frame, std::string_view code) {
-    const Code due = connection_.seals->receiving.next(frame);
+  /// After a part that the peer did not send, or not now, nothing of the connection is believed.
+  void check_code(std::string_view part, std::string_view code) {
+    const Code due = connection_.seals->receiving.next(part);
     if (same_bytes({due.data(), due.size()}, code)) return;
     connection_.distrusted = true;
     throw_distrusted();
@@ -141,14 +162,16 @@ class Arrival {
 
   std::string part() const {
     const std::size_t have = connection_.have;
-    return have == 0 ? "" : fmt::format(" ({} of {} bytes came)", have, wanted_);
+    if (have == 0 && !connection_.header) return "";
+    return fmt::format(" ({} of {} bytes of its {} came)", have, wanted_,
+                       connection_.header ? "payload" : "header");
   }
 
   ChannelSocket& connection_;
   Deadline deadline_;
   std::chrono::nanoseconds given_;
   std::string_view what_;
-  std::size_t wanted_ = 0;  // bytes of the frame that were last waited for
+  std::size_t wanted_ = 0;  // bytes of the part that were last waited for
 };
 
 }  // namespace
@@ -180,10 +203,11 @@ void Channel::send(MessageType type, std::string_view payload, Deadline deadline
   }
   const auto given = deadline.left();
   const auto header = encode_header({type, static_cast<std::uint32_t>(payload.size())});
-  std::string bytes(header.data(), header.size());
-  bytes += payload;
-  if (connection_->seals) {
-    const Code code = connection_->seals->sending.next(bytes);
+  std::string bytes;
+  for (const std::string_view part : {std::string_view(header.data(), header.size()), payload}) {
+    bytes += part;
+    if (!connection_->seals) continue;
+    const Code code = connection_->seals->sending.next(part);
     bytes.append(code.data(), code.size());
   }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "frame.h"
 #include "seal.h"
 
 namespace rdmabench::control {
@@ -26,7 +27,7 @@ struct ChannelSocket {
   ChannelSocket(const ChannelSocket&) = delete;
   ChannelSocket& operator=(const ChannelSocket&) = delete;
 
-  std::string_view arrived() const noexcept { return {frame.data(), have}; }
+  std::string_view arrived() const noexcept { return {part.data(), have}; }
 
   const int socket;
   std::stop_token stop;  ///< ends its waits, until both ends are known
@@ -38,8 +39,9 @@ struct ChannelSocket {
   std::uint32_t max_payload = kMaxUnproved;  ///< of a frame that arrives
   std::optional<Seals> seals;                ///< once both ends are known
   bool distrusted = false;                   ///< a frame came that the peer did not send
-  std::string frame;                         ///< room for the frame that is arriving
-  std::size_t have = 0;                      ///< bytes of it that have arrived
+  std::optional<Header> header;              ///< of the frame that is arriving, once believed
+  std::string part;                          ///< of that frame: its header, or then its payload
+  std::size_t have = 0;                      ///< bytes of the part that have arrived
 };
 
 }  // namespace rdmabench::control

@@ -2,8 +2,8 @@
 //
 //   0  "RDMB"    4  u16 protocol version    6  u16 message code    8  u32 payload length in bytes
 //
-// Once both ends have proved who they are, 16 bytes follow that prove the same of the frame:
-// seal.h.
+// Once both ends have proved who they are, 16 bytes behind the header and 16 behind the payload
+// prove the same of each (seal.h): a length is believed only then.
 #pragma once
 
 #include <array>

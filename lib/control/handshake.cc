@@ -14,6 +14,7 @@ using Method = Authentication::Method;
 
 constexpr std::string_view kClient = "client";
 constexpr std::string_view kServer = "server";
+constexpr std::string_view kSalt = "rdmabench handshake";  // no key of another purpose is the same
 constexpr std::string_view kMungeLabel = "rdmabench";
 
 std::string end_text(const std::string& ip, std::uint16_t port) {
@@ -138,7 +139,7 @@ std::string Transcript::text(std::string_view role, bool with_addresses) const {
   std::string text;
   add(text, "rdmabench");
   add(text, role);
-  add(text, std::to_string(kProtocolVersion));
+  add(text, std::to_string(version));
   add(text, std::to_string(static_cast<unsigned>(method)));
   add(text, client_nonce);
   add(text, server_nonce);
@@ -147,13 +148,16 @@ std::string Transcript::text(std::string_view role, bool with_addresses) const {
   return text;
 }
 
-Digest proof_of(const Transcript& transcript, std::string_view secret, std::string_view role,
-                bool with_addresses) {
-  return hmac_sha256(secret, transcript.text(role, with_addresses));
+Digest handshake_key(std::string_view secret) {
+  return hkdf_extract(kSalt, secret);
 }
 
-SessionKeys session_keys(const Transcript& transcript, std::string_view secret) {
-  const Digest key = hkdf_extract(transcript.client_nonce + transcript.server_nonce, secret);
+Digest proof_of(const Transcript& transcript, const Digest& key, std::string_view role,
+                bool with_addresses) {
+  return hkdf_expand(view(key), transcript.text(role, with_addresses));
+}
+
+SessionKeys session_keys(const Transcript& transcript, const Digest& key) {
   return {hkdf_expand(view(key), transcript.text("key from client to server")),
           hkdf_expand(view(key), transcript.text("key from server to client"))};
 }
@@ -195,15 +199,16 @@ void Handshake::of_client(Channel& channel, const Authentication& own, const std
     const WipedText payload(munge_payload(transcript) + fresh.text);
     credential = munge_encode(payload.text);
   }
-  const Digest proof = proof_of(transcript, secret->bytes(), kClient);
-  const Digest without = proof_of(transcript, secret->bytes(), kClient, false);
+  const Digest key = handshake_key(secret->bytes());
+  const Digest proof = proof_of(transcript, key, kClient);
+  const Digest without = proof_of(transcript, key, kClient, false);
   std::string payload(view(proof));
   payload += view(without);
   channel.send(HandshakeMessage::proof, payload + credential, deadline);
 
   // A refusal has no code: the server does not know this side.
-  const SessionKeys keys = session_keys(transcript, secret->bytes());
-  const Digest due = proof_of(transcript, secret->bytes(), kServer);
+  const SessionKeys keys = session_keys(transcript, key);
+  const Digest due = proof_of(transcript, key, kServer);
   if (!same_bytes(answer(channel, HandshakeMessage::welcome, host, own, deadline), view(due))) {
     throw_unproved(channel.peer());
   }
@@ -290,16 +295,17 @@ bool Handshake::take_credential(Channel& channel) {
 /// Returns when the client has this secret. It is welcome, and told so.
 void Handshake::check(Channel& channel, const Secret& secret) const {
   const std::string_view proofs = proofs_;
-  const Digest due = proof_of(transcript_, secret.bytes(), kClient);
+  const Digest key = handshake_key(secret.bytes());
+  const Digest due = proof_of(transcript_, key, kClient);
   if (!same_bytes(proofs.substr(0, kDigest), view(due))) {
-    const Digest without = proof_of(transcript_, secret.bytes(), kClient, false);
+    const Digest without = proof_of(transcript_, key, kClient, false);
     refuse(channel, same_bytes(proofs.substr(kDigest), view(without))
                         ? RefusalReason::other_addresses
                         : RefusalReason::other_secret);
   }
-  const Digest own = proof_of(transcript_, secret.bytes(), kServer);
+  const Digest own = proof_of(transcript_, key, kServer);
   channel.send(HandshakeMessage::welcome, view(own), Deadline::after({}));
-  const SessionKeys keys = session_keys(transcript_, secret.bytes());
+  const SessionKeys keys = session_keys(transcript_, key);
   channel.connection_->seals.emplace(view(keys.server_to_client), view(keys.client_to_server));
   channel.connection_->max_payload = kMaxPayload;
 }

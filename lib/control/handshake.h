@@ -6,10 +6,11 @@
 //   proof {proof, proof without addresses, credential}   ->
 //                                                        <- welcome {proof}
 //
-// or, at any time, <- refusal {reason, way}. A proof is an HMAC over the role, the way, both
-// nonces, the protocol version and the addresses of both ends. From the secret and the same follow
-// two session keys (HKDF), one for each direction: every later frame has a code (seal.h). Where
-// neither end proves anything the welcome follows the greeting.
+// or, at any time, <- refusal {reason, way}. HKDF-Extract makes a key of the secret. Proofs and
+// session keys, one for each direction, are what HKDF-Expand makes of that key and of the
+// transcript: what it is for, the way, both nonces, the protocol version and the addresses of both
+// ends. Every later frame has codes (seal.h). Where neither end proves anything the welcome follows
+// the greeting. docs/security.md says why this holds.
 #pragma once
 
 #include <array>
@@ -66,6 +67,7 @@ class ServerBusy : public BrokenHandshake {
 
 /// What a proof and the session keys are made of.
 struct Transcript {
+  std::uint16_t version = kProtocolVersion;
   Authentication::Method method = Authentication::Method::token;
   std::string client_nonce{};
   std::string server_nonce{};
@@ -80,9 +82,11 @@ struct SessionKeys {
   Digest server_to_client;
 };
 
-Digest proof_of(const Transcript& transcript, std::string_view secret, std::string_view role,
+/// What proofs and session keys are made from.
+Digest handshake_key(std::string_view secret);
+Digest proof_of(const Transcript& transcript, const Digest& key, std::string_view role,
                 bool with_addresses = true);
-SessionKeys session_keys(const Transcript& transcript, std::string_view secret);
+SessionKeys session_keys(const Transcript& transcript, const Digest& key);
 
 /// The two halves. `authentication` is loaded().
 class Handshake {

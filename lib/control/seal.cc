@@ -5,7 +5,7 @@
 
 namespace rdmabench::control {
 
-Code Seal::next(std::string_view frame) {
+Code Seal::next(std::string_view part) {
   constexpr int kByte = 8;
   std::string input(sizeof sequence_, '\0');
   std::uint64_t number = sequence_++;
@@ -13,10 +13,10 @@ Code Seal::next(std::string_view frame) {
     byte = static_cast<char>(number & 0xffU);
     number >>= kByte;
   }
-  input += frame;
+  input += part;
   const Digest digest = hmac_sha256(key_.bytes(), input);
   Code code{};
-  std::copy_n(digest.begin(), code.size(), code.begin());
+  std::copy_n(digest.bytes.begin(), code.size(), code.begin());
   return code;
 }
 

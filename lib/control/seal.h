@@ -1,4 +1,5 @@
-// What proves that a frame comes from the peer, and is the next one.
+// What proves that a part of a frame, its header or its payload, comes from the peer and is the
+// next one.
 #pragma once
 
 #include <array>
@@ -14,15 +15,14 @@ inline constexpr std::size_t kCodeBytes = 16;
 
 using Code = std::array<char, kCodeBytes>;
 
-/// One direction of an authenticated connection: it numbers the frames. Each direction has its own
+/// One direction of an authenticated connection: it numbers the parts. Each direction has its own
 /// key.
 class Seal {
  public:
   explicit Seal(std::string_view key) : key_(key) {}
 
-  /// The code of the next frame, header and payload: HMAC-SHA256 over its number and its bytes, cut
-  /// to 16 bytes.
-  Code next(std::string_view frame);
+  /// The code of the next part: HMAC-SHA256 over its number and its bytes, cut to 16 bytes.
+  Code next(std::string_view part);
 
  private:
   Secret key_;

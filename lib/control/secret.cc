@@ -37,13 +37,13 @@ Digest hmac_sha256(std::string_view key, std::string_view data) {
   static const auto hmac = reinterpret_cast<decltype(&HMAC)>(loaded::crypto.function("HMAC"));
   static const auto sha256 =
       reinterpret_cast<decltype(&EVP_sha256)>(loaded::crypto.function("EVP_sha256"))();
-  Digest digest{};
+  Digest digest;
   unsigned size = 0;
   const unsigned char* const done =
       hmac(sha256, key.data(), static_cast<int>(key.size()),
            reinterpret_cast<const unsigned char*>(data.data()), data.size(),
-           reinterpret_cast<unsigned char*>(digest.data()), &size);
-  if (done == nullptr || size != digest.size()) {
+           reinterpret_cast<unsigned char*>(digest.bytes.data()), &size);
+  if (done == nullptr || size != digest.bytes.size()) {
     throw Error(Fault::failed, "HMAC() with SHA-256",
                 "Does this machine's OpenSSL configuration (openssl.cnf) leave SHA-256 out?", 0,
                 {.library = "libcrypto", .name = "HMAC"});

@@ -15,8 +15,6 @@ inline constexpr std::size_t kMaxSecret = 4096;  ///< bytes
 inline constexpr std::size_t kNonce = 32;        ///< bytes
 inline constexpr std::size_t kDigest = 32;       ///< bytes of SHA-256
 
-using Digest = std::array<char, kDigest>;
-
 /// Overwritten when it is destroyed; nothing prints it.
 class Secret {
  public:
@@ -48,6 +46,16 @@ struct WipedText {
   WipedText& operator=(const WipedText&) = delete;
 };
 
+/// Of HMAC-SHA256. It may be a key: each copy is overwritten when it is destroyed.
+struct Digest {
+  Digest() = default;
+  ~Digest() { Secret::wipe(bytes.data(), bytes.size()); }
+  Digest(const Digest&) = default;
+  Digest& operator=(const Digest&) = default;
+
+  std::array<char, kDigest> bytes{};
+};
+
 /// From getrandom(2). Throws Error(failed).
 std::string random_bytes(std::size_t count);
 
@@ -58,13 +66,15 @@ bool can_authenticate() noexcept;
 /// missing.
 Digest hmac_sha256(std::string_view key, std::string_view data);
 
-/// RFC 5869, its two steps; an output of at most one digest. There is one program for libcrypto 1.1
-/// and 3, which share HMAC() but no function for this.
+/// RFC 5869, its two steps; an output of one digest. There is one program for libcrypto 1.1 and 3,
+/// which share HMAC() but no function for this. Extracting takes the secret as the message of HMAC.
+/// As its key, a secret would be the same as with zeros behind it, and one of over 64 bytes the
+/// same as its hash (RFC 2104).
 Digest hkdf_extract(std::string_view salt, std::string_view secret);
 Digest hkdf_expand(std::string_view key, std::string_view info);
 
 inline std::string_view view(const Digest& digest) noexcept {
-  return {digest.data(), digest.size()};
+  return {digest.bytes.data(), digest.bytes.size()};
 }
 
 /// In a time that does not depend on where they differ.

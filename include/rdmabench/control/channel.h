@@ -25,7 +25,7 @@ struct ChannelSocket;  // internal
 
 /// Raise it whenever a field of any message, or their order, changes, in whatever protocol: two
 /// programs of different versions refuse each other. tests/unit/protocol holds it.
-inline constexpr std::uint16_t kProtocolVersion = 8;
+inline constexpr std::uint16_t kProtocolVersion = 9;
 inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one message
 
 /// The protocols that use these messages. The number is the high byte of a message's code, so
@@ -167,8 +167,9 @@ class Authentication {
 /// Every error is an Error(failed) that names the peer. A moved-from channel may only be destroyed
 /// or assigned to.
 ///
-/// Unless both ends are insecure, each message carries a code over its direction, number and bytes.
-/// One that somebody else sent, changed, repeated or left out is an error, and ends the connection.
+/// Unless both ends are insecure, the header and the payload of each message carry a code over
+/// their direction, number and bytes. One that somebody else sent, changed, repeated or left out is
+/// an error, and ends the connection.
 ///
 /// Thread rule: one thread at a time, but interrupted() may run beside any other call.
 class Channel {

@@ -69,6 +69,49 @@ TEST(Handshake, NamesTheSideThatIsInsecure) {
               HasSubstr("uses no authentication (`insecure`), this side a token"));
 }
 
+/// HMAC takes both of each pair for the same key (RFC 2104).
+TEST(Handshake, RefusesASecretThatIsTheSameKeyOfHmac) {
+  EXPECT_THAT(refusal(right(), Authentication::secret(kRight + '\0')),
+              HasSubstr("has another token"));
+  EXPECT_THAT(refusal(Authentication::secret(std::string(100, 'x')),
+                      Authentication::secret(bytes_of(
+                          "09ecb6ebc8bcefc733f6f2ec44f791abeed6a99edf0cc31519637898aebd52d8"))),
+              HasSubstr("has another token"));  // its SHA-256
+}
+
+/// Computed with hmac of Python's library, from docs/security.md.
+TEST(Handshake, GivesTheseValues) {
+  std::string secret;
+  for (char byte = 0; byte < 32; ++byte) secret += byte;
+  const Transcript transcript{.version = 9,
+                              .method = Authentication::Method::token,
+                              .client_nonce = std::string(kNonce, '\xc1'),
+                              .server_nonce = std::string(kNonce, '\x5e'),
+                              .client_end = "10.0.0.1:40000",
+                              .server_end = "10.0.0.2:18515"};
+  const Digest key = handshake_key(secret);
+  EXPECT_EQ(view(key),
+            bytes_of("e231e94c32a72eb0cccd9989a4ede068b7c31657596b95cadb2b3ed469e1162d"));
+  EXPECT_EQ(view(proof_of(transcript, key, "client")),
+            bytes_of("a164954be6905e72c0a0eacf6bcc0b2d3dd504bc6b3c62d294d6521ebff7258a"));
+  EXPECT_EQ(view(proof_of(transcript, key, "client", false)),
+            bytes_of("1d546fc1fba21d4d79d5d385e8ab23c0f60e7ffd7ec5142725dd1ba897ade20f"));
+  EXPECT_EQ(view(proof_of(transcript, key, "server")),
+            bytes_of("6a9ff9e668e07f58444f7a8ff6f1b5c78f7150dc5f58285293370fd3fe5ce121"));
+  const SessionKeys keys = session_keys(transcript, key);
+  EXPECT_EQ(view(keys.client_to_server),
+            bytes_of("e86b32b74bf31e158f5f762151c5bb5e8e67f16e8b8c1e39ee88653df95d4393"));
+  EXPECT_EQ(view(keys.server_to_client),
+            bytes_of("53b675b8190f4b8ad0a227d137cc2f72c4d4cc3c10593195f7e7dd08dd6f58cd"));
+  Seal seal(view(keys.client_to_server));
+  const Code of_header = seal.next(std::string_view("RDMB\0\x9\x7f\0\0\0\0\3", kHeaderBytes));
+  EXPECT_EQ(std::string(of_header.data(), of_header.size()),
+            bytes_of("bedf2f075bc3b68405b79b6ea8e7e595"));
+  const Code of_payload = seal.next("one");
+  EXPECT_EQ(std::string(of_payload.data(), of_payload.size()),
+            bytes_of("72fd9eedc9726badbf941de0fe70cc6e"));
+}
+
 TEST(Handshake, DerivedSecretsDifferByTheirLabel) {
   Listener listener("127.0.0.1", 0, right().derived("job 1"));
   EXPECT_NO_THROW(meet(listener, "127.0.0.1", right().derived("job 1")));
@@ -136,19 +179,24 @@ class RawClient {
                   .server_nonce = challenge.substr(kHeaderBytes),
                   .client_end = seen_as + ":" + std::to_string(socket.port()),
                   .server_end = "127.0.0.1:" + std::to_string(listener.port())};
-    keys = session_keys(transcript, secret);
-    proof = std::string(view(proof_of(transcript, secret, "client")));
-    proof += view(proof_of(transcript, secret, "client", false));
+    const Digest key = handshake_key(secret);
+    keys = session_keys(transcript, key);
+    proof = std::string(view(proof_of(transcript, key, "client")));
+    proof += view(proof_of(transcript, key, "client", false));
     socket.write(frame(HandshakeMessage::proof, proof));
   }
 
-  /// A frame with the code of a message that has this number.
+  /// A frame with the codes of a message that has this number.
   std::string sealed(std::string_view payload, int number = 0, bool from_server = false) const {
     Seal seal(view(from_server ? keys.server_to_client : keys.client_to_server));
-    std::string bytes = frame(TestMessage::hello, payload);
-    for (int i = 0; i < number; ++i) seal.next("");
-    const Code code = seal.next(bytes);
-    return bytes.append(code.data(), code.size());
+    for (int i = 0; i < 2 * number; ++i) seal.next("");
+    const std::string whole = frame(TestMessage::hello, payload);
+    std::string bytes;
+    for (const std::string& part : {whole.substr(0, kHeaderBytes), whole.substr(kHeaderBytes)}) {
+      const Code code = seal.next(part);
+      bytes += part + std::string(code.data(), code.size());
+    }
+    return bytes;
   }
 
   RawSocket socket;
@@ -199,7 +247,7 @@ TEST_F(Frames, OfTheServerItselfAreRefused) {
 
 TEST_F(Frames, ThatAreChangedAreRefused) {
   std::string bytes = client.sealed("one");
-  bytes[kHeaderBytes] ^= 1;
+  bytes[kHeaderBytes + kCodeBytes] ^= 1;
   client.socket.write(bytes);
   EXPECT_THAT(refused(), kNotThePeers);
 }
@@ -208,6 +256,21 @@ TEST_F(Frames, OfAnotherTypeAreRefused) {
   std::string bytes = client.sealed("one");
   bytes.replace(0, kHeaderBytes, frame(TestMessage::offer, "one").substr(0, kHeaderBytes));
   client.socket.write(bytes);
+  EXPECT_THAT(refused(), kNotThePeers);
+}
+
+/// Nothing is waited for, and no room taken, that the peer did not announce.
+TEST_F(Frames, OfAnotherLengthAreRefusedBeforeTheirPayload) {
+  std::string bytes = client.sealed("one");
+  bytes.replace(0, kHeaderBytes, frame(TestMessage::hello, std::string(kMaxPayload, 'x')), 0,
+                kHeaderBytes);
+  client.socket.write(bytes);
+  EXPECT_THAT(complaint([this] { server->receive_ready("hello"); }), kNotThePeers);
+}
+
+/// What is no header either is not told of as the peer's.
+TEST_F(Frames, OfAnotherProtocolAreRefused) {
+  client.socket.write("GET / HTTP/1.1\r\nHost: example\r\n\r\n");
   EXPECT_THAT(refused(), kNotThePeers);
 }
 
@@ -221,7 +284,7 @@ TEST_F(Frames, ThatAreCutShortAreNotTaken) {
   client.socket.write(bytes.substr(0, bytes.size() - 1));
   EXPECT_FALSE(server->receive_ready("hello"));
   client.socket.close();
-  EXPECT_THAT(refused(), HasSubstr("(30 of 31 bytes came)"));
+  EXPECT_THAT(refused(), HasSubstr("(18 of 19 bytes of its payload came)"));
 }
 
 /// Why the server refuses a peer: the frame that it gets, or "" where it is closed without.

@@ -70,17 +70,21 @@ TEST(HostilePeer, ThatSaysNothingIsGivenUp) {
 
 TEST(HostilePeer, ThatStopsInTheHeaderIsGivenUp) {
   EXPECT_THAT(answer_to(kStart),
-              MatchesRegex("no greeting from .* within .* \\(6 of 12 bytes came\\)"));
+              MatchesRegex("no greeting from .* within .* \\(6 of 12 bytes of its header came\\)"));
 }
 
 TEST(HostilePeer, ThatLeavesInTheHeaderIsReported) {
-  EXPECT_THAT(answer_to_last("RDM"),
-              HasSubstr("closed the connection while waiting for greeting (3 of 12 bytes came)"));
+  EXPECT_THAT(
+      answer_to_last("RDM"),
+      HasSubstr(
+          "closed the connection while waiting for greeting (3 of 12 bytes of its header came)"));
 }
 
 TEST(HostilePeer, ThatLeavesInThePayloadIsReported) {
-  EXPECT_THAT(answer_to_last(frame(TestMessage::hello, "payload").substr(0, 15)),
-              HasSubstr("closed the connection while waiting for greeting (15 of 19 bytes came)"));
+  EXPECT_THAT(
+      answer_to_last(frame(TestMessage::hello, "payload").substr(0, 15)),
+      HasSubstr(
+          "closed the connection while waiting for greeting (3 of 7 bytes of its payload came)"));
 }
 
 TEST(HostilePeer, ThatResetsIsReportedWithTheErrno) {

@@ -47,6 +47,15 @@ constexpr std::string_view name_of(TestMessage type) noexcept {
 /// The first six bytes of a frame.
 inline const std::string kStart{'R', 'D', 'M', 'B', '\0', char{kProtocolVersion}};
 
+/// What "0a0b" stands for.
+inline std::string bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
 /// Long enough never to pass in a test that works.
 inline Deadline plenty() {
   return Deadline::after(std::chrono::seconds(20));
