@@ -89,9 +89,7 @@ int doctor(const DoctorCommand& command) {
   }
   if (!command.collect.empty()) {
     const health::MemoryStore files = health::collect(store);
-    NewFile file(command.collect);
-    health::write_archive(files, file.part());
-    file.finish();
+    health::write_archive(files, command.collect);
     tell(fmt::format("{} has {} files and links; 'rdmabench doctor --root {}' reads it",
                      command.collect, files.items().size(), command.collect));
   }

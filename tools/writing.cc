@@ -2,111 +2,32 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
-#include <utility>
 
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::tools {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kRemedy = "Name a file that can be written.";
-
-[[noreturn]] void fail_to_write(const std::string& path, int code) {
-  throw Error(Fault::failed, fmt::format("write to '{}'", path), kRemedy, code);
-}
-
-void write_all(const std::string& text, const std::string& path, int how = O_TRUNC) {
-  const int file = open(path.c_str(), O_WRONLY | how | O_CLOEXEC);
-  if (file < 0) fail_to_write(path, errno);
-  std::size_t done = 0;
-  int code = 0;
-  while (code == 0 && done < text.size()) {
-    const ssize_t count = write(file, text.data() + done, text.size() - done);
-    if (count >= 0) {
-      done += static_cast<std::size_t>(count);
-    } else if (errno != EINTR) {
-      code = errno;
-    }
-  }
-  // A file system over a network may say here that it is full. A pipe cannot be synchronised.
-  if (code == 0 && fsync(file) != 0 && errno != EINVAL && errno != EROFS) code = errno;
-  if (close(file) != 0 && code == 0) code = errno;
-  if (code != 0) fail_to_write(path, code);
-}
-
-}  // namespace
-
-NewFile::NewFile(std::string path) : path_(std::move(path)) {
-  struct stat old {};
-  // The kernel follows links, or refuses to: in /tmp one may be of another user
-  // (fs.protected_symlinks of proc(5)).
-  const int found = open(path_.c_str(), O_PATH | O_CLOEXEC);
-  const bool exists = found >= 0;
-  if (!exists && errno != ENOENT) fail_to_write(path_, errno);
-  part_ = path_;
-  if (exists) {
-    std::error_code ignored;
-    const bool known = fstat(found, &old) == 0;
-    const fs::path target = fs::read_symlink(fmt::format("/proc/self/fd/{}", found), ignored);
-    close(found);
-    if (!known || !S_ISREG(old.st_mode)) return;
-    if (!target.empty()) path_ = target;
-  }
-  part_ = fmt::format("{}.{}.part", path_, getpid());
-  unlink(part_.c_str());  // left by an earlier process of this number
-  const int file = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file >= 0) {
-    if (exists) fchmod(file, old.st_mode & 07777);
-    close(file);
-    return;
-  }
-  const int code = errno;
-  if (!exists || access(path_.c_str(), W_OK) != 0) fail_to_write(path_, exists ? errno : code);
-  part_ = path_;
-}
-
-NewFile::~NewFile() {
-  if (part_ != path_) unlink(part_.c_str());
-}
-
-void NewFile::finish() {
-  if (part_ != path_ && rename(part_.c_str(), path_.c_str()) != 0) fail_to_write(path_, errno);
-  part_ = path_;
-}
-
-void check_writable(const std::string& path) {
-  if (path.empty()) return;
-  int code = 0;
-  try {
-    const NewFile probe(path);
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored)) code = EISDIR;
-  } catch (const Error& error) {
-    code = error.code();
-  }
-  if (code != 0) throw Error(Fault::usage, fmt::format("write to '{}'", path), kRemedy, code);
-}
 
 void write_file(const std::string& text, const std::string& path) {
   NewFile file(path);
-  write_all(text, file.part());
+  file.write(text);
   file.finish();
 }
 
 void append(const std::string& text, const std::string& path) {
-  write_all(text, path, O_APPEND);
+  const Descriptor file = find_place(path).open(O_WRONLY | O_APPEND);
+  const int code = file.get() < 0 ? errno : write_all(file.get(), text);
+  if (code != 0) {
+    throw Error(Fault::failed, fmt::format("write to '{}'", path),
+                "Name a file that can be written.", code);
+  }
 }
 
 void write_text(const std::string& text, const std::string& path) {

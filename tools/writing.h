@@ -7,33 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/new_file.h"
+
 namespace rdmabench::tools {
 
-/// A file that takes the name `path` when it is finished. Until then the old one stays. A device or
-/// a pipe, and a file in a folder that cannot be written to, is written in place.
-class NewFile {
- public:
-  /// Throws Error(failed) that names a path which cannot be written.
-  explicit NewFile(std::string path);
-  /// Removes what was not finished.
-  ~NewFile();
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  /// To be written by the caller.
-  const std::string& part() const { return part_; }
-
-  /// Throws Error(failed).
-  void finish();
-
- private:
-  std::string path_;
-  std::string part_;
-};
-
-/// Throws Error(usage) that names a path which cannot be written; before measuring. "" is standard
-/// output.
-void check_writable(const std::string& path);
+using rdmabench::check_writable;
 
 /// Throws Error(failed) that names the path.
 void write_file(const std::string& text, const std::string& path);

@@ -1,15 +1,16 @@
 #include "lead.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/new_file.h"
 #include "fabric/agents.h"
 #include "fabric/paths.h"
 #include "fabric/plan.h"
@@ -27,12 +28,6 @@ bool is_free(const Step& step, const Pair& pair) {
     return other.sender == pair.sender || other.sender == pair.receiver ||
            other.receiver == pair.sender || other.receiver == pair.receiver;
   });
-}
-
-void check_writable(const std::string& path) {
-  if (path.empty() || std::ofstream(path, std::ios::app)) return;
-  throw Error(Fault::usage, fmt::format("{} cannot be written", path),
-              "Name a file in a folder that is there and that you may write to.", errno);
 }
 
 std::vector<Node> nodes_of(const AdmittedAgents& admitted) {
@@ -100,9 +95,14 @@ Prepared prepare(const FabricOptions& options, std::uint32_t size) {
   if (!options.resume.empty()) {
     prepared.earlier = read_stream(options.resume);
     check_resumable(*prepared.earlier, plan, size);
+    if (find_place(options.resume).open(O_RDWR).get() < 0) {
+      throw Error(Fault::usage, fmt::format("write to '{}'", options.resume),
+                  "Name a file that can be written.", errno);
+    }
+  } else {
+    check_writable(options.output);
   }
   if (!options.topology.empty()) prepared.topology = read_topology(options.topology);
-  check_writable(options.resume.empty() ? options.output : options.resume);
   return prepared;
 }
 

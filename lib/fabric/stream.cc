@@ -1,5 +1,6 @@
 #include "fabric/stream.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/file.h"
+#include "base/new_file.h"
 #include "base/walk.h"
 #include "fabric/table.h"
 #include "json_fields.h"
@@ -268,11 +270,21 @@ void check_hosts(const Matrix& earlier, const std::vector<Node>& nodes) {
 }
 
 StreamFile::StreamFile(const std::string& path, Mode mode)
-    : path_(path),
-      file_(std::fopen(path.c_str(), mode == Mode::append ? "r+e" : "we"), &std::fclose) {
+    : path_(path), file_(nullptr, &std::fclose) {
+  int own = -1;
+  if (mode == Mode::replace) {
+    NewFile made(path);
+    own = fcntl(made.descriptor(), F_DUPFD_CLOEXEC, 0);
+    made.finish();  // who goes on with an unfinished run finds it by its name
+  } else {
+    own = fcntl(find_place(path).open(O_RDWR).get(), F_DUPFD_CLOEXEC, 0);
+  }
+  if (own >= 0) file_.reset(fdopen(own, mode == Mode::append ? "r+" : "w"));
   if (file_ == nullptr) {
+    const int code = errno;
+    if (own >= 0) close(own);
     throw Error(Fault::failed, fmt::format("open '{}' to write", path),
-                "Name a place that can be written.", errno);
+                "Name a place that can be written.", code);
   }
   if (mode == Mode::replace) return;
   long whole = 0;  // bytes of complete lines

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/new_file.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/handle.h"
 #include "rdmabench/features.h"
@@ -152,13 +153,15 @@ void write_item(archive* handle, const std::string& name, const MemoryStore::Ite
 }  // namespace
 
 void write_archive(const MemoryStore& files, const std::string& path) {
+  NewFile file(path);
   const Writer writer(archive_write_new());
   if (!writer) throw Error(Fault::failed, "archive_write_new", "", ENOMEM);
   archive* const handle = writer.get();
   archive_write_set_format_pax_restricted(handle);
-  if (archive_write_open_filename(handle, path.c_str()) != ARCHIVE_OK) cannot_write(handle, path);
+  if (archive_write_open_fd(handle, file.descriptor()) != ARCHIVE_OK) cannot_write(handle, path);
   for (const auto& [name, item] : files.items()) write_item(handle, name, item, path);
   if (archive_write_close(handle) != ARCHIVE_OK) cannot_write(handle, path);
+  file.finish();
 }
 
 #else

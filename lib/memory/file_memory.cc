@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "base/new_file.h"
 #include "memory/mapping.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -19,10 +20,15 @@ constexpr mode_t kOwnerOnly = 0600;
 
 /// Opens the file. A new file is unlinked at once, so that it ends with its last mapping.
 Descriptor open_file(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (file.get() < 0 && errno == ENOENT) {
-    file = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
-    if (file.get() >= 0) unlink(path.c_str());
+  const Place place = find_place(path);
+  Descriptor file;
+  if (place.exists) {
+    file = place.open(O_RDWR);
+  } else {
+    const int folder = place.folder.get();
+    file = Descriptor(
+        openat(folder, place.name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+    if (file.get() >= 0) unlinkat(folder, place.name.c_str(), 0);
   }
   if (file.get() < 0) {
     throw Error(Fault::failed, fmt::format("open('{}')", path),

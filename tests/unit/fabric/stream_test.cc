@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <sstream>
 
 #include "../complaint.h"
+#include "../folder.h"
 #include "fabric/table.h"
 #include "rdmabench/base/error.h"
 
@@ -162,6 +164,19 @@ TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
   std::filesystem::remove(path);
   EXPECT_THAT(usage_complaint([&] { read_stream(path); }), HasSubstr(path));
   EXPECT_THROW(StreamFile("/no such folder/x", StreamFile::Mode::replace), Error);
+}
+
+TEST(Stream, IsNotWrittenThroughALinkOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives links away";
+  const Folder folder;
+  folder.write("victim", "victim's\ncut");
+  const std::string path = folder.file("run.jsonl");
+  std::filesystem::create_symlink(folder.file("victim"), path);
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(lchown(path.c_str(), kNobody, kNobody), 0);
+  EXPECT_THROW(StreamFile(path, StreamFile::Mode::replace), Error);
+  EXPECT_THROW(StreamFile(path, StreamFile::Mode::append), Error);
+  EXPECT_EQ(std::filesystem::file_size(folder.file("victim")), 12U);
 }
 
 TEST(Stream, AFullDiskIsTold) {
