@@ -13,6 +13,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string_view>
 #include <system_error>
@@ -25,6 +26,7 @@
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
 #include "run/gate.h"
+#include "run/processors.h"
 #include "run/quota.h"
 #include "run/serving.h"
 #include "run/turns.h"
@@ -52,6 +54,12 @@ std::uint64_t descriptors() {
                 "Raise it to 1024: ulimit -n 1024.");
   }
   return limit.rlim_cur - kOwn;
+}
+
+/// What the threads of sessions may run on.
+std::size_t processors_of(const ServerConfig& config) {
+  return config.cpus.empty() ? processors().size()
+                             : std::set<int>(config.cpus.begin(), config.cpus.end()).size();
 }
 
 /// Twice as many sessions as there are processors open at once: one may wait for its memory.
@@ -157,7 +165,8 @@ struct Server::Impl {
         on_event(std::move(its_on_event)),
         listener(config.address, config.port, config.authentication),
         turns(turns_of_all(), turns_of_address(config)),
-        quota(most_of_all(config), most_of_address(config)) {}
+        quota(most_of_all(config), most_of_address(config)),
+        processors(processors_of(config)) {}
 
   void run();
   void admit(control::Channel channel);
@@ -177,6 +186,7 @@ struct Server::Impl {
   Gate gate;
   Turns turns;
   Quota quota;
+  Processors processors;
   std::list<Client> clients;
   std::mutex mutex;
   std::condition_variable ended;  ///< a session is done
@@ -275,8 +285,8 @@ void Server::Impl::serve_session(Client& client) {
     log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
-      line = run_server_session(session,
-                                {config, allowed, gate, turns, quota, client.name, shares, begun});
+      line = run_server_session(
+          session, {config, allowed, gate, turns, quota, processors, client.name, shares, begun});
       about = About::completed;
     } catch (const std::exception& error) {
       line = client.stop.stop_requested() ? std::string(client.why)

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -14,46 +15,16 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
+#include "run/epoch_text.h"
 #include "run/gate.h"
+#include "run/idle_limit.h"
 #include "run/pattern_table.h"
 #include "verify.h"
 
 namespace rdmabench::run {
 namespace {
 
-/// Limits (time waiting for the client) - (time measuring), so that no client holds a session and
-/// measures little.
-class IdleLimit {
- public:
-  using Clock = std::chrono::steady_clock;
-
-  explicit IdleLimit(std::chrono::nanoseconds most) : most_(most) {}
-
-  void begin_wait() {
-    const Clock::time_point now = Clock::now();
-    idle_ = std::max(Clock::duration::zero(), idle_ - (now - since_));
-    since_ = now;
-  }
-
-  /// Throws Error(failed) when the client has paused too long in all.
-  void end_wait() {
-    constexpr auto kPause = std::chrono::seconds(1);
-    const Clock::time_point now = Clock::now();
-    if (now - since_ >= kPause) idle_ += now - since_;
-    since_ = now;
-    if (idle_ <= most_) return;
-    throw Error(Fault::failed,
-                fmt::format("the client paused {} longer than it measured; the limit is {}",
-                            std::chrono::duration_cast<std::chrono::milliseconds>(idle_),
-                            std::chrono::duration_cast<std::chrono::milliseconds>(most_)),
-                "Measure without pauses, or raise 'rdmabench serve --max-idle'.");
-  }
-
- private:
-  std::chrono::nanoseconds most_;
-  Clock::duration idle_{0};
-  Clock::time_point since_ = Clock::now();
-};
+using Clock = std::chrono::steady_clock;
 
 std::string describe(const SessionSpec& spec, const transport::Description& endpoint) {
   constexpr std::array<std::string_view, 4> kTests{"latency", "bandwidth",
@@ -80,29 +51,43 @@ void wait_for_others(const Session& session, const ServerResources& resources) {
                       session.stop());
 }
 
-/// One epoch. Returns its messages.
-std::uint64_t serve_epoch(Session& session, const EpochOrder& order,
-                          const ServerResources& resources) {
+/// The workers' part of an epoch.
+EpochOutcome run_epoch(Session& session, const ServerResources& resources, const IdleLimit& idle) {
+  const Polling polling(resources.processors, resources.name, session.workers());
+  const WhileIdle bound{polling,
+                        std::max<std::chrono::nanoseconds>(session.longest_epoch(), idle.left())};
+  try {
+    return session.run({}, &bound);
+  } catch (const EpochError& error) {
+    if (error.outcome() != workload::Outcome::stalled || bound.limit >= session.patience()) throw;
+    idle.refuse(bound.limit);
+  }
+}
+
+/// One epoch. Returns its outcome.
+EpochOutcome serve_epoch(Session& session, const EpochOrder& order,
+                         const ServerResources& resources, const IdleLimit& idle) {
   session.prepare(workload::Side::target, order);
   session.send(SessionMessage::ready);
-  const EpochOutcome outcome = session.run({});
+  EpochOutcome outcome = run_epoch(session, resources, idle);
   if (session.spec().target_idle) session.receive(SessionMessage::result, "end of the operations");
   if (order.verify) wait_for_others(session, resources);
   session.send(SessionMessage::result, to_text(outcome.target));
-  return order.iterations * session.workers();
+  return outcome;
 }
 
 /// Serves epochs until the client says bye or gives up.
 ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
                           const ServerResources& resources) {
   ServedEpochs done;
-  IdleLimit idle(resources.config.max_idle);
+  IdleLimit idle(resources.config.max_idle, Clock::now());
+  std::chrono::nanoseconds paused{0};  // in the last epoch
   bool timed = !may_start_over(session.spec());
   for (;;) {
     session.throw_if_stopped();
-    idle.begin_wait();
+    idle.begin_wait(Clock::now(), paused);
     const control::Message message = session.receive("order of the client");
-    idle.end_wait();
+    idle.end_wait(Clock::now());
     if (message.type == SessionMessage::bye) {
       Farewell farewell;
       if (watch != nullptr) farewell.facts = health::to_facts(watch->end());
@@ -123,7 +108,8 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
     const EpochOrder order = parse_epoch_order(message.payload, session.spec());
     timed = timed || !order.verify;
     try {
-      done.messages += serve_epoch(session, order, resources);
+      paused = serve_epoch(session, order, resources, idle).paused;
+      done.messages += order.iterations * session.workers();
     } catch (const Error& error) {
       if (timed || !may_be_the_memory(session, error)) throw;
       done.failed = error.what();

@@ -7,6 +7,7 @@
 #include "base/allowed_peers.h"
 #include "rdmabench/run/server.h"
 #include "run/gate.h"
+#include "run/processors.h"
 #include "run/quota.h"
 #include "run/session.h"
 #include "run/turns.h"
@@ -20,6 +21,7 @@ struct ServerResources {
   Gate& gate;
   Turns& turns;  ///< to look for devices and to open an endpoint
   Quota& quota;
+  Processors& processors;
   const std::string& name;            ///< the address under which the client is counted
   std::vector<Quota::Share>& shares;  ///< threads and memory of this session, for all its workers
   bool& begun;                        ///< set once both sides are ready to measure

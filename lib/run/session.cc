@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ctime>
+#include <functional>
+#include <thread>
 
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
@@ -47,6 +50,24 @@ std::size_t first_failure(const std::vector<EpochResult>& results) {
     if (found == results.size() || !told) found = i;
   }
   return found;
+}
+
+/// The processor time of the calling thread. Source: clock_gettime(2).
+std::chrono::nanoseconds processor_time() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// For a Watch. `waited` is for how long nothing has completed.
+bool rest_while_idle(IdleThread& own, const WhileIdle& idle,
+                     std::chrono::nanoseconds waited) noexcept {
+  own.note(waited);
+  if (idle.polling.rest() == 0) return false;
+  const std::chrono::nanoseconds nap = own.nap(idle.polling, processor_time());
+  if (nap.count() == 0) return false;
+  std::this_thread::sleep_for(nap);
+  return true;
 }
 
 /// Of the side that says so: what only its peer or its caller did is none.
@@ -164,31 +185,47 @@ void Session::prepare(Side side, const EpochOrder& order) {
   }
 }
 
-std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals) {
+std::chrono::nanoseconds Session::patience() const {
+  // An idle target sees only the initiator's message, which may itself take the whole timeout.
+  return spec_.target_idle && key_.side == Side::target ? 2 * timeout() : timeout();
+}
+
+std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals,
+                                              const WhileIdle* idle,
+                                              std::vector<std::chrono::nanoseconds>& paused) {
   std::vector<EpochResult> results(workers_.size());
   std::atomic<bool> broken{false};
   const auto pin = [&](std::size_t i) {
     if (i > 0 && !cpus_.empty()) try_pin_this_thread(cpus_[i % cpus_.size()]);
   };
   const auto drive = [&](std::size_t i) {
-    // An idle target sees only the initiator's message, which may itself take the whole timeout.
-    const bool idle = spec_.target_idle && key_.side == Side::target;
+    IdleThread own(longest_epoch());
+    const auto rest = [&](std::chrono::nanoseconds waited) {
+      return rest_while_idle(own, *idle, waited);
+    };
     workload::Watch watch(
-        idle ? 2 * timeout() : timeout(),
+        idle == nullptr ? patience() : std::min(patience(), idle->limit),
         [&] { return broken || stop().stop_requested() || channel().interrupted(); },
-        [&] { return has_answer(channel()); });
+        [&] { return has_answer(channel()); },
+        idle == nullptr ? std::function<bool(std::chrono::nanoseconds)>() : rest);
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan_.iterations, plan_.iterations);
     results[i] = workers_[i]->run(watch, part);
+    paused[i] = own.paused();
     if (results[i].outcome != Outcome::ok) broken = true;  // the others need not wait for it
   };
   run_together(workers_.size(), pin, drive);
   return results;
 }
 
-EpochOutcome Session::run(std::span<measure::Ticks> intervals) {
-  const std::vector<EpochResult> results = run_workers(intervals);
-  EpochOutcome epoch{.begin = results[0].begin, .end = results[0].end, .max_lag = 0, .target = {}};
+EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* idle) {
+  std::vector<std::chrono::nanoseconds> paused(workers_.size());
+  const std::vector<EpochResult> results = run_workers(intervals, idle, paused);
+  EpochOutcome epoch{.begin = results[0].begin,
+                     .end = results[0].end,
+                     .max_lag = 0,
+                     .target = {},
+                     .paused = *std::max_element(paused.begin(), paused.end())};
   for (const EpochResult& result : results) {
     epoch.begin = std::min(epoch.begin, result.begin);
     epoch.end = std::max(epoch.end, result.end);

@@ -11,6 +11,7 @@
 
 #include "rdmabench/base/error.h"
 #include "run/connection.h"
+#include "run/processors.h"
 #include "run/protocol.h"
 #include "run/worker.h"
 
@@ -25,6 +26,14 @@ struct EpochOutcome {
   measure::Ticks end = 0;     ///< ... and of the one that ended last
   std::uint64_t max_lag = 0;  ///< open loop: ticks by which the latest post missed its time
   EpochReport target;         ///< what the target saw
+  /// For how long nothing arrived, of the worker that waited longest, where that is a pause.
+  std::chrono::nanoseconds paused{0};
+};
+
+/// What binds the workers of a server while nothing arrives.
+struct WhileIdle {
+  const Polling& polling;
+  std::chrono::nanoseconds limit;  ///< of a pause, where that is less than what ends the epoch
 };
 
 struct OwnedChannel {
@@ -87,7 +96,12 @@ class Session : private OwnedChannel, public Connection {
   /// for the intervals of all workers, one worker after the other. Throws EpochError for any
   /// outcome but ok; when the peer said why, in its words. Throws Error(failed) where a thread
   /// cannot be started; the workers did nothing then.
-  EpochOutcome run(std::span<measure::Ticks> intervals);
+  EpochOutcome run(std::span<measure::Ticks> intervals, const WhileIdle* idle = nullptr);
+
+  /// How long a worker may see no completion in the epoch that was prepared last.
+  std::chrono::nanoseconds patience() const;
+  /// What an epoch may take of that where its target sees no completions: more is a pause.
+  std::chrono::nanoseconds longest_epoch() const { return timeout() / 4; }
 
   /// Tells the peer why this side gives up, and the outcome where an epoch failed on this side.
   void give_up(const std::exception& error, std::string_view reason) noexcept;
@@ -95,7 +109,9 @@ class Session : private OwnedChannel, public Connection {
   workload::Outcome outcome_of_peer() noexcept;
 
  private:
-  std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals);
+  std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals,
+                                                 const WhileIdle* idle,
+                                                 std::vector<std::chrono::nanoseconds>& paused);
   std::string reason_of_peer();  ///< its own words, or how the channel ended
 
   SessionSpec spec_;

@@ -28,7 +28,11 @@ bool Watch::look() noexcept {
     }
     if (answered_ && answered_()) has_answer_ = true;
   }
-  if (polls_per_look_ > 1) sched_yield();
+  if (rest_ && rest_(now - idle_since_)) {
+    if (polls_per_look_ > 1) idle_polls_ += kPollsPerLook - kPollsPerRest;
+  } else if (polls_per_look_ > 1) {
+    sched_yield();
+  }
   return false;
 }
 

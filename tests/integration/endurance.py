@@ -3,17 +3,22 @@
 does an honest client keep its deadlines (--timeout) at every moment, and is nothing left at the end?
 
 Usage: endurance.py RDMABENCH [--seconds N] [--backend ofi [--provider NAME] | --backend verbs]
-[--host ADDRESS] [--clients N] [--seed N]. Ends with 1 when an honest client failed, when the server
+[--host ADDRESS] [--clients N] [--seed N] [--starve]. Ends with 1 when an honest client failed, when the server
 ended, or when its memory, descriptors, threads or verbs objects
 are more at the end than after the first session. Cutting off takes pidfd_getfd(2): root, or the
 same user where Yama allows it.
+
+With --starve, in namespaces of its own: the clients of another address stop in the middle of an epoch, so that 256
+threads of the server poll and find nothing. Ends with 1 when an honest client failed or took as long as --timeout.
 """
 
 import argparse
 import collections
 import ctypes
 import os
+import pathlib
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -23,6 +28,9 @@ import time
 
 import command
 from soak import look
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "netns"))
+import namespaces  # noqa: E402
 
 PIDFD_GETFD = 438
 DEADLINE = 10  # seconds: the default of --timeout
@@ -40,6 +48,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--clients", type=int, default=4, help="at once (%(default)s)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    parser.add_argument("--starve", action="store_true")
     return parser.parse_args()
 
 
@@ -140,9 +149,9 @@ class Clients:
 class Honest(threading.Thread):
     """One short session after the other."""
 
-    def __init__(self, clients: Clients):
+    def __init__(self, words: list[str]):
         super().__init__()
-        self.words = [*clients.words("lat"), "-n", "50", "--no-watch"]
+        self.words = [*words, "-n", "50", "--no-watch"]
         self.over = threading.Event()
         self.times: list[float] = []
         self.failures: list[str] = []
@@ -151,7 +160,7 @@ class Honest(threading.Thread):
         while not self.over.wait(0.2):
             begin = time.monotonic()
             try:
-                done = command.run(*self.words, timeout=6 * DEADLINE)
+                done = subprocess.run(self.words, capture_output=True, text=True, timeout=6 * DEADLINE, check=False)
                 wrong = done.stderr.strip()[:300] if done.returncode != 0 else ""
             except subprocess.TimeoutExpired:
                 wrong = "it did not end"
@@ -160,9 +169,71 @@ class Honest(threading.Thread):
                 self.failures.append(f"{self.times[-1]:.1f} s, {wrong}")
 
 
+    def report(self) -> str:
+        times = sorted(self.times)
+        return f"{len(times)} honest sessions, median {times[len(times) // 2]:.2f} s, longest {times[-1]:.2f} s"
+
+
+def words_at(node: int, test: str, port: str) -> list[str]:
+    """A client on a node of the namespaces."""
+    at = ["ip", "netns", "exec", f"node{node}", command.TOOL]
+    return [*at, test, namespaces.address(0), "--port", port, "--backend", "ofi"]
+
+
+def starve(seconds: float) -> int:
+    namespaces.enter()
+    namespaces.batch("ip", [f"link set port{node} up" for node in range(3)])
+    for node in range(3):
+        namespaces.batch("ip", ["link set eth0 up"], node)
+    server = subprocess.Popen(["ip", "netns", "exec", "node0", command.TOOL, "serve", "--port", "0", "--max-idle", "15s"],
+                              stderr=subprocess.PIPE, text=True)
+    port = re.search(r"listening on .*:(\d+)", server.stderr.readline()).group(1)
+    ended_for_idleness = 0
+    spinning = 0
+
+    def read() -> None:
+        nonlocal ended_for_idleness
+        for line in server.stderr:
+            ended_for_idleness += "--max-idle" in line
+
+    def threads() -> int:
+        return len(os.listdir(f"/proc/{server.pid}/task"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    honest = Honest(words_at(2, "lat", port))
+    honest.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        idle = [subprocess.Popen([*words_at(1, "bw", port), "--threads", "64", "--timeout", "1m", "-D", "5m", "--no-watch"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
+        time.sleep(5)  # until they measure
+        for client in idle:
+            client.send_signal(signal.SIGSTOP)
+        spinning = max(spinning, threads())
+        time.sleep(20)  # longer than --max-idle
+        for client in idle:
+            client.kill()
+            client.wait()
+    honest.over.set()
+    honest.join()
+    server.terminate()
+    reader.join()
+    wrong = [f"an honest client: {one}" for one in honest.failures[:5]]
+    wrong += ["the server did not end with 0"] if server.wait() != 0 else []
+    wrong += ["no session ended for its idleness"] if ended_for_idleness == 0 else []
+    wrong += [f"{spinning} threads are none to starve others with"] if spinning < 100 else []
+    wrong += ["an honest session took too long"] if max(honest.times) >= DEADLINE else []
+    print(f"{spinning} threads of the server, {ended_for_idleness} sessions ended for their idleness; {honest.report()}")
+    print("\n".join(wrong) or "nobody honest starved")
+    return 1 if wrong else 0
+
+
 def main() -> int:
     options = parse()
     command.TOOL = options.tool
+    if options.starve:
+        return starve(options.seconds)
     wrong = []
     with command.server(*(["--allow-provider", options.provider] if options.provider else [])) as peer:
         clients = Clients(options, peer.port)
@@ -171,7 +242,7 @@ def main() -> int:
             print(first.stderr)
             return 1
         before = look(peer, options.backend)
-        honest = Honest(clients)
+        honest = Honest([command.TOOL, *clients.words("lat")])
         honest.start()
         end = time.monotonic() + options.seconds
         while time.monotonic() < end and peer.process.poll() is None:
@@ -190,9 +261,7 @@ def main() -> int:
             wrong += [f"{name} grew" for name in after if after[name] > before[name] + MORE.get(name, 0)]
             if peer.stop() != 0:
                 wrong.append("the server did not end with 0")
-    times = sorted(honest.times)
-    print(f"seed {options.seed}, {options.seconds:.0f} s: {dict(clients.counts)}; {len(times)} honest sessions, "
-          f"median {times[len(times) // 2]:.2f} s, longest {times[-1]:.2f} s")
+    print(f"seed {options.seed}, {options.seconds:.0f} s: {dict(clients.counts)}; {honest.report()}")
     wrong += [f"an honest client: {one}" for one in honest.failures[:5]]
     print("\n".join(wrong) or "nothing grew, nobody honest failed")
     return 1 if wrong else 0

@@ -37,7 +37,8 @@ struct ServerConfig {
   /// The longest timeout that a client may ask for: a dead client keeps its place that long.
   std::chrono::nanoseconds max_timeout = std::chrono::minutes(1);
   /// Limit of (time waiting for the client) - (time measuring) of a session. Waits shorter than a
-  /// second do not count.
+  /// second do not count. Within an epoch, a time without a completion of a quarter of the client's
+  /// timeout or more counts as waiting.
   std::chrono::nanoseconds max_idle = std::chrono::minutes(2);
   std::chrono::nanoseconds max_session = std::chrono::hours(24);  ///< the longest one
   /// Where a session may send to besides the address that its client connected from: networks

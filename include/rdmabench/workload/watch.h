@@ -13,16 +13,22 @@ namespace rdmabench::workload {
 /// Counts empty polls, and checks the clock and the peer only once in 1024 of them.
 ///
 /// Each check also calls sched_yield(): if there are more polling threads than cores, the peer may
-/// need this core. Thread rule: one thread.
+/// need this core. A program with many such threads may let them sleep. Thread rule: one thread.
 class Watch {
  public:
   /// Gives up when nothing completed for `limit`, or when `interrupted()` says that the peer has
   /// gone. `answered()` says that the peer's result is here already, on the control channel: where
   /// messages may be lost, so may be the marker that says so. Neither may throw; both are called
-  /// about every 10 ms of idling.
+  /// about every 10 ms of idling. `rest(idle)` is called at each check, in place of sched_yield()
+  /// where it returns true: it slept, because nothing has completed for `idle`. The next check
+  /// comes after 64 empty polls then. It may not throw either.
   Watch(std::chrono::nanoseconds limit, std::function<bool()> interrupted,
-        std::function<bool()> answered = nullptr)
-      : limit_(limit), interrupted_(std::move(interrupted)), answered_(std::move(answered)) {}
+        std::function<bool()> answered = nullptr,
+        std::function<bool(std::chrono::nanoseconds idle)> rest = nullptr)
+      : limit_(limit),
+        interrupted_(std::move(interrupted)),
+        answered_(std::move(answered)),
+        rest_(std::move(rest)) {}
 
   /// Asks this endpoint too whether its device has failed, where it can tell
   /// (Endpoint::device_failed()), as often as `interrupted()`. The endpoint must live as long as
@@ -62,6 +68,7 @@ class Watch {
   bool answered() const noexcept { return has_answer_; }
 
   static constexpr std::uint64_t kPollsPerLook = 1024;  // a power of two
+  static constexpr std::uint64_t kPollsPerRest = 64;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -71,6 +78,7 @@ class Watch {
   std::chrono::nanoseconds limit_;
   std::function<bool()> interrupted_;
   std::function<bool()> answered_;
+  std::function<bool(std::chrono::nanoseconds)> rest_;
   bool (*device_failed_)(void*) noexcept = nullptr;
   void* device_ = nullptr;
   std::uint64_t polls_per_look_ = kPollsPerLook;

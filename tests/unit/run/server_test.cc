@@ -326,6 +326,18 @@ TEST_F(ServerTest, AClientThatPausesTooLongIsLetGo) {
   expect_service();
 }
 
+TEST_F(ServerTest, AnEpochInWhichNothingArrivesIsAPause) {
+  start({.max_idle = std::chrono::milliseconds(1)});
+  Request request;
+  request.spec.timeout = std::chrono::milliseconds(400);
+  Channel channel = connected(request);
+  channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
+  channel.receive(SessionMessage::ready, soon(), "readiness");
+  EXPECT_THAT(complaint([&] { channel.receive(SessionMessage::result, soon(), "result"); }).what(),
+              AllOf(HasSubstr("the client paused 100ms longer"), HasSubstr("--max-idle")));
+  expect_service();
+}
+
 TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   start({});
   Request request;

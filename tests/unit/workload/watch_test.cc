@@ -47,6 +47,37 @@ TEST(Watch, YieldsToAPeerThatMayWaitForThisProcessor) {
   EXPECT_EQ(yields - before, 3);
 }
 
+TEST(Watch, LetsAThreadThatFindsNothingRestAndThenPollAFew) {
+  int rests = 0;
+  bool crowded = false;
+  std::chrono::nanoseconds idle{-1};
+  Watch watch(10s, nullptr, nullptr, [&](std::chrono::nanoseconds waited) {
+    ++rests;
+    EXPECT_LE(idle, waited);
+    idle = waited;
+    return crowded;
+  });
+  const auto poll = [&](std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i) ASSERT_FALSE(watch.give_up());
+  };
+  const int before = yields;
+  poll(Watch::kPollsPerLook - 1);
+  EXPECT_EQ(rests, 0);
+  poll(1);
+  EXPECT_EQ(rests, 1);
+  EXPECT_EQ(idle, 0ns);
+  EXPECT_EQ(yields - before, 1);
+  crowded = true;
+  poll(Watch::kPollsPerLook);
+  EXPECT_EQ(rests, 2);
+  poll(3 * Watch::kPollsPerRest);
+  EXPECT_EQ(rests, 5);
+  EXPECT_EQ(yields - before, 1);
+  watch.progress();
+  poll(Watch::kPollsPerLook - 1);
+  EXPECT_EQ(rests, 5);
+}
+
 TEST(Watch, GivesUpWhenThePeerHasGone) {
   int asked = 0;
   Watch watch(10s, [&] { return ++asked == 2; });
