@@ -20,6 +20,7 @@ import yaml
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 TOOL = sys.argv[2]
+VERSION = re.search(r"^project\(rdmabench VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
 INSTRUCTIONS = {"ARG", "CMD", "COPY", "ENV", "FROM", "RUN", "USER", "WORKDIR"}
 
 
@@ -128,6 +129,18 @@ class MpiJob:
             with self.assertRaises(jsonschema.ValidationError, msg=path):
                 jsonschema.validate(job, self.schema)
 
+    def test_the_schema_sees_rights_that_a_user_does_not_get_and_others(self) -> None:
+        for change in ({"capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}}, {"allowPrivilegeEscalation": True},
+                       {"seccompProfile": {"type": "Unconfined"}}, {"runAsUser": 0}):
+            job = copy.deepcopy(self.job)
+            (container,) = job["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+            container["securityContext"].update(change)
+            with self.assertRaises(jsonschema.ValidationError, msg=change):
+                jsonschema.validate(job, self.schema)
+
+    def test_the_image_is_of_this_version(self) -> None:
+        self.assertEqual(self.worker["image"], "rdmabench:" + VERSION)
+
     def test_as_many_ranks_as_workers(self) -> None:
         ranks = self.job["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"]
         ranks *= self.job["spec"]["slotsPerWorker"]
@@ -197,7 +210,8 @@ class Serve(unittest.TestCase):
     def test_the_schema_sees_a_right_too_many(self) -> None:
         for change in ({"privileged": True}, {"allowPrivilegeEscalation": True},
                        {"readOnlyRootFilesystem": False},
-                       {"capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}}):
+                       {"capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}},
+                       {"capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}}):
             document = copy.deepcopy(self.document)
             container = document["spec"]["template"]["spec"]["containers"][0]
             container["securityContext"].update(change)
@@ -218,6 +232,9 @@ class Serve(unittest.TestCase):
         words = self.container["command"]
         memory = int(words[words.index("--max-memory") + 1].removesuffix("G"))
         self.assertLess(memory, int(self.container["resources"]["limits"]["memory"].removesuffix("Gi")))
+
+    def test_the_image_is_of_this_version(self) -> None:
+        self.assertEqual(self.container["image"], "rdmabench:" + VERSION)
 
     def test_its_user_is_the_image_s(self) -> None:
         dockerfile = (ROOT / "deploy/docker/Dockerfile").read_text()
