@@ -303,10 +303,9 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
     refuse(source, "neither JSON nor the text of a tool that is known");
   }
   ResultJson json;
-  const int deepest = report::ReadLimits{}.depth;
-  if (json_exceeds(text, deepest)) {
-    refuse(source, fmt::format("lists and objects nested deeper than {}", deepest));
-  }
+  const report::ReadLimits limits;
+  const std::string excess = json_excess(text, {.depth = limits.depth, .keys = limits.keys});
+  if (!excess.empty()) refuse(source, excess);
   try {
     json = ResultJson::parse(text);
   } catch (const ResultJson::exception& error) {

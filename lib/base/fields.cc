@@ -62,7 +62,7 @@ std::string dump(const nlohmann::ordered_json& message) {
 Json parse_object(std::string_view text, std::string_view what, std::size_t most_values) {
   // The reader itself does not recurse, but each level costs memory, and what walks the result
   // might.
-  if (json_exceeds(text, kMaxNesting, most_values)) {
+  if (!json_excess(text, {.depth = kMaxNesting, .values = most_values}).empty()) {
     throw FieldError(
         fmt::format("the '{}' message nests more than {} deep, or has more than {} values", what,
                     kMaxNesting, most_values),

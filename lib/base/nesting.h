@@ -1,16 +1,27 @@
-// How large JSON is in memory, before it is read.
+// How large JSON is in memory, and how long it takes to read, before it is read.
 #pragma once
 
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace rdmabench {
 
-/// Whether this JSON has more than `levels` of objects and lists in one another, or more than about
-/// `values` values. nlohmann's reader would tell its callback, but with a callback it looks at all
-/// members of a list after each object in it: a message of 1 MiB takes minutes.
-bool json_exceeds(std::string_view text, int levels,
-                  std::size_t values = std::numeric_limits<std::size_t>::max()) noexcept;
+struct JsonLimits {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  int depth = 32;              ///< of lists and objects in one another; 64 at most
+  std::size_t values = kNone;  ///< about so many
+  /// Of one object. nlohmann's ordered object compares each of its keys with all before it, so that
+  /// 100,000 of them take half a minute.
+  std::size_t keys = kNone;
+};
+
+/// What this JSON has more of than it may: "lists and objects nested deeper than 32", "more than 5
+/// values", "an object of more than 256 keys"; "" of one that may be read. One pass. nlohmann's
+/// reader would tell its callback, but with a callback it looks at all members of a list after each
+/// object in it: a message of 1 MiB takes minutes.
+std::string json_excess(std::string_view text, const JsonLimits& limits);
 
 }  // namespace rdmabench

@@ -77,10 +77,8 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
            fmt::format("a document of {} MiB; the most is {} MiB", text.size() >> 20U,
                        limits.document_bytes >> 20U));
   }
-  if (json_exceeds(text, limits.depth)) {
-    refuse(source, first_line,
-           fmt::format("lists and objects nested deeper than {}", limits.depth));
-  }
+  const std::string excess = json_excess(text, {.depth = limits.depth, .keys = limits.keys});
+  if (!excess.empty()) refuse(source, first_line, excess);
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

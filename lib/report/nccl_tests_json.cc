@@ -23,11 +23,10 @@ constexpr const char* kRemedy = "Give what an nccl-tests program printed, or its
   throw Error(Fault::usage, fmt::format("'{}': {}", source, why), kRemedy);
 }
 
-void check_depth(std::string_view text, const std::string& source) {
-  const int deepest = ReadLimits{}.depth;
-  if (json_exceeds(text, deepest)) {
-    refuse(source, fmt::format("lists and objects nested deeper than {}", deepest));
-  }
+void check_size(std::string_view text, const std::string& source) {
+  const ReadLimits limits;
+  const std::string excess = json_excess(text, {.depth = limits.depth, .keys = limits.keys});
+  if (!excess.empty()) refuse(source, excess);
 }
 
 /// A number, or a text that is one: "    -1", "nan" is none.
@@ -141,7 +140,7 @@ bool is_nccl_tests_json(std::string_view text) noexcept {
 }
 
 NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source) {
-  check_depth(text, source);
+  check_size(text, source);
   Json body = Json::parse(text, nullptr, false);
   NcclTestsTable table;
   if (body.is_discarded()) {
@@ -187,7 +186,7 @@ bool is_rccl_json(std::string_view text) noexcept {
 
 std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& source) {
   std::vector<Json> items;
-  check_depth(text, source);
+  check_size(text, source);
   if (const Json whole = Json::parse(text, nullptr, false); whole.is_array()) {
     items.assign(whole.begin(), whole.end());
   } else {

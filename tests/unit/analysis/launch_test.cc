@@ -107,6 +107,9 @@ TEST(ReadLaunches, RefusesWhatIsNoResult) {
   // A copy of such a value, or its text, takes a call for each level.
   EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "x": )" + std::string(300'000, '[')),
               HasSubstr("nested deeper than 32"));
+  std::string keys = R"({"schema": "rdmabench/1")";
+  for (int i = 0; i < 300; ++i) keys += ", \"k" + std::to_string(i) + "\": 0";
+  EXPECT_THAT(refusal(keys + "}"), HasSubstr("an object of more than 256 keys"));
   EXPECT_THAT(refusal("[1]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("'schema' is missing"));
   EXPECT_THAT(refusal(R"({"schema": "rdmabench-fabric/1"})"), HasSubstr("rdmabench-fabric/1"));

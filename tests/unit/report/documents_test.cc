@@ -1,5 +1,6 @@
 #include "rdmabench/report/documents.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -204,6 +205,25 @@ TEST(Documents, KeepsItsLimits) {
   limits.pairs = 1;
   EXPECT_THAT(refusal(std::string(kPlan) + kMeasurement + kMeasurement, limits),
               HasSubstr("more than 1 measurements"));
+}
+
+/// `head` opens the object.
+std::string with_keys(const std::string& head, int keys) {
+  std::string text = head;
+  for (int i = 0; i < keys; ++i) text += fmt::format(",\"k{}\":0", i);
+  return text + "}";
+}
+
+TEST(Documents, AnObjectHasSoManyKeysAtMostWhoeverWroteIt) {
+  const std::string head = R"({"schema":"rdmabench/1","results":[])";
+  EXPECT_EQ(parse_documents(with_keys(head, 254), "x").size(), 1U);
+  for (const std::string& text :
+       {with_keys(head, 255), with_keys(head, 0) + "\n" + with_keys(head, 255) + "\n",
+        with_keys(R"({"nccl_version":22809,"args":["/a/all_reduce_perf"])", 300),
+        "[" + with_keys(R"({"name":"AllReduce","algBw":1,"busBw":1,"inPlace":0)", 300) + "]",
+        with_keys(R"({"test_info":{"test":"Send_BW"})", 300)}) {
+    EXPECT_THAT(refusal(text), HasSubstr("an object of more than 256 keys"));
+  }
 }
 
 TEST(Documents, OfAFolderWhatIsNoDocumentIsLeftOutAndNamed) {
