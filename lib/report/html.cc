@@ -8,6 +8,7 @@
 
 #include "digest.h"
 #include "rdmabench/features.h"
+#include "rdmabench/report/text_table.h"
 
 // web/report.html, as it lies in this program: page_template.cc.
 extern "C" {
@@ -29,6 +30,23 @@ constexpr std::size_t kErrors = 2000;
 std::string to_script_text(const Json& json) {
   return replaced(json.dump(-1, ' ', true, Json::error_handler_t::replace),
                   {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
+}
+
+std::string shown(std::string_view text) {
+  return printable(text, "\t\r\n");
+}
+
+/// With the words of a document as they may be shown.
+Json shown(const Json& json) {
+  if (json.is_string()) return shown(std::string_view(json.get_ref<const std::string&>()));
+  if (!json.is_structured()) return json;
+  Json out = json.is_array() ? Json::array() : Json::object();
+  if (json.is_array()) {
+    for (const Json& item : json) out.push_back(shown(item));
+  } else {
+    for (const auto& [key, value] : json.items()) out[shown(std::string_view(key))] = shown(value);
+  }
+  return out;
 }
 
 /// Four digits tell a page enough, and a million pairs are a million numbers.
@@ -68,23 +86,24 @@ Json to_errors(const std::vector<PairMeasurement>& pairs) {
   Json list = Json::array();
   for (const PairMeasurement& pair : pairs) {
     if (pair.error.empty()) continue;
-    list.push_back({{"metric", pair.latency ? "latency" : "bandwidth"},
-                    {"size_bytes", pair.size_bytes},
-                    {"sender", pair.sender},
-                    {"receiver", pair.receiver},
-                    {"rail", pair.rail},
-                    {"round", pair.round},
-                    {"confirming", pair.confirming},
-                    {"error", list.size() < kErrors ? pair.error : "as others"}});
+    list.push_back(
+        {{"metric", pair.latency ? "latency" : "bandwidth"},
+         {"size_bytes", pair.size_bytes},
+         {"sender", pair.sender},
+         {"receiver", pair.receiver},
+         {"rail", pair.rail},
+         {"round", pair.round},
+         {"confirming", pair.confirming},
+         {"error", list.size() < kErrors ? shown(std::string_view(pair.error)) : "as others"}});
   }
   return list;
 }
 
 Json to_object(const Document& document) {
-  Json object{{"source", document.source},
+  Json object{{"source", shown(std::string_view(document.source))},
               {"schema", document.schema},
-              {"notes", document.notes},
-              {"body", document.body}};
+              {"notes", shown(Json(document.notes))},
+              {"body", shown(document.body)}};
   if (document.schema == kFabricSchema) {
     object["series"] = to_series(document.pairs);
     object["errors"] = to_errors(document.pairs);

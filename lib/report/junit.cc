@@ -7,18 +7,14 @@
 #include <sstream>
 
 #include "digest.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 namespace {
 
 /// pugixml escapes markup, but not what XML 1.0 forbids: that is taken out before.
 std::string clean(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool control = (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;
-    out += control ? std::string("\xef\xbf\xbd") : std::string(1, c);
-  }
+  std::string out = printable(text, "\t\n\r");
   for (const std::string_view odd : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {  // U+FFFE, U+FFFF
     for (std::size_t at = 0; (at = out.find(odd, at)) != std::string::npos;) out[at + 2] = '\xbd';
   }

@@ -37,6 +37,38 @@ std::string trimmed(std::string line) {
   return line;
 }
 
+struct Character {
+  std::size_t bytes;
+  char32_t code;
+};
+constexpr char32_t kNoCharacter = 0xFFFFFFFF;
+
+/// Of UTF-8; one byte where none is there. Source: RFC 3629.
+Character first_character(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const char32_t first = byte(0);
+  if (first < 0x80) return {1, first};
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {1, kNoCharacter};
+  char32_t code = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {1, kNoCharacter};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const bool too_long = code < (bytes == 4 ? 0x10000U : bytes == 3 ? 0x800U : 0x80U);
+  const bool surrogate = code >= 0xD800 && code < 0xE000;
+  if (too_long || surrogate || code > 0x10FFFF) return {1, kNoCharacter};
+  return {bytes, code};
+}
+
+/// Control characters (C0, DEL, C1), what turns the direction of what follows it (Unicode's
+/// overrides, embeddings and isolates), and what is no character: a terminal may take a lone byte
+/// for a C1.
+bool commands(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069) || code == kNoCharacter;
+}
+
 }  // namespace
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -123,14 +155,13 @@ std::string TextTable::text(std::size_t width) const {
 }
 
 std::string printable(std::string_view text, std::string_view kept) {
-  std::string out(text);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(out[i]);
-    const bool c1 = byte >= 0x80 && byte <= 0x9F && i > 0 && out[i - 1] == '\xC2';
-    const bool control =
-        (byte < 0x20 && kept.find(out[i]) == std::string_view::npos) || byte == 0x7F;
-    if (control || c1) out[i] = '?';
-    if (c1) out[i - 1] = '?';  // U+0080..U+009F are two bytes in UTF-8
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character one = first_character(text);
+    const bool is_kept = kept.find(text[0]) != std::string_view::npos;
+    out += is_kept || !commands(one.code) ? text.substr(0, one.bytes) : "?";
+    text.remove_prefix(one.bytes);
   }
   return out;
 }

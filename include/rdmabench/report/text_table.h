@@ -44,8 +44,10 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// The text with '?' for every control character, so that words from a peer can neither break a
-/// line nor command the terminal.
+/// The text with '?' for every control character but those that are `kept`, for every one that
+/// turns the direction of what follows (U+202A to U+202E, U+2066 to U+2069), and for bytes that are
+/// not UTF-8, so that words of a peer or a file can neither break a line, nor command the terminal,
+/// nor show themselves in another order.
 std::string printable(std::string_view text, std::string_view kept = "");
 
 }  // namespace rdmabench::report

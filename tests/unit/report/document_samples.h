@@ -8,9 +8,12 @@
 
 namespace rdmabench::report {
 
-/// What a node could call itself: markup of every language that we write, and what ends a string.
+/// What a node could call itself: markup of every language that we write, what ends a string, what
+/// turns the direction of what follows, and a control character of C1.
 inline constexpr const char* kHostileName =
-    "<img src=x onerror=alert(1)></script><!-- ]]> | *b* `c` \" ' \\ & @all \xe2\x80\xa8 end";
+    "<img src=x onerror=alert(1)></script><!-- ]]> | *b* `c` \" ' \\ & @all \xe2\x80\xa8 \xe2\x80\xae"
+    "\xe2\x81\xa6 \xc2\x9b"
+    "31m end";
 
 /// Three nodes, two rails, a failed cell, a lost node, and a verdict on the one with kHostileName.
 std::string fabric_text();

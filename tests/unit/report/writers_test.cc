@@ -409,10 +409,21 @@ TEST(Html, NoWordLeavesTheData) {
   for (const char c : data) ASSERT_LT(static_cast<unsigned char>(c), 0x7f);
   const auto json = nlohmann::json::parse(data);
   EXPECT_EQ(json["generated"], "<now>");
-  EXPECT_EQ(json["documents"][0]["body"]["nodes"][1]["host"], kHostileName);
+  EXPECT_EQ(json["documents"][0]["body"]["nodes"][1]["host"], printable(kHostileName));
   EXPECT_EQ(json["documents"][0]["series"].size(), 4);
   EXPECT_EQ(json["documents"][0]["errors"].size(), 1);
   EXPECT_EQ(json["documents"][0]["errors"][0]["confirming"], false);
+}
+
+TEST(Writers, NoWordTurnsWhatFollowsOrCommandsATerminal) {
+  const std::vector<Document> documents = every_document();
+  for (const std::string& text :
+       {to_csv(documents), to_markdown(documents), to_prometheus(documents), to_junit(documents)}) {
+    EXPECT_THAT(text, HasSubstr("onerror"));
+    for (const char* const odd : {"\xe2\x80\xae", "\xe2\x81\xa6", "\xc2\x9b", "\x1b"}) {
+      EXPECT_THAT(text, Not(HasSubstr(odd)));
+    }
+  }
 }
 
 TEST(Html, ForbidsTheNetworkAndIsSmall) {
