@@ -131,14 +131,22 @@ std::string named_token_file() {
 }
 
 std::string own_token_file() {
+  // A relative one is to be ignored, says the XDG Base Directory Specification.
   std::string folder = value_of("XDG_CONFIG_HOME");
-  if (folder.empty()) {
+  if (!folder.starts_with('/')) {
     const std::string home = value_of("HOME");
     if (home.empty()) {
       throw Error(
           Fault::usage,
           "neither RDMABENCH_TOKEN_FILE nor XDG_CONFIG_HOME nor HOME says where the token is",
           "Name a `token_file`.");
+    }
+    if (!home.starts_with('/')) {  // another folder each time, and perhaps another user's
+      throw Error(
+          Fault::usage,
+          fmt::format("HOME is '{}', not an absolute path: it does not say where the token is",
+                      printable(home, 100)),
+          "Name a `token_file`, or set HOME to your home.");
     }
     folder = home + "/.config";
   }

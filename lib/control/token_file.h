@@ -12,7 +12,7 @@ namespace rdmabench::control {
 std::string named_token_file();
 
 /// rdmabench/token of $XDG_CONFIG_HOME or ~/.config. Throws Error(usage) where the environment has
-/// none of these.
+/// none of these, or a HOME that is no absolute path; a relative XDG_CONFIG_HOME is ignored.
 std::string own_token_file();
 
 /// What the file holds. Only its owner may be able to read or write it, and that is this user or

@@ -110,7 +110,9 @@ std::shared_ptr<const FileStore> read_archive(const std::string& path) {
   for (std::size_t entries = 0;; ++entries) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle, &entry);
-    if (status == ARCHIVE_EOF) break;
+    if (status == ARCHIVE_EOF && entries > 0) break;
+    // The end of an archive is blocks of zeros, and so is what was never written.
+    if (status == ARCHIVE_EOF) refuse(path, "the tar file holds nothing");
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
       refuse(path, "the tar file is cut off or damaged");
     if (entries == kMostEntries) refuse(path, "it has more than 200,000 entries");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../folder.h"
+#include "../setting.h"
 #include "peers.h"
 
 namespace rdmabench::control {
@@ -41,6 +42,24 @@ class TokenFile : public ::testing::Test {
 TEST_F(TokenFile, IsReadToTheLastByte) {
   EXPECT_EQ(read_token_file(write(32))->bytes(), std::string(32, 'x'));
   EXPECT_EQ(read_token_file(write(4096))->bytes().size(), 4096);
+}
+
+TEST(OwnTokenFile, IsInAnAbsolutePathAlone) {
+  const char* const home = std::getenv("HOME");
+  const std::string before = home == nullptr ? "/" : home;
+  {
+    const Setting at_home("HOME", "/home/me");
+    EXPECT_EQ(own_token_file(), "/home/me/.config/rdmabench/token");
+    const Setting config("XDG_CONFIG_HOME", "/etc/me");
+    EXPECT_EQ(own_token_file(), "/etc/me/rdmabench/token");
+    const Setting relative("XDG_CONFIG_HOME", "config");  // the specification: to be ignored
+    EXPECT_EQ(own_token_file(), "/home/me/.config/rdmabench/token");
+  }
+  for (const char* const folder : {"me", "./me", "~"}) {
+    const Setting relative("HOME", folder);
+    EXPECT_THAT(complaint([] { own_token_file(); }), HasSubstr("not an absolute path"));
+  }
+  setenv("HOME", before.c_str(), 1);
 }
 
 TEST_F(TokenFile, OfAnotherLengthIsRefused) {

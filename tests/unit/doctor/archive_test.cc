@@ -96,6 +96,17 @@ TEST_F(ArchiveTest, ThatIsNoneIsRefused) {
   EXPECT_THROW(write_archive({}, file("no/such/folder.tar")), Error);
 }
 
+TEST_F(ArchiveTest, OfZerosIsRefused) {
+  for (const std::size_t blocks : {2, 20, 2000}) {
+    std::ofstream(file("zeros.tar")) << std::string(512 * blocks, '\0');
+    const Error error = complaint([&] { open_store(file("zeros.tar")); });
+    EXPECT_THAT(error.what(), HasSubstr("holds nothing")) << blocks;
+    EXPECT_EQ(error.fault(), Fault::usage);
+  }
+  write_archive({}, file("none.tar"));
+  EXPECT_THROW(open_store(file("none.tar")), Error);
+}
+
 TEST_F(ArchiveTest, ThatIsCutOffIsRefusedOrReadAndNeverCrashes) {
   write_archive(load("efa"), file("whole.tar"));
   std::ifstream stream(file("whole.tar"), std::ios::binary);
