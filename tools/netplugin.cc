@@ -96,6 +96,7 @@ int serve(const State& state) {
   listening = &listener;
   std::signal(SIGINT, stop_listening);
   std::signal(SIGTERM, stop_listening);
+  if (std::signal(SIGHUP, stop_listening) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   const auto say = [](const std::string& text) {
     if (takes_a_line()) tell(text);
   };
@@ -236,7 +237,7 @@ void add_netplugin(CLI::App& app, Command& command) {
             const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
             if (given) state->listen_port = port[0];
           },
-          "[PORT]", "serve clients, one after the other, until SIGINT or SIGTERM [18517]")
+          "[PORT]", "serve clients, one after the other, until SIGINT, SIGTERM or SIGHUP [18517]")
       ->expected(0, 1);
   group.plain("--address", state->address, "ADDRESS", "listen on this address only [all]");
   group.flag("--once", state->once, "serve one client only");

@@ -27,8 +27,9 @@
 namespace rdmabench::tools {
 namespace {
 
-/// Takes SIGINT and SIGTERM in a thread of its own, and blocks them in all others: while libfabric
-/// loads its providers one of them, psm2, has handlers of its own, which end the process with 1.
+/// Takes SIGINT, SIGTERM and SIGHUP in a thread of its own, and blocks them in all others: while
+/// libfabric loads its providers one of them, psm2, has handlers of its own, which end the process
+/// with 1. A SIGHUP that is ignored, as nohup(1) has it, still is.
 /// The first signal ends the sessions, which tell their clients, and the server within a second;
 /// the second one ends the process.
 class StopSignals {
@@ -38,6 +39,9 @@ class StopSignals {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGINT);
     sigaddset(&signals_, SIGTERM);
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     thread_ = std::thread([this] { wait(); });
   }
@@ -170,7 +174,7 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
 void add_serve(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("serve", "Run the server that clients measure against");
   sub->footer(
-      "Runs until SIGINT or SIGTERM and serves several clients at once. The clients set every parameter.\n"
+      "Runs until SIGINT, SIGTERM or SIGHUP and serves several clients at once. The clients set every parameter.\n"
       "It writes one line per client to standard error. It serves those alone who have the same token,\n"
       "by default this user's own file, made at first use: docs/security.md; they can make this machine send\n"
       "data to where they connect from and use memory, within the limits below: docs/limits.md.");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -45,6 +46,7 @@ std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
   control::Admission admission(listener, readiness,
                                {.run_id = run_id, .size = size, .channels = 2, .first_rank = 1});
   std::vector<std::optional<control::Channel>> channels(std::size_t{2} * (size - 1));
+  std::map<std::uint64_t, std::size_t> place_of;  // by the key of the connection
   while (!admission.complete()) {
     if (deadline.passed()) {
       const std::string& refusal = admission.first_refusal();
@@ -57,12 +59,21 @@ std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
     const auto next = admission.next_expiry().value_or(deadline.left());
     for (const std::uint64_t key :
          readiness.wait(Deadline::after(std::min(next, deadline.left())))) {
+      if (const auto left = place_of.find(key); left != place_of.end()) {
+        const auto place = static_cast<std::uint32_t>(left->second);
+        admission.vacate(place / 2 + 1, place % 2);
+        channels[place].reset();
+        place_of.erase(left);
+        continue;
+      }
       std::optional<control::Admission::Joined> joined = admission.handle(key);
       if (!joined) continue;
-      readiness.forget(joined->channel);  // its next message is for the group
+      readiness.watch_end(joined->channel, key);  // its next message is for the group
       const control::RankHello& hello = joined->hello;
       identities[hello.rank] = {.rank = hello.rank, .host = hello.host, .process = hello.process};
-      channels[2 * (hello.rank - 1) + hello.channel] = std::move(joined->channel);
+      const std::size_t place = std::size_t{2} * (hello.rank - 1) + hello.channel;
+      channels[place] = std::move(joined->channel);
+      place_of.emplace(key, place);
     }
     admission.expire();
   }

@@ -94,14 +94,21 @@ void Admission::accept() {
     }
     readiness_.watch(*channel, next_key_);
     pending_.emplace(next_key_++, Pending{std::move(*channel), Deadline::after(kHelloLimit)});
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // no memory, too
     if (first_refusal_.empty()) first_refusal_ = printable(error.what());
     std::this_thread::sleep_for(kNoRoomPause);
   }
 }
 
-std::string& Admission::seat_of(const RankHello& hello) {
-  return seats_[std::size_t{hello.rank - rules_.first_rank} * rules_.channels + hello.channel];
+std::string& Admission::seat_of(std::uint32_t rank, std::uint32_t channel) {
+  return seats_[std::size_t{rank - rules_.first_rank} * rules_.channels + channel];
+}
+
+void Admission::vacate(std::uint32_t rank, std::uint32_t channel) noexcept {
+  std::string& seat = seat_of(rank, channel);
+  if (seat.empty()) return;
+  seat.clear();
+  --admitted_;
 }
 
 /// Throws Error(failed) when it is not to be admitted.
@@ -124,7 +131,7 @@ RankHello Admission::read_hello(const Message& message) {
                 fmt::format("invalid rank {} of {} or connection {} of {}", hello.rank, rules_.size,
                             hello.channel, rules_.channels));
   }
-  const std::string& seat = seat_of(hello);
+  const std::string& seat = seat_of(hello.rank, hello.channel);
   if (!seat.empty()) {
     throw Error(Fault::failed, fmt::format("rank {} came already, from {}", hello.rank, seat),
                 "Two processes have one rank, or another job uses this address.");
@@ -150,7 +157,7 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
       throw Error(Fault::failed, "the rank closed its connection before it was admitted");
     channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
     // Only now: a rank that was not made welcome has not come, and may try again.
-    seat_of(hello) = fmt::format("{} ({})", hello.host, channel.peer_ip());
+    seat_of(hello.rank, hello.channel) = fmt::format("{} ({})", hello.host, channel.peer_ip());
     ++admitted_;
     joined.emplace(Joined{key, std::move(hello), std::move(channel)});
   } catch (const Error& error) {

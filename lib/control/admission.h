@@ -82,6 +82,10 @@ class Admission {
   void expire();
   std::optional<std::chrono::nanoseconds> next_expiry() const;
 
+  /// For who watches an admitted connection: it has ended before the run began, and its seat is
+  /// free for another.
+  void vacate(std::uint32_t rank, std::uint32_t channel = 0) noexcept;
+
   bool complete() const noexcept { return admitted_ == seats_.size(); }
   /// Ranks of which a connection is missing.
   std::vector<std::uint32_t> missing() const;
@@ -101,7 +105,7 @@ class Admission {
 
   void accept();
   RankHello read_hello(const Message& message);
-  std::string& seat_of(const RankHello& hello);
+  std::string& seat_of(std::uint32_t rank, std::uint32_t channel);
 
   Listener& listener_;
   Readiness& readiness_;

@@ -28,8 +28,14 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
 }
 
 void KeyValueStore::join(std::uint32_t number, std::string who) {
-  ranks_[number].state = State::here;
-  ranks_[number].who = std::move(who);
+  Rank& rank = ranks_[number] = Rank();
+  rank.state = State::here;
+  rank.who = std::move(who);
+  if (left_ != number) return;
+  left_.reset();
+  for (std::uint32_t other = 0; other < ranks_.size(); ++other) {
+    if (ranks_[other].state == State::left) left_ = other;
+  }
 }
 
 void KeyValueStore::leave(std::uint32_t number) {

@@ -28,7 +28,8 @@ class KeyValueStore {
 
   explicit KeyValueStore(std::uint32_t size) : ranks_(size) {}
 
-  /// A rank was admitted, for the first time. `who` is its host and address, for error texts.
+  /// A rank was admitted. What another process put that had its place and left is forgotten. `who`
+  /// is its host and address, for error texts.
   void join(std::uint32_t rank, std::string who);
 
   /// The rank's connection is gone. Ranks that wait for it are answered.
@@ -78,7 +79,7 @@ class KeyValueStore {
   std::vector<Rank> ranks_;
   std::vector<std::uint32_t> waiting_;  // the ranks with a `wait`
   std::uint32_t at_barrier_ = 0;
-  std::optional<std::uint32_t> left_;  // the first that left: no barrier will be whole again
+  std::optional<std::uint32_t> left_;  // one that left: no barrier is whole until it is back
   std::vector<Reply> replies_;
 };
 

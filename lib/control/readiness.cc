@@ -32,8 +32,13 @@ void Readiness::watch(const Listener& listener, std::uint64_t key) {
   add(listener.handle(), key);
 }
 
-void Readiness::forget(const Channel& channel) noexcept {
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, channel.handle(), nullptr);
+void Readiness::watch_end(const Channel& channel, std::uint64_t key) {
+  epoll_event event{};
+  event.events = EPOLLRDHUP;
+  event.data.u64 = key;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, channel.handle(), &event) != 0) {
+    throw_failed("epoll_ctl()");
+  }
 }
 
 void Readiness::add(int handle, std::uint64_t key) {

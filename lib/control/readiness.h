@@ -23,8 +23,8 @@ class Readiness {
   /// `key` is what wait() returns for it; several may have the same. Throws Error(failed).
   void watch(const Channel& channel, std::uint64_t key);
   void watch(const Listener& listener, std::uint64_t key);
-  /// wait() no longer returns for it.
-  void forget(const Channel& channel) noexcept;
+  /// From now on wait() returns only for the end of its connection.
+  void watch_end(const Channel& channel, std::uint64_t key);
 
   /// Keys of those that have something to take or to accept, or have ended; at most some hundreds
   /// at a time, and the same ones again for as long as that is so. None when the deadline has

@@ -142,6 +142,7 @@ void RendezvousServer::drop(std::uint64_t key) {
   const auto client = clients_.find(key);
   const std::uint32_t rank = client->second.rank;
   key_of_rank_[rank] = 0;
+  admission_.vacate(rank);
   clients_.erase(client);
   store_.leave(rank);
 }

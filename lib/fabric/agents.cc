@@ -43,6 +43,7 @@ ControlAgents::Peer* ControlAgents::peer_of(std::uint32_t rank) {
 void ControlAgents::join(control::Admission::Joined joined, const FabricPlan& plan) {
   const std::uint32_t rank = joined.hello.rank;
   key_of_rank_[rank] = joined.key;
+  refusals_[rank].clear();  // of who had its seat before
   Peer peer{.rank = rank, .channel = std::move(joined.channel)};
   peer.member.node.rank = rank;
   peer.member.node.host = std::move(joined.hello.host);
@@ -78,6 +79,7 @@ void ControlAgents::serve(std::uint64_t key, const FabricPlan& plan) {
   } catch (const std::exception& error) {
     refusals_[peer.rank] = control::printable(error.what());
     peer.channel.abort(refusals_[peer.rank]);
+    admission_.vacate(peer.rank);
     peers_.erase(found);
   }
 }

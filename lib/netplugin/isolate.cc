@@ -61,7 +61,9 @@ extern "C" void note_signal(int signal, siginfo_t* info, void* /*context*/) {
 
 [[noreturn]] void run_child(const Work& work, int fd, int log, Steps& steps) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int one : {SIGINT, SIGTERM}) std::signal(one, SIG_DFL);
+  for (const int one : {SIGINT, SIGTERM, SIGHUP}) {
+    if (std::signal(one, SIG_DFL) == SIG_IGN) std::signal(one, SIG_IGN);
+  }
   for (const int one : kFatal) std::signal(one, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
   const rlimit none{0, 0};

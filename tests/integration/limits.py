@@ -101,6 +101,13 @@ class Limits(unittest.TestCase):
                     grown = peer.peak_bytes() - before
                     self.assertLessEqual(grown, needs + BASE)
 
+    def test_sighup_ends_the_sessions_as_sigterm_does(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number), server("--insecure") as peer, let_in(peer.port) as client:
+                peer.process.send_signal(number)
+                self.assertIn(b"the server is shutting down", read_all(client))
+                self.assertEqual(peer.process.wait(20), 0)
+
     def test_a_request_beyond_the_limit_is_refused_before_it_uses_it(self):
         with server("--max-memory", "64M") as peer:
             before = peer.resident_bytes()

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 
 #include <bit>
+#include <future>
 #include <thread>
 
 #include "../complaint.h"
 #include "check.h"
 #include "collective/commands.h"
 #include "collective/member.h"
+#include "control/admission.h"
 #include "rdmabench/base/error.h"
 #include "report/facts.h"
 #include "thread_backend.h"
@@ -529,6 +531,22 @@ TEST(RankGroup, ARankThatDoesNotComeIsNamed) {
                                 3, {}, {}, Deadline::after(milliseconds(100)));
               }).what(),
               HasSubstr("rank 1, 2 did not connect to rank 0 in time"));
+}
+
+TEST(RankGroup, TheSeatOfARankThatLeavesIsFree) {
+  control::Listener listener("127.0.0.1", 0);
+  const control::BootstrapAddress address{
+      .run_id = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
+  const auto late = Deadline::after(seconds(20));
+  auto leading = std::async(std::launch::async, [&] {
+    return RankGroup::lead(listener, address, 2, {.host = "h"}, {}, late);
+  });
+  {
+    const control::Channel rogue =
+        control::join_rank_0(address, {.run_id = "t", .rank = 1, .size = 2}, late);
+  }
+  const auto joined = RankGroup::join(address, {1, 2}, {.rank = 1, .host = "honest"}, {}, late);
+  EXPECT_NE(leading.get(), nullptr);
 }
 
 TEST(RankGroup, AStrangerIsSentAway) {

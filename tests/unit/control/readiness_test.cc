@@ -83,14 +83,16 @@ TEST(ReadinessTest, NamesThoseThatHaveSomething) {
   EXPECT_THAT(readiness.wait(brief()), IsEmpty());  // let go of by itself
 }
 
-TEST(ReadinessTest, ForgetsAChannelThatStillHasSomething) {
+TEST(ReadinessTest, MayWaitForTheEndAlone) {
   Pair one;
   Readiness readiness;
   readiness.watch(one.server, 11);
   one.client.send(TestMessage::hello, "", plenty());
   EXPECT_THAT(readiness.wait(plenty()), ElementsAre(11));
-  readiness.forget(one.server);
+  readiness.watch_end(one.server, 12);
   EXPECT_THAT(readiness.wait(brief()), IsEmpty());
+  { const Channel gone = std::move(one.client); }
+  EXPECT_THAT(readiness.wait(plenty()), ElementsAre(12));
   EXPECT_TRUE(one.server.receive_ready("next message"));
 }
 

@@ -176,13 +176,6 @@ TEST(Rendezvous, RefusesTheSecondOfARank) {
   EXPECT_EQ(one->get(0, "k", plenty()), "v");  // the first one stays
 }
 
-TEST(Rendezvous, ARankThatLeftDoesNotComeAgain) {
-  const Job job(2);
-  const auto zero = job.start(0);
-  static_cast<void>(job.start(1));
-  EXPECT_THAT(complaint([&] { job.start(1); }), HasSubstr("rank 1 came already"));
-}
-
 TEST(Rendezvous, RefusesARankOfAnotherSize) {
   const Job job(2);
   const auto zero = job.start(0);
@@ -292,6 +285,20 @@ TEST_F(AdmissionTest, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   EXPECT_EQ(oldest.read(1), "");  // closed
 }
 
+TEST_F(AdmissionTest, GivesASeatAgainThatIsVacated) {
+  for (int i = 0; i < 2; ++i) {
+    const RawSocket client;
+    arrive(client);
+    client.write(frame(AdmissionMessage::hello, to_text(RankHello{})));
+    serve();
+    EXPECT_EQ(client.read(kHeaderBytes), frame(AdmissionMessage::welcome));
+    EXPECT_TRUE(admission_.complete());
+    admission_.vacate(0);
+    EXPECT_FALSE(admission_.complete());
+    EXPECT_EQ(admission_.missing().size(), 1U);
+  }
+}
+
 TEST_F(AdmissionTest, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
   const auto say_hello = [&](const RawSocket& client) {
     arrive(client);
@@ -314,7 +321,7 @@ TEST_F(AdmissionTest, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
 void expect_shrugged_off(const auto& hostile) {
   const Job job(2);
   const auto zero = job.start(0);
-  const auto peer = hostile(job.port());
+  [[maybe_unused]] const auto peer = hostile(job.port());
   const auto one = job.start(1);
   one->put("k", "v");
   EXPECT_EQ(zero->get(1, "k", plenty()), "v");
@@ -336,6 +343,19 @@ void expect_shrugged_off(MessageType type, const std::string& payload) {
     Channel known = Channel::connect("127.0.0.1", port, plenty());
     known.send(type, payload, plenty());
     return known;
+  });
+}
+
+/// One that has the secret and takes rank 1, but leaves before that comes.
+TEST(Rendezvous, FreesTheSeatOfARankThatLeaves) {
+  expect_shrugged_off([](std::uint16_t port) {
+    Channel rogue = Channel::connect("127.0.0.1", port, plenty());
+    rogue.send(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "x"}),
+               plenty());
+    EXPECT_EQ(rogue.receive(AdmissionMessage::welcome, plenty(), "welcome"), "");
+    rogue.send(RendezvousMessage::call, to_text(Call{PutCall{"k", "rogue"}}), plenty());
+    EXPECT_EQ(parse_answer(rogue.receive(RendezvousMessage::answer, plenty(), "answer")).error, "");
+    return 0;
   });
 }
 
