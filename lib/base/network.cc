@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include "base/number.h"
 
@@ -24,17 +25,17 @@ IpAddress mapped(const in_addr& address) {
   return found;
 }
 
-/// Whether an interface has the address; then `use` is called with it.
+/// Calls `use` with the addresses of interfaces and their entries, until it returns true, which is
+/// returned.
 template <class Use>
-bool with_interface_of(const IpAddress& address, Use&& use) {
+bool any_interface_address(Use&& use) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return false;
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &freeifaddrs);
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     const sockaddr* const socket = entry->ifa_addr;
-    if (socket == nullptr || address_of(socket->sa_family, socket) != address) continue;
-    use(*entry);
-    return true;
+    const auto address = socket == nullptr ? std::nullopt : address_of(socket->sa_family, socket);
+    if (address && use(*address, *entry)) return true;
   }
   return false;
 }
@@ -119,28 +120,51 @@ bool is_loopback(const IpAddress& address) noexcept {
 }
 
 bool is_of_this_host(const IpAddress& address) {
-  return is_loopback(address) || with_interface_of(address, [](const ifaddrs&) {});
+  return is_loopback(address) || any_interface_address([&](const IpAddress& own, const ifaddrs&) {
+           return own == address;
+         });
 }
 
 IpNetwork network_beside(const IpAddress& own) {
   constexpr std::uint32_t kSubnetBits = 64;
   if (!is_ipv4(own)) return {own, kSubnetBits};
   IpNetwork network{own, 128};
-  with_interface_of(own, [&](const ifaddrs& interface) {
+  any_interface_address([&](const IpAddress& address, const ifaddrs& interface) {
+    if (address != own) return false;
     const auto mask = interface.ifa_netmask == nullptr ? std::nullopt
                                                        : address_of(AF_INET, interface.ifa_netmask);
-    if (!mask) return;
+    if (!mask) return true;
     network.bits = kMappedBits;
     for (std::size_t i = kMappedBits / 8; i < mask->bytes.size(); ++i) {
       network.bits += static_cast<std::uint32_t>(std::popcount(mask->bytes[i]));
     }
+    return true;
   });
   return network;
 }
 
-std::string host_of(const std::string& peer_ip, const std::string& local_ip) {
+bool HostAddresses::has(const IpAddress& address, Clock::time_point now) {
+  if (is_loopback(address)) return true;
+  if (!read_ || now - *read_ >= kFresh) {
+    addresses_.clear();
+    any_interface_address([&](const IpAddress& own, const ifaddrs&) {
+      addresses_.push_back(own);
+      return false;
+    });
+    std::sort(addresses_.begin(), addresses_.end());
+    read_ = now;
+  }
+  return std::binary_search(addresses_.begin(), addresses_.end(), address);
+}
+
+std::string host_of(const std::string& peer_ip) {
+  static std::mutex mutex;
+  static HostAddresses own;
   const std::optional<IpAddress> address = parse_ip(peer_ip);
-  if (peer_ip == local_ip || (address && is_of_this_host(*address))) return "this host";
+  if (address) {
+    const std::lock_guard lock(mutex);
+    if (own.has(*address)) return "this host";
+  }
   if (!address || is_ipv4(*address)) return "the address " + peer_ip;
   IpAddress subnet = *address;
   std::fill(subnet.bytes.begin() + 8, subnet.bytes.end(), std::uint8_t{0});

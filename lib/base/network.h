@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmabench {
 
@@ -15,7 +18,7 @@ struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};
   std::uint32_t scope = 0;  ///< of a link-local address: its interface's index; 0 = unknown
 
-  bool operator==(const IpAddress&) const = default;
+  auto operator<=>(const IpAddress&) const = default;
 };
 
 /// "10.0.0.1", "::1", "fe80::1%eth0", of an interface of this machine; nothing for other text.
@@ -49,11 +52,6 @@ std::optional<IpNetwork> parse_network(std::string_view text);
 /// 127.0.0.0/8 or ::1.
 bool is_loopback(const IpAddress& address) noexcept;
 
-/// Whom a connection counts as where something is limited for each host: "this host" for every
-/// address of this machine, of which a process here may take any, an IPv4 address, or the /64 of an
-/// IPv6 address, which one host may have all of.
-std::string host_of(const std::string& peer_ip, const std::string& local_ip);
-
 /// The addresses beside that of one of this machine's interfaces: its network by getifaddrs(3) for
 /// IPv4, the first 64 bits for IPv6 and for the GIDs of InfiniBand and EFA.
 IpNetwork network_beside(const IpAddress& own);
@@ -61,5 +59,25 @@ IpNetwork network_beside(const IpAddress& own);
 /// Whether an interface of this machine has the address, or it is a loopback address. Reads
 /// getifaddrs(3).
 bool is_of_this_host(const IpAddress& address);
+
+/// The addresses of this machine's interfaces, read anew once a second at most: a stranger's
+/// connection must not cost as much as a machine may have of them. Thread rule: one thread.
+class HostAddresses {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kFresh{1};
+
+  /// As is_of_this_host(), by what was so at most kFresh before `now`.
+  bool has(const IpAddress& address, Clock::time_point now = Clock::now());
+
+ private:
+  std::vector<IpAddress> addresses_;  ///< sorted
+  std::optional<Clock::time_point> read_;
+};
+
+/// Whom a connection counts as where something is limited for each host: "this host" for every
+/// address of this machine, of which a process here may take any, an IPv4 address, or the /64 of an
+/// IPv6 address, which one host may have all of. Reads HostAddresses of its own. Thread rule: any.
+std::string host_of(const std::string& peer_ip);
 
 }  // namespace rdmabench

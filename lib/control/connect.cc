@@ -1,4 +1,5 @@
 // Channel::connect(): from a host's name to a connection.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,7 +122,11 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
         const std::error_code error =
             try_connect(context, socket, endpoints[i], Deadline::after(share), stop);
         if (!error) {
-          Channel channel(adopt(socket.release(), endpoints[i], host));
+          Descriptor connected(socket.release());
+          static_cast<void>(fcntl(connected.get(), F_SETFD, FD_CLOEXEC));
+          static_cast<void>(fcntl(connected.get(), F_SETFL, O_NONBLOCK));
+          Channel channel(adopt(std::move(connected), endpoints[i], host));
+          set_up(*channel.connection_);
           channel.connection_->stop = stop;
           try {
             Handshake::of_client(channel, own, host, deadline);

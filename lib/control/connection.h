@@ -1,15 +1,15 @@
 // What a Channel owns: the socket, the names of its ends and the frame that is arriving.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "base/descriptor.h"
 #include "frame.h"
 #include "seal.h"
 
@@ -22,13 +22,14 @@ inline constexpr std::uint32_t kMaxUnproved = 2000;
 /// The socket does not block: reads and writes wait in wait_for() alone.
 struct ChannelSocket {
   /// Takes over a connected socket.
-  explicit ChannelSocket(int connected) noexcept : socket(connected) {}
-  ~ChannelSocket() { close(socket); }
+  explicit ChannelSocket(Descriptor connected) noexcept
+      : owned(std::move(connected)), socket(owned.get()) {}
   ChannelSocket(const ChannelSocket&) = delete;
   ChannelSocket& operator=(const ChannelSocket&) = delete;
 
   std::string_view arrived() const noexcept { return {part.data(), have}; }
 
+  const Descriptor owned;
   const int socket;
   std::stop_token stop;  ///< ends its waits, until both ends are known
   std::string peer;

@@ -216,16 +216,23 @@ void Handshake::of_client(Channel& channel, const Authentication& own, const std
   connection.max_payload = kMaxPayload;
 }
 
-void Handshake::refuse(Channel& channel, RefusalReason reason) const {
-  const std::string text = fmt::format("refused the peer {}: {}", channel.peer(), name_of(reason));
+void Handshake::tell(Channel& channel, Authentication::Method method,
+                     RefusalReason reason) noexcept {
   try {
-    const std::array<char, 2> payload{static_cast<char>(reason),
-                                      static_cast<char>(authentication_.method())};
+    const std::array<char, 2> payload{static_cast<char>(reason), static_cast<char>(method)};
     channel.send(HandshakeMessage::refusal, {payload.data(), payload.size()}, Deadline::after({}));
-  } catch (const Error&) {
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // It has left, or does not read.
   }
-  throw Error(Fault::failed, text);
+}
+
+std::string Handshake::refusal_text(const Channel& channel, RefusalReason reason) {
+  return fmt::format("refused the peer {}: {}", channel.peer(), name_of(reason));
+}
+
+void Handshake::refuse(Channel& channel, RefusalReason reason) const {
+  tell(channel, authentication_.method(), reason);
+  throw Error(Fault::failed, refusal_text(channel, reason));
 }
 
 bool Handshake::proceed(Channel& channel) {
@@ -253,6 +260,7 @@ bool Handshake::greeted(Channel& channel, std::string_view greeting) {
   if (greeting[0] != static_cast<char>(authentication_.method())) {
     refuse(channel, RefusalReason::other_way);
   }
+  set_up(*channel.connection_);
   if (authentication_.is_insecure()) {
     channel.send(HandshakeMessage::welcome, {}, Deadline::after({}));
     channel.connection_->max_payload = kMaxPayload;

@@ -108,12 +108,14 @@ class Handshake {
   bool decoding() const noexcept { return credential_ != nullptr; }
   bool decoded() const noexcept { return decoding() && credential_->done(); }
 
-  /// Says why, as far as the peer listens, and throws Error.
-  [[noreturn]] void refuse(Channel& channel, RefusalReason reason) const;
+  /// Says why, as far as the peer listens: it needs no memory.
+  static void tell(Channel& channel, Authentication::Method method, RefusalReason reason) noexcept;
+  static std::string refusal_text(const Channel& channel, RefusalReason reason);
 
  private:
   enum class Due : std::uint8_t { greeting, proof };
 
+  [[noreturn]] void refuse(Channel& channel, RefusalReason reason) const;
   bool greeted(Channel& channel, std::string_view greeting);
   bool proved(Channel& channel, std::string_view payload);
   bool take_credential(Channel& channel);

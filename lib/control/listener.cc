@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <utility>
 
 #include "base/event.h"
+#include "base/network.h"
 #include "pending_handshakes.h"
 #include "rdmabench/base/error.h"
 #include "tcp.h"
@@ -133,7 +135,7 @@ struct Listener::Impl {
   explicit Impl(const Authentication& wanted) : authentication(wanted.loaded()) {}
 
   std::optional<Channel> step();
-  void accept_next();
+  bool accept_next();
   void look_at_clock();
 
   asio::io_context context{1};
@@ -168,6 +170,14 @@ Listener::~Listener() = default;
 Listener::Listener(Listener&& other) noexcept = default;
 Listener& Listener::operator=(Listener&& other) noexcept = default;
 
+std::size_t Listener::max_pending() noexcept {
+  constexpr rlim_t kMost = 512;
+  constexpr rlim_t kShare = 4;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost;
+  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / kShare, 1, kMost));
+}
+
 std::uint16_t Listener::port() const noexcept {
   return impl_->port;
 }
@@ -180,24 +190,35 @@ int Listener::stop_handle() const noexcept {
   return impl_->waits.stopped().get();
 }
 
-/// Throws Error(failed) when there is no room for one more.
-void Listener::Impl::accept_next() {
+/// False when there may be none. Throws Error(failed) when there is no room for one more. What is
+/// thrown closes the connection, whose client hears of it so.
+bool Listener::Impl::accept_next() {
   tcp::endpoint peer;
   auto size = static_cast<socklen_t>(peer.capacity());
-  const int socket = accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC);
-  if (socket < 0) {
+  Descriptor socket(
+      accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  const int handle = socket.get();
+  if (handle < 0) {
     const int code = errno;
     // The client may have left between the wait and now.
-    if (code == EAGAIN || code == ECONNABORTED || code == EINTR) return;
+    if (code == EAGAIN || code == ECONNABORTED || code == EINTR) return false;
     // Unauthenticated connections must not keep those out that could be served.
-    if ((code == EMFILE || code == ENFILE) && pending.drop_oldest()) return;
+    if ((code == EMFILE || code == ENFILE) && pending.drop_oldest()) return true;
     throw Error(Fault::failed, fmt::format("accept a connection on port {}", port),
                 "Raise 'ulimit -n', or wait until other clients are done.", code);
   }
   peer.resize(size);
-  Channel channel(adopt(socket, peer, address_text(peer.address())));
-  const int handle = channel.handle();
-  if (const auto key = pending.add(std::move(channel))) waits.add(handle, *key);
+  const std::string ip = address_text(peer.address());
+  Channel channel(adopt(std::move(socket), peer, ip));
+  const auto key = pending.add(std::move(channel), host_of(ip));
+  if (!key) return true;
+  try {
+    waits.add(handle, *key);
+  } catch (const std::exception&) {
+    pending.drop(*key);
+    throw;
+  }
+  return true;
 }
 
 /// Ends waits that are over, and sets the clock to the next.
@@ -221,7 +242,8 @@ std::optional<Channel> Listener::Impl::step() {
   if (known) waits.remove(known->handle());
   look_at_clock();  // now: there may be no room for one more
   if (is_new && !known) {
-    accept_next();
+    for (std::size_t i = 0; i < kAtATime && accept_next(); ++i) {
+    }
     look_at_clock();
   }
   return known;

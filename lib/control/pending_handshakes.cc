@@ -4,81 +4,110 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <exception>
 #include <utility>
 
-#include "base/network.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
+#include "rdmabench/control/listener.h"
 
 namespace rdmabench::control {
 namespace {
 
 constexpr std::size_t kHandshakeBytes = 4096;
 
-void tell(const Error& error) {
-  log_line([&] { return std::string(error.what()); });
+/// For lack of memory a line may be lost, and no more.
+template <class Line>
+void tell(Line&& line) noexcept {
+  try {
+    log_line(line);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+  }
 }
 
 }  // namespace
 
-void PendingHandshakes::refuse(PendingHandshake& pending, RefusalReason reason) {
-  try {
-    pending.handshake.refuse(pending.channel, reason);
-  } catch (const Error& error) {
-    tell(error);
-  }
+void PendingHandshakes::refuse(Channel& channel, RefusalReason reason) const noexcept {
+  Handshake::tell(channel, authentication_.method(), reason);
+  tell([&] { return Handshake::refusal_text(channel, reason); });
 }
 
-std::optional<std::uint64_t> PendingHandshakes::add(Channel channel) {
-  PendingHandshake pending{std::move(channel),
-                           {},
-                           Handshake(authentication_, decoder_ ? &*decoder_ : nullptr),
-                           Deadline::after(kGrace),
-                           Deadline::after(kLimit)};
-  pending.host = host_of(pending.channel.peer_ip(), pending.channel.local_ip());
-  std::map<std::string_view, std::size_t> counts;
-  std::string_view crowded = pending.host;
-  for (const auto& [key, other] : all_) {
-    if (++counts[other.host] > counts[crowded] && all_.size() >= kMax) crowded = other.host;
-  }
-  if (counts[pending.host] >= kMaxPerAddress) crowded = pending.host;
-  if (counts[pending.host] >= kMaxPerAddress || all_.size() >= kMax) {
-    const auto oldest = std::find_if(
-        all_.begin(), all_.end(), [&](const auto& other) { return other.second.host == crowded; });
+/// It is not counted any more, and closed with what is returned.
+PendingHandshakes::Map::node_type PendingHandshakes::take(Map::iterator one) noexcept {
+  const Hosts::iterator host = one->second.host;
+  Keys& keys = host->second;
+  auto* const end = keys.list.begin() + keys.count;
+  auto* const at = std::find(keys.list.begin(), end, one->first);
+  std::copy(at + 1, end, at);
+  if (--keys.count == 0) hosts_.erase(host);
+  return all_.extract(one);
+}
+
+/// Who has to go before one more of this host may wait. Which host has most is looked for only when
+/// there are as many as may be.
+std::optional<std::uint64_t> PendingHandshakes::in_the_way_of(const std::string& host) const {
+  const auto own = hosts_.find(host);
+  if (own != hosts_.end() && own->second.count == kMaxPerHost) return own->second.list.front();
+  if (all_.size() < Listener::max_pending()) return std::nullopt;
+  const auto most = std::max_element(
+      hosts_.begin(), hosts_.end(),
+      [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+  return most->second.list.front();
+}
+
+std::optional<std::uint64_t> PendingHandshakes::add(Channel channel, const std::string& host) {
+  if (const auto key = in_the_way_of(host)) {
+    const auto oldest = all_.find(*key);
     if (!oldest->second.grace.passed()) {
       // What it has sent is read, or closing would reset the connection before it has its answer.
       std::array<char, kHandshakeBytes> sent;
-      static_cast<void>(recv(pending.channel.handle(), sent.data(), sent.size(), MSG_DONTWAIT));
-      refuse(pending, RefusalReason::busy);
+      static_cast<void>(recv(channel.handle(), sent.data(), sent.size(), MSG_DONTWAIT));
+      refuse(channel, RefusalReason::busy);
       return std::nullopt;
     }
-    refuse(oldest->second, RefusalReason::busy);
-    all_.erase(oldest);
+    refuse(oldest->second.channel, RefusalReason::busy);
+    take(oldest);
   }
-  all_.try_emplace(next_, std::move(pending));
+  const auto own = hosts_.try_emplace(host).first;
+  try {
+    all_.try_emplace(next_,
+                     PendingHandshake{std::move(channel), own,
+                                      Handshake(authentication_, decoder_ ? &*decoder_ : nullptr),
+                                      Deadline::after(kGrace), Deadline::after(kLimit)});
+  } catch (const std::exception&) {
+    if (own->second.count == 0) hosts_.erase(own);
+    throw;
+  }
+  own->second.list[own->second.count++] = next_;
   return next_++;
 }
 
-bool PendingHandshakes::drop_oldest() {
+void PendingHandshakes::drop(std::uint64_t key) noexcept {
+  if (const auto found = all_.find(key); found != all_.end()) take(found);
+}
+
+void PendingHandshakes::refuse_oldest(RefusalReason reason) noexcept {
+  refuse(all_.begin()->second.channel, reason);
+  take(all_.begin());
+}
+
+bool PendingHandshakes::drop_oldest() noexcept {
   if (all_.empty()) return false;
-  refuse(all_.begin()->second, RefusalReason::busy);
-  all_.erase(all_.begin());
+  refuse_oldest(RefusalReason::busy);
   return true;
 }
 
 std::optional<Channel> PendingHandshakes::proceed(std::uint64_t key) {
   const auto found = all_.find(key);
   if (found == all_.end()) return std::nullopt;
-  std::optional<Channel> known;
   try {
     if (!found->second.handshake.proceed(found->second.channel)) return std::nullopt;
-    known = std::move(found->second.channel);
-  } catch (const Error& error) {
-    tell(error);
+    return std::move(take(found).mapped().channel);
+  } catch (const std::exception& error) {  // it left, was refused, or there is no memory for it
+    tell([&] { return std::string(error.what()); });
+    take(found);
+    return std::nullopt;
   }
-  all_.erase(found);
-  return known;
 }
 
 std::optional<Channel> PendingHandshakes::proceed_decoded() {
@@ -102,8 +131,7 @@ int PendingHandshakes::decoding(std::uint64_t key) const {
 
 std::optional<std::chrono::nanoseconds> PendingHandshakes::expire() {
   while (!all_.empty() && all_.begin()->second.limit.passed()) {
-    refuse(all_.begin()->second, RefusalReason::late);
-    all_.erase(all_.begin());
+    refuse_oldest(RefusalReason::late);
   }
   if (all_.empty()) return std::nullopt;
   return all_.begin()->second.limit.left();

@@ -2,6 +2,7 @@
 // can delay another.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +20,7 @@ namespace rdmabench::control {
 /// Thread rule: one thread.
 class PendingHandshakes {
  public:
-  static constexpr std::size_t kMax = 512;                ///< in all
-  static constexpr std::size_t kMaxPerAddress = 8;        ///< of one address
+  static constexpr std::size_t kMaxPerHost = 64;
   static constexpr std::chrono::seconds kLimit{2};        ///< for all of the handshake
   static constexpr std::chrono::milliseconds kGrace{10};  ///< before one makes room for another
 
@@ -30,13 +30,18 @@ class PendingHandshakes {
     if (authentication.method() == Authentication::Method::munge) decoder_.emplace();
   }
 
-  /// Returns its key. If there are too many, refuses the oldest connection of the address that has
-  /// most; if even that one is younger than kGrace, refuses the new one, which will try again, and
-  /// returns nothing.
-  std::optional<std::uint64_t> add(Channel channel);
+  /// Returns its key. `host` is whom it counts as. If that has kMaxPerHost, refuses the oldest of
+  /// them; if there are Listener::max_pending(), the oldest of the host that has most. If that one
+  /// is younger than kGrace, refuses the new one, which will try again, and returns nothing.
+  std::optional<std::uint64_t> add(Channel channel, const std::string& host);
+
+  std::size_t size() const noexcept { return all_.size(); }
+
+  /// Closes it, if it is there.
+  void drop(std::uint64_t key) noexcept;
 
   /// Refuses the oldest, for its file descriptor. False where there is none.
-  bool drop_oldest();
+  bool drop_oldest() noexcept;
 
   /// Reads what it sent. Returns its channel and forgets it, once it is authenticated.
   std::optional<Channel> proceed(std::uint64_t key);
@@ -55,21 +60,31 @@ class PendingHandshakes {
   std::optional<std::chrono::nanoseconds> expire();
 
  private:
+  struct Keys {  // of one host, the oldest first
+    std::array<std::uint64_t, kMaxPerHost> list{};
+    std::size_t count = 0;
+  };
+  using Hosts = std::map<std::string, Keys>;
+
   struct PendingHandshake {
     Channel channel;
-    std::string host;  ///< whom it counts as
+    Hosts::iterator host;
     Handshake handshake;
     Deadline grace;
     Deadline limit;
   };
   using Map = std::map<std::uint64_t, PendingHandshake>;  // the oldest first
 
-  static void refuse(PendingHandshake& pending, RefusalReason reason);
+  std::optional<std::uint64_t> in_the_way_of(const std::string& host) const;
+  void refuse(Channel& channel, RefusalReason reason) const noexcept;
+  void refuse_oldest(RefusalReason reason) noexcept;
+  Map::node_type take(Map::iterator one) noexcept;
 
   const Authentication& authentication_;
   std::optional<MungeDecoder> decoder_;
   std::uint64_t next_ = 1;
   Map all_;
+  Hosts hosts_;  // that have any
 };
 
 }  // namespace rdmabench::control

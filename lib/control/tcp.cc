@@ -1,6 +1,5 @@
 #include "tcp.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -32,21 +31,23 @@ void set_local_end(ChannelSocket& connection) {
 
 }  // namespace
 
-std::unique_ptr<ChannelSocket> adopt(int socket, const asio::ip::tcp::endpoint& peer,
+std::unique_ptr<ChannelSocket> adopt(Descriptor socket, const asio::ip::tcp::endpoint& peer,
                                      const std::string& host) {
-  auto connection = std::make_unique<ChannelSocket>(socket);
-  static_cast<void>(fcntl(socket, F_SETFD, FD_CLOEXEC));
-  static_cast<void>(fcntl(socket, F_SETFL, O_NONBLOCK));
+  auto connection = std::make_unique<ChannelSocket>(std::move(socket));
+  connection->peer = host_and_port(host, peer.port());
+  connection->peer_ip = address_text(peer.address());
+  connection->peer_port = peer.port();
+  return connection;
+}
+
+void set_up(ChannelSocket& connection) {
+  const int socket = connection.socket;
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  connection->peer = host_and_port(host, peer.port());
-  connection->peer_ip = address_text(peer.address());
-  connection->peer_port = peer.port();
-  set_local_end(*connection);
-  return connection;
+  set_local_end(connection);
 }
 
 std::string address_text(const asio::ip::address& address) {

@@ -28,9 +28,13 @@ std::string address_text(const asio::ip::address& address);
 /// "10.0.0.1:18515", "[::1]:18515".
 std::string host_and_port(const std::string& host, std::uint16_t port);
 
-/// Takes over `socket`, just connected to `peer`, and makes it ready for messages. `host` is what
-/// error texts call the peer.
-std::unique_ptr<ChannelSocket> adopt(int socket, const asio::ip::tcp::endpoint& peer,
+/// Takes over `socket`, just connected to `peer`, which does not block. `host` is what error texts
+/// call the peer.
+std::unique_ptr<ChannelSocket> adopt(Descriptor socket, const asio::ip::tcp::endpoint& peer,
                                      const std::string& host);
+
+/// Makes it ready for messages, and looks up its own end: before that a connection of a stranger
+/// costs no calls.
+void set_up(ChannelSocket& connection);
 
 }  // namespace rdmabench::control

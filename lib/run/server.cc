@@ -40,20 +40,20 @@ constexpr std::string_view kShuttingDown = "the server is shutting down";
 constexpr std::string_view kTooLong =
     "the session has lasted as long as this server allows. Raise 'rdmabench serve --max-session'.";
 
-/// File descriptors for the clients: the process has some of its own. Throws Error(usage) where it
-/// may have no more than those.
+/// File descriptors for the clients: the process has some of its own, and connections that have not
+/// proved who they are have a share. Throws Error(usage) where that leaves none.
 std::uint64_t descriptors() {
-  constexpr std::uint64_t kOwn = 64;
+  const std::uint64_t kept = 64 + control::Listener::max_pending();
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return std::numeric_limits<std::uint64_t>::max();
   }
-  if (limit.rlim_cur <= kOwn) {
+  if (limit.rlim_cur <= kept) {
     throw Error(Fault::usage,
                 fmt::format("a limit of {} open files leaves none for a client", limit.rlim_cur),
                 "Raise it to 1024: ulimit -n 1024.");
   }
-  return limit.rlim_cur - kOwn;
+  return limit.rlim_cur - kept;
 }
 
 /// What the threads of sessions may run on.
@@ -175,7 +175,7 @@ struct Server::Impl {
   void reap(bool all);
   void end_all();
   void end_long_sessions();
-  void event(About about, const std::string& line);
+  void event(About about, std::string_view line) noexcept;
   void say(const std::string& line) noexcept;
   void tell_dropped();
 
@@ -240,31 +240,36 @@ void Server::Impl::run() {
   if (thrown) std::rethrow_exception(thrown);
 }
 
+/// What it throws closes the connection.
 void Server::Impl::admit(control::Channel channel) {
-  const std::string name = host_of(channel.peer_ip(), channel.local_ip());
+  const std::string name = host_of(channel.peer_ip());
   Client& client = clients.emplace_back(std::move(channel), name, Quota::Share());
-  std::string reason;
   try {
-    client.place = quota.take(name, {.sessions = 1, .descriptors = 1});
-    client.thread = std::thread([this, &client] { serve(client); });
-    return;
-  } catch (const std::system_error& error) {
-    reason =
-        fmt::format("this server has no thread for one more client: {}", error.code().message());
-  } catch (const std::exception& error) {
-    reason = error.what();
+    std::string reason;
+    try {
+      client.place = quota.take(name, {.sessions = 1, .descriptors = 1});
+      client.thread = std::thread([this, &client] { serve(client); });
+      return;
+    } catch (const std::system_error& error) {
+      reason =
+          fmt::format("this server has no thread for one more client: {}", error.code().message());
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    client.channel.abort(reason);
+    event(About::refused, fmt::format("{}: refused: {}", client.channel.peer(), reason));
+  } catch (...) {  // no memory to say it
+    clients.pop_back();
+    throw;
   }
-  client.channel.abort(reason);
-  const std::string line = fmt::format("{}: refused: {}", client.channel.peer(), reason);
   clients.pop_back();
-  event(About::refused, line);
 }
 
 void Server::Impl::serve(Client& client) noexcept {
   try {
     serve_session(client);
-  } catch (...) {  // NOLINT(bugprone-empty-catch)
-    // No memory for its line, say: the other sessions go on.
+  } catch (...) {
+    client.cut();  // no memory for its session or its line, say: the others go on
   }
   client.forget_socket();
   client.place.reset();
@@ -337,14 +342,16 @@ void Server::Impl::end_long_sessions() {
   }
 }
 
-void Server::Impl::event(About about, const std::string& line) {
+/// For lack of memory a line may be lost, and no more.
+void Server::Impl::event(About about, std::string_view line) noexcept try {
   const std::lock_guard lock(event_mutex);
   if (about != About::completed) {
     const auto dropped = limits[static_cast<std::size_t>(about)].pass(Clock::now());
     if (!dropped) return;
     if (*dropped > 0) say(fmt::format("{} lines like the next one were dropped", *dropped));
   }
-  say(line);
+  say(std::string(line));
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
 }
 
 void Server::Impl::say(const std::string& line) noexcept {

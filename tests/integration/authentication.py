@@ -125,7 +125,7 @@ class Authentication(unittest.TestCase):
         with server("--address", "127.0.0.1") as peer, contextlib.ExitStack() as stack:
             port = int(peer.port)
             silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-                      for _ in range(100)]  # 8 of an address are heard at once
+                      for _ in range(100)]  # 64 of an address are heard at once
             begin = time.monotonic()
             result = self.lat(peer.port)
             self.assertEqual(result.returncode, 0, result.stderr)

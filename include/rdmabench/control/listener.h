@@ -1,6 +1,7 @@
 // Where a server takes connections.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,12 +36,16 @@ class Listener {
 
   /// The next connection whose other end has proved who it is, or nothing when the deadline passes
   /// or stop() was called. Those that have not yet are served here, side by side: each for 2 s and
-  /// 4 KiB, 8 of one address.
+  /// 4 KiB, 64 of one address, max_pending() in all.
   ///
   /// Throws Error(failed) when this process or machine has no resources for it (EMFILE, ENFILE,
-  /// ENOBUFS, ENOMEM). The connection stays queued, so an immediate second call fails too: report
-  /// it, then pause.
+  /// ENOBUFS, ENOMEM), and std::bad_alloc. The connection stays queued, so that an immediate second
+  /// call fails too, or is closed: report it, then pause.
   std::optional<Channel> accept(Deadline deadline);
+
+  /// How many connections may wait at once to prove who they are: 512, or a quarter of
+  /// RLIMIT_NOFILE where that is less.
+  static std::size_t max_pending() noexcept;
 
   /// Makes the accept() in progress and every later one return nothing. It only writes to an
   /// eventfd, so another thread or a signal handler may call it.

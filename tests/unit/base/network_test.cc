@@ -4,6 +4,8 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
+#include "../interface_reads.h"
+
 namespace rdmabench {
 namespace {
 
@@ -52,6 +54,46 @@ TEST(Network, AnAddressOfThisHostIsKnown) {
   EXPECT_TRUE(is_of_this_host(*parse_ip("127.8.8.8")));
   EXPECT_TRUE(is_of_this_host(*parse_ip("::1")));
   EXPECT_FALSE(is_of_this_host(*parse_ip("192.0.2.1")));  // for documentation alone (RFC 5737)
+}
+
+TEST(HostAddresses, AreReadOnceASecond) {
+  HostAddresses own;
+  const HostAddresses::Clock::time_point begin{};
+  const IpAddress stranger = *parse_ip("192.0.2.1");  // for documentation alone (RFC 5737)
+  const int before = interface_reads;
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(own.has(stranger, begin));
+  EXPECT_EQ(interface_reads, before + 1);
+  EXPECT_FALSE(own.has(stranger, begin + HostAddresses::kFresh - std::chrono::nanoseconds(1)));
+  EXPECT_EQ(interface_reads, before + 1);
+  EXPECT_FALSE(own.has(stranger, begin + HostAddresses::kFresh));
+  EXPECT_EQ(interface_reads, before + 2);
+}
+
+TEST(HostAddresses, AreThoseOfTheInterfaces) {
+  HostAddresses own;
+  ifaddrs* list = nullptr;
+  ASSERT_EQ(getifaddrs(&list), 0);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    const auto address = address_of(entry->ifa_addr->sa_family, entry->ifa_addr);
+    EXPECT_TRUE(!address || own.has(*address)) << to_text(address.value_or(IpAddress{}));
+  }
+  freeifaddrs(list);
+}
+
+TEST(HostOf, DoesNotReadTheMachinesAddressesForEachStranger) {
+  const auto begin = HostAddresses::Clock::now();
+  const int before = interface_reads;
+  for (int i = 0; i < 1000; ++i) host_of("192.0.2." + std::to_string(i % 256));
+  const auto seconds = (HostAddresses::Clock::now() - begin) / HostAddresses::kFresh;
+  EXPECT_LE(interface_reads - before, seconds + 1);
+}
+
+TEST(HostOf, CountsThisMachineAndANetworkOfIpv6AsOne) {
+  EXPECT_EQ(host_of("127.0.0.1"), "this host");
+  EXPECT_EQ(host_of("127.8.8.8"), "this host");
+  EXPECT_EQ(host_of("192.0.2.1"), "the address 192.0.2.1");
+  EXPECT_EQ(host_of("2001:db8::7"), "the network 2001:db8::/64");
 }
 
 }  // namespace

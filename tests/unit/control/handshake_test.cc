@@ -370,7 +370,7 @@ TEST(UnauthenticatedPeer, ThatIsSilentDelaysNobodyAndIsClosed) {
 
 TEST(UnauthenticatedPeer, MakesRoomForThoseWhoComeLater) {
   Listener listener("127.0.0.1", 0, right());
-  constexpr std::size_t kMany = 20 * PendingHandshakes::kMaxPerAddress;
+  constexpr std::size_t kMany = 3 * PendingHandshakes::kMaxPerHost;
   std::vector<RawSocket> silent(kMany);
   for (const RawSocket& one : silent) one.connect(listener.port());
   const auto begin = Deadline::Clock::now();

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <vector>
 
+#include "control/pending_handshakes.h"
 #include "peers.h"
 
 namespace rdmabench::control {
@@ -127,6 +128,58 @@ TEST(Listener, StopMayBeCalledByASignalHandler) {
   EXPECT_FALSE(listener.accept(Deadline::after(1h)).has_value());
   killer.join();
   sigaction(SIGUSR1, &before, nullptr);
+}
+
+/// So many connections may wait while this lives.
+class WithPending {
+ public:
+  explicit WithPending(rlim_t most) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit limit{4 * most, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_EQ(Listener::max_pending(), most);
+  }
+  ~WithPending() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  WithPending(const WithPending&) = delete;
+  WithPending& operator=(const WithPending&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+class Pending : public ::testing::Test {
+ protected:
+  /// A connection that counts as this host's.
+  std::optional<std::uint64_t> add(const std::string& host) {
+    return pending.add(meet(listener, "127.0.0.1", kInsecure).server, host);
+  }
+
+  const Authentication kInsecure = Authentication::insecure();
+  Listener listener{"127.0.0.1", 0, kInsecure};
+  PendingHandshakes pending{kInsecure};
+};
+
+TEST_F(Pending, HaveAQuarterOfTheDescriptors) {
+  const WithPending few(64);
+  for (int i = 0; i < 100; ++i) add("host " + std::to_string(i));
+  EXPECT_EQ(pending.size(), 64U);
+}
+
+TEST_F(Pending, OfTheHostThatHasMostMakeRoom) {
+  const WithPending few(16);
+  const auto honest = add("honest");
+  const auto first = add("crowd");
+  for (int i = 0; i < 7; ++i) add("crowd");
+  for (int i = 0; i < 7; ++i) add("other crowd");
+  EXPECT_EQ(pending.size(), 16U);
+  const auto late = Deadline::after(2 * PendingHandshakes::kGrace);
+  EXPECT_TRUE(eventually([&] { return late.passed(); }));
+  EXPECT_TRUE(add("newcomer"));
+  EXPECT_EQ(pending.size(), 16U);
+  pending.drop(first.value());  // it was the oldest of the most
+  EXPECT_EQ(pending.size(), 16U);
+  pending.drop(honest.value());
+  EXPECT_EQ(pending.size(), 15U);
 }
 
 TEST(Listener, SurvivesRunningOutOfFileDescriptors) {
