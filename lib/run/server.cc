@@ -247,7 +247,9 @@ void Server::Impl::admit(control::Channel channel) {
   try {
     std::string reason;
     try {
-      client.place = quota.take(name, {.sessions = 1, .descriptors = 1});
+      // It may begin a message of the largest size at any time, and never end it.
+      client.place =
+          quota.take(name, {.sessions = 1, .memory = control::kMaxPayload, .descriptors = 1});
       client.thread = std::thread([this, &client] { serve(client); });
       return;
     } catch (const std::system_error& error) {

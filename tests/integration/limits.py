@@ -75,7 +75,7 @@ class Limits(unittest.TestCase):
     def charged(self, *words: str) -> int:
         """What the server says that a session needs, from what it refuses."""
         needs = 0
-        for workers in (1, int(words[words.index("--threads") + 1]) if "--threads" in words else 1):
+        for workers in (1, 1, int(words[words.index("--threads") + 1]) if "--threads" in words else 1):
             with server("--max-memory", str(max(1, needs)), "--allow-provider", "any") as peer:
                 result = run(*client(peer.port, "bw", *words))
                 match = re.search(r"needs (\d+) bytes", result.stderr)

@@ -51,7 +51,8 @@ SessionSpec spec_of(const Config& config) {
 /// Memory for the queues of a session, and for half as many messages again as it has.
 std::uint64_t one_and_a_half(const SessionSpec& spec) {
   const transport::EndpointRequest request = endpoint_request(spec, false);
-  return find_backend("verbs").footprint(request, "").memory + memory_of(request) * 3 / 2;
+  return find_backend("verbs").footprint(request, "").memory + memory_of(request) * 3 / 2 +
+         2 * control::kMaxPayload;
 }
 
 class GpuSession : public OnFakeGpu {

@@ -207,13 +207,22 @@ TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
 }
 
 TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
-  start({.max_memory = 1 << 20});
+  start({.max_memory = 2 << 20});
   Config big;
   big.backend = "loop";
   big.sizes = {8 << 20};
   EXPECT_THAT(complaint([&] { run(big, "127.0.0.1", server_->port()); }).what(),
-              HasSubstr("this server has 0 bytes of at most 1048576"));
+              HasSubstr("this server has 1048576 bytes of at most 2097152"));
   expect_service();
+}
+
+TEST_F(ServerTest, AMessageThatIsNeverEndedCountsAsMemory) {
+  start({.max_memory = 2 * control::kMaxPayload, .timeout = std::chrono::seconds(20)});
+  const Channel first = dial();
+  const Channel second = dial();
+  Channel third = dial();
+  EXPECT_THAT(complaint([&] { third.receive(SessionMessage::offer, soon(), "offer"); }).what(),
+              AllOf(HasSubstr("needs 1048576 bytes"), HasSubstr("--max-memory")));
 }
 
 TEST_F(ServerTest, OneClientTooManyIsToldSo) {
