@@ -32,19 +32,20 @@ std::string to_script_text(const Json& json) {
                   {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
-std::string shown(std::string_view text) {
+std::string safe_words(std::string_view text) {
   return printable(text, "\t\r\n");
 }
 
 /// With the words of a document as they may be shown.
-Json shown(const Json& json) {
-  if (json.is_string()) return shown(std::string_view(json.get_ref<const std::string&>()));
+Json safe_words(const Json& json) {
+  if (json.is_string()) return safe_words(std::string_view(json.get_ref<const std::string&>()));
   if (!json.is_structured()) return json;
   Json out = json.is_array() ? Json::array() : Json::object();
   if (json.is_array()) {
-    for (const Json& item : json) out.push_back(shown(item));
+    for (const Json& item : json) out.push_back(safe_words(item));
   } else {
-    for (const auto& [key, value] : json.items()) out[shown(std::string_view(key))] = shown(value);
+    for (const auto& [key, value] : json.items())
+      out[safe_words(std::string_view(key))] = safe_words(value);
   }
   return out;
 }
@@ -86,24 +87,24 @@ Json to_errors(const std::vector<PairMeasurement>& pairs) {
   Json list = Json::array();
   for (const PairMeasurement& pair : pairs) {
     if (pair.error.empty()) continue;
-    list.push_back(
-        {{"metric", pair.latency ? "latency" : "bandwidth"},
-         {"size_bytes", pair.size_bytes},
-         {"sender", pair.sender},
-         {"receiver", pair.receiver},
-         {"rail", pair.rail},
-         {"round", pair.round},
-         {"confirming", pair.confirming},
-         {"error", list.size() < kErrors ? shown(std::string_view(pair.error)) : "as others"}});
+    list.push_back({{"metric", pair.latency ? "latency" : "bandwidth"},
+                    {"size_bytes", pair.size_bytes},
+                    {"sender", pair.sender},
+                    {"receiver", pair.receiver},
+                    {"rail", pair.rail},
+                    {"round", pair.round},
+                    {"confirming", pair.confirming},
+                    {"error", list.size() < kErrors ? safe_words(std::string_view(pair.error))
+                                                    : "as others"}});
   }
   return list;
 }
 
 Json to_object(const Document& document) {
-  Json object{{"source", shown(std::string_view(document.source))},
+  Json object{{"source", safe_words(std::string_view(document.source))},
               {"schema", document.schema},
-              {"notes", shown(Json(document.notes))},
-              {"body", shown(document.body)}};
+              {"notes", safe_words(Json(document.notes))},
+              {"body", safe_words(document.body)}};
   if (document.schema == kFabricSchema) {
     object["series"] = to_series(document.pairs);
     object["errors"] = to_errors(document.pairs);
