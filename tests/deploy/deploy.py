@@ -6,6 +6,7 @@ Usage: deploy.py PROJECT_ROOT RDMABENCH
 
 import copy
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -282,6 +283,21 @@ class Sbatch(unittest.TestCase):
         self.assertLess(max(options), first)
         for number in options:
             self.assertRegex(lines[number], r"^#SBATCH --[a-z-]+(=\S+)?$")
+
+    def test_another_users_link_redirects_no_result(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "theirs").mkdir()
+            (path / "rdmabench-7").symlink_to("theirs")
+            (path / "srun").write_text("#!/bin/sh\n")
+            (path / "srun").chmod(0o755)
+            environment = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "RDMABENCH": "true"}
+            done = subprocess.run(["sh", self.path], cwd=folder, env=environment, capture_output=True, text=True)
+            self.assertNotEqual(done.returncode, 0, done)
+            self.assertEqual(list((path / "theirs").iterdir()), [])
+            again = subprocess.run(["sh", self.path], cwd=folder, env={**environment, "SLURM_RESTART_COUNT": "1"},
+                                   capture_output=True, text=True)
+            self.assertTrue((path / "rdmabench-7.1/doctor.txt").is_file(), again)
 
     def test_one_task_on_each_node(self) -> None:
         self.assertIn("#SBATCH --ntasks-per-node=1\n", self.text)
