@@ -180,6 +180,7 @@ void add_serve(CLI::App& app, Command& command) {
       "data to where they connect from and use memory, within the limits below: docs/limits.md.");
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
+  config.command = "rdmabench serve";
   const OptionGroup group(*sub);
   group.plain("--address", config.address, "ADDRESS",
               "listen on this address only [all, IPv4 and IPv6]");

@@ -65,7 +65,7 @@ void open_any(tcp::acceptor& acceptor, std::uint16_t port) {
   const bool resolver = error.category() != asio::error::get_system_category();
   std::string remedy;
   if (error == asio::error::address_in_use) {
-    remedy = "Is another 'rdmabench serve' running? Stop it, or give another `port`.";
+    remedy = "Another process listens there. Stop it, or give another `port`.";
   } else if (error == asio::error::access_denied) {
     remedy = "Ports below 1024 are for root; give another `port`.";
   } else if (resolver || error.value() == EADDRNOTAVAIL) {

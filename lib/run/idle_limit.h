@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
 
 #include "rdmabench/base/error.h"
+#include "run/quota.h"
 
 namespace rdmabench::run {
 
@@ -19,8 +22,9 @@ class IdleLimit {
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
 
-  /// It starts with an epoch.
-  IdleLimit(Duration most, Time now) : most_(most), since_(now) {}
+  /// It starts with an epoch. `command` has an option --max-idle; "" = none has.
+  IdleLimit(Duration most, Time now, std::string command)
+      : most_(most), since_(now), command_(std::move(command)) {}
 
   /// At the end of an epoch, in which nothing arrived for `paused`. Throws Error(failed) when the
   /// client has paused too long in all.
@@ -46,7 +50,7 @@ class IdleLimit {
                 fmt::format("the client paused {} longer than it measured; the limit is {}",
                             std::chrono::duration_cast<std::chrono::milliseconds>(idle),
                             std::chrono::duration_cast<std::chrono::milliseconds>(most_)),
-                "Measure without pauses, or raise 'rdmabench serve --max-idle'.");
+                fmt::format("Measure without pauses{}.", or_raise(command_, "--max-idle")));
   }
 
  private:
@@ -57,6 +61,7 @@ class IdleLimit {
   Duration most_;
   Duration idle_{0};
   Time since_;
+  std::string command_;
 };
 
 }  // namespace rdmabench::run

@@ -18,22 +18,20 @@ struct Kind {
   std::string_view name;
   std::string_view remedy;       ///< where all clients together have too much ...
   std::string_view each_remedy;  ///< ... and where those of the address do
+  std::string_view option;       ///< "" where none raises it; that of the address has another name
+  std::string_view each_option;
 };
 
+constexpr std::string_view kLess = "Lower `sizes`, `depth` or `queue_pairs`, or try again later";
+constexpr std::string_view kUlimit =
+    "Lower `workers` or `queue_pairs`, or raise the server's hard limit 'ulimit -Hn'";
 constexpr std::array kKinds{
-    Kind{&Usage::sessions, "sessions",
-         "Try again when other clients are done, or raise 'rdmabench serve --max-clients'.",
-         "Try again when they are done, or raise 'rdmabench serve --max-address-clients'."},
-    Kind{&Usage::threads, "threads", "Lower `workers`, or raise 'rdmabench serve --max-threads'.",
-         "Lower `workers`, or raise 'rdmabench serve --max-address-threads'."},
-    Kind{&Usage::memory, "bytes",
-         "Lower `sizes`, `depth` or `queue_pairs`, try again when other clients are done, or raise "
-         "'rdmabench serve --max-memory'.",
-         "Lower `sizes`, `depth` or `queue_pairs`, try again when its other clients are done, or "
-         "raise 'rdmabench serve --max-address-memory'."},
-    Kind{&Usage::descriptors, "file descriptors",
-         "Lower `workers` or `queue_pairs`, or raise the server's hard limit 'ulimit -Hn'.",
-         "Lower `workers` or `queue_pairs`, or raise the server's hard limit 'ulimit -Hn'."},
+    Kind{&Usage::sessions, "sessions", "Try again when other clients are done",
+         "Try again when they are done", "--max-clients", "--max-address-clients"},
+    Kind{&Usage::threads, "threads", "Lower `workers`", "Lower `workers`", "--max-threads",
+         "--max-address-threads"},
+    Kind{&Usage::memory, "bytes", kLess, kLess, "--max-memory", "--max-address-memory"},
+    Kind{&Usage::descriptors, "file descriptors", kUlimit, kUlimit, "", ""},
 };
 
 /// Sums of requests beyond a limit could wrap: it subtracts.
@@ -41,8 +39,12 @@ bool fits(std::uint64_t used, std::uint64_t wanted, std::uint64_t limit) {
   return wanted <= limit && used <= limit - wanted;
 }
 
+std::string remedy_of(std::string_view what, std::string_view command, std::string_view option) {
+  return fmt::format("{}{}.", what, option.empty() ? "" : or_raise(command, option));
+}
+
 [[noreturn]] void refuse(const Kind& kind, const std::string& who, std::uint64_t has,
-                         std::uint64_t wanted, std::uint64_t limit, std::string_view remedy) {
+                         std::uint64_t wanted, std::uint64_t limit, const std::string& remedy) {
   const std::string there = fmt::format("{} {} {} of at most {}", who, has, kind.name, limit);
   if (kind.amount == &Usage::sessions) throw Error(Fault::failed, there, remedy);
   throw Error(Fault::failed,
@@ -66,6 +68,10 @@ bool is_nothing(const Usage& usage) {
 
 }  // namespace
 
+std::string or_raise(std::string_view command, std::string_view option) {
+  return command.empty() ? "" : fmt::format(", or raise '{} {}'", command, option);
+}
+
 Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
   GiveBack back{address, wanted};
   const std::lock_guard lock(mutex_);
@@ -75,11 +81,12 @@ Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
       const std::uint64_t more = wanted.*kind.amount;
       if (more == 0) continue;
       if (!fits(total_.*kind.amount, more, all_.*kind.amount)) {
-        refuse(kind, "this server has", total_.*kind.amount, more, all_.*kind.amount, kind.remedy);
+        refuse(kind, "this server has", total_.*kind.amount, more, all_.*kind.amount,
+               remedy_of(kind.remedy, command_, kind.option));
       }
       if (!fits(own.*kind.amount, more, each_.*kind.amount)) {
         refuse(kind, fmt::format("{} has", address), own.*kind.amount, more, each_.*kind.amount,
-               kind.each_remedy);
+               remedy_of(kind.each_remedy, command_, kind.each_option));
       }
     }
   } catch (const Error&) {

@@ -6,8 +6,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "rdmabench/control/channel.h"
 
 namespace rdmabench::run {
+
+/// What a session's messages may take: one of the largest that is not complete yet, and what was
+/// read from another one.
+inline constexpr std::uint64_t kMemoryOfMessages = 4 * std::uint64_t{control::kMaxPayload};
 
 struct Usage {
   std::uint64_t sessions = 0;
@@ -15,6 +23,9 @@ struct Usage {
   std::uint64_t memory = 0;  ///< bytes
   std::uint64_t descriptors = 0;
 };
+
+/// For a remedy: ", or raise 'rdmabench serve --max-idle'"; "" where there is no such command.
+std::string or_raise(std::string_view command, std::string_view option);
 
 /// Thread rule: any thread. It must outlive its shares.
 class Quota {
@@ -28,7 +39,9 @@ class Quota {
   /// What one session has taken. Gives it back when it goes.
   using Share = std::unique_ptr<Quota, GiveBack>;
 
-  Quota(const Usage& all, const Usage& each) : all_(all), each_(each) {}
+  /// `command` has the options that raise the limits; "" = none has.
+  Quota(const Usage& all, const Usage& each, std::string command = "")
+      : all_(all), each_(each), command_(std::move(command)) {}
   Quota(const Quota&) = delete;
   Quota& operator=(const Quota&) = delete;
 
@@ -41,6 +54,7 @@ class Quota {
 
   Usage all_;
   Usage each_;
+  std::string command_;
   std::mutex mutex_;
   Usage total_;
   std::map<std::string, Usage> of_address_;  ///< of those that have something

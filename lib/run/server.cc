@@ -37,8 +37,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kShuttingDown = "the server is shutting down";
-constexpr std::string_view kTooLong =
-    "the session has lasted as long as this server allows. Raise 'rdmabench serve --max-session'.";
 
 /// File descriptors for the clients: the process has some of its own, and connections that have not
 /// proved who they are have a share. Throws Error(usage) where that leaves none.
@@ -164,8 +162,11 @@ struct Server::Impl {
         allowed(parse_allowed(config.allow, config.allow_providers)),
         on_event(std::move(its_on_event)),
         listener(config.address, config.port, config.authentication),
-        turns(turns_of_all(), turns_of_address(config)),
-        quota(most_of_all(config), most_of_address(config)),
+        too_long(fmt::format("the session has lasted as long as this server allows. Measure for a "
+                             "shorter time{}.",
+                             or_raise(config.command, "--max-session"))),
+        turns(turns_of_all(), turns_of_address(config), config.command),
+        quota(most_of_all(config), most_of_address(config), config.command),
         processors(processors_of(config)) {}
 
   void run();
@@ -183,6 +184,7 @@ struct Server::Impl {
   AllowedNetworks allowed;
   OnEvent on_event;
   control::Listener listener;
+  std::string too_long;  ///< what the client of a session is told that has lasted so
   Gate gate;
   Turns turns;
   Quota quota;
@@ -247,9 +249,9 @@ void Server::Impl::admit(control::Channel channel) {
   try {
     std::string reason;
     try {
-      // It may begin a message of the largest size at any time, and never end it.
+      // It may begin a message of the largest size at any time, and never end it; and offer much.
       client.place =
-          quota.take(name, {.sessions = 1, .memory = control::kMaxPayload, .descriptors = 1});
+          quota.take(name, {.sessions = 1, .memory = kMemoryOfMessages, .descriptors = 1});
       client.thread = std::thread([this, &client] { serve(client); });
       return;
     } catch (const std::system_error& error) {
@@ -340,7 +342,7 @@ void Server::Impl::end_all() {
 void Server::Impl::end_long_sessions() {
   const Clock::time_point now = Clock::now();
   for (Client& client : clients) {
-    if (now - client.begun > config.max_session) client.end(kTooLong);
+    if (now - client.begun > config.max_session) client.end(too_long);
   }
 }
 

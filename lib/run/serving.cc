@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/allowed_peers.h"
 #include "health/run_watch.h"
@@ -80,7 +81,7 @@ EpochOutcome serve_epoch(Session& session, const EpochOrder& order,
 ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
                           const ServerResources& resources) {
   ServedEpochs done;
-  IdleLimit idle(resources.config.max_idle, Clock::now());
+  IdleLimit idle(resources.config.max_idle, Clock::now(), resources.config.command);
   std::chrono::nanoseconds paused{0};  // in the last epoch
   bool timed = !may_start_over(session.spec());
   for (;;) {
@@ -148,7 +149,7 @@ void check_timeout(const Request& request, const ServerConfig& config) {
       Fault::failed,
       fmt::format("a timeout of {} is longer than this server's limit of {}", request.spec.timeout,
                   std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
-      "Lower `timeout`, or raise 'rdmabench serve --max-timeout'.");
+      fmt::format("Lower `timeout`{}.", or_raise(config.command, "--max-timeout")));
 }
 
 /// Waits for this session's turn, for less time than the client waits.
@@ -159,8 +160,8 @@ Turns::Turn wait_for_turn(const Session& session, const ServerResources& resourc
 }
 
 /// The server's half of setting up a session.
-void open_workers(Session& session, const Request& request,
-                  const transport::EndpointRequest& wanted, const ServerResources& resources) {
+void open_workers(Session& session, Request& request, const transport::EndpointRequest& wanted,
+                  const ServerResources& resources) {
   ServerSteps steps;
   steps.admit = [&](const Backend& backend, const std::vector<std::string>& choices) {
     std::vector<transport::Footprint> each;  // of a choice
@@ -191,12 +192,12 @@ void open_workers(Session& session, const Request& request,
     const Turns::Turn turn = wait_for_turn(session, resources);
     return answer_offers(wanted, request.rails.front());
   }();
-  connect_server(session, wanted, ours, request.rails.size(), request.spec.workers, steps);
+  const std::size_t rails = std::exchange(request.rails, {}).size();  // a client's may be large
+  connect_server(session, wanted, ours, rails, request.spec.workers, steps);
 }
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.
-ServedEpochs serve_request(Session& session, const Request& request,
-                           const ServerResources& resources,
+ServedEpochs serve_request(Session& session, Request& request, const ServerResources& resources,
                            const std::vector<memory::FailedRoute>& failed) {
   check_timeout(request, resources.config);
   session.agree(request.spec);

@@ -24,7 +24,8 @@ Turns::Turn Turns::wait(const std::string& address, const Deadline& deadline,
   throw Error(Fault::failed,
               fmt::format("waited {} ms for its turn to open an endpoint, after {} other clients",
                           most.count(), held_.size() + static_cast<std::size_t>(before)),
-              "Start fewer clients at once, or raise `timeout` and 'rdmabench serve --timeout'.");
+              fmt::format("Start fewer clients at once, or raise `timeout`{}.",
+                          command_.empty() ? "" : fmt::format(" and '{} --timeout'", command_)));
 }
 
 std::size_t Turns::waiting() {

@@ -34,8 +34,10 @@ class Turns {
   /// Permission to continue. Its destruction passes it to the next in line.
   using Turn = std::unique_ptr<Turns, End>;
 
-  /// `all` at once, and `each` of one address. Neither is 0.
-  Turns(std::size_t all, std::size_t each) : all_(all), each_(each) {}
+  /// `all` at once, and `each` of one address. Neither is 0. `command` has an option --timeout; ""
+  /// = none has.
+  Turns(std::size_t all, std::size_t each, std::string command = "")
+      : all_(all), each_(each), command_(std::move(command)) {}
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
@@ -52,6 +54,7 @@ class Turns {
 
   std::size_t all_;
   std::size_t each_;
+  std::string command_;
   std::mutex mutex_;
   Entries waiting_;  ///< the first one first
   Entries held_;

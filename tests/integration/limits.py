@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import time
 import unittest
 
 import command
-from command import dial, free_port, full_pipe, let_in, rdm_provider, run, server, wait_until_it_listens
+from command import START, dial, free_port, full_pipe, let_in, rdm_provider, run, server, wait_until_it_listens
 
 BASE = 16 << 20  # bytes that a server has besides its sessions: libraries that the first one loads
 
@@ -80,7 +81,7 @@ class Limits(unittest.TestCase):
                 result = run(*client(peer.port, "bw", *words))
                 match = re.search(r"needs (\d+) bytes", result.stderr)
                 self.assertIsNotNone(match, result.stderr)
-                needs += int(match.group(1)) * (workers if needs else 1)
+                needs += int(match.group(1)) * workers
         return needs
 
     def test_memory_is_what_the_process_really_uses(self):
@@ -129,6 +130,20 @@ class Limits(unittest.TestCase):
                 self.assertLess(used.ru_maxrss, 128 << 10)  # KiB: the client opened nothing either
             self.assertLess(peer.peak_bytes() - before, (64 << 20) + BASE)
             self.assert_serves(peer.port)
+
+    def test_messages_that_are_not_complete_count_as_memory(self):
+        if command.SANITIZED:
+            self.skipTest("a sanitizer's own memory counts too")
+        request = START + struct.pack(">HI", 0x300, 1 << 20) + b"x" * ((1 << 20) - 1)
+        with server("--max-memory", "16M", "--insecure") as peer:
+            before = peer.resident_bytes()
+            held = [let_in(peer.port) for _ in range(60)]
+            self.assertIn(b"needs 4194304 bytes, and this server has 16777216 bytes", read_all(held[-1]))
+            for one in held:
+                with contextlib.suppress(ConnectionError):
+                    one.sendall(request)
+            self.assertLess(peer.peak_bytes() - before, (16 << 20) + BASE)
+            self.assertIsNone(peer.process.poll())
 
     def test_many_queue_pairs_over_a_layered_provider_are_set_up_in_time(self):
         if command.SANITIZED:

@@ -48,6 +48,9 @@ struct ServerConfig {
   /// those over ofi_rxm; and those whose peers' addresses cannot be judged, which a client on this
   /// machine may use. "any" is all of them.
   std::vector<std::string> allow_providers{};
+  /// The command whose options raise these limits ("rdmabench serve"), for what a client is told
+  /// that is refused; "" = there are no such options.
+  std::string command{};
 };
 
 /// One line about a client, for a log: "10.0.0.1:4242: latency of write over verbs mlx5_0:1: 9000

@@ -10,6 +10,7 @@
 #include "on_fake_gpu.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
+#include "run/quota.h"
 #include "run/session.h"
 
 namespace rdmabench::run {
@@ -51,8 +52,7 @@ SessionSpec spec_of(const Config& config) {
 /// Memory for the queues of a session, and for half as many messages again as it has.
 std::uint64_t one_and_a_half(const SessionSpec& spec) {
   const transport::EndpointRequest request = endpoint_request(spec, false);
-  return find_backend("verbs").footprint(request, "").memory + memory_of(request) * 3 / 2 +
-         2 * control::kMaxPayload;
+  return find_backend("verbs").footprint(request, "").memory + memory_of(request) * 3 / 2;
 }
 
 class GpuSession : public OnFakeGpu {
@@ -63,7 +63,8 @@ class GpuSession : public OnFakeGpu {
             .sessions = 1,
             .device = "rxe0",
             .gid_index = 1,
-            .timeout = std::chrono::seconds(2)};
+            .timeout = std::chrono::seconds(2),
+            .command = "rdmabench serve"};
   }
 
   /// A server in a thread, until its sessions are over or it is destroyed.
@@ -248,7 +249,7 @@ TEST_F(GpuSession, AServerOutlivesAClientThatFailsAndHasItsMemoryBack) {
   config.gpu_mapping = "default";
   ServerConfig serving = server_config();
   serving.sessions = 0;
-  serving.max_memory = one_and_a_half(spec_of(config));
+  serving.max_memory = one_and_a_half(spec_of(config)) + kMemoryOfMessages;
   const Running server(serving, *this);
   const auto expect_nothing_left = [&](int sessions) {
     wait_for_lines(sessions);
@@ -272,7 +273,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
   const SessionSpec spec = spec_of(config_of());
   ServerConfig config = server_config();
   config.sessions = 0;
-  config.max_memory = one_and_a_half(spec);
+  config.max_memory = one_and_a_half(spec) + 2 * kMemoryOfMessages;
   const Running server(config, *this);
   {
     Session session(server.dial(), spec.timeout);

@@ -24,7 +24,7 @@ class IdleLimitTest : public ::testing::Test {
   }
 
   IdleLimit::Time now_{};
-  IdleLimit idle_{10s, now_};
+  IdleLimit idle_{10s, now_, "rdmabench serve"};
 };
 
 TEST_F(IdleLimitTest, LetsAClientPauseAsLongAsItMeasuresAndALittleMore) {
@@ -58,6 +58,12 @@ TEST_F(IdleLimitTest, ATimeInWhichNothingArrivesIsAPauseToo) {
   EXPECT_EQ(idle_.left(), 4s);
   wait(0s);
   EXPECT_THAT(complaint([&] { epoch(5s, 5s); }).what(), HasSubstr("--max-idle"));
+}
+
+TEST_F(IdleLimitTest, AServerWithoutOptionsNamesNone) {
+  IdleLimit of_one_shot(10s, now_, "");
+  EXPECT_THAT(complaint([&] { of_one_shot.refuse(11s); }).what(),
+              ::testing::EndsWith("Measure without pauses."));
 }
 
 TEST_F(IdleLimitTest, MeasuringMakesUpForIt) {

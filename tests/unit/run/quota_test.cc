@@ -12,6 +12,7 @@ namespace rdmabench::run {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 struct KindOfUsage {
@@ -32,7 +33,7 @@ class QuotaOfKind : public ::testing::TestWithParam<KindOfUsage> {
     return complaint([&] { static_cast<void>(quota_.take(address, only(count))); }).what();
   }
 
-  Quota quota_{only(10), only(4)};
+  Quota quota_{only(10), only(4), "rdmabench serve"};
 };
 
 TEST_P(QuotaOfKind, AFullAddressKeepsNoOtherOut) {
@@ -56,6 +57,14 @@ TEST_P(QuotaOfKind, AllTogetherHaveALimitToo) {
 TEST_P(QuotaOfKind, SumsDoNotWrap) {
   const Quota::Share first = quota_.take("a", only(1));
   EXPECT_THAT(refusal("a", ~std::uint64_t{0}), HasSubstr("of at most 10"));
+}
+
+/// As the servers of perftest's names are, which have no such option.
+TEST_P(QuotaOfKind, AServerWithoutOptionsNamesNone) {
+  Quota quota(only(1), only(1));
+  const Quota::Share all = quota.take("a", only(1));
+  const std::string text = complaint([&] { static_cast<void>(quota.take("a", only(1))); }).what();
+  EXPECT_THAT(text, ::testing::Not(AnyOf(HasSubstr("--"), HasSubstr("rdmabench"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -18,6 +18,7 @@
 #include "rdmabench/run/client.h"
 #include "run/connection.h"
 #include "run/protocol.h"
+#include "run/quota.h"
 #include "run/worker.h"
 
 namespace rdmabench::run {
@@ -38,6 +39,7 @@ class ServerTest : public ::testing::Test {
   void start(ServerConfig config) {
     config.address = "127.0.0.1";
     config.port = 0;
+    config.command = "rdmabench serve";
     server_ = std::make_unique<Server>(config, [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       lines_.push_back(line);
@@ -206,23 +208,25 @@ TEST_F(ServerTest, ARequestOutOfBoundsIsRefusedByName) {
   expect_service();
 }
 
-TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
-  start({.max_memory = 2 << 20});
-  Config big;
-  big.backend = "loop";
-  big.sizes = {8 << 20};
-  EXPECT_THAT(complaint([&] { run(big, "127.0.0.1", server_->port()); }).what(),
-              HasSubstr("this server has 1048576 bytes of at most 2097152"));
-  expect_service();
-}
-
-TEST_F(ServerTest, AMessageThatIsNeverEndedCountsAsMemory) {
-  start({.max_memory = 2 * control::kMaxPayload, .timeout = std::chrono::seconds(20)});
+TEST_F(ServerTest, TheMessagesOfASessionAreCountedBeforeOneArrives) {
+  start({.max_memory = 2 * kMemoryOfMessages, .timeout = std::chrono::seconds(20)});
   const Channel first = dial();
   const Channel second = dial();
   Channel third = dial();
   EXPECT_THAT(complaint([&] { third.receive(SessionMessage::offer, soon(), "offer"); }).what(),
-              AllOf(HasSubstr("needs 1048576 bytes"), HasSubstr("--max-memory")));
+              AllOf(HasSubstr("this session needs 4194304 bytes, and this server has 8388608 bytes "
+                              "of at most 8388608"),
+                    HasSubstr("--max-memory")));
+}
+
+TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
+  start({.max_memory = kMemoryOfMessages + (1 << 20)});
+  Config big;
+  big.backend = "loop";
+  big.sizes = {8 << 20};
+  EXPECT_THAT(complaint([&] { run(big, "127.0.0.1", server_->port()); }).what(),
+              HasSubstr("this server has 4194304 bytes of at most 5242880"));
+  expect_service();
 }
 
 TEST_F(ServerTest, OneClientTooManyIsToldSo) {
@@ -254,13 +258,13 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
 }
 
 TEST_F(ServerTest, QueuesCountAsMemory) {
-  start({.max_memory = 4 << 20});
+  start({.max_memory = kMemoryOfMessages + (4 << 20)});
   Config deep;
   deep.backend = "loop";
   deep.depth = 16384;
   deep.queue_pairs = 64;
   EXPECT_THAT(complaint([&] { run(deep, "127.0.0.1", server_->port()); }).what(),
-              HasSubstr("bytes of at most 4194304"));
+              HasSubstr("bytes of at most 8388608"));
   expect_service();
 }
 
