@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/shared_memory_files.h"
 #include "commands.h"
 #include "options.h"
 #include "output.h"
@@ -31,6 +32,7 @@ struct DoctorCommand {
   std::string format = "table";
   std::string output;
   bool ask_firmware = false;
+  bool clean = false;
   bool verbose = false;
   bool list = false;
   bool wide = false;
@@ -62,6 +64,7 @@ int doctor(const DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
   check_writable(command.output);
   check_writable(command.collect);
+  if (command.clean) tell(to_text(remove_abandoned_memory()));
   const auto begin = std::chrono::steady_clock::now();
   const health::DoctorOptions options = options_of(command);
   std::vector<health::Peer> peers;
@@ -150,13 +153,17 @@ void add_doctor(CLI::App& app, Command& command) {
       .flag("--ask-firmware", options->ask_firmware,
             "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
       ->excludes(root);
+  group
+      .flag("--clean", options->clean,
+            "first remove from /dev/shm what killed processes of rdmabench left there")
+      ->excludes(root);
   group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
   group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
       ->allow_extra_args(false);
   group.plain("--peers", options->peers, "FILES", "JSON of doctor on other nodes");
   group.plain("--since", options->since, "OLD.json",
               "JSON of doctor on this node: which GIDs moved");
-  group.plain("--only", options->only, "NAME", "a group or a check; may be repeated")
+  group.list("--only", options->only, "NAMES", "groups or checks, separated by commas")
       ->allow_extra_args(false);
   group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "line"},
                "table, json, csv, or line: one for schedulers and monitors [table]");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_memory_files.h"
 #include "commands.h"
 #include "flags/fields.h"
 #include "flags/values.h"
@@ -155,10 +156,20 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   return judged.failed || open ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
 }
 
+/// Removes what killed processes left in /dev/shm of this node: those before, and those of this
+/// run.
+struct CleanSharedMemory {
+  CleanSharedMemory() { remove_abandoned_memory(); }
+  ~CleanSharedMemory() { remove_abandoned_memory(); }
+  CleanSharedMemory(const CleanSharedMemory&) = delete;
+  CleanSharedMemory& operator=(const CleanSharedMemory&) = delete;
+};
+
 /// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun
 /// end all the others.
 int run_fabric(FabricCommand& options) {
   options.run.plan = settled_plan(options);
+  const CleanSharedMemory clean;
   if (is_first_rank() && options.rendezvous.rank.value_or(0) == 0) {
     read_baselines(options.link.expect);
   }

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
+#include "base/shared_memory_files.h"
 #include "commands.h"
 #include "flags/authentication.h"
 #include "flags/fields.h"
@@ -97,6 +98,12 @@ std::string log_line(const std::string& line) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}", fmt::gmtime(std::time(nullptr)), with_flags(line));
 }
 
+/// What clients and servers of this user left in /dev/shm when they were killed.
+void clean(LogQueue& log) {
+  const RemovedFiles removed = remove_abandoned_memory();
+  if (removed.count > 0) log.put(log_line(to_text(removed)));
+}
+
 struct State {
   run::ServerConfig config;
   bool with_parent = false;
@@ -125,8 +132,10 @@ int serve(const State& state) {
   log.put(fmt::format("rdmabench: listening on {}:{}{}",
                       config.address.empty() ? "*" : config.address, server.port(),
                       who_is_served(config.authentication)));
+  clean(log);
   server.run();
   signals.set_server(nullptr);
+  clean(log);
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "accepted.h"
+#include "base/shared_memory_files.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
 #include "fits.h"
@@ -51,14 +52,11 @@ std::uint64_t random_key(const fi_info& info) {
 
 /// shm keeps what two processes share in a file of /dev/shm that it names after the process. Where
 /// one is there whose process has ended, shm takes it, whoever it belongs to: another user could
-/// have put one of his own there, to read and change all that is sent. He cannot guess this name.
+/// have put one of his own there, to read and change all that is sent. He cannot guess this name,
+/// and by it others see whether its process has ended.
 void name_shared_memory(fid_ep& endpoint, const fi_info& info) {
   if (std::string_view(info.fabric_attr->prov_name) != "shm") return;
-  std::array<std::uint64_t, 2> number{};
-  if (getrandom(number.data(), sizeof number, 0) != sizeof number) {
-    throw Error(Fault::failed, "getrandom() of a name", {}, errno);
-  }
-  std::string name = fmt::format("fi_shm://{:016x}{:016x}", number[0], number[1]);
+  std::string name = "fi_shm://" + shared_memory_name();
   check(fi_setname(&endpoint.fid, name.data(), name.size() + 1), "fi_setname", info);
 }
 

@@ -178,9 +178,14 @@ TEST(SharedMemory, HasNoFileThatIsNamedAfterTheProcess) {
   r.local_ip.clear();
   const std::string text = offer(r);
   const ManyEndpoint endpoint(r, choose(r, text, text).client);
+  std::vector<std::string> ours;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-    EXPECT_FALSE(entry.path().filename().string().starts_with(fmt::format("{}:", getpid())));
+    const std::string name = entry.path().filename().string();
+    EXPECT_FALSE(name.starts_with(fmt::format("{}:", getpid())));
+    if (name.find(fmt::format("-{}-", getpid())) != std::string::npos) ours.push_back(name);
   }
+  // It tells whose it is, so that it can be removed if this process is killed.
+  EXPECT_THAT(ours, ::testing::ElementsAre(::testing::StartsWith("rdmabench-")));
 }
 
 }  // namespace
