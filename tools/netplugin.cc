@@ -253,7 +253,7 @@ void add_netplugin(CLI::App& app, Command& command) {
       "--api", [&options](const std::string& text) { set_api(options, text); }, "VERSION",
       "interface version, 6 to 12, or all versions of the plugin [its newest]");
   group.plain("--device", options.device, "N", "number of the plugin's device [0]");
-  group.plain("--only", options.only, "CASE", "run init and this case only; may be repeated")
+  group.list("--only", options.only, "CASES", "run init and these cases only, separated by commas")
       ->allow_extra_args(false);
   group.flag("--list", state->list, "list all cases and exit");
   group.flag(

@@ -41,7 +41,8 @@ class OptionGroup {
                       const std::vector<std::string>& words, const std::string& help) const {
     return plain(names, value, type, help)->check(CLI::IsMember(words));
   }
-  /// Several, separated by commas.
+  /// Several, separated by commas; the option may be repeated too. Every list of names is one; what
+  /// may hold a comma itself (files, limits, expectations) is a list of words.
   template <class T>
   CLI::Option* list(const std::string& names, std::vector<T>& value, const std::string& type,
                     const std::string& help) const {

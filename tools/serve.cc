@@ -164,17 +164,18 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
              "limit of the time a client pauses minus the time it measures [2m]");
   group.time("--max-session", config.max_session, "longest session [24h]");
   group
-      .plain("--allow", config.allow, "NETWORK",
-             "send to this network, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
-             "of GIDs as fe80::/64, lid:FIRST-LAST or any; may be repeated [that subnet, and the "
-             "address that a client came from]")
+      .list(
+          "--allow", config.allow, "NETWORKS",
+          "send to these networks, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
+          "of GIDs as fe80::/64, lid:FIRST-LAST or any; separated by commas [that subnet, and the "
+          "address that a client came from]")
       ->allow_extra_args(false);
   group
-      .plain(
-          "--allow-provider", config.allow_providers, "NAME",
-          "serve this provider of libfabric too, although it endangers a server: shm, udp, tcp or "
-          "net over ofi_rxm, for other machines also one whose addresses cannot be judged, or any; may be "
-          "repeated (docs/limits.md)")
+      .list(
+          "--allow-provider", config.allow_providers, "NAMES",
+          "serve these providers of libfabric too, although they endanger a server: shm, udp, tcp or "
+          "net over ofi_rxm, for other machines also those whose addresses cannot be judged, or any; "
+          "separated by commas (docs/limits.md)")
       ->allow_extra_args(false);
 }
 

@@ -1,8 +1,10 @@
 #include "base/allowed_peers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/number.h"
@@ -13,6 +15,10 @@ namespace {
 
 constexpr std::string_view kLids = "lid:";
 constexpr std::string_view kAny = "any";
+/// Of libfabric 1.17 to 2.6, without those that only layer on others.
+constexpr std::array<std::string_view, 20> kProviders{
+    "bgq",  "cxi", "efa", "gni",     "lnx", "lpp", "net", "opx",   "psm",   "psm2",
+    "psm3", "shm", "sm2", "sockets", "tcp", "ucx", "udp", "usnic", "verbs", kAny};
 
 std::optional<std::pair<std::uint16_t, std::uint16_t>> parse_lids(std::string_view text) {
   const std::size_t dash = text.find('-');
@@ -46,6 +52,13 @@ AllowedNetworks parse_allowed(std::span<const std::string> allow,
     throw Error(
         Fault::usage, fmt::format("invalid `allow` '{}'", text),
         "Give a network (10.0.0.0/8), a prefix of GIDs (fe80::/64), LIDs (lid:1-100) or any.");
+  }
+  for (const std::string& provider : providers) {
+    const std::string_view core = std::string_view(provider).substr(0, provider.find(';'));
+    if (std::find(kProviders.begin(), kProviders.end(), core) == kProviders.end()) {
+      throw Error(Fault::usage, fmt::format("invalid `allow_providers` '{}'", provider),
+                  fmt::format("It may be one of {}.", fmt::join(kProviders, ", ")));
+    }
   }
   allowed.providers.assign(providers.begin(), providers.end());
   return allowed;

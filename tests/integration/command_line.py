@@ -128,6 +128,35 @@ class Usage(unittest.TestCase):
         self.assertIn("256M", self.refused("lat", "--backend", "loop", "--size", "1G"))
         self.assertIn("'pigeon'", self.refused("lat", "host", "--op", "pigeon"))
 
+    def test_a_word_that_is_none(self):
+        lat = ("lat", "host")
+        server = ("serve", "--port", "0", "--address", "127.0.0.1", "--insecure")
+        coll = ("coll", "all_reduce", "--ranks", "1", "--rank", "0")
+        for before, options in (
+                (lat, ("--op", "--backend", "--transport", "--memory", "--peer-memory", "--gpu-mapping", "--require",
+                       "--format", "--auth")),
+                (server, ("--allow", "--allow-provider", "--auth")),
+                (("fabric", "--ranks", "2", "--rank", "0"), ("--pattern", "--metric", "--op", "--require", "--format", "--transport")),
+                (coll, ("--type", "--reduction", "--place", "--backend", "--mpi", "--validate", "--format", "--groups",
+                        "--expect")),
+                (("doctor",), ("--only", "--expect", "--format")),
+                (("netplugin", "no.so"), ("--only", "--format", "--auth")),
+                (("report", "none.json"), ("--format", "--as")),
+                (("compare", "a", "b"), ("--format", "--metric")),
+                (("project", "a"), ("--curve", "--model", "--parallel", "--algorithm", "--stragglers")),
+                (("decide", "a", "b"), ("--format", "--language"))):
+            for option in options:
+                with self.subTest(command=before[0], option=option):
+                    self.assertIn("nonsense", self.refused(*before, option, "nonsense"))
+
+    def test_lists_take_commas(self):
+        server = ("serve", "--port", "0", "--address", "127.0.0.1", "--insecure")
+        self.assertIn("'here'", self.refused(*server, "--allow", "10.0.0.0/8,here"))
+        self.assertIn("'nobody'", self.refused(*server, "--allow-provider", "tcp,shm,nobody"))
+        self.assertIn("'nobody'", self.refused("doctor", "--only", "limit,nobody"))
+        self.assertIn("'nobody'", self.refused("netplugin", "no.so", "--only", "order,nobody"))
+        self.assertEqual(run("doctor", "--only", "limit,os.load").returncode & ~1, 0)
+
     def test_memory_that_is_none(self):
         if "no verbs" in run("reg").stderr:  # this build cannot register any
             self.assertIn("RDMABENCH_VERBS", self.refused("reg", "--memory", "hots", code=3))

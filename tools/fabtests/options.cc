@@ -59,18 +59,18 @@ bool starts_with(std::string_view text, std::string_view word) {
 }
 
 void set_endpoint_type(State& state, const Given& given) {
-  // The programs that are named for a type set it themselves, whatever -e said before.
-  if ((set_of(state.options.test) & kRma) == 0) return;
-  if (starts_with(given.text, "msg")) {
-    state.service = Service::msg;
-  } else if (starts_with(given.text, "rdm")) {
-    state.service = Service::rdm;
-  } else if (starts_with(given.text, "dgram")) {
-    throw Skip(Skip::kNoData,
-               "-e dgram: datagrams have no one-sided operations. Use -e rdm or msg.");
-  } else {
+  constexpr std::array kTypes{"msg", "rdm", "dgram"};
+  const auto is_given = [&](const char* type) { return starts_with(given.text, type); };
+  if (std::none_of(kTypes.begin(), kTypes.end(), is_given)) {
     refuse_word(given, "msg, rdm or dgram");
   }
+  // The programs that are named for a type set it themselves, whatever -e said before.
+  if ((set_of(state.options.test) & kRma) == 0) return;
+  if (is_given("dgram")) {
+    throw Skip(Skip::kNoData,
+               "-e dgram: datagrams have no one-sided operations. Use -e rdm or msg.");
+  }
+  state.service = is_given("msg") ? Service::msg : Service::rdm;
 }
 
 void set_operation(State& state, const Given& given) {
@@ -104,6 +104,8 @@ void set_completion(State& state, const Given& given) {
 void check_queue(State& /*state*/, const Given& given) {
   if (starts_with(given.text, "counter")) {
     skip("-t counter", "Completion queues only: use -t queue.");
+  } else if (!starts_with(given.text, "queue")) {
+    refuse_word(given, "queue or counter");
   }
 }
 

@@ -6,7 +6,8 @@
 namespace rdmabench::tools {
 namespace {
 
-constexpr FieldFlag kNative[] = {{"bandwidth_sizes", "--size"},
+constexpr FieldFlag kNative[] = {{"allow_providers", "--allow-provider"},
+                                 {"bandwidth_sizes", "--size"},
                                  {"connection_manager", "--rdma-cm"},
                                  {"cpus", "--cpu"},
                                  {"devices", "--device"},

@@ -82,6 +82,16 @@ TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {
   EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("psm2", "why"));
 }
 
+TEST(AllowedPeers, AProviderThatNobodyKnowsIsRefused) {
+  EXPECT_NO_THROW(peers({}, {"any", "shm", "tcp;ofi_rxm", "udp;ofi_rxd"}));
+  for (const char* text : {"", "nonsense", "tcp,shm", "Shm", ";ofi_rxm"}) {
+    EXPECT_THAT(error_text([&] { peers({}, {text}); }),
+                AllOf(HasSubstr("`allow_providers` '" + std::string(text) + "'"),
+                      HasSubstr("tcp, ucx, udp")))
+        << text;
+  }
+}
+
 TEST(AllowedPeers, TextThatNamesNothingIsRefused) {
   for (const char* text : {"", "here", "10.0.0.0/33", "lid:", "lid:2-1", "lid:70000", "lid:1-"}) {
     EXPECT_THROW(peers({text}), Error) << text;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../complaint.h"
 #include "base/text.h"
 #include "flags/flag.h"
 #include "rdmabench/base/error.h"
@@ -118,6 +119,16 @@ TEST(FabtestsOptions, PortsAreTheSidesOwn) {
   EXPECT_EQ(parsed(Program::rdm_bw, {"-b=3001"}).port, 3001);
   EXPECT_EQ(parsed(Program::rdm_bw, {"-b", "-B", "4000"}).port, 3000);  // -B is the provider's
   EXPECT_EQ(skipped(Program::rdm_bw, {"-E=99999"}), -2);
+}
+
+TEST(FabtestsOptions, AWordThatIsNoneIsRefused) {
+  for (const char* flag : {"-t", "-c", "-e"}) {
+    EXPECT_THAT(complaint([&] {
+                  parsed(Program::rdm_pingpong, {flag, "nonsense"});
+                }).what(),
+                ::testing::HasSubstr("'nonsense'"))
+        << flag;
+  }
 }
 
 TEST(FabtestsOptions, WhatIsNotHereIsSkipped) {
