@@ -19,11 +19,11 @@
 namespace rdmabench {
 namespace {
 
-constexpr std::string_view kPrefix = "rdmabench-";
+constexpr std::string_view kOwnFiles = "rdmabench-";
 
 /// "rdmabench-NAMESPACE-PID-": 0 for a namespace that is not known.
 std::string prefix_of(std::uint64_t name_space, pid_t process) {
-  return fmt::format("{}{}-{}-", kPrefix, name_space, process);
+  return fmt::format("{}{}-{}-", kOwnFiles, name_space, process);
 }
 
 /// The number of this process's PID namespace, which no other one has at the same time. Source:
@@ -45,8 +45,8 @@ std::optional<T> take_number(std::string_view& text) noexcept {
 
 /// Whether a process of this PID namespace made it that has ended.
 bool is_abandoned(std::string_view name, std::uint64_t name_space) noexcept {
-  if (name_space == 0 || !name.starts_with(kPrefix)) return false;
-  name.remove_prefix(kPrefix.size());
+  if (name_space == 0 || !name.starts_with(kOwnFiles)) return false;
+  name.remove_prefix(kOwnFiles.size());
   if (take_number<std::uint64_t>(name) != name_space) return false;
   const std::optional<pid_t> process = take_number<pid_t>(name);
   return process && *process > 0 && kill(*process, 0) != 0 && errno == ESRCH;
