@@ -201,6 +201,31 @@ TEST_F(LeadTest, ConnectionsThatMakeNoSenseDoNotDisturb) {
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(2 * 2));
 }
 
+/// Of a process that has the secret and takes a rank's place, until it leaves.
+TEST_F(LeadTest, TheSeatOfARankThatLeavesIsFree) {
+  std::string refused;
+  std::thread ranks([&] {
+    for (int i = 0; i < 2; ++i) {
+      Channel rogue = Channel::connect("127.0.0.1", listener_.port(), plenty());
+      rogue.send(AdmissionMessage::hello,
+                 to_text(control::RankHello{.run_id = "abc", .rank = 2, .size = 3, .host = "x"}),
+                 plenty());
+      try {
+        rogue.receive(AdmissionMessage::welcome, plenty(), "welcome");
+      } catch (const Error& error) {
+        refused = error.what();
+      }
+    }
+    start(0);
+    start(1);
+  });
+  const FabricResult outcome = measure();
+  ranks.join();
+  EXPECT_EQ(refused, "");
+  EXPECT_THAT(outcome.matrix.lost, SizeIs(1));
+  EXPECT_THAT(errors(), IsEmpty());
+}
+
 TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
   const std::string path = ::testing::TempDir() + "/fabric_lead_test.jsonl";
   options_.output = path;
