@@ -234,7 +234,8 @@ void add_launch(CLI::App& app, FabricCommand& options) {
         }
       },
       "TIME", "wait this long for all ranks; a rank that does not connect is lost [60s]");
-  group.whole("-p,--port", options.run.port, 0, 65535, "TCP port of the coordinator [a free one]");
+  group.whole("-p,--port", options.run.port, 0, 65535,
+              "TCP port of the coordinator [a free one; without PMIx that of --rendezvous]");
 }
 
 void add_results(CLI::App& app, FabricCommand& options) {

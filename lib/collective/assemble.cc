@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "control/launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/rank_group.h"
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::collective {
 namespace {
 
-constexpr const char* kKey = "rdmabench.coll";  // put by rank 0
+constexpr std::string_view kUse = "coll";
 
 }  // namespace
 
@@ -39,12 +40,11 @@ AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptio
   assembled.place = rendezvous->place();
   const auto [rank, size, host, source] = assembled.place;
   check_not_alone(assembled.place, environment);
-  control::Bootstrap found = control::bootstrap(*rendezvous, kKey, 0, deadline);
+  control::Bootstrap found = rendezvous->meet(kUse, 0, deadline);
   assembled.group = rank == 0 ? RankGroup::lead(*found.listener, found.address, size, this_rank(0),
                                                 heartbeat, deadline)
                               : RankGroup::join(found.address, {.rank = rank, .size = size},
                                                 this_rank(rank), heartbeat, deadline);
-  rendezvous->barrier(deadline);  // rank 0 serves the others until all have read
   if (!rendezvous->is_needed_by_mpi()) assembled.rendezvous.reset();
   return assembled;
 }

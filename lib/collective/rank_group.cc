@@ -116,8 +116,8 @@ std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
       (number++ % 2 == kMain ? channels : heartbeats).push_back(std::move(*channel));
     }
   }
-  std::unique_ptr<RankGroup> group(
-      new RankGroup({.rank = 0, .size = size}, std::move(identities), address.authentication));
+  std::unique_ptr<RankGroup> group(new RankGroup({.rank = 0, .size = size}, std::move(identities),
+                                                 address.authentication.derived(address.run_id)));
   group->channels_ = std::move(channels);
   group->begin_heartbeat(std::move(heartbeats), options);
   group->barrier(deadline);
@@ -133,11 +133,13 @@ std::unique_ptr<RankGroup> RankGroup::join(const control::BootstrapAddress& addr
                            .host = self.host,
                            .process = self.process,
                            .channel = kMain};
-  std::unique_ptr<RankGroup> group(new RankGroup(team, {std::move(self)}, address.authentication));
-  group->channels_.push_back(control::join_rank_0(address, hello, deadline));
+  control::Admitted admitted = control::join_rank_0(address, hello, deadline);
+  std::unique_ptr<RankGroup> group(
+      new RankGroup(team, {std::move(self)}, std::move(admitted.authentication)));
+  group->channels_.push_back(std::move(admitted.channel));
   hello.channel = kHeartbeat;
   std::vector<control::Channel> heartbeats;
-  heartbeats.push_back(control::join_rank_0(address, hello, deadline));
+  heartbeats.push_back(control::join_rank_0(address, hello, deadline).channel);
   group->begin_heartbeat(std::move(heartbeats), options);
   group->barrier(deadline);
   return group;

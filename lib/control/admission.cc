@@ -12,8 +12,8 @@
 #include "frame.h"
 #include "handshake.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/bootstrap.h"
 #include "rdmabench/control/channel.h"
+#include "rdmabench/control/rendezvous.h"
 #include "tcp.h"
 #include "wait.h"
 
@@ -118,7 +118,8 @@ RankHello Admission::read_hello(const Message& message) {
                 "Install the same rdmabench everywhere. Is this the port of 'rdmabench serve'?");
   }
   RankHello hello = parse_rank_hello(message.payload);
-  if (hello.run_id != rules_.run_id) throw Error(Fault::failed, "this is rank 0 of another run");
+  if (!hello.run_id.empty() && hello.run_id != rules_.run_id)
+    throw Error(Fault::failed, "this is rank 0 of another run");
   if (hello.size != rules_.size) {
     throw Error(Fault::failed,
                 fmt::format("rank {} expects {} ranks, rank 0 expects {}", hello.rank, hello.size,
@@ -155,7 +156,7 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
     // A welcome to a connection that the rank has closed would be sent all the same.
     if (channel.interrupted())
       throw Error(Fault::failed, "the rank closed its connection before it was admitted");
-    channel.send(AdmissionMessage::welcome, {}, Deadline::after(kSendLimit));
+    channel.send(AdmissionMessage::welcome, rules_.run_id, Deadline::after(kSendLimit));
     // Only now: a rank that was not made welcome has not come, and may try again.
     seat_of(hello.rank, hello.channel) = fmt::format("{} ({})", hello.host, channel.peer_ip());
     ++admitted_;
@@ -197,8 +198,7 @@ std::vector<std::uint32_t> Admission::missing() const {
   return ranks;
 }
 
-Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline,
-                    bool may_be_starting) {
+Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline) {
   const nanoseconds given = deadline.left();
   for (;;) {
     std::string tried;
@@ -213,8 +213,8 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
             Deadline::after(std::min<nanoseconds>(kConnectAttempt, attempt.left())), {},
             address.authentication);
         channel->send(AdmissionMessage::hello, to_text(hello), attempt);
-        channel->receive(AdmissionMessage::welcome, attempt, "welcome");
-        return std::move(*channel);
+        const std::string run_id = channel->receive(AdmissionMessage::welcome, attempt, "welcome");
+        return {std::move(*channel), address.authentication.derived(run_id)};
       } catch (const Error& error) {
         const bool answered = dynamic_cast<const Refusal*>(&error) != nullptr;
         refused = refused || answered;
@@ -226,7 +226,7 @@ Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Dea
       }
     }
     // An attempt without time would end as "timed out" and hide this reason.
-    if (!refused && (broke || may_be_starting) &&
+    if (!refused && (broke || address.may_be_starting) &&
         deadline.left() > kJoinRetryPause + kLeastAttempt) {
       std::this_thread::sleep_for(kJoinRetryPause);
       continue;

@@ -3,7 +3,7 @@
 //
 //   rank                                                 rank 0
 //   hello {token, rank, size, host, process, channel} ->
-//                                                     <- welcome, or abort {reason}
+//                                              <- welcome run id, or abort {reason}
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxRunId = 64;  ///< bytes
 
 /// The first message on every connection to rank 0.
 struct RankHello {
-  std::string run_id{};  ///< of the run, see BootstrapAddress; "" before the ranks share one
+  std::string run_id{};  ///< of the run, see BootstrapAddress; "" where it is not known yet
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::string host{};
@@ -120,12 +120,17 @@ class Admission {
 
 struct BootstrapAddress;
 
+/// A rank's connection to rank 0.
+struct Admitted {
+  Channel channel;
+  Authentication authentication;  ///< of connections among the ranks of this run alone
+};
+
 /// Connects to rank 0 at one of the addresses, which are tried in turn, and is admitted.
-/// A connection that breaks is tried again until the deadline; what rank 0 answers is final.
-/// `may_be_starting`: rank 0 may not be there yet, nor its name resolve; all addresses are tried
-/// again too. Throws Error(failed) that says what happened at each address.
-Channel join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline,
-                    bool may_be_starting = false);
+/// A connection that breaks is tried again until the deadline, and every one where rank 0 may be
+/// starting; what rank 0 answers is final. Throws Error(failed) that says what happened at each
+/// address.
+Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline);
 
 /// The address at which a member of another machine reached this one; "" where there is none.
 std::string address_reached(const std::vector<const Channel*>& members);

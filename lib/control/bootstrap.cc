@@ -1,4 +1,4 @@
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 
 #include <fmt/format.h>
 #include <ifaddrs.h>
@@ -19,7 +19,6 @@
 namespace rdmabench::control {
 namespace {
 
-constexpr std::size_t kRunIdBytes = 16;
 constexpr std::size_t kMaxAddresses = 256;
 constexpr std::size_t kMaxAddress = 256;  // bytes
 
@@ -48,14 +47,6 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
-std::string random_text(std::size_t bytes) {
-  std::string text;
-  for (const char byte : random_bytes(bytes)) {
-    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  }
-  return text;
-}
-
 }  // namespace
 
 BootstrapAddress make_bootstrap_address(std::uint16_t port) {
@@ -78,23 +69,6 @@ std::string to_text(const BootstrapAddress& address) {
 
 BootstrapAddress parse_bootstrap_address(std::string_view text) {
   return read_fields<BootstrapAddress>(parse_object(text, "address of rank 0"));
-}
-
-Bootstrap bootstrap(Rendezvous& rendezvous, std::string_view key, std::uint16_t port,
-                    Deadline deadline) {
-  Bootstrap result{.place = rendezvous.place()};
-  if (result.place.rank == 0) {
-    BootstrapAddress address = make_bootstrap_address(port);
-    address.authentication = rendezvous.authentication(address.key);
-    result.listener.emplace("", port, address.authentication);
-    address.port = result.listener->port();
-    rendezvous.put(key, to_text(address));
-    result.address = std::move(address);
-  } else {
-    result.address = parse_bootstrap_address(rendezvous.get(0, key, deadline));
-    result.address.authentication = rendezvous.authentication(result.address.key);
-  }
-  return result;
 }
 
 }  // namespace rdmabench::control

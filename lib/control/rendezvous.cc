@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "admission.h"
 #include "launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rendezvous_messages.h"
-#include "rendezvous_tcp.h"
+#include "secret.h"
+#include "tcp.h"
 #if RDMABENCH_HAVE_PMIX
 #include "rendezvous_pmix.h"
 #endif
@@ -29,8 +30,7 @@ bool has_pmix() noexcept {
 
 std::unique_ptr<Rendezvous> over_pmix(const RendezvousOptions& options) {
   return std::make_unique<PmixRendezvous>(
-      std::make_unique<PmixClient>(*pmix_library(), options.timeout), options.authentication,
-      options.timeout);
+      std::make_unique<PmixClient>(*pmix_library(), options.timeout), options.authentication);
 }
 #else
 bool has_pmix() noexcept {
@@ -42,37 +42,58 @@ std::unique_ptr<Rendezvous> over_pmix(const RendezvousOptions& /*options*/) {
 }
 #endif
 
-void check_key(std::string_view key) {
-  if (is_key(key)) return;
-  throw Error(Fault::usage, fmt::format("invalid key '{}'", printable(key, kMaxKey)),
-              fmt::format("It has to be 1 to {} of A-Z, a-z, 0-9, '.', '_' and '-'.", kMaxKey));
+/// Whether the name means this host alone, so that no other host needs to reach it.
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host.starts_with("127.") || host == "::1";
 }
+
+/// The ranks were told where rank 0 listens.
+class TcpRendezvous : public Rendezvous {
+ public:
+  TcpRendezvous(const Launch& launch, const Authentication& authentication)
+      : Rendezvous(launch.place),
+        address_(launch.address),
+        authentication_(launch.place.size == 1 ? Authentication::of_this_process()
+                                               : authentication.loaded()) {}
+
+  Bootstrap meet(std::string_view /*use*/, std::uint16_t port, Deadline /*deadline*/) override {
+    if (port != 0 && port != address_.port) {
+      throw Error(Fault::usage,
+                  fmt::format("`port` is {}, but rank 0 listens at {}", port,
+                              host_and_port(address_.host, address_.port)),
+                  "Leave `port` out: without PMIx all ranks meet at rank 0's address.");
+    }
+    const bool local = is_loopback(address_.host);
+    Bootstrap found{.address = {.port = address_.port,
+                                .addresses = {address_.host},
+                                .authentication = authentication_,
+                                .may_be_starting = true}};
+    if (place().rank != 0) return found;
+    try {
+      found.listener.emplace(local ? address_.host : "", address_.port, authentication_);
+    } catch (const Error& error) {
+      throw Error(
+          Fault::failed, fmt::format("rank 0 cannot serve the others: {}", reason_of(error)),
+          "Does another job use this port? Set RDMABENCH_RENDEZVOUS=HOST:PORT, alike for all "
+          "ranks.");
+    }
+    found.address.run_id = random_text(kRunIdBytes);
+    if (!local) found.address.addresses = {"127.0.0.1"};
+    found.address.port = found.listener->port();
+    return found;
+  }
+
+ private:
+  Address address_;
+  Authentication authentication_;
+};
 
 }  // namespace
-
-void Rendezvous::check_put(std::string_view key, std::string_view value) {
-  check_key(key);
-  if (!is_value(value)) {
-    throw Error(Fault::usage, fmt::format("invalid value of '{}' ({} bytes)", key, value.size()),
-                fmt::format("It has to be UTF-8 without NUL, and at most {} bytes.", kMaxValue));
-  }
-  if (!keys_.emplace(key).second) {
-    throw Error(Fault::usage, fmt::format("the key '{}' was put before", key));
-  }
-}
-
-void Rendezvous::check_get(std::uint32_t rank, std::string_view key) const {
-  check_key(key);
-  if (rank >= place_.size) {
-    throw Error(Fault::usage, fmt::format("invalid rank {}", rank),
-                fmt::format("Ranks count from 0 to {}.", place_.size - 1));
-  }
-}
 
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) try {
   const Launch launch = read_launch(options, environment, has_pmix);
   if (launch.source == Launch::Source::pmix) return over_pmix(options);
-  return std::make_unique<TcpRendezvous>(launch, options.authentication, options.timeout);
+  return std::make_unique<TcpRendezvous>(launch, options.authentication);
 } catch (const std::system_error& error) {
   throw Error(Fault::failed, "start a thread", "Raise 'ulimit -u' if it is too low.",
               error.code().value());

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "key_value_store.h"
 #include "launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -23,14 +22,7 @@ constexpr std::chrono::milliseconds kPause{
     20};  // before a key that is not there is asked for again
 constexpr std::chrono::seconds kLookUpLimit{1};
 constexpr std::chrono::seconds kFarewell{5};
-constexpr std::chrono::seconds kInquiry{1};  // into who is missing
-
-// Other libraries of this process may put keys too.
-constexpr std::string_view kPrefix = "rdmabench.";
-
-std::string full(std::string_view key) {
-  return fmt::format("{}{}", kPrefix, key);
-}
+constexpr std::chrono::seconds kInquiry{1};  // into where rank 0 is
 
 JobPosition place_of(const PmixClient& client) {
   return {client.rank(), client.size(), this_host(), client.version()};
@@ -105,9 +97,6 @@ void finish(void* data, PmixResult result) {
 // The value stays PMIx's.
 void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
   finish(data, result_of(status, value));
-}
-void on_done(pmix_status_t status, void* data) {
-  finish(data, {status, {}, 0});
 }
 
 PmixFuture ask(std::unique_ptr<Request> request,
@@ -208,105 +197,66 @@ PmixFuture PmixClient::get(std::uint32_t rank, const std::string& key, bool afre
   });
 }
 
-PmixFuture PmixClient::fence(Deadline deadline) {
-  auto request = std::make_unique<Request>();
-  request->proc = self_;
-  request->proc.rank = PMIX_RANK_WILDCARD;
-  request->directives = {flag(PMIX_COLLECT_DATA), timeout(deadline)};
-  return ask(std::move(request), [this](Request& r) {
-    return library_.fence_nb(&r.proc, 1, r.directives.data(), r.directives.size(), on_done, &r);
-  });
-}
-
 std::string PmixClient::status_text(pmix_status_t status) const {
   const char* text = library_.error_string(status);
   return text == nullptr ? std::to_string(status) : text;
 }
 
-PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication,
-                               std::chrono::milliseconds timeout)
+PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication)
     : Rendezvous(place_of(*client)),
       client_(std::move(client)),
-      authentication_(std::move(authentication)),
-      timeout_(timeout) {}
+      authentication_(std::move(authentication)) {}
 
-void PmixRendezvous::put(std::string_view key, std::string_view value) {
-  check_put(key, value);
-  client_->put(full(key), std::string(value), Deadline::after(timeout_));
+/// PMIx hands values to ranks of the job alone, so that one of them can be the secret.
+Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadline deadline) {
+  const auto secret = [&](const std::string& key) {
+    return authentication_.is_insecure() ? authentication_ : Authentication::secret(key);
+  };
+  // Other libraries of this process may put keys too.
+  const std::string key = fmt::format("rdmabench.{}", use);
+  Bootstrap found;
+  if (place().rank == 0) {
+    BootstrapAddress address = make_bootstrap_address(port);
+    address.authentication = secret(address.key);
+    found.listener.emplace("", port, address.authentication);
+    address.port = found.listener->port();
+    client_->put(key, to_text(address), deadline);
+    found.address = std::move(address);
+  } else {
+    found.address = parse_bootstrap_address(published_by_rank_0(key, deadline));
+    found.address.authentication = secret(found.address.key);
+  }
+  return found;
 }
 
-std::string PmixRendezvous::get(std::uint32_t rank, std::string_view key, Deadline deadline) {
-  check_get(rank, key);
+std::string PmixRendezvous::published_by_rank_0(const std::string& key, Deadline deadline) {
   const auto given = deadline.left();
   for (bool afresh = false;; afresh = !afresh) {  // Open MPI 5 finds nothing afresh
     const Deadline attempt =
         Deadline::after(std::min<std::chrono::nanoseconds>(kLookUpLimit, deadline.left()));
-    PmixFuture future = client_->get(rank, full(key), afresh, attempt);
+    PmixFuture future = client_->get(0, key, afresh, attempt);
     PmixResult result = await(future, attempt);
     if (result.status == PMIX_SUCCESS) return std::move(result.text);
     if (!may_come(result.status)) {
-      throw Error(Fault::failed, fmt::format("{} did not put '{}': PMIx_Get: {}", who(rank), key,
-                                             client_->status_text(result.status)));
+      throw Error(Fault::failed,
+                  fmt::format("{} did not say where it listens: PMIx_Get: {}", name_of_rank_0(),
+                              client_->status_text(result.status)));
     }
     if (deadline.passed()) {
-      throw Error(Fault::failed, fmt::format("{} did not put '{}' within {}", who(rank), key,
-                                             duration_text(given)));
+      throw Error(Fault::failed, fmt::format("{} did not say where it listens within {}",
+                                             name_of_rank_0(), duration_text(given)));
     }
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kPause, deadline.left()));
   }
 }
 
-/// Before the fence each rank leaves a mark. A fence that fails does not tell who is missing, and
-/// one that a dead rank never reached succeeds for the others where the launcher lets them live.
-void PmixRendezvous::barrier(Deadline deadline) {
-  const auto given = deadline.left();
-  const std::string mark = fmt::format("{}barrier.{}", kPrefix, ++barriers_);
-  client_->put(mark, "here", deadline);
-  PmixFuture future = client_->fence(deadline);
-  const PmixResult result = await(future, deadline);
-  const bool done = result.status == PMIX_SUCCESS;
-  const std::vector<std::uint32_t> missing = without(mark, !done);
-  if (done && missing.empty()) return;
-  if (missing.empty()) {
-    throw Error(Fault::failed,
-                fmt::format("the barrier of all ranks within {}: {}", duration_text(given),
-                            client_->status_text(result.status)));
-  }
-  const std::string names = missing.size() == 1 ? who(missing.front()) : ranks_text(missing);
-  throw Error(Fault::failed, done ? fmt::format("{} died before the barrier", names)
-                                  : fmt::format("{} did not reach the barrier within {}", names,
-                                                duration_text(given)));
-}
-
-Authentication PmixRendezvous::authentication(std::string_view key) const {
-  return authentication_.is_insecure() ? authentication_ : Authentication::secret(key);
-}
-
-/// "rank 3 of n7": the launcher knows the host even of a rank that never came.
-std::string PmixRendezvous::who(std::uint32_t rank) {
+/// "rank 0 of n7": the launcher knows the host even of a rank that never came.
+std::string PmixRendezvous::name_of_rank_0() {
   const Deadline soon = Deadline::after(kInquiry);
-  PmixFuture future = client_->get(rank, PMIX_HOSTNAME, false, soon);
+  PmixFuture future = client_->get(0, PMIX_HOSTNAME, false, soon);
   const PmixResult host = await(future, soon);
-  return host.status == PMIX_SUCCESS ? fmt::format("rank {} of {}", rank, printable(host.text, 64))
-                                     : fmt::format("rank {}", rank);
-}
-
-std::vector<std::uint32_t> PmixRendezvous::without(const std::string& mark, bool afresh) {
-  const Deadline soon = Deadline::after(kInquiry);
-  // Open MPI 5 finds nothing afresh.
-  std::vector<PmixFuture> kept;
-  std::vector<PmixFuture> fresh;
-  for (std::uint32_t rank = 0; rank < place().size; ++rank) {
-    kept.push_back(client_->get(rank, mark, false, soon));
-    if (afresh) fresh.push_back(client_->get(rank, mark, true, soon));
-  }
-  std::vector<std::uint32_t> missing;
-  for (std::uint32_t rank = 0; rank < place().size; ++rank) {
-    const bool found = (afresh && await(fresh[rank], soon).status == PMIX_SUCCESS) ||
-                       await(kept[rank], soon).status == PMIX_SUCCESS;
-    if (!found) missing.push_back(rank);
-  }
-  return missing;
+  return host.status == PMIX_SUCCESS ? fmt::format("rank 0 of {}", printable(host.text, 64))
+                                     : "rank 0";
 }
 
 }  // namespace rdmabench::control

@@ -25,13 +25,12 @@ struct PmixLibrary {
   decltype(&PMIx_Put) put = find("PMIx_Put");
   decltype(&PMIx_Commit) commit = find("PMIx_Commit");
   decltype(&PMIx_Get_nb) get_nb = find("PMIx_Get_nb");
-  decltype(&PMIx_Fence_nb) fence_nb = find("PMIx_Fence_nb");
   decltype(&PMIx_Error_string) error_string = find("PMIx_Error_string");
   decltype(&PMIx_Get_version) get_version = find("PMIx_Get_version");
 
   static Symbol find(const char* name) { return {loaded::pmix.find(name)}; }
   bool is_whole() const {
-    return init && finalize && put && commit && get_nb && fence_nb && error_string && get_version;
+    return init && finalize && put && commit && get_nb && error_string && get_version;
   }
 };
 
@@ -71,9 +70,6 @@ class PmixClient {
   /// Asks for what `rank` put. `afresh` asks its server again where this one believes to know.
   PmixFuture get(std::uint32_t rank, const std::string& key, bool afresh, Deadline deadline);
 
-  /// Meets all ranks, and gives each what the others have put.
-  PmixFuture fence(Deadline deadline);
-
   /// "PMIX_ERR_NOT_FOUND"
   std::string status_text(pmix_status_t status) const;
 
@@ -87,23 +83,17 @@ class PmixClient {
 
 class PmixRendezvous : public Rendezvous {
  public:
-  PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication,
-                 std::chrono::milliseconds timeout);
+  PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication);
 
-  void put(std::string_view key, std::string_view value) override;
-  std::string get(std::uint32_t rank, std::string_view key, Deadline deadline) override;
-  void barrier(Deadline deadline) override;
-  Authentication authentication(std::string_view key) const override;
+  Bootstrap meet(std::string_view use, std::uint16_t port, Deadline deadline) override;
   bool is_needed_by_mpi() const override { return client_->major_version() < 5; }
 
  private:
-  std::string who(std::uint32_t rank);
-  std::vector<std::uint32_t> without(const std::string& mark, bool afresh);
+  std::string published_by_rank_0(const std::string& key, Deadline deadline);
+  std::string name_of_rank_0();
 
   std::unique_ptr<PmixClient> client_;
   Authentication authentication_;
-  std::chrono::milliseconds timeout_;
-  std::uint64_t barriers_ = 0;
 };
 
 }  // namespace rdmabench::control

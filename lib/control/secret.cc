@@ -1,5 +1,6 @@
 #include "secret.h"
 
+#include <fmt/format.h>
 #include <string.h>  // NOLINT(modernize-deprecated-headers): explicit_bzero(3) is not C++
 #include <sys/random.h>
 
@@ -29,6 +30,14 @@ std::string random_bytes(std::size_t count) {
 }
 
 #if RDMABENCH_HAVE_CRYPTO
+std::string random_text(std::size_t count) {
+  std::string text;
+  for (const char byte : random_bytes(count)) {
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
 bool can_authenticate() noexcept {
   return loaded::crypto.find("HMAC") != nullptr && loaded::crypto.find("EVP_sha256") != nullptr;
 }

@@ -13,6 +13,7 @@ namespace rdmabench::control {
 inline constexpr std::size_t kMinSecret = 32;    ///< bytes
 inline constexpr std::size_t kMaxSecret = 4096;  ///< bytes
 inline constexpr std::size_t kNonce = 32;        ///< bytes
+inline constexpr std::size_t kRunIdBytes = 16;   ///< before they are text
 inline constexpr std::size_t kDigest = 32;       ///< bytes of SHA-256
 
 /// Overwritten when it is destroyed; nothing prints it.
@@ -58,6 +59,8 @@ struct Digest {
 
 /// From getrandom(2). Throws Error(failed).
 std::string random_bytes(std::size_t count);
+/// As many, in hexadecimal digits.
+std::string random_text(std::size_t count);
 
 /// Whether libcrypto is here.
 bool can_authenticate() noexcept;

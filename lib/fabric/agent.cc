@@ -254,15 +254,15 @@ class Agent {
 std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
                       nanoseconds timeout) {
   const Deadline deadline = Deadline::after(timeout);
-  control::Channel channel = control::join_rank_0(coordinator,
-                                                  {.run_id = coordinator.run_id,
-                                                   .rank = options.rank,
-                                                   .size = options.size,
-                                                   .host = options.host},
-                                                  deadline);
+  auto [channel, authentication] = control::join_rank_0(coordinator,
+                                                        {.run_id = coordinator.run_id,
+                                                         .rank = options.rank,
+                                                         .size = options.size,
+                                                         .host = options.host},
+                                                        deadline);
   FabricPlan plan = parse_plan(channel.receive(FabricMessage::plan, deadline, "plan"));
   AgentOptions own = options;
-  own.base.authentication = coordinator.authentication;  // the servers and clients of this run
+  own.base.authentication = authentication;  // the servers and clients of this run
   Agent agent(own, std::move(channel), std::move(plan));
   return agent.serve_until_goodbye();
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "messages.h"
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/run/config.h"
 

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -16,7 +17,7 @@
 namespace rdmabench::fabric {
 namespace {
 
-constexpr const char* kKey = "rdmabench.fabric";  // that rank 0 puts
+constexpr std::string_view kUse = "fabric";
 
 AgentOptions agent_options(const FabricOptions& options, const control::JobPosition& place) {
   return {.rank = place.rank, .size = place.size, .host = place.host, .base = options.base};
@@ -44,8 +45,7 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
     prepared = prepare(options, place.size);
     check_options(options);
   }
-  control::Bootstrap found =
-      control::bootstrap(*rendezvous, kKey, options.port, Deadline::after(options.wait));
+  control::Bootstrap found = rendezvous->meet(kUse, options.port, Deadline::after(options.wait));
   RankOutcome outcome{.rank = place.rank};
   if (place.rank != 0) {
     rendezvous.reset();  // Slurm ends the whole step when a client of PMIx dies
@@ -53,9 +53,9 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
     return outcome;
   }
   // Rank 0's own agent. The coordinator learns why it failed, and names it.
-  const std::jthread own([&options, &found] {
+  const std::jthread own([&options, &found, &place] {
     try {
-      run_agent(agent_options(options, found.place), found.address, options.wait);
+      run_agent(agent_options(options, place), found.address, options.wait);
     } catch (const std::exception&) {
     }
   });

@@ -4,18 +4,16 @@
 #include <array>
 #include <bit>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "base/fields.h"
 #include "collective/commands.h"
 #include "control/admission.h"
-#include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "good_text.h"
 #include "netplugin/messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/features.h"
 #include "rdmabench/run/config.h"
 #include "run/protocol.h"
@@ -131,17 +129,6 @@ const auto kWriteControl = [](const auto& value) { return control::to_text(value
 
 Verdict judge_hello(std::string_view text) {
   return judge(text, control::parse_rank_hello, kWriteControl, nothing_more<control::RankHello>);
-}
-Verdict judge_call(std::string_view text) {
-  return judge(text, control::parse_call, kWriteControl, [](const control::Call& call) {
-    const auto* put = std::get_if<control::PutCall>(&call);
-    const bool good =
-        put == nullptr || (control::is_key(put->key) && control::is_value(put->value));
-    return std::string(good ? "" : "a key or value that no rank may put was taken");
-  });
-}
-Verdict judge_answer(std::string_view text) {
-  return judge(text, control::parse_answer, kWriteControl, nothing_more<control::Answer>);
 }
 Verdict judge_bootstrap(std::string_view text) {
   return judge(text, control::parse_bootstrap_address, kWriteControl,
@@ -361,17 +348,16 @@ struct Decoder {
 constexpr std::array kDecoders {
   Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
       Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch}, Decoder{'p', judge_report},
-      Decoder{'f', judge_farewell}, Decoder{'h', judge_hello}, Decoder{'c', judge_call},
-      Decoder{'a', judge_answer}, Decoder{'C', judge_config}, Decoder{'l', judge_fabric_plan},
-      Decoder{'d', judge_fabric_ready}, Decoder{'m', judge_fabric_order},
-      Decoder{'R', judge_fabric_results}, Decoder{'b', judge_fabric_bytes},
-      Decoder{'g', judge_rank_command}, Decoder{'y', judge_rank_state},
-      Decoder{'E', judge_rank_epoch}, Decoder{'k', judge_rank_report},
-      Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair}, Decoder{'V', judge_peer_servers},
-      Decoder{'W', judge_wire_steps}, Decoder{'n', judge_plugin_hello},
-      Decoder{'t', judge_plugin_task}, Decoder{'u', judge_plugin_result},
-      Decoder{'D', judge_plugin_properties}, Decoder{'B', judge_bootstrap},
-      Decoder{'q', judge_readiness},
+      Decoder{'f', judge_farewell}, Decoder{'h', judge_hello}, Decoder{'C', judge_config},
+      Decoder{'l', judge_fabric_plan}, Decoder{'d', judge_fabric_ready},
+      Decoder{'m', judge_fabric_order}, Decoder{'R', judge_fabric_results},
+      Decoder{'b', judge_fabric_bytes}, Decoder{'g', judge_rank_command},
+      Decoder{'y', judge_rank_state}, Decoder{'E', judge_rank_epoch},
+      Decoder{'k', judge_rank_report}, Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair},
+      Decoder{'V', judge_peer_servers}, Decoder{'W', judge_wire_steps},
+      Decoder{'n', judge_plugin_hello}, Decoder{'t', judge_plugin_task},
+      Decoder{'u', judge_plugin_result}, Decoder{'D', judge_plugin_properties},
+      Decoder{'B', judge_bootstrap}, Decoder{'q', judge_readiness},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

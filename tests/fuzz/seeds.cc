@@ -6,10 +6,9 @@
 #include "control/admission.h"
 #include "control/frame.h"
 #include "control/handshake.h"
-#include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "netplugin/messages.h"
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
@@ -45,18 +44,10 @@ void add_frames(std::vector<Seed>& list) {
   list.push_back({"frame", "seed-channel-cut-off", "c\x40" + request.substr(0, 40)});
 }
 
-void add_rendezvous(std::vector<Seed>& list) {
+void add_admission(std::vector<Seed>& list) {
   using namespace control;
-  const auto call = [&](std::string_view name, const Call& what) {
-    list.push_back({"payload", "seed-call-" + std::string(name), "c" + to_text(what)});
-  };
-  call("put", PutCall{"address", R"({"port":7})"});
-  call("get", GetCall{1, "address", std::chrono::milliseconds(500)});
-  call("barrier", BarrierCall{std::chrono::milliseconds(500)});
   list.push_back(
       {"payload", "seed-hello", "h" + to_text(RankHello{.rank = 1, .size = 8, .host = "n1"})});
-  list.push_back({"payload", "seed-answer", "a" + to_text(Answer{"", "10.0.0.1:7"})});
-  list.push_back({"payload", "seed-answer-error", "a" + to_text(Answer{"rank 1 left", ""})});
   list.push_back(
       {"payload", "seed-bootstrap",
        "B" +
@@ -236,7 +227,7 @@ void add_ofi(std::vector<Seed>& list) {
 std::vector<Seed> seeds() {
   std::vector<Seed> list;
   add_frames(list);
-  add_rendezvous(list);
+  add_admission(list);
   add_jobs(list);
   add_plugin_checks(list);
   add_run(list);

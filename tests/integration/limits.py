@@ -134,7 +134,7 @@ class Limits(unittest.TestCase):
     def test_messages_that_are_not_complete_count_as_memory(self):
         if command.SANITIZED:
             self.skipTest("a sanitizer's own memory counts too")
-        request = START + struct.pack(">HI", 0x300, 1 << 20) + b"x" * ((1 << 20) - 1)
+        request = START + struct.pack(">HI", 0x200, 1 << 20) + b"x" * ((1 << 20) - 1)
         with server("--max-memory", "16M", "--insecure") as peer:
             before = peer.resident_bytes()
             held = [let_in(peer.port) for _ in range(60)]

@@ -199,8 +199,8 @@ class NetPlugin(unittest.TestCase):
         """Takes the place of a client of an insecure listener, once it was let in."""
         facts = {"what": "rdmabench netplugin", "name": "x", "versions": list(range(6, 13)), "environment": [],
                  "cases": len(run("--list").stdout.splitlines())}
-        send(connection, 0x600, facts)
-        self.assertEqual(receive(connection)[0], 0x600)
+        send(connection, 0x500, facts)
+        self.assertEqual(receive(connection)[0], 0x500)
 
     def test_a_silent_client_makes_room_for_the_next(self):
         with Listener("--insecure") as listener, command.let_in(listener.port) as silent:
@@ -212,11 +212,11 @@ class NetPlugin(unittest.TestCase):
         task = {"id": "init", "version": 8, "device": 0, "bytes": 0, "iterations": 0, "timeout_ms": 1000}
         with Listener("--insecure") as listener, command.let_in(listener.port) as client:
             self.hello(client)
-            send(client, 0x601, task)
+            send(client, 0x501, task)
             begin = time.monotonic()
             with self.assertRaises(OSError):
                 while time.monotonic() < begin + 60:  # for ever without the limit
-                    send(client, 0x603, {})
+                    send(client, 0x503, {})
                     time.sleep(0.001)
             self.assertLess(time.monotonic(), begin + 30)
 

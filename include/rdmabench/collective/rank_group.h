@@ -12,7 +12,6 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/engine.h"
-#include "rdmabench/control/bootstrap.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"

@@ -33,7 +33,6 @@ inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one messag
 enum class Protocol : std::uint8_t {
   common = 0,  ///< abort alone
   admission,   ///< a rank asks rank 0 to be admitted
-  rendezvous,  ///< the key-value store of a job's ranks
   session,     ///< client and server of a measurement (run/)
   group,       ///< ranks of a collective
   fabric,      ///< coordinator and agents
@@ -149,7 +148,7 @@ class Authentication {
   /// The same, with what it needs read and loaded: a later change of the file has no effect.
   Authentication loaded() const;
 
-  /// A secret of one job, from this one and a label that need not be secret.
+  /// A secret of one run, from this one and a label that need not be secret.
   Authentication derived(std::string_view label) const;
 
   /// The shell command that copies the token of `host` to this one; "" where it is not in a file.

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/report/text_table.h"

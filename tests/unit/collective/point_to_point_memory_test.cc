@@ -6,8 +6,8 @@
 #include "collective/commands.h"
 #include "collective/point_to_point.h"
 #include "rdmabench/collective/rank_group.h"
-#include "rdmabench/control/bootstrap.h"
 #include "rdmabench/control/listener.h"
+#include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::collective {
 namespace {

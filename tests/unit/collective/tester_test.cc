@@ -542,7 +542,7 @@ TEST(RankGroup, TheSeatOfARankThatLeavesIsFree) {
     return RankGroup::lead(listener, address, 2, {.host = "h"}, {}, late);
   });
   {
-    const control::Channel rogue =
+    const control::Admitted rogue =
         control::join_rank_0(address, {.run_id = "t", .rank = 1, .size = 2}, late);
   }
   const auto joined = RankGroup::join(address, {1, 2}, {.rank = 1, .host = "honest"}, {}, late);

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "control/admission.h"
-#include "control/rendezvous_messages.h"
 #include "peers.h"
 
 namespace rdmabench::control {
@@ -25,9 +24,8 @@ TEST(Header, IsTwelveBytesInNetworkOrder) {
 }
 
 TEST(Header, OfEveryTypeIsReadBack) {
-  for (const MessageType type :
-       {MessageType(TestMessage::abort), MessageType(TestMessage::bye),
-        MessageType(AdmissionMessage::welcome), MessageType(RendezvousMessage::answer)}) {
+  for (const MessageType type : {MessageType(TestMessage::abort), MessageType(TestMessage::bye),
+                                 MessageType(AdmissionMessage::welcome)}) {
     const Header header{type, kMaxPayload - type.code() % 16};
     const DecodedHeader decoded = decode_header(text(encode_header(header)) + "payload");
     EXPECT_EQ(decoded.fault, HeaderFault::none);

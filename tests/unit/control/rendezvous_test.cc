@@ -2,24 +2,21 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <atomic>
-#include <barrier>
+#include <memory>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "control/admission.h"
 #include "control/readiness.h"
-#include "control/rendezvous_messages.h"
 #include "peers.h"
-#include "rdmabench/control/bootstrap.h"
 
 namespace rdmabench::control {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 /// A port that was free a moment ago.
@@ -27,214 +24,120 @@ std::uint16_t free_port() {
   return Listener("127.0.0.1", 0).port();
 }
 
-/// The ranks of one job on this host.
-class Job {
+std::unique_ptr<Rendezvous> rank_of_two(std::uint32_t rank, std::uint16_t port) {
+  return make_rendezvous({rank, 2, "127.0.0.1:" + std::to_string(port), 20s});
+}
+
+/// Rank 0 of two, which admits in a thread of its own until it is destroyed.
+class RankZero {
  public:
-  explicit Job(std::uint32_t size) : size_(size) {}
-
-  std::uint16_t port() const { return port_; }
-
-  std::unique_ptr<Rendezvous> start(std::uint32_t rank,
-                                    std::chrono::milliseconds timeout = 20s) const {
-    return make_rendezvous({rank, size_, "127.0.0.1:" + std::to_string(port_), timeout});
+  explicit RankZero(std::string run_id = "") : run_id_(std::move(run_id)) {}
+  ~RankZero() {
+    stop_ = true;
+    readiness_.wake();
+    admitting_.join();
   }
 
-  /// Runs `body` as every rank of `ranks`, each in a thread, rank 0 outliving the others.
-  void run(const std::vector<std::uint32_t>& ranks, const auto& body) const {
-    std::barrier done(static_cast<std::ptrdiff_t>(ranks.size()));
-    std::vector<std::thread> threads;
-    for (const std::uint32_t rank : ranks) {
-      threads.emplace_back([&, rank] {
-        try {
-          const auto rendezvous = start(rank);
-          body(*rendezvous);
-          done.arrive_and_wait();
-        } catch (const std::exception& error) {
-          ADD_FAILURE() << "rank " << rank << ": " << error.what();
-          done.arrive_and_drop();
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
+  std::uint16_t port() const { return listener_.port(); }
 
  private:
-  std::uint32_t size_;
-  std::uint16_t port_ = free_port();
+  void admit() {
+    Admission admission(listener_, readiness_, {.run_id = run_id_, .size = 2, .first_rank = 1});
+    std::vector<Channel> admitted;
+    while (!stop_) {
+      for (const std::uint64_t key : readiness_.wait(plenty())) {
+        if (auto joined = admission.handle(key)) admitted.push_back(std::move(joined->channel));
+      }
+    }
+  }
+
+  std::string run_id_;
+  Listener listener_{"127.0.0.1", 0};
+  Readiness readiness_;
+  std::atomic<bool> stop_{false};
+  std::thread admitting_{[this] { admit(); }};
 };
 
-TEST(Rendezvous, OfOneRankWorks) {
+Channel join(std::uint16_t port, std::uint32_t size = 2) {
+  return join_rank_0({.port = port, .addresses = {"127.0.0.1"}}, {.rank = 1, .size = size},
+                     plenty())
+      .channel;
+}
+
+TEST(Rendezvous, RanksMeetAtTheAddressThatTheyWereGiven) {
+  const std::uint16_t port = free_port();
+  Bootstrap one = rank_of_two(1, port)->meet("use", 0, plenty());
+  EXPECT_FALSE(one.listener.has_value());
+  std::thread early(
+      [&] { EXPECT_NO_THROW(join_rank_0(one.address, {.rank = 1, .size = 2}, plenty())); });
+  Bootstrap zero = rank_of_two(0, port)->meet("use", port, plenty());
+  EXPECT_EQ(zero.address.port, port);
+  Readiness readiness;
+  Admission admission(*zero.listener, readiness, {.run_id = "", .size = 2, .first_rank = 1});
+  while (!admission.complete()) {
+    for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
+  }
+  early.join();
+}
+
+TEST(Rendezvous, OfOneRankNeedsNoAddress) {
   const auto alone = make_rendezvous({.rank = 0, .size = 1});
-  alone->put("a", "b");
-  EXPECT_EQ(alone->get(0, "a", plenty()), "b");
-  alone->barrier(plenty());
+  const Bootstrap found = alone->meet("use", 0, plenty());
   EXPECT_EQ(alone->place().size, 1U);
   EXPECT_EQ(alone->place().source, "options");
+  EXPECT_EQ(found.address.port, found.listener->port());
 }
 
-TEST(Rendezvous, EveryRankReadsWhatEveryRankPut) {
-  constexpr std::uint32_t kSize = 8;
-  std::atomic<int> arrived{0};
-  Job(kSize).run({0, 1, 2, 3, 4, 5, 6, 7}, [&](Rendezvous& self) {
-    const std::string own = std::to_string(self.place().rank);
-    self.put("name", "rank " + own + " \xc3\xa9\n\"{}");
-    for (std::uint32_t other = 0; other < kSize; ++other) {
-      EXPECT_EQ(self.get(other, "name", plenty()),
-                "rank " + std::to_string(other) + " \xc3\xa9\n\"{}");
-    }
-    for (int round = 1; round <= 3; ++round) {
-      ++arrived;
-      self.barrier(plenty());
-      EXPECT_GE(arrived, round * static_cast<int>(kSize));
-    }
-  });
-}
-
-TEST(Rendezvous, CarriesTheLongestValue) {
-  Job(2).run({0, 1}, [](Rendezvous& self) {
-    // JSON needs six bytes for each of these.
-    const std::string longest(kMaxValue, '\x1f');
-    if (self.place().rank == 1) self.put("long", longest);
-    EXPECT_EQ(self.get(1, "long", plenty()), longest);
-  });
-}
-
-TEST(Rendezvous, GetWaitsForARankThatIsLate) {
-  const Job job(2);
-  std::thread late([&] {
-    std::this_thread::sleep_for(50ms);
-    const auto self = job.start(1);
-    std::this_thread::sleep_for(50ms);
-    self->put("k", "v");
-    self->barrier(plenty());
-  });
-  const auto self = job.start(0);
-  EXPECT_EQ(self->get(1, "k", plenty()), "v");
-  self->barrier(plenty());
-  late.join();
-}
-
-TEST(Rendezvous, ARankWaitsForRankZeroToStart) {
-  const Job job(2);
-  std::unique_ptr<Rendezvous> early;
-  std::thread first([&] { early = job.start(1); });
-  std::this_thread::sleep_for(50ms);
-  const auto zero = job.start(0);
-  first.join();
-  EXPECT_EQ(early->place().rank, 1U);
-}
-
-TEST(Rendezvous, NamesTheRankThatNeverCame) {
-  const Job job(4);
-  const auto zero = job.start(0);
-  const auto two = job.start(2);
-  EXPECT_THAT(complaint([&] { zero->get(3, "k", brief()); }),
-              ContainsRegex("^rank 3 did not come within [0-9]+ ms$"));
-  EXPECT_THAT(complaint([&] { zero->barrier(brief()); }),
-              ContainsRegex("^ranks 1 and 3 did not come within [0-9]+ ms, and rank 2 of " +
-                            two->place().host +
-                            " .127.0.0.1. did not reach the barrier within [0-9]+ ms$"));
-}
-
-TEST(Rendezvous, NamesTheRankThatPutNothing) {
-  const Job job(2);
-  const auto zero = job.start(0);
-  const auto one = job.start(1);
-  EXPECT_THAT(complaint([&] { zero->get(1, "k", brief()); }),
-              AllOf(StartsWith("rank 1 of "), HasSubstr("is here, but did not put 'k' within")));
-  one->put("k", "late");
-  EXPECT_EQ(zero->get(1, "k", plenty()), "late");
-}
-
-TEST(Rendezvous, NamesTheRankThatLeftWhileOthersWait) {
-  const Job job(3);
-  const auto zero = job.start(0);
-  const auto one = job.start(1);
-  auto two = job.start(2);
-  std::thread leaver([&] {
-    std::this_thread::sleep_for(30ms);
-    two.reset();
-  });
-  std::string getting;
-  std::thread getter([&] { getting = complaint([&] { one->get(2, "k", plenty()); }); });
-  EXPECT_THAT(complaint([&] { zero->barrier(plenty()); }),
-              AllOf(StartsWith("rank 2 of "), HasSubstr("left before the barrier")));
-  leaver.join();
-  getter.join();
-  EXPECT_THAT(getting, HasSubstr("left without putting 'k'"));
-  EXPECT_THAT(complaint([&] { one->barrier(plenty()); }), HasSubstr("rank 2 of "));
-}
-
-TEST(Rendezvous, RefusesTheSecondOfARank) {
-  const Job job(2);
-  const auto zero = job.start(0);
-  const auto one = job.start(1);
-  EXPECT_THAT(complaint([&] { job.start(1); }),
-              AllOf(HasSubstr("rank 1 came already, from "), HasSubstr("127.0.0.1"),
-                    HasSubstr("Two processes have one rank")));
-  zero->put("k", "v");
-  EXPECT_EQ(one->get(0, "k", plenty()), "v");  // the first one stays
-}
-
-TEST(Rendezvous, RefusesARankOfAnotherSize) {
-  const Job job(2);
-  const auto zero = job.start(0);
-  EXPECT_THAT(complaint([&] {
-                make_rendezvous({1, 3, "127.0.0.1:" + std::to_string(job.port()), 20s});
-              }),
-              HasSubstr("rank 1 expects 3 ranks, rank 0 expects 2"));
+TEST(Rendezvous, RefusesAnotherPortThanThatOfTheAddress) {
+  EXPECT_THAT(complaint([&] { rank_of_two(0, 18516)->meet("use", 5, plenty()); }),
+              AllOf(HasSubstr("`port` is 5"), HasSubstr("127.0.0.1:18516")));
 }
 
 TEST(Rendezvous, SaysThatItsPortIsTaken) {
   const Listener other("127.0.0.1", 0);
-  EXPECT_THAT(complaint([&] {
-                make_rendezvous({0, 2, "127.0.0.1:" + std::to_string(other.port()), 20s});
-              }),
+  EXPECT_THAT(complaint([&] { rank_of_two(0, other.port())->meet("use", 0, plenty()); }),
               AllOf(HasSubstr("rank 0 cannot serve the others: listen on port "),
                     HasSubstr("EADDRINUSE"), HasSubstr("Does another job use this port?")));
 }
 
-TEST(Rendezvous, SaysThatRankZeroWasNotReached) {
-  const Job job(2);
+TEST(JoinRankZero, SaysThatRankZeroWasNotReached) {
+  const BootstrapAddress nobody{
+      .port = free_port(), .addresses = {"127.0.0.1"}, .may_be_starting = true};
   EXPECT_THAT(
-      complaint([&] { job.start(1, 80ms); }),
+      complaint([&] { join_rank_0(nobody, {.rank = 1, .size = 2}, Deadline::after(80ms)); }),
       AllOf(HasSubstr("rank 1 did not reach rank 0 at 127.0.0.1:"), HasSubstr("within 80 ms"),
             HasSubstr("ECONNREFUSED"), HasSubstr("Is rank 0 started")));
 }
 
-TEST(Rendezvous, SaysThatRankZeroHasLeft) {
-  const Job job(2);
-  auto zero = job.start(0);
-  const auto one = job.start(1);
-  zero.reset();
-  EXPECT_THAT(complaint([&] { one->barrier(plenty()); }), StartsWith("rank 0: "));
+TEST(JoinRankZero, IsRefusedTheSecondOfARank) {
+  const RankZero zero;
+  const Channel one = join(zero.port());
+  EXPECT_THAT(complaint([&] { join(zero.port()); }),
+              AllOf(HasSubstr("rank 1 came already, from "), HasSubstr("127.0.0.1"),
+                    HasSubstr("Two processes have one rank")));
 }
 
-TEST(Rendezvous, RefusesWrongKeysValuesAndRanks) {
-  const auto alone = make_rendezvous({.rank = 0, .size = 1});
-  EXPECT_THAT(complaint([&] { alone->put("", "v"); }), HasSubstr("invalid key ''"));
-  EXPECT_THAT(complaint([&] { alone->put("a b", "v"); }), HasSubstr("invalid key 'a b'"));
-  EXPECT_THAT(complaint([&] { alone->put(std::string(kMaxKey + 1, 'k'), "v"); }),
-              HasSubstr("It has to be 1 to 64"));
-  EXPECT_THAT(complaint([&] { alone->put("k", std::string("\0", 1)); }), HasSubstr("without NUL"));
-  EXPECT_THAT(complaint([&] { alone->put("k", "\xff"); }), HasSubstr("UTF-8"));
-  EXPECT_THAT(complaint([&] { alone->put("k", std::string(kMaxValue + 1, 'v')); }),
-              HasSubstr("at most 131072 bytes"));
-  alone->put("k", "");
-  EXPECT_THAT(complaint([&] { alone->put("k", "v"); }), HasSubstr("'k' was put before"));
-  EXPECT_EQ(alone->get(0, "k", plenty()), "");
-  EXPECT_THAT(complaint([&] { alone->get(1, "k", plenty()); }), HasSubstr("invalid rank 1"));
+TEST(JoinRankZero, IsToldWhatTheServersOfTheRunAskFor) {
+  const RankZero zero("label");
+  const Admitted one = join_rank_0({.port = zero.port(), .addresses = {"127.0.0.1"}},
+                                   {.rank = 1, .size = 2}, plenty());
+  Listener server("127.0.0.1", 0, Authentication().derived("label"));
+  std::thread client([&] {
+    EXPECT_NO_THROW(Channel::connect("127.0.0.1", server.port(), plenty(), {}, one.authentication));
+  });
+  EXPECT_TRUE(server.accept(plenty()).has_value());
+  client.join();
 }
 
-/// Asks to be rank 1 of 2.
-Channel join(const Listener& rank_0) {
-  return join_rank_0({.port = rank_0.port(), .addresses = {"127.0.0.1"}}, {.rank = 1, .size = 2},
-                     plenty());
+TEST(JoinRankZero, IsRefusedAnotherSize) {
+  const RankZero zero;
+  EXPECT_THAT(complaint([&] { join(zero.port(), 3); }),
+              HasSubstr("rank 1 expects 3 ranks, rank 0 expects 2"));
 }
 
 TEST(JoinRankZero, TriesAgainWhenTheConnectionBreaks) {
   Listener rank_0("127.0.0.1", 0);
-  std::thread joiner([&] { EXPECT_NO_THROW(join(rank_0)); });
+  std::thread joiner([&] { EXPECT_NO_THROW(join(rank_0.port())); });
   { const Channel closed = rank_0.accept(plenty()).value(); }
   std::optional<Channel> next = rank_0.accept(plenty());
   EXPECT_TRUE(next.has_value());
@@ -248,7 +151,7 @@ TEST(JoinRankZero, TriesAgainWhenTheConnectionBreaks) {
 TEST(JoinRankZero, TakesAnAnswerForFinal) {
   Listener rank_0("127.0.0.1", 0);
   std::string text;
-  std::thread joiner([&] { text = complaint([&] { join(rank_0); }); });
+  std::thread joiner([&] { text = complaint([&] { join(rank_0.port()); }); });
   Channel channel = rank_0.accept(plenty()).value();
   channel.abort("not you");
   joiner.join();
@@ -317,14 +220,11 @@ TEST_F(AdmissionTest, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
   EXPECT_EQ(again.read(kHeaderBytes), frame(AdmissionMessage::welcome));
 }
 
-/// Whether ranks 0 and 1 meet with what `hostile` did before rank 1 came.
+/// Whether rank 1 is admitted after what `hostile` did.
 void expect_shrugged_off(const auto& hostile) {
-  const Job job(2);
-  const auto zero = job.start(0);
-  [[maybe_unused]] const auto peer = hostile(job.port());
-  const auto one = job.start(1);
-  one->put("k", "v");
-  EXPECT_EQ(zero->get(1, "k", plenty()), "v");
+  const RankZero zero;
+  const auto peer = hostile(zero.port());
+  EXPECT_NO_THROW(join(zero.port()));
 }
 
 /// A stranger that says `bytes` must cost rank 0 nothing but its connection.
@@ -346,20 +246,7 @@ void expect_shrugged_off(MessageType type, const std::string& payload) {
   });
 }
 
-/// One that has the secret and takes rank 1, but leaves before that comes.
-TEST(Rendezvous, FreesTheSeatOfARankThatLeaves) {
-  expect_shrugged_off([](std::uint16_t port) {
-    Channel rogue = Channel::connect("127.0.0.1", port, plenty());
-    rogue.send(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "x"}),
-               plenty());
-    EXPECT_EQ(rogue.receive(AdmissionMessage::welcome, plenty(), "welcome"), "");
-    rogue.send(RendezvousMessage::call, to_text(Call{PutCall{"k", "rogue"}}), plenty());
-    EXPECT_EQ(parse_answer(rogue.receive(RendezvousMessage::answer, plenty(), "answer")).error, "");
-    return 0;
-  });
-}
-
-TEST(Rendezvous, ShrugsOffStrangers) {
+TEST(Admission, ShrugsOffStrangers) {
   expect_stranger_shrugged_off("");
   expect_stranger_shrugged_off("GET / HTTP/1.1\r\n\r\n");
   expect_stranger_shrugged_off(frame(AdmissionMessage::hello, "{}").substr(0, 9));
@@ -371,29 +258,7 @@ TEST(Rendezvous, ShrugsOffStrangers) {
                       to_text(RankHello{.rank = 7, .size = 2, .host = "x"}));
   expect_shrugged_off(AdmissionMessage::hello,
                       to_text(RankHello{.rank = 0, .size = 2, .host = "x"}));
-  expect_shrugged_off(RendezvousMessage::call, to_text(Call{BarrierCall{1ms}}));
   expect_shrugged_off(TestMessage::bye, "");
-}
-
-TEST(Rendezvous, ARankThatBreaksTheRulesIsTheOneThatLeft) {
-  using Breach = std::vector<std::pair<MessageType, std::string>>;
-  const MessageType call = RendezvousMessage::call;
-  const auto request = [](const Call& of) { return to_text(of); };
-  for (const Breach& breach :
-       {Breach{{call, "{}"}}, Breach{{AdmissionMessage::hello, "{}"}},
-        Breach{{call, request(GetCall{2, "k", 1ms})}},
-        Breach{{call, request(GetCall{0, "k", 10s})}, {call, request(BarrierCall{10s})}},
-        Breach{{call, R"({"call":"put","key":"a b","value":""})"}},
-        Breach{{call, R"({"call":"put","key":"a","value":"\u0000"})"}}}) {
-    const Job job(2);
-    const auto zero = job.start(0);
-    Channel hostile = Channel::connect("127.0.0.1", job.port(), plenty());
-    hostile.send(AdmissionMessage::hello, to_text(RankHello{.rank = 1, .size = 2, .host = "evil"}),
-                 plenty());
-    for (const auto& [type, payload] : breach) hostile.send(type, payload, plenty());
-    EXPECT_THAT(complaint([&] { zero->barrier(plenty()); }),
-                HasSubstr("rank 1 of evil (127.0.0.1) left before the barrier"));
-  }
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "fabric/stream.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
@@ -250,14 +250,11 @@ TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
 class LonelyRendezvous final : public control::Rendezvous {
  public:
   LonelyRendezvous() : Rendezvous({.rank = 0, .size = 2, .host = {}, .source = {}}) {}
-  void put(std::string_view /*key*/, std::string_view /*value*/) override {
-    ADD_FAILURE() << "rank 0 told the others where it listens";
+  control::Bootstrap meet(std::string_view /*use*/, std::uint16_t /*port*/,
+                          Deadline /*until*/) override {
+    ADD_FAILURE() << "rank 0 listens";
+    return {};
   }
-  std::string get(std::uint32_t /*rank*/, std::string_view /*key*/, Deadline /*until*/) override {
-    return "";
-  }
-  void barrier(Deadline /*until*/) override {}
-  control::Authentication authentication(std::string_view /*key*/) const override { return {}; }
 };
 
 TEST(FabricRun, SaysWhatIsWrongBeforeItWaitsForAnybody) {

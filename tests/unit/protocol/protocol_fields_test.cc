@@ -13,10 +13,9 @@
 #include "collective/commands.h"
 #include "collective/packing.h"
 #include "control/admission.h"
-#include "control/rendezvous_messages.h"
 #include "fabric/messages.h"
 #include "netplugin/task.h"
-#include "rdmabench/control/bootstrap.h"
+#include "rdmabench/control/rendezvous.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
 #if RDMABENCH_HAVE_VERBS
@@ -38,14 +37,6 @@ Messages admission() {
   return {{"bootstrap address",
            to_text(control::BootstrapAddress{.run_id = "t", .port = 1, .addresses = {"::1"}})},
           {"hello", to_text(control::RankHello{.run_id = "t", .rank = 1, .size = 2, .host = "n"})}};
-}
-
-Messages rendezvous() {
-  using namespace control;
-  return {{"put", to_text(Call{PutCall{"k", "v"}})},
-          {"get", to_text(Call{GetCall{1, "k", std::chrono::milliseconds(1)}})},
-          {"barrier", to_text(Call{BarrierCall{std::chrono::milliseconds(1)}})},
-          {"answer", to_text(Answer{"e", "v"})}};
 }
 
 Messages session() {
@@ -161,7 +152,6 @@ struct Recorded {
 // failed test prints.
 constexpr std::array kRecorded{
     Recorded{"admission", 2, 0x81d9ba68e7460a5e},
-    Recorded{"rendezvous", 2, 0x725de33e6d038bc0},
     Recorded{"session", 2, 0xd59295eff1d94d51},
     Recorded{"group", 2, 0x4bd3b8b39811eabf},
     Recorded{"fabric", 2, 0xe8e4757ae06625a6},
@@ -190,8 +180,8 @@ constexpr std::array kRecorded{
 
 TEST(Protocol, TheVersionChangesWithTheFields) {
   const std::map<std::string, Messages> protocols {
-    {"admission", admission()}, {"rendezvous", rendezvous()}, {"session", session()},
-        {"group", group()}, {"fabric", fabric_messages()}, {"netplugin", netplugin_messages()},
+    {"admission", admission()}, {"session", session()}, {"group", group()},
+        {"fabric", fabric_messages()}, {"netplugin", netplugin_messages()},
 #if RDMABENCH_HAVE_VERBS
         {"verbs", verbs_messages()},
 #endif
