@@ -152,8 +152,8 @@ TEST(NcclLog, ItsNameMeansNoOtherFileWhileTheProcessLives) {
   ASSERT_EQ(name.substr(0, own.size()), own) << "a child's /proc/self is another process";
   const int number = std::stoi(name.substr(own.size()));
   EXPECT_EQ(::fcntl(number, F_GETFD), FD_CLOEXEC);
-  const Descriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  EXPECT_NE(next.get(), number) << "the number was free: any file of the program may get it";
+  const Descriptor later(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_NE(later.get(), number) << "the number was free: any file of the program may get it";
   EXPECT_EQ(log_path(), name);
 }
 
