@@ -32,7 +32,7 @@ std::string broken(const std::string& cell, std::size_t width, std::size_t margi
   return text + line;
 }
 
-std::string trimmed(std::string line) {
+std::string without_end(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }
@@ -109,7 +109,7 @@ std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::siz
       const std::string padding(width_of(shown[i]) - cell.size(), ' ');
       line += columns_[shown[i]].align == Align::right ? padding + cell : cell + padding;
     }
-    text += trimmed(std::move(line)) + '\n';
+    text += without_end(std::move(line)) + '\n';
   };
   append([&](std::size_t column) { return columns_[column].heading; });
   for (const auto& row : rows_) append([&](std::size_t column) { return row[column]; });

@@ -8,7 +8,7 @@ namespace rdmabench::report {
 bool begins_as_json(std::string_view text) noexcept {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  text = rdmabench::trimmed(text);
+  text = trimmed(text);
   return text.starts_with('{') || text.starts_with('[');
 }
 
@@ -218,7 +218,7 @@ std::string grouped_by_tag(std::string text) {
 }
 
 bool is_kill(std::string_view line) noexcept {
-  const std::string_view all = rdmabench::trimmed(line);
+  const std::string_view all = trimmed(line);
   if (all == "Terminated" || all == "Killed") return true;
   for (const std::string_view words :
        {"exited on signal", "CANCELLED AT", "DUE TO TIME LIMIT", "MPI_ABORT was invoked",
