@@ -12,6 +12,7 @@
 #include <limits>
 #include <list>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -362,6 +363,7 @@ void Server::Impl::say(const std::string& line) noexcept {
   if (!on_event || thrown) return;
   try {
     on_event(line);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the line is lost
   } catch (...) {
     thrown = std::current_exception();
     listener.stop();

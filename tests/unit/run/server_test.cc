@@ -9,6 +9,7 @@
 
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -136,6 +137,22 @@ TEST(ServerEvents, AnExceptionOfTheCallerEndsTheServer) {
   });
   EXPECT_THROW(server.run(), int);
   client.join();
+}
+
+TEST(ServerEvents, ALineForWhichThereIsNoMemoryIsLost) {
+  ServerConfig config;
+  config.address = "127.0.0.1";
+  config.port = 0;
+  Server server(config, [](const std::string& /*line*/) { throw std::bad_alloc(); });
+  std::thread serving([&] { EXPECT_NO_THROW(server.run()); });
+  Config measured;
+  measured.backend = "loop";
+  measured.stop = measure::StopRule::iterations(10);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(run(measured, "127.0.0.1", server.port()).error, std::nullopt);
+  }
+  server.stop();
+  serving.join();
 }
 
 #if !defined(__clang__)  // with which sanitizers come: they end a process that has no memory
