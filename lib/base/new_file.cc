@@ -71,12 +71,17 @@ Place find_place(const std::string& path) {
     place.owner = status.st_uid;
     place.device = status.st_dev;
     place.inode = status.st_ino;
-    if (!S_ISLNK(status.st_mode) || is_procfs(place.folder.get())) return place;
-    if (status.st_uid != geteuid() && status.st_uid != 0) {
+    const bool is_link = S_ISLNK(status.st_mode);
+    if (is_link && is_procfs(place.folder.get())) return place;
+    const bool is_of_other = status.st_uid != geteuid() && status.st_uid != 0;
+    if (place.exists && is_of_other && (is_link || S_ISFIFO(status.st_mode))) {
       throw Error(Fault::usage,
-                  fmt::format("'{}' is a symbolic link of the user {}", path, status.st_uid),
-                  "Name the file to which it leads, or a file in a folder of your own.", ELOOP);
+                  fmt::format("'{}' is a {} of the user {}", path,
+                              is_link ? "symbolic link" : "pipe", status.st_uid),
+                  "Name the file to which it leads, or a file in a folder of your own.",
+                  is_link ? ELOOP : EACCES);
     }
+    if (!is_link) return place;
     if (links == kMostLinks) fail_to_write(path, ELOOP);
     std::array<char, PATH_MAX> target{};
     const ssize_t size =

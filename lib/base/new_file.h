@@ -13,8 +13,9 @@ namespace rdmabench {
 
 /// The name that a path stands for, in an open folder. A symbolic link at its end is followed where
 /// it is this user's or root's; another user's throws Error(usage), because it may lead to any file
-/// of this user. Source: open(2), symlink(7); the kernel asks this itself in sticky folders alone
-/// (fs.protected_symlinks of proc(5)).
+/// of this user. So does another user's pipe, which nobody may ever read. Source: open(2),
+/// symlink(7); the kernel asks this itself in sticky folders alone (fs.protected_symlinks and
+/// fs.protected_fifos of proc(5)).
 struct Place {
   Descriptor folder;  ///< to search, not to read
   std::string name;

@@ -132,6 +132,16 @@ TEST(NewFile, DoesNotFollowAnotherUsersLink) {
   EXPECT_THROW(find_place(out), Error);
 }
 
+TEST(NewFile, DoesNotWaitForTheReaderOfAnotherUsersPipe) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to make a pipe of another user";
+  const Folder folder;
+  const std::string out = folder.file("out");
+  ASSERT_EQ(mkfifo(out.c_str(), 0666), 0);
+  ASSERT_EQ(chown(out.c_str(), 65534, 65534), 0);
+  EXPECT_THAT(usage_complaint([&] { NewFile file(out); }),
+              HasSubstr("is a pipe of the user 65534"));
+}
+
 TEST(NewFile, KeepsTheModeOfOnesOwnFileWithoutWhatRunsItAsItsOwner) {
   const Folder folder;
   folder.write("out", "old");
