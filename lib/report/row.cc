@@ -222,7 +222,8 @@ Json to_row(const LoadResult& result, const Resolved& resolved) {
 }
 
 std::string document_text(const Json& document) {
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // As ASCII: a terminal that shows it takes no C1 control nor turns the direction of its text.
+  return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 Json to_json(const Failure& failure) {

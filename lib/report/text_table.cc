@@ -61,12 +61,16 @@ Character first_character(std::string_view text) {
   return {bytes, code};
 }
 
-/// Control characters (C0, DEL, C1), what turns the direction of what follows it (Unicode's
-/// overrides, embeddings and isolates), and what is no character: a terminal may take a lone byte
-/// for a C1.
+/// Control characters (C0, DEL, C1), what turns the direction of what follows it (Unicode's marks,
+/// overrides, embeddings and isolates), separators of lines, what is not seen (byte order mark,
+/// tags), and what is no character: a terminal may take a lone byte for a C1.
 bool commands(char32_t code) {
-  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x202A && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == kNoCharacter;
+  const auto within = [code](char32_t first, char32_t last) {
+    return code >= first && code <= last;
+  };
+  return code < 0x20 || within(0x7F, 0x9F) || code == 0x61C || within(0x200E, 0x200F) ||
+         within(0x2028, 0x202E) || within(0x2066, 0x2069) || code == 0xFEFF ||
+         within(0xE0000, 0xE007F) || code == kNoCharacter;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "report/row.h"
 #include "samples.h"
 
 namespace rdmabench::report {
@@ -14,6 +15,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Json = nlohmann::ordered_json;
+
+TEST(DocumentText, IsAsciiAndSaysTheSame) {
+  const Json document{{"node",
+                       "M\xc3\xbc\xc2\x9b"
+                       "31m\xe2\x80\xae"}};
+  const std::string text = document_text(document);
+  for (const char byte : text) EXPECT_LT(static_cast<unsigned char>(byte), 0x7F) << text;
+  EXPECT_EQ(Json::parse(text), document);
+}
 
 TEST(Json, WritesOneDocument) {
   Report report = bandwidth_sample();
