@@ -29,7 +29,6 @@ std::string random_bytes(std::size_t count) {
   return bytes;
 }
 
-#if RDMABENCH_HAVE_CRYPTO
 std::string random_text(std::size_t count) {
   std::string text;
   for (const char byte : random_bytes(count)) {
@@ -38,6 +37,7 @@ std::string random_text(std::size_t count) {
   return text;
 }
 
+#if RDMABENCH_HAVE_CRYPTO
 bool can_authenticate() noexcept {
   return loaded::crypto.find("HMAC") != nullptr && loaded::crypto.find("EVP_sha256") != nullptr;
 }
