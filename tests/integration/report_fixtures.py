@@ -8,6 +8,7 @@ import sys
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 HOSTILE_END = "</script><script>alert(2)</script>\u2028<!--"
+HOSTILE_END_SHOWN = HOSTILE_END.replace("\u2028", "?")  # no name ends a line
 SLOW_SENDER, SLOW_RAIL, ROUTE, LOST = 17, 33, (5, 40), 50  # what is planted
 TYPICAL = {"bandwidth": 392e9, "latency": 1900.0}
 SIZE = {"bandwidth": 1 << 20, "latency": 8}

@@ -253,7 +253,7 @@ class Page(unittest.TestCase):
         self.assertIn(report_fixtures.HOSTILE, self.text(".finding"))
         self.all(".chart svg")
         begin = report_fixtures.HOSTILE
-        end = report_fixtures.HOSTILE_END.replace("\u2028", "?")  # no name ends a line
+        end = report_fixtures.HOSTILE_END_SHOWN
         for name in (begin, end):
             self.assertIn(name, self.browser.execute_script("return document.querySelector('select[id]').closest('section').textContent"))
         section = next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == "Collectives")
