@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/number.h"
@@ -35,8 +36,9 @@ constexpr char kBad = '-';  // marks a failed answer; followed by the digit of i
 constexpr std::uint32_t kMain = 0;
 constexpr std::uint32_t kHeartbeat = 1;
 
-/// Both channels of each rank from 1 on, by rank and channel. Throws Error(failed) that names the
-/// missing ranks.
+/// Both channels of each rank from 1 on, by rank and channel. A rank has come once its first answer
+/// is there to be read: until then whoever leaves, the last one too, leaves its seat free. Throws
+/// Error(failed) that names the missing ranks.
 std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
                                                    const std::string& run_id,
                                                    std::vector<RankIdentity>& identities,
@@ -47,29 +49,39 @@ std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
                                {.run_id = run_id, .size = size, .channels = 2, .first_rank = 1});
   std::vector<std::optional<control::Channel>> channels(std::size_t{2} * (size - 1));
   std::map<std::uint64_t, std::size_t> place_of;  // by the key of the connection
-  while (!admission.complete()) {
+  std::set<std::uint32_t> silent;                 // ranks that have not answered
+  for (std::uint32_t rank = 1; rank < size; ++rank) silent.insert(rank);
+  while (!silent.empty() || !admission.complete()) {
     if (deadline.passed()) {
       const std::string& refusal = admission.first_refusal();
-      throw Error(Fault::failed,
-                  fmt::format("rank {} did not connect to rank 0 in time{}",
-                              fmt::join(admission.missing(), ", "),
-                              refusal.empty() ? "" : fmt::format(" ({})", refusal)),
-                  "Is it running? Do firewalls let TCP through between the nodes?");
+      throw Error(
+          Fault::failed,
+          fmt::format("rank {} did not connect to rank 0 in time{}", fmt::join(silent, ", "),
+                      refusal.empty() ? "" : fmt::format(" ({})", refusal)),
+          "Is it running? Do firewalls let TCP through between the nodes?");
     }
     const auto next = admission.next_expiry().value_or(deadline.left());
     for (const std::uint64_t key :
          readiness.wait(Deadline::after(std::min(next, deadline.left())))) {
       if (const auto left = place_of.find(key); left != place_of.end()) {
         const auto place = static_cast<std::uint32_t>(left->second);
-        admission.vacate(place / 2 + 1, place % 2);
+        const std::uint32_t rank = place / 2 + 1;
+        const bool asked = place % 2 == kMain && silent.contains(rank);
+        if (asked && !channels[place]->interrupted()) {
+          readiness.watch_end(*channels[place], key);  // what it said is for the group
+          silent.erase(rank);
+          continue;
+        }
+        admission.vacate(rank, place % 2);
         channels[place].reset();
         place_of.erase(left);
+        silent.insert(rank);
         continue;
       }
       std::optional<control::Admission::Joined> joined = admission.handle(key);
       if (!joined) continue;
-      readiness.watch_end(joined->channel, key);  // its next message is for the group
       const control::RankHello& hello = joined->hello;
+      if (hello.channel == kHeartbeat) readiness.watch_end(joined->channel, key);
       identities[hello.rank] = {.rank = hello.rank, .host = hello.host, .process = hello.process};
       const std::size_t place = std::size_t{2} * (hello.rank - 1) + hello.channel;
       channels[place] = std::move(joined->channel);

@@ -188,16 +188,6 @@ std::optional<nanoseconds> Admission::next_expiry() const {
   return pending_.begin()->second.hello_by.left();  // all have the same limit
 }
 
-std::vector<std::uint32_t> Admission::missing() const {
-  std::vector<std::uint32_t> ranks;
-  for (std::size_t seat = 0; seat < seats_.size(); ++seat) {
-    const std::uint32_t rank =
-        rules_.first_rank + static_cast<std::uint32_t>(seat / rules_.channels);
-    if (seats_[seat].empty() && (ranks.empty() || ranks.back() != rank)) ranks.push_back(rank);
-  }
-  return ranks;
-}
-
 Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline) {
   const nanoseconds given = deadline.left();
   for (;;) {

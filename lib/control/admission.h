@@ -87,8 +87,6 @@ class Admission {
   void vacate(std::uint32_t rank, std::uint32_t channel = 0) noexcept;
 
   bool complete() const noexcept { return admitted_ == seats_.size(); }
-  /// Ranks of which a connection is missing.
-  std::vector<std::uint32_t> missing() const;
   /// The reason of the first refusal; "" if there was none.
   const std::string& first_refusal() const noexcept { return first_refusal_; }
 

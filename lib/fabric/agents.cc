@@ -31,7 +31,8 @@ ControlAgents::ControlAgents(control::Listener& listener, std::string run_id, st
     : size_(size),
       admission_(listener, readiness_, {.run_id = std::move(run_id), .size = size}),
       key_of_rank_(size, 0),
-      refusals_(size) {}
+      refusals_(size),
+      departures_(size) {}
 
 ControlAgents::~ControlAgents() = default;
 
@@ -44,6 +45,7 @@ void ControlAgents::join(control::Admission::Joined joined, const FabricPlan& pl
   const std::uint32_t rank = joined.hello.rank;
   key_of_rank_[rank] = joined.key;
   refusals_[rank].clear();  // of who had its seat before
+  departures_[rank].clear();
   Peer peer{.rank = rank, .channel = std::move(joined.channel)};
   peer.member.node.rank = rank;
   peer.member.node.host = std::move(joined.hello.host);
@@ -70,15 +72,19 @@ void ControlAgents::serve(std::uint64_t key, const FabricPlan& plan) {
   const auto found = peers_.find(key);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
+  bool said = false;  // a message that decides; who only leaves may come again
   try {
     for (int i = 0; i < kMaxAtOnce; ++i) {
       std::optional<control::Message> message = peer.channel.receive_ready("next message");
       if (!message) return;
+      said = true;
       take_ready(peer, std::move(*message), plan);
+      said = false;
     }
   } catch (const std::exception& error) {
-    refusals_[peer.rank] = control::printable(error.what());
-    peer.channel.abort(refusals_[peer.rank]);
+    std::string reason = control::printable(error.what());
+    peer.channel.abort(reason);
+    (said ? refusals_ : departures_)[peer.rank] = std::move(reason);
     admission_.vacate(peer.rank);
     peers_.erase(found);
   }
@@ -114,6 +120,7 @@ AdmittedAgents ControlAgents::admit(const FabricPlan& plan, Deadline deadline) {
       if (peer != nullptr && peer->ready) send(rank, FabricMessage::ready, {});
     }
   }
+  undelivered_.clear();  // who left is lost, or came again
   AdmittedAgents admitted = result(fmt::format("within {:.3g} s", given_s));
   for (const LostNode& lost : admitted.lost) drop(lost.rank, lost.reason);
   admission_.close("this run has already started, or is another run");
@@ -144,7 +151,8 @@ AdmittedAgents ControlAgents::result(const std::string& given) const {
       member.ports.clear();
       admitted.lost.push_back({.rank = rank,
                                .round = 0,
-                               .reason = !refusals_[rank].empty() ? refusals_[rank]
+                               .reason = !refusals_[rank].empty()     ? refusals_[rank]
+                                         : !departures_[rank].empty() ? departures_[rank]
                                          : there ? "it came, but was not ready " + given
                                                  : never});
     }
@@ -159,7 +167,8 @@ void ControlAgents::send(std::uint32_t rank, FabricMessage type, std::string_vie
   try {
     peer->channel.send(type, payload, Deadline::after(kAgentSendLimit));
   } catch (const std::exception& error) {
-    if (refusals_[rank].empty()) refusals_[rank] = error.what();
+    departures_[rank] = error.what();
+    admission_.vacate(rank);
     undelivered_.push_back({.rank = rank, .ended = true, .text = error.what()});
     peers_.erase(key_of_rank_[rank]);
   }

@@ -89,6 +89,7 @@ class ControlAgents final : public Agents {
   std::map<std::uint64_t, Peer> peers_;     ///< by the key of the connection, never used twice
   std::vector<std::uint64_t> key_of_rank_;  ///< 0 = not there
   std::vector<std::string> refusals_;       ///< by rank: why it does not take part
+  std::vector<std::string> departures_;     ///< by rank: how the last one to leave ended
   std::vector<Event> undelivered_;
 };
 

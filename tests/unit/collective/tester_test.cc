@@ -541,9 +541,12 @@ TEST(RankGroup, TheSeatOfARankThatLeavesIsFree) {
   auto leading = std::async(std::launch::async, [&] {
     return RankGroup::lead(listener, address, 2, {.host = "h"}, {}, late);
   });
-  {
-    const control::Admitted rogue =
-        control::join_rank_0(address, {.run_id = "t", .rank = 1, .size = 2}, late);
+  for (int i = 0; i < 2; ++i) {  // all that is missing, so that nobody else has to come
+    const control::RankHello hello{.run_id = "t", .rank = 1, .size = 2};
+    control::RankHello heartbeat = hello;
+    heartbeat.channel = 1;
+    const control::Admitted rogue = control::join_rank_0(address, hello, late);
+    const control::Admitted beside = control::join_rank_0(address, heartbeat, late);
   }
   const auto joined = RankGroup::join(address, {1, 2}, {.rank = 1, .host = "honest"}, {}, late);
   EXPECT_NE(leading.get(), nullptr);
