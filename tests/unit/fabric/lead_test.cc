@@ -12,6 +12,7 @@
 #include "../health/tree.h"
 #include "control/admission.h"
 #include "fabric/agent.h"
+#include "fabric/agents.h"
 #include "fabric/schedule.h"
 #include "fabric/stream.h"
 #include "messages.h"
@@ -201,7 +202,7 @@ TEST_F(LeadTest, ConnectionsThatMakeNoSenseDoNotDisturb) {
   EXPECT_THAT(outcome.matrix.measurements, SizeIs(2 * 2));
 }
 
-/// Of a process that has the secret and takes a rank's place, also the last one's, until it leaves.
+/// Of a process that has the secret and takes a rank's place, until it leaves.
 TEST_F(LeadTest, TheSeatOfARankThatLeavesIsFree) {
   std::string refused;
   std::thread ranks([&] {
@@ -225,6 +226,28 @@ TEST_F(LeadTest, TheSeatOfARankThatLeavesIsFree) {
   EXPECT_EQ(refused, "");
   EXPECT_THAT(outcome.matrix.lost, IsEmpty());
   EXPECT_THAT(errors(), IsEmpty());
+}
+
+TEST_F(LeadTest, TheLastRankIsWaitedForAgainWhenItLeaves) {
+  std::thread ranks([&] {
+    std::vector<Channel> open;
+    for (int i = 0; i < 2; ++i) {
+      open.clear();  // the one before leaves
+      Channel& rank = open.emplace_back(Channel::connect("127.0.0.1", listener_.port(), plenty()));
+      rank.send(AdmissionMessage::hello,
+                to_text(control::RankHello{.run_id = "abc", .rank = 0, .size = 1, .host = "x"}),
+                plenty());
+      rank.receive(AdmissionMessage::welcome, plenty(), "welcome");
+      rank.receive(FabricMessage::plan, plenty(), "plan");
+    }
+    open[0].send(FabricMessage::ready,
+                 to_text(Ready{.rails = {"eth0"}, .ports = {1}, .environment = {}}), plenty());
+    open[0].readable(std::chrono::seconds(60));  // the end of the run
+  });
+  ControlAgents agents(listener_, "abc", 1);
+  EXPECT_THAT(agents.admit(options_.plan, plenty()).lost, IsEmpty());
+  agents.drop(0, "the test is over");
+  ranks.join();
 }
 
 TEST_F(LeadTest, AFileOfAnotherRunIsNotGoneOnWith) {
