@@ -12,7 +12,6 @@ set(RDMABENCH_PUGIXML pugixml::pugixml)
 if(TARGET pugixml::static)
   set(RDMABENCH_PUGIXML pugixml::static)  # a node needs no libpugixml then
 endif()
-find_path(RDMABENCH_ASIO_INCLUDE asio.hpp REQUIRED)
 find_path(RDMABENCH_BOOST_INCLUDE boost/math/distributions/students_t.hpp REQUIRED)
 
 # rdmabench_optional(VERBS libibverbs librdmacm) sets RDMABENCH_HAVE_VERBS and, when found, makes the

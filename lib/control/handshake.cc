@@ -162,8 +162,18 @@ SessionKeys session_keys(const Transcript& transcript, const Digest& key) {
           hkdf_expand(view(key), transcript.text("key from server to client"))};
 }
 
-void Handshake::of_client(Channel& channel, const Authentication& own, const std::string& host,
-                          Deadline deadline) {
+Channel Handshake::of_client(std::unique_ptr<ChannelSocket> connection, const Authentication& own,
+                             const std::string& host, Deadline deadline,
+                             const std::stop_token& stop) {
+  Channel channel(std::move(connection));
+  channel.connection_->stop = stop;
+  know_server(channel, own, host, deadline);
+  channel.connection_->stop = {};
+  return channel;
+}
+
+void Handshake::know_server(Channel& channel, const Authentication& own, const std::string& host,
+                            Deadline deadline) {
   ChannelSocket& connection = *channel.connection_;
   Transcript transcript{.method = own.method(),
                         .client_nonce = random_bytes(kNonce),

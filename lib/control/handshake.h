@@ -91,10 +91,12 @@ SessionKeys session_keys(const Transcript& transcript, const Digest& key);
 /// The two halves. `authentication` is loaded().
 class Handshake {
  public:
-  /// The client's: returns when the server is known. Throws Error(failed) with the server's reason,
-  /// BrokenHandshake. `host` is what the user calls the server.
-  static void of_client(Channel& channel, const Authentication& authentication,
-                        const std::string& host, Deadline deadline);
+  /// The client's, over a connection that is set up: returns when the server is known. Throws
+  /// Error(failed) with the server's reason, or when `stop` is requested, and BrokenHandshake.
+  /// `host` is what the user calls the server.
+  static Channel of_client(std::unique_ptr<ChannelSocket> connection,
+                           const Authentication& authentication, const std::string& host,
+                           Deadline deadline, const std::stop_token& stop);
 
   /// The server's, a step at a time: it never waits. `decoder` is for MUNGE alone.
   explicit Handshake(const Authentication& authentication, MungeDecoder* decoder)
@@ -115,6 +117,8 @@ class Handshake {
  private:
   enum class Due : std::uint8_t { greeting, proof };
 
+  static void know_server(Channel& channel, const Authentication& own, const std::string& host,
+                          Deadline deadline);
   [[noreturn]] void refuse(Channel& channel, RefusalReason reason) const;
   bool greeted(Channel& channel, std::string_view greeting);
   bool proved(Channel& channel, std::string_view payload);

@@ -1,8 +1,8 @@
 #include "rdmabench/control/listener.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/epoll.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -15,156 +15,109 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <system_error>
 #include <utility>
 
 #include "base/event.h"
 #include "base/network.h"
 #include "pending_handshakes.h"
 #include "rdmabench/base/error.h"
+#include "readiness.h"
 #include "tcp.h"
 #include "wait.h"
 
 namespace rdmabench::control {
 namespace {
 
-using asio::ip::tcp;
-
 // Connections that may wait for accept(); the kernel's own limit applies too.
 constexpr int kBacklog = 1024;
 
-/// Throws std::system_error.
-void open(tcp::acceptor& acceptor, const tcp::endpoint& endpoint, bool both_families) {
-  acceptor.open(endpoint.protocol());
-  static_cast<void>(fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC));
-  acceptor.set_option(tcp::acceptor::reuse_address(true));
-  if (both_families) acceptor.set_option(asio::ip::v6_only(false));
-  acceptor.bind(endpoint);
-  acceptor.listen(kBacklog);
-  acceptor.native_non_blocking(true);
+/// A socket that listens. Negative, with errno, where there is none.
+Descriptor listening_at(const Endpoint& endpoint, bool both_families) noexcept {
+  Descriptor socket = make_socket(endpoint.storage.ss_family);
+  constexpr int kYes = 1;
+  constexpr int kNo = 0;
+  const auto set = [&](int level, int option, const int& value) {
+    return setsockopt(socket.get(), level, option, &value, sizeof value) == 0;
+  };
+  const bool listens = socket.get() >= 0 && set(SOL_SOCKET, SO_REUSEADDR, kYes) &&
+                       (!both_families || set(IPPROTO_IPV6, IPV6_V6ONLY, kNo)) &&
+                       bind(socket.get(), endpoint.data(), endpoint.size) == 0 &&
+                       listen(socket.get(), kBacklog) == 0;
+  return listens ? std::move(socket) : Descriptor();
 }
 
-void open_any(tcp::acceptor& acceptor, std::uint16_t port) {
-  try {
-    open(acceptor, {tcp::v6(), port}, true);
-  } catch (const std::system_error& error) {
-    if (error.code() == asio::error::address_in_use || error.code() == asio::error::access_denied) {
-      throw;
-    }
-    std::error_code ignored;
-    acceptor.close(ignored);
-    open(acceptor, {tcp::v4(), port}, false);
-  }
-}
-
-[[noreturn]] void throw_not_listening(const std::string& address, std::uint16_t port,
-                                      const std::error_code& error) {
+[[noreturn]] void throw_not_listening(const std::string& address, std::uint16_t port, int error,
+                                      const std::string& unknown = "") {
   const std::string where =
       address.empty() ? fmt::format("port {}", port) : fmt::format("port {} of {}", port, address);
-  const bool resolver = error.category() != asio::error::get_system_category();
   std::string remedy;
-  if (error == asio::error::address_in_use) {
+  if (error == EADDRINUSE) {
     remedy = "Another process listens there. Stop it, or give another `port`.";
-  } else if (error == asio::error::access_denied) {
+  } else if (error == EACCES) {
     remedy = "Ports below 1024 are for root; give another `port`.";
-  } else if (resolver || error.value() == EADDRNOTAVAIL) {
+  } else if (!unknown.empty() || error == EADDRNOTAVAIL) {
     remedy = "'ip address' lists the addresses of this machine.";
   }
   throw Error(Fault::failed,
-              fmt::format("listen on {}{}", where, resolver ? ": " + error.message() : ""), remedy,
-              resolver ? 0 : error.value());
+              fmt::format("listen on {}{}{}", where, unknown.empty() ? "" : ": ", unknown), remedy,
+              error);
+}
+
+/// "" is every address, of both families where the machine has both.
+Descriptor listening_on(const std::string& address, std::uint16_t port) {
+  const LookUp found(address.empty() ? "::" : address, port, AI_PASSIVE);
+  if (found.endpoints.empty()) throw_not_listening(address, port, 0, found.error);
+  Descriptor socket = listening_at(found.endpoints.front(), address.empty());
+  if (socket.get() < 0 && address.empty() && errno != EADDRINUSE && errno != EACCES) {
+    socket = listening_at(LookUp("0.0.0.0", port, AI_PASSIVE).endpoints.front(), false);
+  }
+  if (socket.get() < 0) throw_not_listening(address, port, errno);
+  return socket;
 }
 
 }  // namespace
 
-/// What a listener waits for, behind one file descriptor: the acceptor, a clock and the pending
-/// handshakes. Source: epoll(7), timerfd_create(2), eventfd(2).
-class Waits {
- public:
+struct Listener::Impl {
   // Keys from 1 on are those of PendingHandshakes.
   static constexpr std::uint64_t kAcceptor = 0;
-  static constexpr std::uint64_t kClock = ~std::uint64_t{0};
+  static constexpr std::uint64_t kClock = ~std::uint64_t{0} - 1;
   static constexpr std::uint64_t kDecoded = kClock - 1;  // a credential has been decoded
 
-  /// Throws Error(failed) when this process has no room for three more file descriptors.
-  Waits() {
-    if (epoll_.get() < 0 || clock_.get() < 0 || stop_.get() < 0) {
-      throw Error(Fault::failed, "epoll_create1(), timerfd_create() or eventfd()",
-                  "Raise 'ulimit -n' if it is too low.", errno);
-    }
-    add(clock_.get(), kClock);
-  }
-
-  int handle() const noexcept { return epoll_.get(); }
-  const Event& stopped() const noexcept { return stop_; }
-
-  /// Throws Error(failed) when there is no memory for it.
-  void add(int handle, std::uint64_t key) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = key;
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, handle, &event) != 0) {
-      throw Error(Fault::failed, "epoll_ctl()", "", errno);
-    }
-  }
-  void remove(int handle) noexcept { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handle, nullptr); }
-
-  /// The clock wakes the waits then; nothing: not any more.
-  void wake_in(std::optional<std::chrono::nanoseconds> wait) noexcept {
-    constexpr std::chrono::nanoseconds kAtOnce{1};  // 0 would stop the clock
-    const auto in = wait ? std::max(*wait, kAtOnce) : std::chrono::nanoseconds(0);
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(in);
-    const itimerspec when{{0, 0}, {seconds.count(), (in - seconds).count()}};
-    timerfd_settime(clock_.get(), 0, &when, nullptr);
-  }
-
-  /// How many events are there now.
-  std::size_t ready(std::span<epoll_event> events) const noexcept {
-    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-    return count < 0 ? 0 : static_cast<std::size_t>(count);
-  }
-
- private:
-  Descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
-  Descriptor clock_{timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
-  Event stop_;  // set for good once stop() was called
-};
-
-struct Listener::Impl {
-  explicit Impl(const Authentication& wanted) : authentication(wanted.loaded()) {}
+  /// Throws Error(failed) when this process has no room for the file descriptors.
+  Impl(const Authentication& wanted, const std::string& address, std::uint16_t wanted_port);
 
   std::optional<Channel> step();
   bool accept_next();
   void look_at_clock();
 
-  asio::io_context context{1};
-  tcp::acceptor acceptor{context};
-  Waits waits;
   Authentication authentication;
+  Descriptor acceptor;
+  Readiness readiness;
+  Descriptor clock{timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
+  Event stopped;  ///< set for good once stop() was called
   PendingHandshakes pending{authentication};
-  std::uint16_t port = 0;
+  std::uint16_t port;
 };
 
-Listener::Listener(const std::string& address, std::uint16_t port,
-                   const Authentication& authentication) try
-    : impl_(std::make_unique<Impl>(authentication)) {
-  if (address.empty()) {
-    open_any(impl_->acceptor, port);
-  } else {
-    const auto results = tcp::resolver(impl_->context)
-                             .resolve(address, std::to_string(port),
-                                      tcp::resolver::passive | tcp::resolver::numeric_service);
-    open(impl_->acceptor, results.begin()->endpoint(), false);
+Listener::Impl::Impl(const Authentication& wanted, const std::string& address,
+                     std::uint16_t wanted_port)
+    : authentication(wanted.loaded()),
+      acceptor(listening_on(address, wanted_port)),
+      port(local_end(acceptor.get()).port()) {
+  if (clock.get() < 0 || stopped.get() < 0) {
+    throw Error(Fault::failed, "timerfd_create() or eventfd()",
+                "Raise 'ulimit -n' if it is too low.", errno);
   }
-  impl_->waits.add(impl_->acceptor.native_handle(), Waits::kAcceptor);
-  if (const int decoded = impl_->pending.decoded_handle(); decoded >= 0) {
-    impl_->waits.add(decoded, Waits::kDecoded);
+  readiness.watch(acceptor.get(), kAcceptor);
+  readiness.watch(clock.get(), kClock);
+  if (const int decoded = pending.decoded_handle(); decoded >= 0) {
+    readiness.watch(decoded, kDecoded);
   }
-  impl_->port = impl_->acceptor.local_endpoint().port();
-} catch (const std::system_error& error) {
-  throw_not_listening(address, port, error.code());
 }
+
+Listener::Listener(const std::string& address, std::uint16_t port,
+                   const Authentication& authentication)
+    : impl_(std::make_unique<Impl>(authentication, address, port)) {}
 
 Listener::~Listener() = default;
 Listener::Listener(Listener&& other) noexcept = default;
@@ -183,20 +136,18 @@ std::uint16_t Listener::port() const noexcept {
 }
 
 int Listener::handle() const noexcept {
-  return impl_->waits.handle();
+  return impl_->readiness.handle();
 }
 
 int Listener::stop_handle() const noexcept {
-  return impl_->waits.stopped().get();
+  return impl_->stopped.get();
 }
 
 /// False when there may be none. Throws Error(failed) when there is no room for one more. What is
 /// thrown closes the connection, whose client hears of it so.
 bool Listener::Impl::accept_next() {
-  tcp::endpoint peer;
-  auto size = static_cast<socklen_t>(peer.capacity());
-  Descriptor socket(
-      accept4(acceptor.native_handle(), peer.data(), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  Endpoint peer;
+  Descriptor socket(accept4(acceptor.get(), peer.data(), &peer.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   const int handle = socket.get();
   if (handle < 0) {
     const int code = errno;
@@ -207,13 +158,12 @@ bool Listener::Impl::accept_next() {
     throw Error(Fault::failed, fmt::format("accept a connection on port {}", port),
                 "Raise 'ulimit -n', or wait until other clients are done.", code);
   }
-  peer.resize(size);
-  const std::string ip = address_text(peer.address());
+  const std::string ip = peer.address();
   Channel channel(adopt(std::move(socket), peer, ip));
   const auto key = pending.add(std::move(channel), host_of(ip));
   if (!key) return true;
   try {
-    waits.add(handle, *key);
+    readiness.watch(handle, *key);
   } catch (const std::exception&) {
     pending.drop(*key);
     throw;
@@ -221,25 +171,29 @@ bool Listener::Impl::accept_next() {
   return true;
 }
 
-/// Ends waits that are over, and sets the clock to the next.
+/// Ends handshakes that are over, and sets the clock to the next end, if there is one. Source:
+/// timerfd_create(2).
 void Listener::Impl::look_at_clock() {
-  waits.wake_in(pending.expire());
+  constexpr std::chrono::nanoseconds kAtOnce{1};  // 0 would stop the clock
+  const std::optional<std::chrono::nanoseconds> next = pending.expire();
+  const auto in = next ? std::max(*next, kAtOnce) : std::chrono::nanoseconds(0);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(in);
+  const itimerspec when{{0, 0}, {seconds.count(), (in - seconds).count()}};
+  timerfd_settime(clock.get(), 0, &when, nullptr);
 }
 
 /// What can be done without waiting: handshakes that have begun come before new connections.
 std::optional<Channel> Listener::Impl::step() {
   constexpr std::size_t kAtATime = 64;
-  std::array<epoll_event, kAtATime> events{};
-  const std::size_t count = waits.ready(events);
   std::optional<Channel> known;
   bool is_new = false;
-  for (std::size_t i = 0; i < count && !known; ++i) {
-    const std::uint64_t key = events[i].data.u64;  // packed: a copy
-    is_new = is_new || key == Waits::kAcceptor;
-    known = key == Waits::kDecoded ? pending.proceed_decoded() : pending.proceed(key);
-    if (const int quiet = pending.decoding(key); quiet >= 0) waits.remove(quiet);
+  for (const std::uint64_t key : readiness.wait(Deadline::after({}))) {
+    is_new = is_new || key == kAcceptor;
+    known = key == kDecoded ? pending.proceed_decoded() : pending.proceed(key);
+    if (const int quiet = pending.decoding(key); quiet >= 0) readiness.unwatch(quiet);
+    if (known) break;
   }
-  if (known) waits.remove(known->handle());
+  if (known) readiness.unwatch(known->handle());
   look_at_clock();  // now: there may be no room for one more
   if (is_new && !known) {
     for (std::size_t i = 0; i < kAtATime && accept_next(); ++i) {
@@ -262,7 +216,7 @@ std::optional<Channel> Listener::accept(Deadline deadline) {
 
 void Listener::stop() noexcept {
   const int saved = errno;  // a signal handler must leave it as it was
-  impl_->waits.stopped().set();
+  impl_->stopped.set();
   errno = saved;
 }
 

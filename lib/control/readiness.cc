@@ -21,15 +21,8 @@ constexpr std::uint64_t kWakeKey = ~std::uint64_t{0};
 
 Readiness::Readiness() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (epoll_.get() < 0 || wake_.get() < 0) throw_failed("epoll_create1() or eventfd()");
-  add(wake_.get(), kWakeKey);
-}
-
-void Readiness::watch(const Channel& channel, std::uint64_t key) {
-  add(channel.handle(), key);
-}
-
-void Readiness::watch(const Listener& listener, std::uint64_t key) {
-  add(listener.handle(), key);
+  watch(wake_.get(), kWakeKey);
+  keys_.reserve(kAtATime);
 }
 
 void Readiness::watch_end(const Channel& channel, std::uint64_t key) {
@@ -41,11 +34,15 @@ void Readiness::watch_end(const Channel& channel, std::uint64_t key) {
   }
 }
 
-void Readiness::add(int handle, std::uint64_t key) {
+void Readiness::watch(int handle, std::uint64_t key) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = key;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, handle, &event) != 0) throw_failed("epoll_ctl()");
+}
+
+void Readiness::unwatch(int handle) noexcept {
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, handle, nullptr);
 }
 
 std::span<const std::uint64_t> Readiness::wait(Deadline deadline) {

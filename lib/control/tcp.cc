@@ -1,9 +1,15 @@
 #include "tcp.h"
 
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
 
 namespace rdmabench::control {
 namespace {
@@ -19,23 +25,63 @@ void set(int socket, int level, int option, int value) {
   static_cast<void>(setsockopt(socket, level, option, &value, sizeof value));
 }
 
-void set_local_end(ChannelSocket& connection) {
-  asio::ip::tcp::endpoint local;
-  auto size = static_cast<socklen_t>(local.capacity());
-  connection.local_ip = "unknown";
-  if (getsockname(connection.socket, local.data(), &size) != 0) return;
-  local.resize(size);
-  connection.local_ip = address_text(local.address());
-  connection.local_port = local.port();
-}
-
 }  // namespace
 
-std::unique_ptr<ChannelSocket> adopt(Descriptor socket, const asio::ip::tcp::endpoint& peer,
+std::string Endpoint::address() const {
+  std::array<char, NI_MAXHOST> text{};
+  if (getnameinfo(data(), size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "unknown";
+  }
+  constexpr std::string_view kMapped = "::ffff:";  // an IPv4 address, to a socket of both families
+  const std::string_view address = text.data();
+  const bool mapped = address.starts_with(kMapped) && address.find('.') != std::string_view::npos;
+  return std::string(address.substr(mapped ? kMapped.size() : 0));
+}
+
+std::uint16_t Endpoint::port() const noexcept {
+  // Both families have it in the same place.
+  sockaddr_in either{};
+  std::memcpy(&either, &storage, sizeof either);
+  return ntohs(either.sin_port);
+}
+
+bool Endpoint::operator==(const Endpoint& other) const {
+  return port() == other.port() && address() == other.address();
+}
+
+LookUp::LookUp(const std::string& host, std::uint16_t port, int flags) {
+  addrinfo hints{};
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (code != 0) {
+    error = code == EAI_SYSTEM ? std::generic_category().message(errno) : gai_strerror(code);
+    return;
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, &freeaddrinfo);
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    Endpoint& endpoint = endpoints.emplace_back();
+    endpoint.size = one->ai_addrlen;
+    std::memcpy(&endpoint.storage, one->ai_addr, one->ai_addrlen);
+  }
+}
+
+Descriptor make_socket(int family) noexcept {
+  return Descriptor(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+}
+
+Endpoint local_end(int socket) noexcept {
+  Endpoint local;
+  if (getsockname(socket, local.data(), &local.size) != 0) return {};
+  return local;
+}
+
+std::unique_ptr<ChannelSocket> adopt(Descriptor socket, const Endpoint& peer,
                                      const std::string& host) {
   auto connection = std::make_unique<ChannelSocket>(std::move(socket));
   connection->peer = host_and_port(host, peer.port());
-  connection->peer_ip = address_text(peer.address());
+  connection->peer_ip = peer.address();
   connection->peer_port = peer.port();
   return connection;
 }
@@ -47,14 +93,9 @@ void set_up(ChannelSocket& connection) {
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  set_local_end(connection);
-}
-
-std::string address_text(const asio::ip::address& address) {
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
-    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
-  }
-  return address.to_string();
+  const Endpoint local = local_end(socket);
+  connection.local_ip = local.address();
+  connection.local_port = local.port();
 }
 
 std::string host_and_port(const std::string& host, std::uint16_t port) {

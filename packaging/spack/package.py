@@ -26,7 +26,6 @@ class Rdmabench(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("asio", type="build")
     depends_on("boost", type="build")
     depends_on("cli11", type="build")
     depends_on("help2man", type="build")
