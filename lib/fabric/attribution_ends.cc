@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attribution_judge.h"
+#include "measure/ranks.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -202,7 +203,7 @@ class EndTest {
     if (partners.size() < kFewestTestPartners) return;
     end.test.partners = static_cast<std::uint32_t>(partners.size());
     end.test.cells = static_cast<std::uint32_t>(low.size());
-    end.test.effect = middle(low);
+    end.test.effect = measure::middle(low);
     end.test.score =
         score_of(end.test.effect, kSpreadOfFew * fit_.sigma / std::sqrt(end.test.cells));
     weigh(end);
@@ -220,7 +221,7 @@ class EndTest {
       clean[{cell.round, cell.rail}].push_back(cell.y - fit_.predicted(slice_, cell));
     }
     for (auto& [key, residuals] : clean) {
-      if (residuals.size() >= kFewestControls) levels_[key] = middle(residuals);
+      if (residuals.size() >= kFewestControls) levels_[key] = measure::middle(residuals);
     }
   }
 

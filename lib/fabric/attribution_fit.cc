@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "measure/ranks.h"
+
 namespace rdmabench::fabric {
 namespace {
 
@@ -43,14 +45,6 @@ Groups group(const Slice& slice, Direction direction) {
     groups.cells[next[port(slice.screening[i])]++] = static_cast<std::uint32_t>(i);
   }
   return groups;
-}
-
-/// The upper median: if half of the cells are slow, that may be the partners' fault as well as the
-/// node's; centring removes what this adds to all nodes.
-double better_middle(std::vector<double>& values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
 }
 
 class Polish {
@@ -115,7 +109,7 @@ class Polish {
     for (const Cell& cell : slice_.screening) by_rail[cell.rail].push_back(cell.y);
     for (std::uint32_t rail = 0; rail < slice_.rails; ++rail) {
       fit_.cells[rail] = static_cast<std::uint32_t>(by_rail[rail].size());
-      fit_.typical[rail] = middle(by_rail[rail]);
+      fit_.typical[rail] = measure::middle(by_rail[rail]);
     }
     update_residuals();
   }
@@ -149,7 +143,9 @@ class Polish {
   double median_step(std::span<const std::uint32_t> cells) {
     scratch_.clear();
     for (const std::uint32_t i : cells) scratch_.push_back(fit_.residuals[i]);
-    return better_middle(scratch_);
+    // The upper median: if half of the cells are slow, that may be the partners' fault as well as
+    // the node's; centring removes what this adds to all nodes.
+    return measure::at_rank(scratch_, scratch_.size() / 2);
   }
 
   double biweight_step(std::span<const std::uint32_t> cells) const {
@@ -174,7 +170,7 @@ class Polish {
         if (effect.partners >= kMinPartners) scratch_.push_back(effect.value);
       }
       if (scratch_.empty()) continue;
-      const double shift = middle(scratch_);
+      const double shift = measure::middle(scratch_);
       fit_.typical[rail] += shift;
       for (std::uint32_t node = 0; node < slice_.nodes; ++node) {
         Effect& effect = effects(direction)[slice_.port(rail, node)];
@@ -210,7 +206,7 @@ class Polish {
     for (const double residual : fit_.residuals) sizes.push_back(std::abs(residual));
     std::sort(sizes.begin(), sizes.end());
     sizes.erase(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(exact));
-    return std::max(kNormalMad * middle(sizes), kFloor);
+    return std::max(kNormalMad * measure::middle(sizes), kFloor);
   }
 
   double refined_scale() const {
@@ -246,14 +242,6 @@ class Polish {
 
 }  // namespace
 
-double middle(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), upper, values.end());
-  if (values.size() % 2 == 1) return *upper;
-  return (*upper + *std::max_element(values.begin(), upper)) / 2;
-}
-
 double scale_about_zero(std::vector<double> values) {
   constexpr int kPasses = 3;
   constexpr double kFar = 5;
@@ -262,13 +250,11 @@ double scale_about_zero(std::vector<double> values) {
   for (int pass = 0; pass < kPasses; ++pass) {
     sizes.clear();
     for (const double value : values) sizes.push_back(std::abs(value));
-    scale = kNormalMad * middle(sizes);
+    scale = kNormalMad * measure::middle(sizes);
     std::erase_if(values, [&](double value) { return std::abs(value) > kFar * scale; });
   }
   if (values.empty()) return scale;
-  const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
-  std::nth_element(values.begin(), quarter, values.end());
-  return std::max(scale, -kNormalMad * *quarter);
+  return std::max(scale, -kNormalMad * measure::at_rank(values, values.size() / 4));
 }
 
 Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint32_t node) {

@@ -100,10 +100,6 @@ struct Pooled {
 };
 Pooled pooled(const Slice& slice, const Fit& fit, Direction direction, std::uint32_t node);
 
-/// The median; with an even number of values the mean of the two middle ones; 0 of none. Reorders
-/// the values.
-double middle(std::vector<double>& values);
-
 /// Robust standard deviation about 0: the median absolute value, or the lower quartile's where that
 /// is greater, scaled for a normal distribution. Values beyond 5 of it are removed and it is
 /// computed again, so that outliers do not hide themselves.

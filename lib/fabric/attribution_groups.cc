@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attribution_judge.h"
+#include "measure/ranks.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -42,14 +43,6 @@ Split split(const std::vector<double>& sorted) {
     best = {low, distance, std::sqrt(std::max(0.0, inner) / count)};
   }
   return best;
-}
-
-/// The upper quartile of a port's cells: its speed with a good partner, even if half of its
-/// partners are slow.
-double reach(std::vector<double>& cells) {
-  const auto at = cells.begin() + static_cast<std::ptrdiff_t>((cells.size() * 3) / 4);
-  std::nth_element(cells.begin(), at, cells.end());
-  return *at;
 }
 
 struct PortReach {
@@ -97,7 +90,9 @@ std::vector<TwoGroups> two_groups(const Slice& slice) {
       std::vector<PortReach> ports;
       for (std::uint32_t node = 0; node < slice.nodes; ++node) {
         auto& list = cells[slice.port(rail, node)];
-        if (list.size() >= kMinPartners) ports.push_back({reach(list), node});
+        // The upper quartile: its speed with a good partner, even if half of its partners are slow.
+        if (list.size() >= kMinPartners)
+          ports.push_back({measure::at_rank(list, list.size() * 3 / 4), node});
       }
       look(slice, direction, rail, ports, found);
     }

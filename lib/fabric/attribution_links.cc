@@ -10,7 +10,9 @@
 #include <tuple>
 
 #include "attribution_words.h"
+#include "measure/ranks.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -21,17 +23,10 @@ constexpr double kLinkEffect = 0.05;     // smaller ones are typical
 constexpr double kNearlyAll = 0.9;       // of the pairs over a slow link are slow
 constexpr int kMostElements = 16;        // of a rail
 constexpr std::size_t kMostLinks = 4;    // links in a sentence
-constexpr double kUpper = 0.75;          // the quantile that stands for healthy pairs: up to three
+constexpr double kUpper = 75;            // the percentile that stands for healthy pairs: three
                                          // quarters may be slow
-constexpr double kTop = 0.95;
+constexpr double kTop = 95;
 constexpr double kSpan = 1.6449 - 0.6745;  // standard deviations from the one to the other
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
-}
 
 /// What may be to blame: the smaller the part the earlier, which decides between equals.
 struct Element {
@@ -77,7 +72,8 @@ class LinkJudge {
     level_distances();
     std::vector<double> all;
     for (const Crosser& one : screening_) all.push_back(one.y);
-    sigma_ = std::max(kFloor, (quantile(all, kTop) - quantile(all, kUpper)) / kSpan);
+    sigma_ = std::max(kFloor,
+                      (measure::percentile(all, kTop) - measure::percentile(all, kUpper)) / kSpan);
     limit_ = -std::max(-least(kLinkEffect), kLeadScore * sigma_);
     explained_.assign(screening_.size(), false);
     for (int i = 0; i < kMostElements; ++i) {
@@ -126,7 +122,7 @@ class LinkJudge {
     std::map<std::size_t, double> healthy;
     std::size_t most = 0;
     for (const auto& [switches, list] : values) {
-      healthy[switches] = quantile(list, kUpper);
+      healthy[switches] = measure::percentile(list, kUpper);
       if (most == 0 || list.size() > values[most].size()) most = switches;
     }
     for (std::vector<Crosser>* list : {&screening_, &confirming_}) {
@@ -220,15 +216,15 @@ class LinkJudge {
       values.push_back(screening_[i].y);
       finding.pairs.emplace_back(screening_[i].cell->sender, screening_[i].cell->receiver);
     }
-    const double effect = middle(values);
+    const double effect = measure::middle(values);
     std::vector<double> again;
     for (const Crosser& one : confirming_) {
       if (crosses(one, element)) again.push_back(one.y);
     }
     const std::size_t repeated = again.size();
-    const double later = middle(again);
+    const double later = measure::middle(again);
     std::vector<double> beside = beside_in_confirming(accused, finding.pairs);
-    const double elsewhere = middle(beside);
+    const double elsewhere = measure::middle(beside);
     const bool nodes_slow =
         beside.size() > 1 && elsewhere <= std::min(least(kMinEffect), effect / 2);
     const bool withdrawn =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attribution_judge.h"
+#include "measure/ranks.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -73,7 +74,7 @@ void test_rails(const Slice& slice, const Fit& fit, std::vector<RailSuspect>& su
     if (differences.size() < kFewestRailPairs) continue;
     Test& test = suspect.test;
     test.cells = static_cast<std::uint32_t>(differences.size());
-    test.effect = middle(differences);
+    test.effect = measure::middle(differences);
     test.score =
         score_of(test.effect, kSpreadOfMiddle * std::sqrt(2.0) * fit.sigma / std::sqrt(test.cells));
     const bool borne_out = test.effect <= least(kMinEffect) && test.effect <= suspect.effect / 2 &&
@@ -131,17 +132,17 @@ void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& 
     if (same == again.end()) continue;
     Test& test = route.test;
     test.cells = static_cast<std::uint32_t>(same->second.size());
-    test.effect = middle(same->second);
+    test.effect = measure::middle(same->second);
     test.score = score_of(test.effect, fit.sigma / std::sqrt(test.cells));
     const auto sends = from.find({route.sender, route.rail});
     const auto receives = to.find({route.receiver, route.rail});
     if (sends != from.end()) {
       ++route.legs;
-      route.from = middle(sends->second);
+      route.from = measure::middle(sends->second);
     }
     if (receives != to.end()) {
       ++route.legs;
-      route.to = middle(receives->second);
+      route.to = measure::middle(receives->second);
     }
     const bool slow_again = test.effect <= least(kRouteEffect) && test.effect <= route.effect / 2 &&
                             test.score >= kConfirmScore;

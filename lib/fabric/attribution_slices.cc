@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attribution_fit.h"
+#include "measure/ranks.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::fabric {
@@ -51,7 +52,7 @@ void merge_repeated(std::vector<Cell>& cells) {
       values.push_back(cells[next].y);
     }
     merged.push_back(cells[i]);
-    merged.back().y = middle(values);
+    merged.back().y = measure::middle(values);
     i = next;
   }
   cells = std::move(merged);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "measure/ranks.h"
 #include "rdmabench/base/units.h"
 #include "table.h"
 
@@ -118,7 +119,7 @@ std::string Words::end_clause(const EndSuspect& end) const {
     ++cells;
   }
   const auto slow = std::count_if(by_partner.begin(), by_partner.end(), [&](auto& entry) {
-    return middle(entry.second) <= end.effect / 2;
+    return measure::middle(entry.second) <= end.effect / 2;
   });
   return fmt::format(
       "{} at {} {} {} of {}", verb(end.direction),
@@ -191,8 +192,9 @@ Finding Words::rail(const RailSuspect& suspect) const {
     by_node[cell.sender].push_back(cell.y);
     by_node[cell.receiver].push_back(cell.y);
   }
-  const auto slow = std::count_if(by_node.begin(), by_node.end(),
-                                  [&](auto& entry) { return middle(entry.second) <= limit; });
+  const auto slow = std::count_if(by_node.begin(), by_node.end(), [&](auto& entry) {
+    return measure::middle(entry.second) <= limit;
+  });
   const std::string what = fmt::format("{} of rail {}, on {} of {} nodes",
                                        of_typical(suspect.effect, fit_.typical[suspect.reference]),
                                        suspect.reference, slow, by_node.size());
@@ -215,7 +217,7 @@ Finding Words::route(const std::vector<RouteSuspect>& rails, bool all_rails) con
     effects.push_back(route.effect);
     score = std::max(score, route.score);
   }
-  const double effect = middle(effects);
+  const double effect = measure::middle(effects);
   Finding finding = start(Part::route, first.sender, effect, score, first.state);
   finding.b = first.receiver;
   if (!all_rails) finding.rail = first.rail;

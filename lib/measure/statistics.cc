@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "measure/distributions.h"
+#include "measure/ranks.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/histogram.h"
 
@@ -23,9 +24,7 @@ std::uint64_t millionths(double p) noexcept {
 template <class T>
 T nth(std::vector<T>& samples, double p) {
   if (samples.empty()) return 0;
-  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(nearest_rank(samples.size(), p));
-  std::nth_element(samples.begin(), at, samples.end());
-  return *at;
+  return at_rank(samples, nearest_rank(samples.size(), p));
 }
 
 template <class T>
