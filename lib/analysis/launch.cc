@@ -7,12 +7,12 @@
 #include <set>
 #include <span>
 
+#include "base/json_values.h"
 #include "base/nesting.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"
-#include "report/tool_text.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -299,7 +299,7 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
     }
     return imported;
   }
-  if (!report::begins_as_json(text)) {
+  if (!begins_as_json(text)) {
     refuse(source, "neither JSON nor the text of a tool that is known");
   }
   ResultJson json;

@@ -191,17 +191,6 @@ void visit_netplugin(const Document& document, const std::function<void(const Me
   }
 }
 
-const Json* find(const Json& object, std::string_view key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
-
-const Json& typed(const Json& object, std::string_view key, Json::value_t type, const Json& none) {
-  const Json* const found = find(object, key);
-  return found != nullptr && found->type() == type ? *found : none;
-}
-
 const Json* node_of(const Document& fabric, std::uint64_t rank) {
   const Json& nodes = list_of(fabric.body, "nodes");
   const auto is = [&](const Json& node) { return number_of(node, "rank") == double(rank); };
@@ -239,51 +228,6 @@ void for_each_measured(const Document& document,
   if (document.schema == kProjectSchema) visit_projection(document, visit);
   if (document.schema == kCollSchema) visit_coll(document, visit);
   if (document.schema == kNetPluginSchema) visit_netplugin(document, visit);
-}
-
-std::string any_text(const Json& value) {
-  if (value.is_null()) return "";
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string text;
-  for (const Json& item : value) text += (text.empty() ? "" : "; ") + any_text(item);
-  return text;
-}
-
-std::string text_of(const Json& object, std::string_view key) {
-  const Json* const found = find(object, key);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::string any_text_of(const Json& object, std::string_view key) {
-  const Json* const found = find(object, key);
-  return found == nullptr ? std::string() : any_text(*found);
-}
-
-double number_of(const Json& object, std::string_view key) {
-  const Json* const found = find(object, key);
-  return found != nullptr && found->is_number() ? found->get<double>()
-                                                : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::string number_text(const Json& object, std::string_view key) {
-  const double value = number_of(object, key);
-  return std::isfinite(value) ? fmt::format("{:.10g}", value) : any_text_of(object, key);
-}
-
-bool flag_of(const Json& object, std::string_view key) {
-  const Json* const found = find(object, key);
-  return found != nullptr && found->is_boolean() && found->get<bool>();
-}
-
-const Json& list_of(const Json& object, std::string_view key) {
-  static const Json kNone = Json::array();
-  return typed(object, key, Json::value_t::array, kNone);
-}
-
-const Json& object_of(const Json& object, std::string_view key) {
-  static const Json kNone = Json::object();
-  return typed(object, key, Json::value_t::object, kNone);
 }
 
 std::string side_name(const Json& body, std::string_view side) {

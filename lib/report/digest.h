@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_values.h"
 #include "rdmabench/report/documents.h"
 
 namespace rdmabench::report {
@@ -58,21 +59,8 @@ struct Measured {
 /// In the file's order. A visitor, because a fabric may have millions.
 void for_each_measured(const Document& document, const std::function<void(const Measured&)>& visit);
 
-// Readers of bodies that trust nothing: another type than the one asked for reads as nothing.
-
-std::string text_of(const nlohmann::ordered_json& object, std::string_view key);
-/// Any value as text: "" for null, 12 as "12", a list as its items separated by "; ".
-std::string any_text(const nlohmann::ordered_json& value);
-std::string any_text_of(const nlohmann::ordered_json& object, std::string_view key);
-/// NaN where there is none.
-double number_of(const nlohmann::ordered_json& object, std::string_view key);
-/// A number as people write it, "16" and not "16.0"; any other value as any_text_of().
-std::string number_text(const nlohmann::ordered_json& object, std::string_view key);
-bool flag_of(const nlohmann::ordered_json& object, std::string_view key);
-/// An empty list where there is none.
-const nlohmann::ordered_json& list_of(const nlohmann::ordered_json& object, std::string_view key);
-/// An empty object where there is none.
-const nlohmann::ordered_json& object_of(const nlohmann::ordered_json& object, std::string_view key);
+// Beside the overloads for Fact.
+using rdmabench::text_of;
 
 /// The value of the fact of that name in a list of {"name", "value"}.
 std::string fact_of(const nlohmann::ordered_json& facts, std::string_view name);

@@ -1,5 +1,4 @@
-// A report as perftest prints it, for programs that read its tables by column; and what perftest
-// itself printed, as documents of our own.
+// A report as perftest prints it, for programs that read its tables by column.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +54,6 @@ std::string to_perftest_number(const Report& report, PerftestNumber number,
 /// The heading of bandwidth rows, and one of them: for results that come one by one.
 std::string perftest_heading(const PerftestStyle& style);
 std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style);
-
-/// Whether a program of perftest seems to have written the text.
-bool is_perftest(std::string_view text) noexcept;
 
 /// Average bandwidth as perftest prints it, to hold limits against.
 double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& style);

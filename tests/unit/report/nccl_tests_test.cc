@@ -112,7 +112,7 @@ TEST(NcclTestsTable, WrongElementsFail) {
 
 TEST(NcclTestsTable, IsReadBackAsItWas) {
   const NcclTestsTable made = table();
-  const std::vector<NcclTestsTable> read = parse_nccl_tests_text(to_nccl_tests(made), "x");
+  const std::vector<NcclTestsTable> read = import::parse_nccl_tests_text(to_nccl_tests(made), "x");
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(to_nccl_tests(read[0]).substr(to_nccl_tests(read[0]).find('\n')),
             to_nccl_tests([&] {

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <utility>
 
+#include "base/json_values.h"
 #include "base/nesting.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "digest.h"
 #include "perftest_run.h"
 #include "rdmabench/base/units.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -51,7 +51,7 @@ std::string unit_of(const Json& result) {
   return "";
 }
 
-PerftestRun run_of(const Json& info, const std::vector<Json>& results) {
+PerftestRun perftest_run(const Json& info, const std::vector<Json>& results) {
   PerftestRun run;
   run.title = title_of(text_of(info, "test"));
   for (const auto& [key, value] : info.items()) {
@@ -60,11 +60,11 @@ PerftestRun run_of(const Json& info, const std::vector<Json>& results) {
     run.facts.try_emplace(name, any_text(value));
   }
   for (const Json& result : results) {
-    std::map<std::string, double> row;
+    Row row;
     for (const PerftestColumn& column : kPerftestColumns) {
       if (column.key.empty()) continue;
       const double value = number_of(result, column.json);
-      if (std::isfinite(value) && value >= 0 && value <= 1e18) row[std::string(column.key)] = value;
+      if (std::isfinite(value) && value >= 0 && value <= 1e18) row[column.key] = value;
     }
     if (row["size_bytes"] < 1 || !row.contains("iterations")) continue;
     if (!run.latency()) run.unit = unit_of(result);
@@ -114,7 +114,7 @@ std::string mended(std::string_view whole) {
   return out;
 }
 
-Json document_of(const Json& json, bool whole) {
+Run run_of(const Json& json, bool whole) {
   std::vector<Json> results;
   if (json.contains("results")) {
     const Json& all = json["results"];
@@ -124,27 +124,27 @@ Json document_of(const Json& json, bool whole) {
       results.push_back(all);
     }
   }
-  PerftestRun run = run_of(object_of(json, "test_info"), results);
+  PerftestRun run = perftest_run(object_of(json, "test_info"), results);
   if (!whole) run.error = "the file was not written to its end: the run was aborted";
-  return document_of(run);
+  return run_of(run);
 }
 
 }  // namespace
 
-std::vector<Json> perftest_json_documents(std::string_view text, const std::string& source) {
+std::vector<Run> perftest_json_runs(std::string_view text, const std::string& source) {
   constexpr int kDeepest = 8;
   const std::string valid = mended(text);  // its quotes are what the parser sees
-  const std::string excess = json_excess(valid, {.depth = kDeepest, .keys = ReadLimits{}.keys});
+  const std::string excess = json_excess(valid, {.depth = kDeepest, .keys = kMostKeys});
   if (!excess.empty()) refuse_text(source, 1, excess);
-  std::vector<Json> documents;
+  std::vector<Run> runs;
   for (const std::string_view one : json_objects(valid)) {
     const Json json = Json::parse(one, nullptr, false);
     const Json cut = json.is_discarded() ? Json::parse(closed_json(one), nullptr, false) : Json();
     const Json& read = json.is_discarded() ? cut : json;
     if (!read.is_object()) refuse_text(source, 1, "test_info stands in what is not JSON");
-    documents.push_back(document_of(read, !json.is_discarded()));
+    runs.push_back(run_of(read, !json.is_discarded()));
   }
-  return documents;
+  return runs;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

@@ -3,14 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace rdmabench::report {
-
-bool begins_as_json(std::string_view text) noexcept {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  text = trimmed(text);
-  return text.starts_with('{') || text.starts_with('[');
-}
+namespace rdmabench::import {
 
 std::string_view beginning_of(std::string_view text) noexcept {
   constexpr std::size_t kFar = std::size_t{1} << 20;
@@ -308,4 +301,4 @@ std::string rest_after(std::string_view line, std::string_view mark) {
              : std::string(line.substr(begin, end - begin + 1));
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

@@ -7,13 +7,13 @@
 #include <charconv>
 #include <utility>
 
-#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/nccl_tests.h"
+#include "rdmabench/import/nccl_tests.h"
+#include "tool.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
 
 using Words = std::vector<std::string_view>;
@@ -384,4 +384,4 @@ std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text,
   return std::move(reader).finish(text.ends_with('\n'));
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

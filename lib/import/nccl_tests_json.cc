@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json_values.h"
 #include "base/nesting.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "digest.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/documents.h"
-#include "rdmabench/report/nccl_tests.h"
+#include "rdmabench/import/nccl_tests.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostRanks = 1U << 20U;
 constexpr const char* kRemedy = "Give what an nccl-tests program printed, or its -J file.";
@@ -24,8 +25,7 @@ constexpr const char* kRemedy = "Give what an nccl-tests program printed, or its
 }
 
 void check_size(std::string_view text, const std::string& source) {
-  const ReadLimits limits;
-  const std::string excess = json_excess(text, {.depth = limits.depth, .keys = limits.keys});
+  const std::string excess = json_excess(text, {.keys = kMostKeys});
   if (!excess.empty()) refuse(source, excess);
 }
 
@@ -236,4 +236,4 @@ std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::st
   return tables;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

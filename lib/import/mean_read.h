@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace rdmabench::report {
+#include "run.h"
+
+namespace rdmabench::import {
 
 struct MeanTable {
   std::string title;    ///< "MPI Allreduce Latency"; "" of fabtests
@@ -21,8 +22,8 @@ struct MeanTable {
   bool has_times = false;
   std::uint64_t empty = 0;  ///< rows of 0 bytes
   bool overlaps = false;    ///< has columns of a computation in the meantime
-  nlohmann::ordered_json details = nlohmann::ordered_json::object();
-  std::vector<std::map<std::string, double>> rows;  ///< by the keys of our results
+  std::vector<std::pair<std::string, std::string>> details;
+  std::vector<Row> rows;
   std::string error;
 };
 
@@ -30,4 +31,4 @@ struct MeanTable {
 /// table that makes no sense.
 std::vector<MeanTable> read_mean_tables(std::string_view text, const std::string& source);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

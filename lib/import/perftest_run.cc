@@ -6,10 +6,9 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "imported_run.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
 
 struct Verb {
@@ -38,9 +37,9 @@ double rate_factor(const PerftestRun& run) {
 }
 
 /// A row in our units.
-std::map<std::string, double> row_of(const PerftestRun& run, std::map<std::string, double> row) {
+Row row_of(const PerftestRun& run, Row row) {
   for (const PerftestColumn& column : kPerftestColumns) {
-    const auto found = row.find(std::string(column.key));
+    const auto found = row.find(column.key);
     if (found == row.end()) continue;
     found->second *= column.factor == 0 ? rate_factor(run) : column.factor;
     if (column.factor == 0 && run.unit.empty()) row.erase(found);
@@ -51,29 +50,29 @@ std::map<std::string, double> row_of(const PerftestRun& run, std::map<std::strin
 
 }  // namespace
 
-nlohmann::ordered_json document_of(const PerftestRun& run) {
-  ImportedRun out{.tool = "perftest",
-                  .test = run.title,
-                  .operation = operation_of(run),
-                  .backend = "verbs",
-                  .device = run.fact("Device"),
-                  .transport = lower(run.fact("Connection type")),
-                  .latency = run.latency(),
-                  .both_ways = has(run.title, "Bidirectional"),
-                  .depth = parse_number<std::uint64_t>(run.fact("TX depth")).value_or(0),
-                  .error = run.error};
+Run run_of(const PerftestRun& run) {
+  PairRun out{.tool = "perftest",
+              .test = run.title,
+              .operation = operation_of(run),
+              .backend = "verbs",
+              .device = run.fact("Device"),
+              .transport = lower(run.fact("Connection type")),
+              .latency = run.latency(),
+              .both_ways = has(run.title, "Bidirectional"),
+              .depth = parse_number<std::uint64_t>(run.fact("TX depth")).value_or(0),
+              .error = run.error};
   for (const auto& row : run.rows) out.rows.push_back(row_of(run, row));
   for (const auto& [name, key] :
        {std::pair{"Link type", "link_layer"}, std::pair{"Mtu", "mtu"},
         std::pair{"GID index", "gid_index"}, std::pair{"Number of qps", "queue_pairs"},
         std::pair{"Max inline data", "inline"}}) {
     const std::string value = run.fact(name);
-    if (!value.empty()) out.details[key] = value.substr(0, value.find('['));
+    if (!value.empty()) out.details.emplace_back(key, value.substr(0, value.find('[')));
   }
   if (run.unit.empty() && !run.latency() && !run.rows.empty()) {
     out.notes.emplace_back("The unit of its rates is not told, so that they were left out.");
   }
-  return document_of(out);
+  return out;
 }
 
 void refuse_text(const std::string& source, std::size_t line, const std::string& why) {
@@ -86,4 +85,4 @@ bool is_no_number(std::string_view word) noexcept {
   return word == "inf" || word == "nan";
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

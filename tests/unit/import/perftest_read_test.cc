@@ -8,10 +8,14 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/perftest.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
+
+using report::Document;
+using report::kRunSchema;
+using report::parse_documents;
+using report::read_documents;
 
 using ::testing::HasSubstr;
 
@@ -606,4 +610,4 @@ TEST(PerftestRead, TakesTheJsonOf45WhichQuotesNeitherKeysNorWords) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

@@ -7,8 +7,13 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
+
+using report::Document;
+using report::kCollSchema;
+using report::parse_documents;
+using report::to_nccl_tests;
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -730,4 +735,4 @@ TEST(NcclTestsRead, RowsOfNothingAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

@@ -10,13 +10,10 @@
 #include "base/number.h"
 #include "base/text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 
 /// Of a text what tells whose it is: launchers and libraries may speak first.
 std::string_view beginning_of(std::string_view text) noexcept;
-
-/// Behind a byte order mark too.
-bool begins_as_json(std::string_view text) noexcept;
 
 /// A line behind what launchers put before it: "[1,0]<stdout>:" of Open MPI, "0: " of srun -l,
 /// "node1: " of pdsh, "[pod/name/main] " of kubectl, "nccl-1  | " of docker compose, "node1|",
@@ -43,6 +40,8 @@ std::string grouped_by_tag(std::string text);
 /// Whether a shell, mpirun or a scheduler says in this line that it ended a program.
 bool is_kill(std::string_view line) noexcept;
 
+inline constexpr std::size_t kMostKeys = 256;  ///< of one object of JSON
+
 /// The objects of JSON that stand one behind the other; the last one may be cut off. All of the
 /// text where there is none.
 std::vector<std::string_view> json_objects(std::string_view text);
@@ -58,4 +57,4 @@ bool has(std::string_view line, std::string_view part) noexcept;
 /// What stands after `mark`, without blanks around it; "" where there is no mark.
 std::string rest_after(std::string_view line, std::string_view mark);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

@@ -10,8 +10,13 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/writers.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
+
+using report::kCollSchema;
+using report::kRunSchema;
+using report::parse_documents;
+using report::to_csv;
 
 using ::testing::HasSubstr;
 
@@ -567,4 +572,4 @@ TEST(Imported, AFailureBetweenSeveralTagsStaysWithItsTag) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

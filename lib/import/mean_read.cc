@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "base/number.h"
-#include "imported_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "tool.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
 
 constexpr std::size_t kMostTables = 10'000;
@@ -115,9 +115,9 @@ class MeanReader {
       const std::string size = rest_after(line, "window size:");
       table_.window = parse_number<std::uint64_t>(size.substr(0, size.find(' '))).value_or(0);
       const std::string pairs = rest_after(line, "pairs:");
-      if (!pairs.empty()) table_.details["pairs"] = pairs.substr(0, pairs.find(' '));
+      if (!pairs.empty()) table_.details.emplace_back("pairs", pairs.substr(0, pairs.find(' ')));
     } else if (line.starts_with("# Send Buffer on ")) {
-      table_.details["buffers"] = line.substr(2);
+      table_.details.emplace_back("buffers", line.substr(2));
     } else if (has(line, "xfer_size:")) {
       record(line);
     } else if (line.starts_with("# Size") || has(line, "usec/xfer")) {
@@ -217,7 +217,7 @@ class MeanReader {
       return;
     }
     if (has_names() && words[0] != table_.name) next_name(words[0]);
-    std::map<std::string, double> row;
+    Row row;
     for (std::size_t i = 0; i < headings_.size(); ++i) {
       const std::string& heading = headings_[i];
       if (heading == "Validation" && words[i] != "Pass" && table_.error.empty()) {
@@ -228,7 +228,7 @@ class MeanReader {
     add(std::move(row));
   }
 
-  void add(std::map<std::string, double> row) {
+  void add(Row row) {
     if (row["size_bytes"] >= 1) {
       table_.rows.push_back(std::move(row));
     } else {
@@ -248,7 +248,7 @@ class MeanReader {
 
   /// fabtests' option -M: "- { xfer_size: 64, iterations: 100, ... }".
   void record(std::string_view line) {
-    std::map<std::string, double> row;
+    Row row;
     for (const auto& [from, heading] :
          {std::pair{"xfer_size:", "bytes"}, std::pair{"iterations:", "iters"},
           std::pair{"MB/sec:", "MB/sec"}, std::pair{"usec/xfer:", "usec/xfer"},
@@ -260,14 +260,14 @@ class MeanReader {
     add(std::move(row));
   }
 
-  void put(std::map<std::string, double>& row, std::string_view heading, std::string_view word) {
+  void put(Row& row, std::string_view heading, std::string_view word) {
     const auto* const column =
         std::find_if(kMeanColumns.begin(), kMeanColumns.end(),
                      [&](const auto& one) { return one.heading == heading; });
     if (column == kMeanColumns.end() || word == "nan" || word == "-nan" || word == "inf") return;
     const auto value = number_of_word(word, heading == "bytes" ? 1024 : 1000);
     if (!value) refuse(fmt::format("'{}' is not a number of a table", word));
-    row[std::string(column->key)] = *value * column->factor;
+    row[column->key] = *value * column->factor;
   }
 
   const std::string& source_;
@@ -293,4 +293,4 @@ std::vector<MeanTable> read_mean_tables(std::string_view text, const std::string
   return std::move(reader).finish();
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

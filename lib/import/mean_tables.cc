@@ -4,16 +4,14 @@
 #include <array>
 #include <utility>
 
-#include "imported_run.h"
 #include "mean_read.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "tool.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string left_out(std::uint64_t rows, std::string_view what) {
   return rows == 1 ? fmt::format("1 row {} was left out.", what)
@@ -78,7 +76,7 @@ std::string operation_of_title(const std::string& title) {
   return title.empty() ? "unknown" : title;
 }
 
-Json collective_of(const MeanTable& table, const std::string& source) {
+NcclTestsTable collective_of(const MeanTable& table) {
   NcclTestsTable out{.tool = "OSU's micro-benchmarks",
                      .backend = backend_of_title(table.title),
                      .program = table.title};
@@ -120,29 +118,28 @@ Json collective_of(const MeanTable& table, const std::string& source) {
   }
   if (timeless > 0) out.notes.push_back(left_out(timeless, "without a time"));
   out.error = table.error;
-  return nccl_tests_document(out, source);
+  return out;
 }
 
-Json osu_document(const MeanTable& table, const std::string& source) {
-  if (is_collective(table.title)) return collective_of(table, source);
-  ImportedRun run{.tool = "OSU's micro-benchmarks",
-                  .test = table.title,
-                  .operation = operation_of_title(table.title),
-                  .backend = backend_of_title(table.title),
-                  .latency = table.has_times || has(lower(table.title), "latency"),
-                  .both_ways = has(lower(table.title), "bi-directional"),
-                  .depth = table.window,
-                  .details = table.details,
-                  .rows = table.rows,
-                  .error = table.error};
+Run osu_run(const MeanTable& table) {
+  if (is_collective(table.title)) return collective_of(table);
+  PairRun run{.tool = "OSU's micro-benchmarks",
+              .test = table.title,
+              .operation = operation_of_title(table.title),
+              .backend = backend_of_title(table.title),
+              .latency = table.has_times || has(lower(table.title), "latency"),
+              .both_ways = has(lower(table.title), "bi-directional"),
+              .depth = table.window,
+              .details = table.details,
+              .rows = table.rows,
+              .error = table.error};
   if (table.empty > 0) run.notes.push_back(left_out(table.empty, "of 0 bytes"));
-  return document_of(run);
+  return run;
 }
 
 /// Its tables do not tell a latency from a bandwidth, nor the operation: the program's name does,
 /// or that of the rows.
-Json fabtests_document(const MeanTable& table, const std::string& source,
-                       const std::string& program) {
+Run fabtests_run(const MeanTable& table, const std::string& source, const std::string& program) {
   std::string name = source.substr(source.rfind('/') + 1);
   if (program.starts_with("fi_")) name = program;
   if (table.name.starts_with("fi_")) name = table.name;
@@ -158,15 +155,15 @@ Json fabtests_document(const MeanTable& table, const std::string& source,
                 "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
   }
   if (named) name = table.name;
-  ImportedRun run{.tool = "fabtests",
-                  .test = name,
-                  // it has -o, and does not say
-                  .operation = named || has(name, "rma") ? name : "send",
-                  .backend = "ofi",
-                  .latency = latency,
-                  .rows = table.rows,
-                  .error = table.error};
-  return document_of(run);
+  PairRun run{.tool = "fabtests",
+              .test = name,
+              // it has -o, and does not say
+              .operation = named || has(name, "rma") ? name : "send",
+              .backend = "ofi",
+              .latency = latency,
+              .rows = table.rows,
+              .error = table.error};
+  return run;
 }
 
 }  // namespace
@@ -177,16 +174,15 @@ bool is_mean_table(std::string_view text) noexcept {
          (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
 }
 
-std::vector<Json> mean_table_documents(std::string_view text, const std::string& source,
-                                       const std::string& program) {
-  std::vector<Json> documents;
+std::vector<Run> mean_table_runs(std::string_view text, const std::string& source,
+                                 const std::string& program) {
+  std::vector<Run> runs;
   for (MeanTable& table : read_mean_tables(text, source)) {
     if (table.of_osu && table.title.empty()) table.title = osu_title(program, source);
-    documents.push_back(table.of_osu || !table.title.empty()
-                            ? osu_document(table, source)
-                            : fabtests_document(table, source, program));
+    runs.push_back(table.of_osu || !table.title.empty() ? osu_run(table)
+                                                        : fabtests_run(table, source, program));
   }
-  return documents;
+  return runs;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

@@ -4,15 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rdmabench/base/units.h"
+#include "tool.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 
 inline constexpr double kMebi = 1024.0 * 1024.0;
 
@@ -46,10 +46,10 @@ inline constexpr std::array kPerftestColumns{
     PerftestColumn{"CPU_Util[", "", "", 0}};
 
 struct PerftestRun {
-  std::string title;                                ///< "RDMA_Write Bidirectional BW"
-  std::map<std::string, std::string> facts;         ///< "Connection type": "RC"
-  std::string unit;                                 ///< of its rates: "MB/sec", "MiB/sec", "Gb/sec"
-  std::vector<std::map<std::string, double>> rows;  ///< by our keys, in perftest's units
+  std::string title;                         ///< "RDMA_Write Bidirectional BW"
+  std::map<std::string, std::string> facts;  ///< "Connection type": "RC"
+  std::string unit;                          ///< of its rates: "MB/sec", "MiB/sec", "Gb/sec"
+  std::vector<Row> rows;                     ///< in perftest's units
   std::string error;
   bool any_heading = false;
   bool ended = false;  ///< by dashes behind its heading
@@ -63,16 +63,15 @@ struct PerftestRun {
   }
 };
 
-/// A document of rdmabench/1.
-nlohmann::ordered_json document_of(const PerftestRun& run);
+/// In our units.
+Run run_of(const PerftestRun& run);
 
 [[noreturn]] void refuse_text(const std::string& source, std::size_t line, const std::string& why);
 
 /// A number that its rate is not, where it divided by nothing: "inf", "-nan".
 bool is_no_number(std::string_view word) noexcept;
 
-/// The documents of its JSON, which 4.5 does not write as JSON.
-std::vector<nlohmann::ordered_json> perftest_json_documents(std::string_view text,
-                                                            const std::string& source);
+/// The runs of its JSON, which 4.5 does not write as JSON.
+std::vector<Run> perftest_json_runs(std::string_view text, const std::string& source);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

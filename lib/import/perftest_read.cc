@@ -9,18 +9,14 @@
 #include <set>
 #include <utility>
 
-#include "base/nesting.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "digest.h"
-#include "imported_run.h"
 #include "perftest_run.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/perftest.h"
 #include "tool_text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::import {
 namespace {
 
 constexpr std::string_view kCutRow = "its table ends within a row";
@@ -95,7 +91,7 @@ class TableReader {
   }
 
   /// `whole`: the last line was ended.
-  std::vector<Json> finish(bool whole) && {
+  std::vector<Run> finish(bool whole) && {
     if (!whole && row_line_ == line_ && !run_.rows.empty()) {
       run_.rows.pop_back();
       // With --run_infinitely perftest ends a line when it begins the next one.
@@ -115,7 +111,7 @@ class TableReader {
     // The server of a test in one direction prints what its client does, or no row at all.
     const bool any = std::any_of(runs_.begin(), runs_.end(),
                                  [](const PerftestRun& run) { return !run.rows.empty(); });
-    std::vector<Json> documents;
+    std::vector<Run> runs;
     for (PerftestRun& run : runs_) {
       // Of the last one that did not end, its client may hang.
       const bool over = run.ended || &run != &runs_.back();
@@ -132,10 +128,10 @@ class TableReader {
         run.error = "its table has no row: this is a server's, or the run failed";
       }
       if (run.title.empty() && run.of_times == has(named_, "Latency")) run.title = named_;
-      documents.push_back(document_of(run));
+      runs.push_back(run_of(run));
     }
-    if (documents.empty()) refuse_text(source_, 1, "no table of perftest is in it");
-    return documents;
+    if (runs.empty()) refuse_text(source_, 1, "no table of perftest is in it");
+    return runs;
   }
 
  private:
@@ -241,7 +237,7 @@ class TableReader {
       return fail(fmt::format("line {}: a row of {} columns below a heading of {}", line_,
                               words.size(), columns_.size()));
     }
-    std::map<std::string, double> row;
+    Row row;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i].empty() || is_no_number(words[i])) continue;
       const auto value = parse_number<double>(words[i]);
@@ -249,7 +245,7 @@ class TableReader {
       if (!value || *value > 1e18) {
         refuse_text(source_, line_, fmt::format("'{}' is not a number of a table", words[i]));
       }
-      row[std::string(columns_[i])] = *value;
+      row[columns_[i]] = *value;
     }
     if (!(row["size_bytes"] >= 1)) refuse_text(source_, line_, "a message of no bytes");
     if (skips_) return;
@@ -317,8 +313,8 @@ bool is_perftest(std::string_view text) noexcept {
          (has_json(text) && !has(text, "\"schema\"")) || is_beginning(text);
 }
 
-std::vector<Json> perftest_documents(std::string_view text, const std::string& source,
-                                     const std::string& program) {
+std::vector<Run> perftest_runs(std::string_view text, const std::string& source,
+                               const std::string& program) {
   if (!has_json(text)) {
     std::string named = title_of_program(program);
     if (named.empty()) named = title_of_program(source.substr(source.rfind('/') + 1));
@@ -326,7 +322,7 @@ std::vector<Json> perftest_documents(std::string_view text, const std::string& s
     for (const std::string_view line : lines_of(text)) reader.take(line);
     return std::move(reader).finish(text.ends_with('\n'));
   }
-  return perftest_json_documents(text, source);
+  return perftest_json_runs(text, source);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::import

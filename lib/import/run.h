@@ -1,0 +1,53 @@
+// Runs that other tools measured.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rdmabench/import/nccl_tests.h"
+
+namespace rdmabench::import {
+
+/// By the keys of our results: "size_bytes", "iterations", "mean_ns", "bits_per_s", ...
+using Row = std::map<std::string_view, double>;
+
+/// One between two sides. What the tool did not say is left out.
+struct PairRun {
+  std::string tool{};  ///< "perftest"
+  std::string test{};  ///< in the tool's own words
+  /// Ours; the tool's own words where it is none of ours; "unknown", then its direction and kind
+  /// too.
+  std::string operation{};
+  std::string backend{};  ///< "verbs", "ofi", "mpi"
+  std::string device{};
+  std::string transport{};
+  bool latency = false;
+  bool both_ways = false;
+  std::uint64_t depth = 0;  ///< 0: not told
+  std::vector<std::pair<std::string, std::string>> details{};
+  std::vector<Row> rows{};
+  std::string error{};
+  std::vector<std::string> notes{};
+};
+
+/// Of collective operations it is a table whose program and operation are told.
+using Run = std::variant<PairRun, NcclTestsTable>;
+
+/// Whether another tool seems to have written the text: perftest, nccl-tests, RCCL's tests, OSU's
+/// micro-benchmarks, fabtests.
+bool is_known(std::string_view text) noexcept;
+
+/// Each run in the text. `program` is what printed it, where neither the text nor the file's name
+/// says so: "all_gather_perf", "fi_rma_bw", with its folder or without. Throws Error(usage) with
+/// `source` and the line.
+std::vector<Run> read(std::string_view text, const std::string& source, const std::string& program);
+
+/// The program without its folder. Throws Error(usage) for one whose output is not read.
+std::string checked_program(const std::string& path);
+
+}  // namespace rdmabench::import
