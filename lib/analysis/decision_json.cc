@@ -21,7 +21,9 @@ Json phrase_object(const Phrase& phrase) {
     std::visit([&raw](const auto& one) { raw = one; }, value.raw);
     values[value.name] = {{"value", std::move(raw)}, {"shown", value.shown}};
   }
-  return {{"key", phrase.key}, {"text", phrase.text}, {"values", std::move(values)}};
+  return {{"key", decision_texts()[static_cast<std::size_t>(phrase.key)].key},
+          {"text", phrase.text},
+          {"values", std::move(values)}};
 }
 
 Json phrase_list(const std::vector<Phrase>& phrases) {

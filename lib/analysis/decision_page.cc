@@ -28,6 +28,13 @@ std::vector<double> ticks_to(double most) {
   return ticks;
 }
 
+/// The texts of an estimate whose range lies on one side, on both sides, or is not known.
+struct Ranges {
+  Text narrow;
+  Text wide;
+  Text none;
+};
+
 class Builder : private PageParts {
  public:
   using PageParts::PageParts;
@@ -43,99 +50,105 @@ class Builder : private PageParts {
  private:
   void add_head() {
     const Job& job = projection_.job;
-    page_.question = say_named("question");
+    page_.question = say_named(Text::question);
     page_.subject =
-        say("subject",
+        say(Text::subject,
             {Shown::text("job", options_.job), Shown::text("parallel", parallel().text),
              Shown::number("tokens", job.tokens_per_gpu), Shown::number("gpus", job.gpus_per_node),
              Shown::number("from", projection_.values.front()),
              Shown::number("to", projection_.values.back()),
              Shown::text("operation", decision_.projection.a.operation)});
-    page_.answer_word = say(decision_.answer == Answer::yes  ? "answer_yes"
-                            : decision_.answer == Answer::no ? "answer_no"
-                                                             : "answer_not_proven");
+    page_.answer_word = say(decision_.answer == Answer::yes  ? Text::answer_yes
+                            : decision_.answer == Answer::no ? Text::answer_no
+                                                             : Text::answer_not_proven);
   }
 
-  /// A ratio of A to B as "less" or "more", and how wide its range is.
-  Phrase change(const std::string& key, const Likely& ratio, Values values) const {
+  /// A ratio of A to B as less or more, and how wide its range is.
+  Phrase change(const Ranges& if_less, const Ranges& if_more, const Likely& ratio,
+                Values values) const {
     const bool less = ratio.value <= 1;
-    std::string full = key + (less ? "_less" : "_more");
+    const Ranges& texts = less ? if_less : if_more;
     values.push_back(Shown::percent("change", std::abs(1 - ratio.value)));
-    if (!ratio.low) return say_named(full + "_one", std::move(values));
-    double low = less ? 1 - *ratio.high : *ratio.low - 1;
+    if (!ratio.low) return say_named(texts.none, std::move(values));
+    const double low = less ? 1 - *ratio.high : *ratio.low - 1;
     const double high = less ? 1 - *ratio.low : *ratio.high - 1;
-    if (low < 0) {
-      full += "_wide";
-      low = -low;
-    }
-    values.push_back(Shown::percent("low", low));
+    values.push_back(Shown::percent("low", std::abs(low)));
     values.push_back(Shown::percent("high", high));
-    return say_named(full, std::move(values));
+    return say_named(low < 0 ? texts.wide : texts.narrow, std::move(values));
   }
 
   void add_answer() {
     open("answer", std::nullopt);
     const ProjectionRow& row = judged();
-    put(change("time", decision_.ratio,
+    put(change({Text::time_less, Text::time_less_wide, Text::time_less_one},
+               {Text::time_more, Text::time_more_wide, Text::time_more_one}, decision_.ratio,
                {Shown::number("nodes", decision_.nodes), shown_.time("step_a", row.a->time.step_s),
                 shown_.time("step_b", row.b->time.step_s)}));
-    if (decision_.cost_ratio) put(change("cost", *decision_.cost_ratio, {}));
+    if (decision_.cost_ratio) {
+      put(change({Text::cost_less, Text::cost_less_wide, Text::cost_less_one},
+                 {Text::cost_more, Text::cost_more_wide, Text::cost_more_one},
+                 *decision_.cost_ratio, {}));
+    }
     put(decision_.cost_ratio
-            ? say_named("rule_cost", {Shown::number("nodes", decision_.nodes)})
-            : say_named("rule_time", {Shown::percent("margin", projection_.settings.margin)}));
+            ? say_named(Text::rule_cost, {Shown::number("nodes", decision_.nodes)})
+            : say_named(Text::rule_time, {Shown::percent("margin", projection_.settings.margin)}));
   }
 
   template <class Make>
   Phrase likely_cell(const Likely& likely, Make value_of) const {
-    if (!likely.low) return say("cell", {value_of("value", likely.value)});
-    return say("cell_likely", {value_of("value", likely.value), value_of("low", *likely.low),
-                               value_of("high", *likely.high)});
+    if (!likely.low) return say(Text::cell, {value_of("value", likely.value)});
+    return say(Text::cell_likely, {value_of("value", likely.value), value_of("low", *likely.low),
+                                   value_of("high", *likely.high)});
   }
   Phrase time_cell(const Likely& likely) const {
     const double like = std::max({std::abs(likely.value), std::abs(likely.low.value_or(0)),
                                   std::abs(likely.high.value_or(0))});
     const Value value = shown_.time("value", likely.value, like);
-    if (!likely.low) return say("cell", {value});
-    return say("cell_likely", {value, Shown::time_like("low", *likely.low, like),
-                               Shown::time_like("high", *likely.high, like)});
+    if (!likely.low) return say(Text::cell, {value});
+    return say(Text::cell_likely, {value, Shown::time_like("low", *likely.low, like),
+                                   Shown::time_like("high", *likely.high, like)});
   }
-  Phrase say_of(std::string_view key, const Value& name) const {
-    return say(key, {as("name", name)});
-  }
+  Phrase say_of(Text key, const Value& name) const { return say(key, {as("name", name)}); }
 
   void add_money() {
     const bool priced = decision_.cost_ratio.has_value();
-    open("money", say_named(priced ? "title_money" : "title_time"));
+    open("money", say_named(priced ? Text::title_money : Text::title_time));
     if (priced) put(prices());
     put(premium());
     if (priced) put(premium_price());
     PageTable table;
-    table.heads = {say("head_work", {Shown::number("nodes", decision_.nodes)}),
-                   say_of("head_name", a_), say_of("head_name", b_), say_named("head_saved")};
+    table.heads = {say(Text::head_work, {Shown::number("nodes", decision_.nodes)}),
+                   say_of(Text::head_name, a_), say_of(Text::head_name, b_),
+                   say_named(Text::head_saved)};
     for (const Work& work : decision_.works) {
-      const auto label = [&](const char* of) {
-        return say_named(fmt::format("work_{}_{}", work.kind, of),
+      const auto label = [&](Text thousand, Text run, Text month) {
+        return say_named(work.kind == "run"          ? run
+                         : work.kind == "month_of_b" ? month
+                                                     : thousand,
                          {Shown::number("steps", work.steps), Shown::number("hours", 730)});
       };
-      table.rows.push_back({label("time"), cell(shown_.time("a", work.a_s)),
-                            cell(shown_.time("b", work.b_s)), time_cell(work.saved_s)});
+      table.rows.push_back(
+          {label(Text::work_thousand_steps_time, Text::work_run_time, Text::work_month_of_b_time),
+           cell(shown_.time("a", work.a_s)), cell(shown_.time("b", work.b_s)),
+           time_cell(work.saved_s)});
       if (!work.saved_cost) continue;
-      table.rows.push_back({label("cost"), cell(Shown::money("a", *work.a_cost)),
-                            cell(Shown::money("b", *work.b_cost)),
-                            likely_cell(*work.saved_cost, Shown::money)});
+      table.rows.push_back(
+          {label(Text::work_thousand_steps_cost, Text::work_run_cost, Text::work_month_of_b_cost),
+           cell(Shown::money("a", *work.a_cost)), cell(Shown::money("b", *work.b_cost)),
+           likely_cell(*work.saved_cost, Shown::money)});
     }
     put(std::move(table));
-    put(say_named("work_meaning"));
-    if (!priced) put(say("money_none"));
+    put(say_named(Text::work_meaning));
+    if (!priced) put(say(Text::money_none));
   }
 
   Phrase prices() const {
     const double a = *projection_.price_a;
     const double b = *projection_.price_b;
     return say_named(
-        a > b   ? "price_more"
-        : a < b ? "price_less"
-                : "price_same",
+        a > b   ? Text::price_more
+        : a < b ? Text::price_less
+                : Text::price_same,
         {Shown::money("price_a", a), Shown::money("price_b", b),
          Shown::money("extra", std::abs(a - b)), Shown::percent("percent", std::abs(a / b - 1))});
   }
@@ -143,15 +156,17 @@ class Builder : private PageParts {
   Phrase premium() const {
     const Likely& premium = decision_.premium;
     const bool up = premium.value >= 0;
-    const std::string key = up ? "premium_up" : "premium_down";
+    const Ranges texts =
+        up ? Ranges{Text::premium_up, Text::premium_up_wide, Text::premium_up_one}
+           : Ranges{Text::premium_down, Text::premium_down_wide, Text::premium_down_one};
     const auto percent = [](const char* name, double share) {
       return Shown::percent(name, std::abs(share));
     };
-    if (!premium.low) return say_named(key + "_one", {percent("premium", premium.value)});
+    if (!premium.low) return say_named(texts.none, {percent("premium", premium.value)});
     const bool wide = *premium.low < 0 && *premium.high > 0;
     const bool turned = !up && !wide;  // both are discounts: the smaller one first
     return say_named(
-        wide ? key + "_wide" : key,
+        wide ? texts.wide : texts.narrow,
         {percent("premium", premium.value), percent("low", turned ? *premium.high : *premium.low),
          percent("high", turned ? *premium.low : *premium.high)});
   }
@@ -160,9 +175,9 @@ class Builder : private PageParts {
     const double b = *projection_.price_b;
     const Likely& premium = decision_.premium;
     const Value price = Shown::money("price", b * (1 + premium.value));
-    if (!premium.low) return say_named("premium_price_one", {price});
-    return say_named("premium_price", {price, Shown::money("low", b * (1 + *premium.low)),
-                                       Shown::money("high", b * (1 + *premium.high))});
+    if (!premium.low) return say_named(Text::premium_price_one, {price});
+    return say_named(Text::premium_price, {price, Shown::money("low", b * (1 + *premium.low)),
+                                           Shown::money("high", b * (1 + *premium.high))});
   }
 
   const ProjectionRow& judged() const { return decision_.projection.rows.back(); }
@@ -179,14 +194,15 @@ class Builder : private PageParts {
   }
 
   void add_steps() {
-    open("steps", say("title_steps"));
+    open("steps", say(Text::title_steps));
     const std::vector<ProjectionRow>& rows = decision_.projection.rows;
     const double compute = rows.back().a->time.compute_s;
-    put(say("steps_split", {shown_.time("compute", compute)}));
+    put(say(Text::steps_split, {shown_.time("compute", compute)}));
     put(chart());
     PageTable table;
-    table.heads = {say("head_nodes"),       say_of("head_network", a_), say_of("head_network", b_),
-                   say_of("head_step", a_), say_of("head_step", b_),    say_named("head_change")};
+    table.heads = {say(Text::head_nodes),          say_of(Text::head_network, a_),
+                   say_of(Text::head_network, b_), say_of(Text::head_step, a_),
+                   say_of(Text::head_step, b_),    say_named(Text::head_change)};
     const std::size_t count = std::min(rows.size(), kTableRows);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t index = count < 2 ? 0 : i * (rows.size() - 1) / (count - 1);
@@ -200,7 +216,8 @@ class Builder : private PageParts {
     }
     put(std::move(table));
     if (count < rows.size()) {
-      put(say("steps_left_out", {Shown::count("shown", count), Shown::count("all", rows.size())}));
+      put(say(Text::steps_left_out,
+              {Shown::count("shown", count), Shown::count("all", rows.size())}));
     }
   }
 
@@ -220,10 +237,10 @@ class Builder : private PageParts {
     chart.compute_s = judged().a->time.compute_s;
     chart.unit_s = most < 1 ? 1e-3 : 1;
     chart.ticks = ticks_to(most / chart.unit_s);
-    chart.compute = say("chart_compute");
-    chart.axis = say("chart_axis");
-    chart.step =
-        say("chart_step", {Shown::text("unit", say(most < 1 ? "word_ms" : "word_s").text)});
+    chart.compute = say(Text::chart_compute);
+    chart.axis = say(Text::chart_axis);
+    chart.step = say(Text::chart_step,
+                     {Shown::text("unit", say(most < 1 ? Text::word_ms : Text::word_s).text)});
     return chart;
   }
 
@@ -232,30 +249,32 @@ class Builder : private PageParts {
     const double to = projection_.values.back();
     const std::vector<PayingSpan>& spans = paying.spans;
     const Values range{Shown::number("from", from), Shown::number("to", to)};
-    if (spans.empty()) return say("pays_never", range);
+    if (spans.empty()) return say(Text::pays_never, range);
     const PayingSpan& first = spans.front();
     const Value at = Shown::number("at", first.from);
     const Value until = Shown::number("until", first.to);
     if (spans.size() > 1) {
-      return say("pays_parts", {Shown::count("parts", spans.size()), at, until});
+      return say(Text::pays_parts, {Shown::count("parts", spans.size()), at, until});
     }
-    if (first.from <= from && first.to >= to) return say("pays_always", range);
-    if (first.to >= to) return say("pays_from", {at});
-    if (first.from <= from) return say("pays_until", {Shown::number("at", first.to)});
-    return say("pays_between", {at, until});
+    if (first.from <= from && first.to >= to) return say(Text::pays_always, range);
+    if (first.to >= to) return say(Text::pays_from, {at});
+    if (first.from <= from) return say(Text::pays_until, {Shown::number("at", first.to)});
+    return say(Text::pays_between, {at, until});
   }
 
   void add_nodes() {
-    open("nodes", say_named("title_nodes"));
+    open("nodes", say_named(Text::title_nodes));
     PageTable table;
     table.words = true;
-    table.heads = {say("head_overlap"), say_named("head_pays")};
+    table.heads = {say(Text::head_overlap), say_named(Text::head_pays)};
     const double assumed = projection_.job.overlap;
     for (const PayingNodes& paying : decision_.paying) {
       const bool is_assumed = paying.overlap == assumed;
       if (paying.kind == "assumed" && (assumed == 0 || assumed == 1)) continue;  // a row already
       table.rows.push_back(
-          {say("overlap_" + paying.kind + (is_assumed && paying.kind != "assumed" ? "_too" : ""),
+          {say(paying.kind == "none"   ? (is_assumed ? Text::overlap_none_too : Text::overlap_none)
+               : paying.kind == "full" ? (is_assumed ? Text::overlap_full_too : Text::overlap_full)
+                                       : Text::overlap_assumed,
                {Shown::percent("overlap", paying.overlap)}),
            paying_nodes(paying)});
     }

@@ -30,11 +30,9 @@ class PageParts {
  protected:
   using Values = std::vector<Value>;
 
-  Phrase say(std::string_view key, Values values = {}) const {
-    return shown_.say(key, std::move(values));
-  }
+  Phrase say(Text key, Values values = {}) const { return shown_.say(key, std::move(values)); }
   /// With the names of both networks.
-  Phrase say_named(std::string_view key, Values values = {}) const {
+  Phrase say_named(Text key, Values values = {}) const {
     values.insert(values.begin(), {a_, b_});
     return say(key, std::move(values));
   }
@@ -47,14 +45,14 @@ class PageParts {
   }
 
   Phrase parallel() const {
-    return say(projection_.job.parallel == Parallel::sharded ? "job_sharded" : "job_data");
+    return say(projection_.job.parallel == Parallel::sharded ? Text::job_sharded : Text::job_data);
   }
 
   /// The same value under another name.
   static Value as(std::string name, const Value& value) {
     return {std::move(name), value.raw, value.shown};
   }
-  Phrase cell(const Value& value) const { return say("cell", {as("value", value)}); }
+  Phrase cell(const Value& value) const { return say(Text::cell, {as("value", value)}); }
 
   const Decision& decision_;
   const DecisionOptions& options_;

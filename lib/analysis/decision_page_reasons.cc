@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <span>
+#include <array>
 
 #include "decision_page_parts.h"
 
@@ -11,6 +11,25 @@ namespace rdmabench::analysis {
 namespace {
 
 constexpr std::size_t kFlips = 3;
+
+/// An assumption that is varied, and the option that gives it.
+struct FlipWords {
+  std::string_view name;
+  Text what;
+  std::string_view flag;
+};
+constexpr std::array<FlipWords, 5> kFlipWords{{
+    {"overlap", Text::what_overlap, " --overlap PERCENT"},
+    {"rails", Text::what_rails, " --rails LINKS"},
+    {"mfu", Text::what_mfu, " --mfu PERCENT"},
+    {"tokens_per_gpu", Text::what_tokens_per_gpu, " --tokens TOKENS"},
+    {"bucket_bytes", Text::what_bucket_bytes, " --bucket SIZE"},
+}};
+
+const FlipWords& flip_words(const Flip& flip) {
+  return *std::find_if(kFlipWords.begin(), kFlipWords.end() - 1,
+                       [&](const FlipWords& one) { return one.name == flip.name; });
+}
 
 class Reasons : private PageParts {
  public:
@@ -24,42 +43,36 @@ class Reasons : private PageParts {
   }
 
  private:
-  static bool has_text(std::string_view key) {
-    const std::span<const TextRow> texts = decision_texts();
-    return std::any_of(texts.begin(), texts.end(),
-                       [key](const TextRow& row) { return row.key == key; });
-  }
-
   Phrase launches(const Value& name, const LinkSamples& samples) const {
     std::vector<std::string> causes;
     for (const auto& [code, count] : samples.suspected) {
-      const std::string key = "cause_" + code;
       const Phrase cause =
-          has_text(key) ? say(key) : say("cause_other", {Shown::text("code", code)});
+          say(find_text("cause_" + code).value_or(Text::cause_other), {Shown::text("code", code)});
       causes.push_back(
-          say("cause_count", {Shown::text("cause", cause.text), Shown::count("count", count)})
+          say(Text::cause_count, {Shown::text("cause", cause.text), Shown::count("count", count)})
               .text);
     }
     const std::size_t all = samples.latency.size() + samples.bandwidth.size();
     const std::size_t suspect = samples.suspect_launches;
     Value latency = Shown::count("latency", samples.latency.size());
-    latency.shown =
-        say(samples.latency.size() == 1 ? "count_launch" : "count_launches", {as("count", latency)})
-            .text;
-    return say(suspect == 0                ? "launches_clean"
-               : suspect < all || all == 1 ? "launches_some"
-               : all == 2                  ? "launches_both"
-                                           : "launches_all",
+    latency.shown = say(samples.latency.size() == 1 ? Text::count_launch : Text::count_launches,
+                        {as("count", latency)})
+                        .text;
+    return say(suspect == 0                ? Text::launches_clean
+               : suspect < all || all == 1 ? Text::launches_some
+               : all == 2                  ? Text::launches_both
+                                           : Text::launches_all,
                {as("name", name), latency, Shown::count("bandwidth", samples.bandwidth.size()),
                 Shown::count("suspect", suspect),
                 Shown::text("what", fmt::format("{}", fmt::join(causes, ", ")))});
   }
 
   void add_sure() {
-    open("sure", say("title_sure"));
+    open("sure", say(Text::title_sure));
     const Settings& settings = projection_.settings;
-    const std::string_view reason = name(decision_.reason);
-    put(say_named(fmt::format("ground_{}", reason.substr(0, reason.find('_'))),
+    constexpr std::array kGrounds{Text::ground_proven, Text::ground_few, Text::ground_more,
+                                  Text::ground_noise, Text::ground_close};
+    put(say_named(kGrounds[static_cast<std::size_t>(decision_.reason)],
                   {Shown::percent("alpha", settings.alpha), Shown::number("needed", kMinLaunches),
                    Shown::number("launches", decision_.launches),
                    Shown::number("more", decision_.more_launches.value_or(0)),
@@ -67,22 +80,22 @@ class Reasons : private PageParts {
     put(launches(a_, decision_.projection.a));
     put(launches(b_, *decision_.projection.b));
     if (decision_.launches > 1 && decision_.reason != AnswerReason::noise) {
-      put(say("variation", {Shown::percent("variation", decision_.variation)}));
+      put(say(Text::variation, {Shown::percent("variation", decision_.variation)}));
     }
     if (decision_.order.separate) {
       const bool a_first = decision_.order.pattern.front() == 'A';
-      put(say("order", {as("first", a_first ? a_ : b_), as("second", a_first ? b_ : a_)}));
+      put(say(Text::order, {as("first", a_first ? a_ : b_), as("second", a_first ? b_ : a_)}));
     }
-    put(say("likely_meaning", {Shown::percent("level", 1 - 2 * settings.alpha)}));
+    put(say(Text::likely_meaning, {Shown::percent("level", 1 - 2 * settings.alpha)}));
   }
 
   std::string ranges_of(const std::vector<const Flip*>& flips) const {
     std::vector<std::string> ranges;
     ranges.reserve(flips.size());
     for (const Flip* flip : flips) {
-      ranges.push_back(say("flip_range", {Shown::text("what", say("what_" + flip->name).text),
-                                          shown_.assumption("from", flip->name, flip->from),
-                                          shown_.assumption("to", flip->name, flip->to)})
+      ranges.push_back(say(Text::flip_range, {Shown::text("what", say(flip_words(*flip).what).text),
+                                              shown_.assumption("from", flip->name, flip->from),
+                                              shown_.assumption("to", flip->name, flip->to)})
                            .text);
     }
     return fmt::format("{}", fmt::join(ranges, ", "));
@@ -91,27 +104,28 @@ class Reasons : private PageParts {
   Phrase origin(const std::string& of) const {
     constexpr std::string_view kModel = "model ";
     if (of.starts_with(kModel)) {
-      return say("origin_of_model", {Shown::text("name", of.substr(kModel.size()))});
+      return say(Text::origin_of_model, {Shown::text("name", of.substr(kModel.size()))});
     }
-    const std::string key = "origin_" + of;
-    return has_text(key) ? say(key) : say("cell", {Shown::text("value", of)});
+    const std::optional<Text> known = find_text("origin_" + of);
+    return known ? say(*known) : say(Text::cell, {Shown::text("value", of)});
   }
 
   void add_flips() {
-    open("flips", say("title_flips"));
+    open("flips", say(Text::title_flips));
     if (decision_.flips.empty()) {
-      put(say("flips_no_network"));
+      put(say(Text::flips_no_network));
       return;
     }
     const bool none = std::none_of(decision_.flips.begin(), decision_.flips.end(),
                                    [](const Flip& flip) { return flip.at.has_value(); });
-    const std::string key = none ? "flips_none" : "flips_pays";
     const Value nodes = Shown::number("nodes", decision_.nodes);
-    put(say_named(decision_.pays ? key : key + "_not", {nodes}));
+    put(say_named(none ? (decision_.pays ? Text::flips_none : Text::flips_none_not)
+                       : (decision_.pays ? Text::flips_pays : Text::flips_pays_not),
+                  {nodes}));
     PageTable table;
     table.words = true;
-    table.heads = {say("head_assumption"), say("head_now"), say("head_origin"), say("head_flip"),
-                   say("head_then")};
+    table.heads = {say(Text::head_assumption), say(Text::head_now), say(Text::head_origin),
+                   say(Text::head_flip), say(Text::head_then)};
     std::vector<const Flip*> rest;
     std::vector<const Flip*> cut;
     std::vector<std::string> defaults;
@@ -125,25 +139,26 @@ class Reasons : private PageParts {
         continue;
       }
       if (table.rows.size() == kFlips) continue;
-      const Phrase what = say("what_" + flip.name);
+      const Phrase what = say(flip_words(flip).what);
       if (flip.origin == "default") defaults.push_back(what.text);
       table.rows.push_back(
           {what, cell(shown_.assumption("now", flip.name, flip.now)),
-           flip.origin == "default" ? say("origin_undecided") : origin(flip.origin),
-           say(flip.upwards ? "flip_up" : "flip_down",
+           flip.origin == "default" ? say(Text::origin_undecided) : origin(flip.origin),
+           say(flip.upwards ? Text::flip_up : Text::flip_down,
                {shown_.assumption("value", flip.name, *flip.at)}),
-           say_named(decision_.pays ? "then_pays_not" : "then_pays")});
+           say_named(decision_.pays ? Text::then_pays_not : Text::then_pays)});
     }
     if (!table.rows.empty()) put(std::move(table));
     if (!defaults.empty()) {
-      put(say("flips_default",
+      put(say(Text::flips_default,
               {Shown::text("names", fmt::format("{}", fmt::join(defaults, ", ")))}));
     }
-    if (!rest.empty()) put(say("flips_rest", {nodes, Shown::text("searched", ranges_of(rest))}));
-    if (!cut.empty()) put(say("flips_cut", {Shown::text("searched", ranges_of(cut))}));
+    if (!rest.empty())
+      put(say(Text::flips_rest, {nodes, Shown::text("searched", ranges_of(rest))}));
+    if (!cut.empty()) put(say(Text::flips_cut, {Shown::text("searched", ranges_of(cut))}));
   }
 
-  void add_command(const char* why, std::string command) {
+  void add_command(Text why, std::string command) {
     put(PageCommand{say(why), std::move(command)});
   }
 
@@ -153,38 +168,34 @@ class Reasons : private PageParts {
     std::size_t listed = 0;
     for (const Flip& flip : decision_.flips) {
       if (!flip.at || ++listed > kFlips || flip.origin != "default") continue;
-      flags += flip.name == "overlap"          ? " --overlap PERCENT"
-               : flip.name == "rails"          ? " --rails LINKS"
-               : flip.name == "mfu"            ? " --mfu PERCENT"
-               : flip.name == "tokens_per_gpu" ? " --tokens TOKENS"
-                                               : " --bucket SIZE";
+      flags += flip_words(flip).flag;
     }
     return flags;
   }
 
   void add_next() {
-    open("next", say("title_next"));
+    open("next", say(Text::title_next));
     const bool open_answer = decision_.answer == Answer::not_proven;
     const bool disturbed =
         decision_.projection.a.suspect_launches + decision_.projection.b->suspect_launches > 0;
     if (disturbed || decision_.reason == AnswerReason::noise) {
-      add_command("next_doctor", "rdmabench doctor");
+      add_command(Text::next_doctor, "rdmabench doctor");
     }
     if (decision_.reason == AnswerReason::noise || decision_.order.separate) {
       // Launches with less noise are not mixed with these.
-      add_command(decision_.reason == AnswerReason::noise ? "next_anew" : "next_plan",
+      add_command(decision_.reason == AnswerReason::noise ? Text::next_anew : Text::next_plan,
                   options_.new_plan_command);
-      add_command("next_run_anew", options_.new_run_command);
+      add_command(Text::next_run_anew, options_.new_run_command);
     } else if (open_answer && decision_.reason != AnswerReason::close) {
-      add_command("next_plan",
+      add_command(Text::next_plan,
                   decision_.launches > 1 ? options_.plan_command : options_.new_plan_command);
-      add_command("next_run", options_.run_command);
+      add_command(Text::next_run, options_.run_command);
     }
     const std::string own = own_values();
-    if (!own.empty()) add_command("next_own", options_.command + own);
+    if (!own.empty()) add_command(Text::next_own, options_.command + own);
     if (decision_.nodes > 1) {
       add_command(
-          "next_check",
+          Text::next_check,
           fmt::format("srun -N {:.0f} --ntasks-per-node=1 --mpi=pmix rdmabench coll {}",
                       decision_.nodes,
                       projection_.job.parallel == Parallel::data ? "all-reduce"
@@ -196,7 +207,8 @@ class Reasons : private PageParts {
                  std::optional<ProjectedStep> ProjectionRow::*side, PageSmall& small) const {
     for (const auto& [test, sizes] : samples.left_out) {
       small.phrases.push_back(
-          say("basis_left_out_" + test, {as("name", name), Shown::text("sizes", sizes)}));
+          say(test == "latency" ? Text::basis_left_out_latency : Text::basis_left_out_bandwidth,
+              {as("name", name), Shown::text("sizes", sizes)}));
     }
     if (projection_.job.stragglers == Stragglers::none || samples.latency.empty()) return;
     const Curve& curve = *samples.latency[0].latency_ns;
@@ -206,41 +218,41 @@ class Reasons : private PageParts {
           return bytes > 0 && !curve.covers(bytes);
         })) {
       small.phrases.push_back(
-          say("basis_tail", {as("name", name), Shown::number("from", curve.smallest()),
-                             Shown::number("to", curve.largest())}));
+          say(Text::basis_tail, {as("name", name), Shown::number("from", curve.smallest()),
+                                 Shown::number("to", curve.largest())}));
     }
   }
 
   Phrase assumed(const Assumption& one) const {
     const Job& job = projection_.job;
     const TimeSource source = decision_.projection.source;
-    std::string key = "assumed_" + one.name;
+    Text key = find_text("assumed_" + one.name).value();
     std::string value = one.value;
     if (one.name == "parallel") {
       value = parallel().text;
     } else if (one.name == "algorithm" || one.name == "stragglers") {
-      value = say(one.name + "_" + one.value).text;
+      value = say(find_text(one.name + "_" + one.value).value()).text;
     } else if (one.name == "curve") {
-      value = say(source == TimeSource::latency     ? "curve_latency"
-                  : source == TimeSource::bandwidth ? "curve_bandwidth"
-                                                    : "curve_both")
+      value = say(source == TimeSource::latency     ? Text::curve_latency
+                  : source == TimeSource::bandwidth ? Text::curve_bandwidth
+                                                    : Text::curve_both)
                   .text;
     } else if (one.name == "bytes_per_s_in_node" && job.bytes_per_s_in_node == 0) {
-      key += "_none";
+      key = Text::assumed_bytes_per_s_in_node_none;
     }
     return say(key, {Shown::text("value", value), Shown::text("origin", origin(one.origin).text)});
   }
 
   void add_basis() {
-    open("basis", say("title_basis"));
-    put(say("basis_model"));
+    open("basis", say(Text::title_basis));
+    put(say(Text::basis_model));
     PageSmall small;
     for (const Assumption& one : decision_.projection.assumptions) {
       small.phrases.push_back(assumed(one));
     }
     add_notes(a_, decision_.projection.a, &ProjectionRow::a, small);
     add_notes(b_, *decision_.projection.b, &ProjectionRow::b, small);
-    if (projection_.extrapolate) small.phrases.push_back(say("basis_extrapolated"));
+    if (projection_.extrapolate) small.phrases.push_back(say(Text::basis_extrapolated));
     put(std::move(small));
   }
 };

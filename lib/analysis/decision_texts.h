@@ -1,6 +1,8 @@
-// Every sentence of a decision's page, in each language, and how its numbers are shown.
+// The texts of a decision's page in each language, and how its numbers are shown.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,14 +14,26 @@
 
 namespace rdmabench::analysis {
 
-/// A text with named arguments, as {fmt} takes them: the same ones in every language.
+/// The keys of decision_texts.inc.
+enum class Text : std::uint8_t {
+#define TEXT(key, english, korean) key,
+#include "decision_texts.inc"
+#undef TEXT
+};
+
+/// Texts with named arguments, as {fmt} takes them.
 struct TextRow {
   std::string_view key;
   std::string_view english;
   std::string_view korean;
 };
 
+/// By the number of the key.
 std::span<const TextRow> decision_texts() noexcept;
+
+/// The key of what other parts of the program have a word for: "cause_noise". Blanks in it count as
+/// underscores, and commas do not count.
+std::optional<Text> find_text(std::string name);
 
 /// What stands in a text, and where it comes from.
 struct Value {
@@ -30,21 +44,20 @@ struct Value {
 
 /// A sentence, or a part of a table, with the values in it.
 struct Phrase {
-  std::string key;
+  Text key;
   std::string text;
   std::vector<Value> values;
 };
 
-/// Throws std::logic_error for a key that is not in the table, and fmt::format_error for a text
-/// that takes another value.
-Phrase phrase(std::string_view key, Language language, std::vector<Value> values = {});
+/// Throws fmt::format_error for a text that takes another value.
+Phrase phrase(Text key, Language language, std::vector<Value> values = {});
 
 /// Makes the values of one language.
 class Shown {
  public:
   explicit Shown(Language language) : language_(language) {}
 
-  Phrase say(std::string_view key, std::vector<Value> values = {}) const {
+  Phrase say(Text key, std::vector<Value> values = {}) const {
     return phrase(key, language_, std::move(values));
   }
 

@@ -29,15 +29,15 @@ std::string percent_digits(double percent) {
 }
 
 struct TimeUnit {
-  const char* key;
+  Text key;
   double seconds;
   double below;  ///< it is taken for times under that
 };
-constexpr std::array<TimeUnit, 5> kUnits{{{"unit_ms", 1e-3, 1},
-                                          {"unit_s", 1, 120},
-                                          {"unit_min", 60, 7200},
-                                          {"unit_h", 3600, 3 * 86400},
-                                          {"unit_days", 86400, INFINITY}}};
+constexpr std::array<TimeUnit, 5> kUnits{{{Text::unit_ms, 1e-3, 1},
+                                          {Text::unit_s, 1, 120},
+                                          {Text::unit_min, 60, 7200},
+                                          {Text::unit_h, 3600, 3 * 86400},
+                                          {Text::unit_days, 86400, INFINITY}}};
 
 const TimeUnit& unit_of(double seconds) {
   return *std::find_if(kUnits.begin(), kUnits.end() - 1,
