@@ -140,7 +140,7 @@ int decide(const DecideOptions& options) {
       analysis::decide(analysis::load_launches({a}), analysis::load_launches({b}), decision);
   const auto language =
       options.language == "ko" ? analysis::Language::korean : analysis::Language::english;
-  write_text(to_document(made, format, language), options.output);
+  write_text(to_document(made, format, language, time_of_page()), options.output);
   return 0;
 }
 

@@ -1,9 +1,7 @@
 // rdmabench report
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,12 +24,6 @@ struct ReportOptions {
   std::string program;  ///< of --as
 };
 
-std::string now() {
-  return fmt::format(
-      "{:%Y-%m-%d %H:%M} UTC",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
 /// What the end of a file's name says; html of standard output.
 std::string format_of(const std::string& output) {
   if (output.empty()) return "html";
@@ -51,7 +43,7 @@ std::string to_text(const std::vector<Document>& documents, const std::string& f
   if (format == "prometheus") return report::to_prometheus(documents);
   if (format == "csv") return report::to_csv(documents);
   if (format == "markdown") return report::to_markdown(documents);
-  return report::to_html(documents, now());
+  return report::to_html(documents, time_of_page());
 }
 
 int make_report(const ReportOptions& options) {

@@ -130,8 +130,9 @@ enum class Language : std::uint8_t { english, korean };
 /// How a decision is written. All have the same sentences and numbers.
 enum class DecisionFormat : std::uint8_t { text, markdown, json, html };
 
-/// Text of 80 columns; JSON of docs/schema/rdmabench-decide-1.schema.json; HTML as one page without
-/// scripts, which needs no network and prints on one sheet.
-std::string to_document(const Decision& decision, DecisionFormat format, Language language);
+/// Text of 80 columns; JSON of docs/schema/rdmabench-decide-1.schema.json; HTML as the page of
+/// report::to_html(), which shows `generated` and prints on one sheet.
+std::string to_document(const Decision& decision, DecisionFormat format, Language language,
+                        std::string_view generated = "");
 
 }  // namespace rdmabench::analysis

@@ -44,9 +44,10 @@ Json line_object(const PageChart::Line& line) {
 struct JsonWriter {
   Json operator()(const Phrase& phrase) const { return {{"sentence", phrase_object(phrase)}}; }
   Json operator()(const PageTable& table) const {
-    return {
-        {"table",
-         {{"heads", phrase_list(table.heads)}, {"rows", list_of_each(table.rows, phrase_list)}}}};
+    return {{"table",
+             {{"words", table.words},
+              {"heads", phrase_list(table.heads)},
+              {"rows", list_of_each(table.rows, phrase_list)}}}};
   }
   Json operator()(const PageChart& chart) const {
     return {{"chart",
@@ -128,7 +129,7 @@ Json flip_object(const Flip& flip) {
 
 }  // namespace
 
-std::string to_json(const Page& page, const Decision& decision) {
+Json to_object(const Page& page, const Decision& decision) {
   const ProjectionOptions& projection = decision.options.projection;
   Json json;
   json["schema"] = report::kDecideSchema;
@@ -157,7 +158,7 @@ std::string to_json(const Page& page, const Decision& decision) {
   json["paying"] = list_of_each(decision.paying, paying_object);
   json["flips"] = list_of_each(decision.flips, flip_object);
   json["page"] = page_object(page);
-  return report::document_text(json);
+  return json;
 }
 
 }  // namespace rdmabench::analysis

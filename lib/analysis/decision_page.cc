@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "decision_page_parts.h"
+#include "rdmabench/report/documents.h"
+#include "report/digest.h"
+#include "report/row.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -291,19 +294,15 @@ Page make_page(const Decision& decision, Language language) {
   return page;
 }
 
-std::string to_document(const Decision& decision, DecisionFormat format, Language language) {
+std::string to_document(const Decision& decision, DecisionFormat format, Language language,
+                        std::string_view generated) {
   const Page page = make_page(decision, language);
-  switch (format) {
-    case DecisionFormat::markdown:
-      return to_markdown(page);
-    case DecisionFormat::json:
-      return to_json(page, decision);
-    case DecisionFormat::html:
-      return to_html(page);
-    case DecisionFormat::text:
-      break;
-  }
-  return to_text(page);
+  if (format == DecisionFormat::text) return to_text(page);
+  report::Document document{"decide", std::string(report::kDecideSchema),
+                            to_object(page, decision)};
+  if (format == DecisionFormat::json) return report::document_text(document.body);
+  if (format == DecisionFormat::html) return report::to_html({&document, 1}, generated);
+  return report::decision_text(document.body, 1);
 }
 
 }  // namespace rdmabench::analysis

@@ -1,6 +1,7 @@
 // The content of a decision's page: sections, sentences and numbers, which every writer prints.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,17 +72,11 @@ struct Page {
 Page make_page(const Decision& decision, Language language);
 
 std::string to_text(const Page& page);
-std::string to_markdown(const Page& page);
-std::string to_html(const Page& page);
-std::string to_json(const Page& page, const Decision& decision);
+
+/// The document, which report's writers take.
+nlohmann::ordered_json to_object(const Page& page, const Decision& decision);
 
 /// Columns on a terminal: Korean, Chinese and Japanese characters take two, combining marks none.
 std::size_t display_width(std::string_view text) noexcept;
-
-/// As many characters from the start as `width` columns hold.
-std::string cut_to_width(std::string_view text, std::size_t width);
-
-/// For HTML and SVG, in text and in quoted attributes.
-std::string escaped_for_html(std::string_view text);
 
 }  // namespace rdmabench::analysis

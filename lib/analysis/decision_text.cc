@@ -1,4 +1,4 @@
-// A decision as text of 80 columns, and as Markdown.
+// A decision as text of 80 columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "decision_page.h"
-#include "report/digest.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -209,35 +208,6 @@ struct TextWriter {
   std::string operator()(const PageSmall& small) const { return paragraph(joined(small)); }
 };
 
-using report::escaped_for_markdown;
-
-std::string markdown_row(const std::vector<Phrase>& cells) {
-  std::string text = "|";
-  for (const Phrase& cell : cells) text += fmt::format(" {} |", escaped_for_markdown(cell.text));
-  return text + '\n';
-}
-
-struct MarkdownWriter {
-  std::string operator()(const Phrase& phrase) const {
-    return escaped_for_markdown(phrase.text) + "\n\n";
-  }
-  std::string operator()(const PageTable& table) const {
-    std::string text = markdown_row(table.heads) + '|';
-    for (std::size_t i = 0; i < table.heads.size(); ++i)
-      text += i == 0 || table.words ? "---|" : "---:|";
-    text += '\n';
-    for (const auto& row : table.rows) text += markdown_row(row);
-    return text + '\n';
-  }
-  std::string operator()(const PageChart& /*chart*/) const { return ""; }
-  std::string operator()(const PageCommand& command) const {
-    return fmt::format("{}\n\n    {}\n\n", escaped_for_markdown(command.why.text), command.command);
-  }
-  std::string operator()(const PageSmall& small) const {
-    return escaped_for_markdown(joined(small)) + "\n\n";
-  }
-};
-
 }  // namespace
 
 std::size_t display_width(std::string_view text) noexcept {
@@ -250,18 +220,6 @@ std::size_t display_width(std::string_view text) noexcept {
   return width;
 }
 
-std::string cut_to_width(std::string_view text, std::size_t width) {
-  std::size_t kept = 0;
-  std::size_t used = 0;
-  while (kept < text.size()) {
-    const Codepoint next = first_of(text.substr(kept));
-    if (used + width_of(next.value) > width) break;
-    used += width_of(next.value);
-    kept += next.bytes;
-  }
-  return std::string(text.substr(0, kept));
-}
-
 std::string to_text(const Page& page) {
   std::string text = paragraph(page.question.text) + paragraph(page.subject.text) + '\n' +
                      page.answer_word.text + '\n';
@@ -269,18 +227,6 @@ std::string to_text(const Page& page) {
     if (section.title) text += '\n' + paragraph(section.title->text);
     for (const PageBlock& block : section.blocks) text += std::visit(TextWriter{}, block);
   }
-  return text;
-}
-
-std::string to_markdown(const Page& page) {
-  std::string text = fmt::format(
-      "# {}\n\n{}\n\n**{}**\n\n", escaped_for_markdown(page.question.text),
-      escaped_for_markdown(page.subject.text), escaped_for_markdown(page.answer_word.text));
-  for (const PageSection& section : page.sections) {
-    if (section.title) text += fmt::format("## {}\n\n", escaped_for_markdown(section.title->text));
-    for (const PageBlock& block : section.blocks) text += std::visit(MarkdownWriter{}, block);
-  }
-  text.pop_back();  // one newline at the end
   return text;
 }
 

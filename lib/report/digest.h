@@ -92,6 +92,9 @@ std::string replaced(std::string_view text,
 /// zero-width space after an @ keeps a host's name from calling a person.
 std::string escaped_for_markdown(std::string_view text);
 
+/// The page of a decision as Markdown, its question as a heading of that level.
+std::string decision_text(const nlohmann::ordered_json& body, std::size_t level);
+
 /// "394.2 Gb/s", "1.91 us", "8", "64K".
 std::string rate_text(double bits_per_s);
 std::string time_text(double ns);

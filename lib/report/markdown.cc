@@ -18,12 +18,16 @@ using Cells = std::vector<std::string>;
 /// A table, whose cells it escapes.
 class Table {
  public:
-  explicit Table(Cells heads) : heads_(std::move(heads)) {}
+  /// Of numbers all columns but the first are aligned to the right.
+  explicit Table(Cells heads, bool numbers = false)
+      : heads_(std::move(heads)), rule_(heads_.size(), numbers ? "---:" : "---") {
+    if (!rule_.empty()) rule_[0] = "---";
+  }
   void add(Cells cells) { rows_.push_back(std::move(cells)); }
 
   std::string text() const {
     if (rows_.empty()) return "";
-    std::string text = line(heads_) + line(Cells(heads_.size(), "---"));
+    std::string text = line(heads_) + line(rule_);
     const std::size_t shown = std::min(rows_.size(), kMarkdownRows);
     for (std::size_t i = 0; i < shown; ++i) text += line(rows_[i]);
     if (shown < rows_.size()) {
@@ -40,6 +44,7 @@ class Table {
   }
 
   Cells heads_;
+  Cells rule_;
   std::vector<Cells> rows_;
 };
 
@@ -258,40 +263,6 @@ std::string projection_table(const Document& document) {
          folded("Assumptions and notes", assumptions.text() + notes_text(body));
 }
 
-std::string decision_text(const Json& body) {
-  const Json& page = object_of(body, "page");
-  std::string text = fmt::format(
-      "{}\n\n**{}**\n\n{}\n\n", escaped_for_markdown(said(page, "question")),
-      escaped_for_markdown(said(page, "answer")), escaped_for_markdown(said(page, "subject")));
-  for (const Json& section : list_of(page, "sections")) {
-    if (const std::string title = said(section, "title"); !title.empty()) {
-      text += fmt::format("### {}\n\n", escaped_for_markdown(title));
-    }
-    for (const Json& block : list_of(section, "blocks")) {
-      if (const std::string sentence = said(block, "sentence"); !sentence.empty()) {
-        text += escaped_for_markdown(sentence) + "\n\n";
-      }
-      const Json& page_table = object_of(block, "table");
-      Table table(all_said(page_table, "heads"));
-      for (const Json& row : list_of(page_table, "rows")) {
-        Cells cells;
-        for (const Json& one : row) cells.push_back(text_of(one, "text"));
-        table.add(std::move(cells));
-      }
-      text += table.text();
-      const Json& command = object_of(block, "command");
-      if (!command.empty()) {
-        text += fmt::format("{}\n\n    {}\n\n", escaped_for_markdown(said(command, "why")),
-                            printable(text_of(command, "line")));
-      }
-      const std::vector<std::string> small = all_said(block, "small");
-      if (!small.empty())
-        text += escaped_for_markdown(fmt::format("{}", fmt::join(small, "; "))) + "\n\n";
-    }
-  }
-  return text;
-}
-
 std::string fabric_table(const Document& document) {
   std::vector<NodeMedian> nodes = node_medians(document);
   const auto worst = [](const NodeMedian& node) {
@@ -338,6 +309,45 @@ std::string coll_table(const Document& coll) {
 
 }  // namespace
 
+std::string decision_text(const Json& body, std::size_t level) {
+  const Json& page = object_of(body, "page");
+  const std::string mark(level, '#');
+  std::string text = fmt::format(
+      "{} {}\n\n{}\n\n**{}**\n", mark, escaped_for_markdown(said(page, "question")),
+      escaped_for_markdown(said(page, "subject")), escaped_for_markdown(said(page, "answer")));
+  for (const Json& section : list_of(page, "sections")) {
+    if (const std::string title = said(section, "title"); !title.empty()) {
+      text += fmt::format("\n{}# {}\n", mark, escaped_for_markdown(title));
+    }
+    for (const Json& block : list_of(section, "blocks")) {
+      if (const std::string sentence = said(block, "sentence"); !sentence.empty()) {
+        text += fmt::format("\n{}\n", escaped_for_markdown(sentence));
+      }
+      const Json& page_table = object_of(block, "table");
+      Table table(all_said(page_table, "heads"), !flag_of(page_table, "words"));
+      for (const Json& row : list_of(page_table, "rows")) {
+        Cells cells;
+        for (const Json& one : row) cells.push_back(text_of(one, "text"));
+        table.add(std::move(cells));
+      }
+      if (const std::string rows = table.text(); !rows.empty()) {
+        text += '\n' + rows.substr(0, rows.size() - 1);
+      }
+      const Json& command = object_of(block, "command");
+      if (!command.empty()) {
+        text += fmt::format("\n{}\n\n    {}\n", escaped_for_markdown(said(command, "why")),
+                            printable(text_of(command, "line")));
+      }
+      const std::vector<std::string> small = all_said(block, "small");
+      if (!small.empty()) {
+        text +=
+            fmt::format("\n{}\n", escaped_for_markdown(fmt::format("{}", fmt::join(small, "; "))));
+      }
+    }
+  }
+  return text;
+}
+
 std::string to_markdown(std::span<const Document> documents) {
   std::string text = "# rdmabench report\n\n";
   for (const Document& document : documents) {
@@ -351,7 +361,7 @@ std::string to_markdown(std::span<const Document> documents) {
     if (document.schema == kRunSchema) text += run_table(document);
     if (document.schema == kCompareSchema) text += comparison_table(document);
     if (document.schema == kProjectSchema) text += projection_table(document);
-    if (document.schema == kDecideSchema) text += decision_text(document.body);
+    if (document.schema == kDecideSchema) text += decision_text(document.body, 3) + "\n";
     if (document.schema == kFabricSchema) text += fabric_table(document);
     if (document.schema == kCollSchema) text += coll_table(document);
   }

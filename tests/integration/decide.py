@@ -60,7 +60,7 @@ class Decide(unittest.TestCase):
                          [("m", "01"), ("e", "01"), ("e", "02"), ("m", "02"), ("m", "03"), ("e", "03"), ("e", "04"), ("m", "04"), ("m", "05"), ("e", "05")])
         for side in ("my-net", "ethernet"):
             self.assertEqual(len(list((self.path / side).glob("*.json"))), 10)
-        self.assertIn("<h1>Is My net worth it over Ethernet for this job?</h1>", (self.path / "decision.html").read_text(encoding="utf-8"))
+        self.assertIn('"Is My net worth it over Ethernet for this job?"', (self.path / "decision.html").read_text(encoding="utf-8"))
 
     def test_what_is_measured_is_not_measured_again(self):
         self.assertEqual(self.again.returncode, 0, self.again.stderr)
@@ -86,7 +86,7 @@ class Decide(unittest.TestCase):
             self.assertNotIn("<failure", text)
 
     def test_the_format_follows_the_name_of_the_file(self):
-        for end, first in ((".html", "<!doctype html>"), (".md", "# Is "), (".json", "{"), (".txt", "Is My net")):
+        for end, first in ((".html", "<!DOCTYPE html>"), (".md", "# Is "), (".json", "{"), (".txt", "Is My net")):
             file = self.path / f"page{end}"
             self.assertEqual(self.decide("-o", str(file)).returncode, 0)
             self.assertTrue(file.read_text(encoding="utf-8").startswith(first))

@@ -73,16 +73,16 @@ export function axis(name, extra = {}) {
 
 /**
  * `options(narrow)` gives what ECharts draws and may be called again at any time; `below` stands under the chart; `description` says in a sentence what is
- * to be seen; `tables()` gives the same numbers as tables.
+ * to be seen; `tables()` gives the same numbers as tables, where there is none beside the chart; `paper` is its {width, zoom} in print.
  */
-export function figure({title, description, options, tables, height = 340, below = null, square = false, canvas = false}) {
+export function figure({title, description = '', options, tables = null, height = 340, below = null, square = false, canvas = false, paper = {}}) {
   const titleId = freshId('chart');
   const canvasBox = h('div', {class: square ? 'chart square' : 'chart', role: 'img', 'aria-labelledby': titleId,
     'aria-describedby': `${titleId}-text`, style: square ? null : `height:${height}px`});
-  const words = h('p', {id: `${titleId}-text`, class: 'words'}, description);
+  const words = h('p', {id: `${titleId}-text`, class: 'words', hidden: description === ''}, description);
   const names = h('ul', {class: 'legend on-paper'});
   const node = h('figure', {}, h('figcaption', {id: titleId}, title), words, canvasBox, below, names,
-      fold('The same as a table', tables));
+      tables ? fold('The same as a table', tables) : null);
   const one = {
     chart: null,
     draw() {
@@ -91,11 +91,15 @@ export function figure({title, description, options, tables, height = 340, below
       const given = options(narrow);
       // A legend that turns pages shows one of them on paper, so there all names stand below the chart.
       names.replaceChildren(...(given.legend ? legendOnPaper(list(given.series)) : []));
-      if (printing && given.legend) given.legend.show = false;
+      if (printing && given.legend) {
+        given.legend.show = false;
+        given.grid.bottom = 48;
+      }
       one.chart.setOption({...base(palette(), narrow), ...given}, {notMerge: true});
     },
     fit() {
-      canvasBox.style.width = printing ? `${square ? kSquarePaper : kPaper}px` : '';
+      canvasBox.style.width = printing ? `${paper.width ?? (square ? kSquarePaper : kPaper)}px` : '';
+      canvasBox.style.zoom = printing ? paper.zoom ?? '' : '';
       if (!one.chart) return;
       one.chart.resize();
       one.draw();

@@ -250,32 +250,47 @@ function breakEvens(body, axisName) {
   return h('ul', {class: 'plain'}, all.map((one) => h('li', {}, `Break-even: ${words(one)}`)));
 }
 
+/**
+ * Times of steps, with their intervals as bands. `lines` are {name, points: [{x, y, low, high}]}, one that is `plain` has neither symbols nor a band; `xText`
+ * and `yText` write values, `x` and `y` are what else the axes take; the rest is of figure().
+ */
+export function stepChart({lines, xName, yName, xText, yText, x = () => ({}), y = {}, evens = [], ...rest}) {
+  const values = lines.flatMap((line) => line.points.map((point) => point.x));
+  const options = (narrow) => {
+    const colours = palette();
+    const bandOf = (line) => [...line.points.map((point) => [point.x, point.high]), ...line.points.map((point) => [point.x, point.low]).reverse()];
+    return {
+      legend: legend(narrow, {type: 'plain'}), grid: {left: narrow ? 56 : 74, right: narrow ? 18 : 30, top: 18, bottom: narrow ? 52 + 22 * lines.length : 78},
+      xAxis: axis(xName, {type: 'log', logBase: 2, nameGap: 28, min: Math.min(...values), max: Math.max(...values), ...x(values)}),
+      yAxis: axis(yName, {type: 'value', nameGap: narrow ? 46 : 56, ...y, axisLabel: {formatter: yText}}),
+      tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
+        formatter: ({data, seriesName}) => tip(seriesName, [`${xName}: ${xText(data[0])}`, yText(data[1])])},
+      series: lines.flatMap((line, i) => {
+        const color = line.plain ? colours.muted : colours.series[i];
+        const drawn = {name: line.name, type: 'line', symbol: line.plain ? 'none' : kSymbols[i], symbolSize: 8, color, lineStyle: {width: line.plain ? 1.5 : 2, type: line.plain ? 'dotted' : i > 0 ? 'dashed' : 'solid'},
+          data: line.points.map((point) => [point.x, point.y]),
+          markLine: i === 0 && evens.length > 0 ? {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {formatter: 'break-even', color: colours.muted}, data: evens.map((at) => ({xAxis: at}))} : undefined};
+        if (line.plain || !line.points.every((point) => isNumber(point.low) && isNumber(point.high))) return [drawn];
+        return [drawn, {type: 'custom', silent: true, z: 1, clip: true, data: [bandOf(line)[0]], encode: {x: 0, y: 1}, tooltip: {show: false},
+          renderItem: (_, api) => ({type: 'polygon', shape: {points: bandOf(line).map((point) => api.coord(point))}, style: {fill: color, opacity: 0.16}})}];
+      }),
+    };
+  };
+  return figure({options, ...rest}).node;
+}
+
 function projectionChart(body, rows, axisName) {
   const sides = ['a', 'b'].filter((key) => rows.some((row) => isNumber(stepOf(row, key).step_s)));
   if (sides.length === 0) return null;
-  const nameOf = (key) => (sides.length > 1 ? sideName(body, key) : 'step');
-  const options = (narrow) => {
-    const colours = palette();
-    const known = (key) => rows.filter((row) => isNumber(row.value) && row.value > 0 && isNumber(stepOf(row, key).step_s));
-    const even = list(body.break_evens).map(object).filter((one) => isNumber(one.about));
-    const end = (key, part) => ({name: `${nameOf(key)}, interval`, type: 'line', symbol: 'none', lineStyle: {type: 'dotted', width: 1.5}, color: colours.series[sides.indexOf(key)],
-      data: known(key).filter((row) => isNumber(row[key][part])).map((row) => [row.value, row[key][part]])});
-    const values = sides.flatMap((key) => known(key).map((row) => row.value));
-    return {
-      legend: legend(narrow), grid: {left: narrow ? 62 : 74, right: narrow ? 18 : 30, top: 30, bottom: 78},
-      xAxis: axis(axisName, {type: 'log', logBase: 2, nameGap: 28, axisLabel: {formatter: (value) => count(value, 3)}, min: Math.min(...values), max: Math.max(...values)}),
-      yAxis: axis('time of a step', {type: 'value', nameGap: narrow ? 46 : 56, scale: true, axisLabel: {formatter: (value) => time(value * 1e9, 3)}}),
-      tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
-        formatter: ({data, seriesName}) => tip(seriesName, [`${axisName}: ${count(data[0])}`, time(data[1] * 1e9)])},
-      series: sides.flatMap((key, i) => [
-        {name: nameOf(key), type: 'line', symbol: kSymbols[i], symbolSize: 8, color: colours.series[i], lineStyle: {width: 2}, data: known(key).map((row) => [row.value, row[key].step_s]),
-          markLine: i === 0 && even.length > 0 ? {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {formatter: 'break-even', color: colours.muted}, data: even.map((one) => ({xAxis: one.about}))} : undefined},
-        end(key, 'step_low_s'), end(key, 'step_high_s')]),
-    };
-  };
+  const known = (key) => rows.filter((row) => isNumber(row.value) && row.value > 0 && isNumber(stepOf(row, key).step_s));
   const refused = rows.filter((row) => text(row.refusal)).length;
-  return figure({title: `Projected time of a step over ${axisName}`, description: `Dotted: the interval.${refused > 0 ? ` ${plural(refused, 'point')} could not be projected; the table says why.` : ''}`, options,
-    tables: () => projectionTable(body, rows, axisName)}).node;
+  return stepChart({
+    title: `Projected time of a step over ${axisName}`, description: `Shaded: the interval.${refused > 0 ? ` ${plural(refused, 'point')} could not be projected; the table says why.` : ''}`,
+    lines: sides.map((key) => ({name: sides.length > 1 ? sideName(body, key) : 'step',
+      points: known(key).map((row) => ({x: row.value, y: row[key].step_s, low: row[key].step_low_s, high: row[key].step_high_s}))})),
+    xName: axisName, yName: 'time of a step', xText: (value) => count(value), yText: (value) => time(value * 1e9, 3), y: {scale: true},
+    x: () => ({axisLabel: {formatter: (value) => count(value, 3)}}),
+    evens: list(body.break_evens).map(object).map((one) => one.about).filter(isNumber), tables: () => projectionTable(body, rows, axisName)});
 }
 
 export function projectSection({body}) {
