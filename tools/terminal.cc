@@ -8,11 +8,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "base/text.h"
 #include "control/launch.h"
 #include "rdmabench/report/text_table.h"
+#include "report/text_width.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -27,24 +27,6 @@ std::size_t columns_of(int stream) {
 
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kWidestFlag = 48;  // an explanation further right begins on its own line
-
-/// The words of `text` in lines; the first continues `line`, the others begin with `indent`.
-std::string fill(std::string line, std::string_view text, std::size_t indent, std::size_t width) {
-  std::string out;
-  bool fresh = line.find_first_not_of(' ') == std::string::npos;
-  std::istringstream words{std::string(text)};
-  for (std::string word; words >> word;) {
-    if (!fresh && line.size() + 1 + word.size() > width) {
-      out += line + '\n';
-      line.assign(indent, ' ');
-      fresh = true;
-    }
-    const bool gap = !fresh && line.back() != ' ';
-    line += (gap ? " " : "") + word;
-    fresh = false;
-  }
-  return out + line + '\n';
-}
 
 std::size_t margin_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
@@ -63,14 +45,15 @@ std::string set_item(std::string_view line, std::size_t width) {
   const std::size_t begin = explanation_of(line);
   if (begin == kNone) {
     const std::size_t indent = margin > kWidestFlag / 2 ? margin : margin + 4;
-    return fill(std::string(margin, ' '), line.substr(margin), indent, width);
+    return report::filled(std::string(margin, ' '), line.substr(margin), indent, width);
   }
   if (begin <= kWidestFlag) {
-    return fill(std::string(line.substr(0, begin)), line.substr(begin), begin, width);
+    return report::filled(std::string(line.substr(0, begin)), line.substr(begin), begin, width);
   }
   const std::string indent(margin + 4, ' ');
-  return fill(std::string(margin, ' '), line.substr(margin, begin - margin), indent.size(), width) +
-         fill(indent, line.substr(begin), indent.size(), width);
+  return report::filled(std::string(margin, ' '), line.substr(margin, begin - margin),
+                        indent.size(), width) +
+         report::filled(indent, line.substr(begin), indent.size(), width);
 }
 
 /// Whether no line may follow in the same paragraph.
@@ -88,7 +71,7 @@ std::string wrapped(std::string_view text, std::size_t width) {
       continue;
     }
     const std::size_t margin = margin_of(line);
-    out += fill(std::string(margin, ' '), line.substr(margin), margin + 2, width);
+    out += report::filled(std::string(margin, ' '), line.substr(margin), margin + 2, width);
   }
   return out;
 }
@@ -98,7 +81,7 @@ std::string reflowed(std::string_view text, std::size_t width) {
   std::string paragraph;  // at the margin
   std::string item;       // indented
   const auto flush = [&] {
-    if (!paragraph.empty()) out += fill("", paragraph, 0, width);
+    if (!paragraph.empty()) out += report::filled("", paragraph, 0, width);
     if (!item.empty()) out += set_item(item, width);
     paragraph.clear();
     item.clear();

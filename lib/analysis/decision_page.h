@@ -76,7 +76,4 @@ std::string to_text(const Page& page);
 /// The document, which report's writers take.
 nlohmann::ordered_json to_object(const Page& page, const Decision& decision);
 
-/// Columns on a terminal: Korean, Chinese and Japanese characters take two, combining marks none.
-std::size_t display_width(std::string_view text) noexcept;
-
 }  // namespace rdmabench::analysis

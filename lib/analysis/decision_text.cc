@@ -2,80 +2,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
+#include "base/text.h"
 #include "decision_page.h"
+#include "report/text_width.h"
 
 namespace rdmabench::analysis {
 namespace {
 
 constexpr std::size_t kColumns = 80;
 
-struct Codepoint {
-  char32_t value = 0;
-  std::size_t bytes = 1;
-};
-
-Codepoint first_of(std::string_view text) noexcept {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (bytes == 1 || bytes > text.size()) return {lead, 1};
-  char32_t value = lead & (0xFFU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    value = (value << 6) | (static_cast<unsigned char>(text[i]) & 0x3FU);
-  }
-  return {value, bytes};
-}
-
-/// Sources: Unicode's EastAsianWidth.txt, wide and fullwidth blocks.
-constexpr std::array<std::pair<char32_t, char32_t>, 8> kWide{{{0x1100, 0x115F},
-                                                              {0x2E80, 0xA4CF},
-                                                              {0xA960, 0xA97F},
-                                                              {0xAC00, 0xD7A3},
-                                                              {0xF900, 0xFAFF},
-                                                              {0xFE30, 0xFE6F},
-                                                              {0xFF00, 0xFF60},
-                                                              {0x1F300, 0x1FAFF}}};
-
-std::size_t width_of(char32_t value) noexcept {
-  if (value >= 0x300 && value <= 0x36F) return 0;  // combining marks
-  const bool wide = std::any_of(kWide.begin(), kWide.end(), [value](const auto& block) {
-    return value >= block.first && value <= block.second;
-  });
-  return wide ? 2 : 1;
-}
-
 using Lines = std::vector<std::string>;
 
-/// Parts a text at spaces, but not before a %; a word that is longer than a line stays whole.
 Lines wrapped(std::string_view text, std::size_t width) {
-  Lines lines(1);
-  while (!text.empty()) {
-    std::size_t end = std::min(text.find(' '), text.size());
-    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
-    const std::string_view word = text.substr(0, end);
-    std::string& line = lines.back();
-    if (line.empty()) {
-      line = word;
-    } else if (display_width(line) + 1 + display_width(word) <= width) {
-      line += fmt::format(" {}", word);
-    } else {
-      lines.emplace_back(word);
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
+  const std::string set = report::filled("", text, 0, width);
+  const std::vector<std::string_view> lines = lines_of(set);
+  return {lines.begin(), lines.end()};
 }
 
 std::string paragraph(std::string_view text) {
-  std::string out;
-  for (const std::string& line : wrapped(text, kColumns)) out += line + '\n';
-  return out;
+  return report::filled("", text, 0, kColumns);
 }
 
 std::string padded(const std::string& text, std::size_t width, bool left) {
-  const std::size_t own = display_width(text);
+  const std::size_t own = report::display_width(text);
   const std::string padding(width > own ? width - own : 0, ' ');
   return left ? text + padding : padding + text;
 }
@@ -95,7 +45,7 @@ std::string as_list(const PageTable& table) {
 
 std::size_t width_of(const Lines& lines) {
   std::size_t width = 0;
-  for (const std::string& line : lines) width = std::max(width, display_width(line));
+  for (const std::string& line : lines) width = std::max(width, report::display_width(line));
   return width;
 }
 
@@ -156,7 +106,7 @@ std::string as_columns(const PageTable& table) {
 }
 
 /// A command's words; a space within quotes parts none.
-std::vector<std::string_view> words_of(std::string_view command) {
+std::vector<std::string_view> shell_words(std::string_view command) {
   std::vector<std::string_view> words;
   std::size_t begin = 0;
   bool quoted = false;
@@ -173,17 +123,17 @@ std::vector<std::string_view> words_of(std::string_view command) {
 
 /// Broken where a shell takes it, an option with its values in one line.
 std::string command_lines(std::string_view command) {
-  const std::vector<std::string_view> words = words_of(command);
+  const std::vector<std::string_view> words = shell_words(command);
   std::string text;
   std::string line = "  " + std::string(words[0]);
   for (std::size_t i = 1; i < words.size(); ++i) {
-    std::size_t width = 1 + display_width(words[i]);
+    std::size_t width = 1 + report::display_width(words[i]);
     for (std::size_t k = i + 1; words[i].starts_with('-') && k < words.size(); ++k) {
       if (words[k].starts_with('-')) break;
-      width += 1 + display_width(words[k]);
+      width += 1 + report::display_width(words[k]);
     }
     constexpr std::size_t kEnd = 2;  // " \\"
-    if (display_width(line) + width + kEnd > kColumns) {
+    if (report::display_width(line) + width + kEnd > kColumns) {
       text += line + " \\\n";
       line = "   ";
     }
@@ -209,16 +159,6 @@ struct TextWriter {
 };
 
 }  // namespace
-
-std::size_t display_width(std::string_view text) noexcept {
-  std::size_t width = 0;
-  while (!text.empty()) {
-    const Codepoint first = first_of(text);
-    width += width_of(first.value);
-    text.remove_prefix(first.bytes);
-  }
-  return width;
-}
 
 std::string to_text(const Page& page) {
   std::string text = paragraph(page.question.text) + paragraph(page.subject.text) + '\n' +

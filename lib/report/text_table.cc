@@ -1,36 +1,19 @@
 #include "rdmabench/report/text_table.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
-#include <sstream>
 #include <utility>
+
+#include "base/text.h"
+#include "text_width.h"
 
 namespace rdmabench::report {
 namespace {
 
 constexpr std::size_t kGap = 2;         // between columns
 constexpr std::size_t kNarrowest = 20;  // a column whose words are broken
-
-/// The words of a cell in lines of at most `width`; all but the first begin at `margin`.
-std::string broken(const std::string& cell, std::size_t width, std::size_t margin) {
-  if (cell.size() <= width) return cell;
-  std::string text, line;
-  std::istringstream words(cell);
-  for (std::string word; words >> word;) {
-    if ((words >> std::ws).peek() == '%') {  // stays with its number
-      std::string sign;
-      words >> sign;
-      word += ' ' + sign;
-    }
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      text += line + '\n' + std::string(margin, ' ');
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return text + line;
-}
 
 std::string without_end(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
@@ -44,7 +27,7 @@ struct Character {
 constexpr char32_t kNoCharacter = 0xFFFFFFFF;
 
 /// Of UTF-8; one byte where none is there. Source: RFC 3629.
-Character first_character(std::string_view text) {
+Character first_character(std::string_view text) noexcept {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const char32_t first = byte(0);
   if (first < 0x80) return {1, first};
@@ -73,20 +56,60 @@ bool commands(char32_t code) {
          within(0xE0000, 0xE007F) || code == kNoCharacter;
 }
 
+/// Sources: Unicode's EastAsianWidth.txt, wide and fullwidth blocks.
+constexpr std::array<std::array<char32_t, 2>, 8> kWide{{{0x1100, 0x115F},
+                                                        {0x2E80, 0xA4CF},
+                                                        {0xA960, 0xA97F},
+                                                        {0xAC00, 0xD7A3},
+                                                        {0xF900, 0xFAFF},
+                                                        {0xFE30, 0xFE6F},
+                                                        {0xFF00, 0xFF60},
+                                                        {0x1F300, 0x1FAFF}}};
+
 }  // namespace
 
-TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+std::size_t display_width(std::string_view text) noexcept {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Character one = first_character(text);
+    const bool mark = one.code >= 0x300 && one.code <= 0x36F;
+    const bool wide = std::any_of(kWide.begin(), kWide.end(), [&one](const auto& block) {
+      return one.code >= block[0] && one.code <= block[1];
+    });
+    width += mark ? 0 : wide ? 2 : 1;
+    text.remove_prefix(one.bytes);
+  }
+  return width;
+}
+
+std::string filled(std::string line, std::string_view text, std::size_t indent, std::size_t width) {
+  std::string out;
+  const std::vector<std::string_view> words = words_of(text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string word(words[i]);
+    if (i + 1 < words.size() && words[i + 1].starts_with('%')) word.append(" ").append(words[++i]);
+    const bool begins = line.empty() || line.back() == ' ';
+    if (begins || display_width(line) + 1 + display_width(word) <= width) {
+      line += (begins ? "" : " ") + word;
+    } else {
+      out += line + '\n';
+      line = std::string(indent, ' ') + word;
+    }
+  }
+  return out + line + '\n';
+}
+
+TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& column : columns_) widths_.push_back(display_width(column.heading));
+}
 
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
-  for (std::string& cell : cells) cell = printable(cell);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = printable(cells[i]);
+    widths_[i] = std::max(widths_[i], display_width(cells[i]));
+  }
   rows_.push_back(std::move(cells));
-}
-
-std::size_t TextTable::width_of(std::size_t column) const {
-  std::size_t width = columns_[column].heading.size();
-  for (const auto& row : rows_) width = std::max(width, row[column].size());
-  return width;
 }
 
 bool TextTable::says_the_same(std::size_t column) const {
@@ -97,7 +120,7 @@ bool TextTable::says_the_same(std::size_t column) const {
 
 std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::size_t width) const {
   std::size_t last_begin = 0;
-  for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += width_of(shown[i]) + kGap;
+  for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += widths_[shown[i]] + kGap;
   const bool breaks = !shown.empty() && columns_[shown.back()].align == Align::left &&
                       width != kAnyWidth && width >= last_begin + kNarrowest;
   std::string text;
@@ -106,11 +129,11 @@ std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::siz
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::string cell = cell_of(shown[i]);
       if (i > 0) line.append(kGap, ' ');
-      if (i + 1 == shown.size() && breaks) {
-        line += broken(cell, width - last_begin, last_begin);
-        break;
+      if (i + 1 == shown.size() && breaks && display_width(cell) > width - last_begin) {
+        text += filled(std::move(line), cell, last_begin, width);
+        return;
       }
-      const std::string padding(width_of(shown[i]) - cell.size(), ' ');
+      const std::string padding(widths_[shown[i]] - display_width(cell), ' ');
       line += columns_[shown[i]].align == Align::right ? padding + cell : cell + padding;
     }
     text += without_end(std::move(line)) + '\n';
@@ -131,7 +154,7 @@ std::string TextTable::text(std::size_t width) const {
   });
   const auto fits = [&] {
     std::size_t sum = 0;
-    for (const std::size_t column : shown) sum += width_of(column) + kGap;
+    for (const std::size_t column : shown) sum += widths_[column] + kGap;
     return width == kAnyWidth || sum <= width + kGap;
   };
   std::string alike, left_out;
@@ -151,7 +174,7 @@ std::string TextTable::text(std::size_t width) const {
   const auto remark = [width](const std::string& line) {
     constexpr std::size_t kMargin = 2;
     const std::size_t most = std::max(width, kUsualWidth);
-    return (line.size() <= most ? line : broken(line, most - kMargin, kMargin)) + '\n';
+    return display_width(line) <= most ? line + '\n' : filled("", line, kMargin, most);
   };
   std::string text = alike.empty() ? "" : remark("in every row: " + alike);
   text += rows_text(shown, width);

@@ -11,8 +11,8 @@ namespace rdmabench::report {
 inline constexpr std::size_t kUsualWidth = 80;  ///< columns of a table, unless told otherwise
 inline constexpr std::size_t kAnyWidth = std::size_t(-1);  ///< every column, however wide
 
-/// A heading and rows, two spaces between columns, each column as wide as its widest cell.
-/// Widths count bytes, so cells are meant to be ASCII.
+/// A heading and rows, two spaces between columns, each column as wide as its widest cell on a
+/// terminal, where Korean, Chinese and Japanese characters take two columns.
 class TextTable {
  public:
   enum class Align : bool { left, right };
@@ -36,11 +36,11 @@ class TextTable {
   std::string text(std::size_t width = kAnyWidth) const;
 
  private:
-  std::size_t width_of(std::size_t column) const;
   bool says_the_same(std::size_t column) const;
   std::string rows_text(const std::vector<std::size_t>& shown, std::size_t width) const;
 
   std::vector<Column> columns_;
+  std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
 };
 

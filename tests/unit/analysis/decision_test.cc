@@ -17,6 +17,7 @@
 #include "documents.h"
 #include "rdmabench/base/error.h"
 #include "report/digest.h"
+#include "report/text_width.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -318,7 +319,7 @@ std::set<std::string> arguments_of(std::string_view text) {
 }
 
 bool has_hangul(std::string_view text) {
-  return display_width(text) > 0 &&
+  return report::display_width(text) > 0 &&
          text.find_first_of("\xEA\xEB\xEC\xED") != std::string_view::npos;
 }
 
@@ -475,7 +476,7 @@ TEST(DecisionPage, TextHasEightyColumns) {
       const std::string text = to_document(decision, DecisionFormat::text, language);
       std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) {
-        EXPECT_LE(display_width(line), 80U) << line;
+        EXPECT_LE(report::display_width(line), 80U) << line;
       }
     }
   }
@@ -518,12 +519,6 @@ TEST(DecisionPage, NamesCannotBreakIt) {
   EXPECT_THAT(html, HasSubstr("\\u003cscript\\u003e\\\"'\\u0026|*"));
   EXPECT_THAT(to_document(decision, DecisionFormat::markdown, Language::english),
               HasSubstr("\\<script\\>\"'\\&\\|\\*?"));
-}
-
-TEST(DecisionPage, CountsKoreanAsTwoColumns) {
-  EXPECT_EQ(display_width("abc"), 3U);
-  EXPECT_EQ(display_width("노드 8개"), 8U);
-  EXPECT_EQ(display_width("e\xCC\x81"), 1U);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/text_width.h"
+
 namespace rdmabench::report {
 namespace {
 
@@ -21,6 +23,23 @@ TEST(TextTable, TakesRowsThatAreTooShortOrTooLong) {
   table.add_row({"1"});
   table.add_row({"1", "2", "3"});
   EXPECT_EQ(table.text(), "a  b\n1\n1  2\n");
+}
+
+TEST(TextTable, CountsColumnsOfATerminal) {
+  TextTable table({{"name", TextTable::Align::left}, {"a"}});
+  table.add_row({"노드 8개", "1"});
+  table.add_row({"e\xCC\x81", "10"});
+  EXPECT_EQ(table.text(), "name       a\n노드 8개   1\ne\xCC\x81         10\n");
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("노드 8개"), 8U);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1U);
+}
+
+TEST(Filled, BreaksBetweenWordsButNotBeforeAPercentSign) {
+  EXPECT_EQ(filled("", "노드 8개 and 40 %, more", 2, 12), "노드 8개 and\n  40 %, more\n");
+  EXPECT_EQ(filled("x ", "a-long-word b", 0, 4), "x a-long-word\nb\n");
+  EXPECT_EQ(filled("", "9 %", 0, 2), "9 %\n");
+  EXPECT_EQ(filled("", "", 2, 4), "\n");
 }
 
 TEST(TextTable, KeepsACellOnItsLine) {
