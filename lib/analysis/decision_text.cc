@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "decision_page.h"
+#include "rdmabench/report/text_table.h"
 #include "report/text_width.h"
 
 namespace rdmabench::analysis {
@@ -12,9 +15,9 @@ namespace {
 
 constexpr std::size_t kColumns = 80;
 
-using Lines = std::vector<std::string>;
+using Cells = std::vector<std::string>;
 
-Lines wrapped(std::string_view text, std::size_t width) {
+Cells wrapped(std::string_view text, std::size_t width) {
   const std::string set = report::filled("", text, 0, width);
   const std::vector<std::string_view> lines = lines_of(set);
   return {lines.begin(), lines.end()};
@@ -22,12 +25,6 @@ Lines wrapped(std::string_view text, std::size_t width) {
 
 std::string paragraph(std::string_view text) {
   return report::filled("", text, 0, kColumns);
-}
-
-std::string padded(const std::string& text, std::size_t width, bool left) {
-  const std::size_t own = report::display_width(text);
-  const std::string padding(width > own ? width - own : 0, ' ');
-  return left ? text + padding : padding + text;
 }
 
 /// Where the columns do not fit, each row is a sentence.
@@ -43,66 +40,59 @@ std::string as_list(const PageTable& table) {
   return text;
 }
 
-std::size_t width_of(const Lines& lines) {
-  std::size_t width = 0;
-  for (const std::string& line : lines) width = std::max(width, report::display_width(line));
-  return width;
+/// Heads are broken to lines of that width, which stand at the bottom. `parts` puts the range of a
+/// row's last value below it.
+std::string as_columns(const PageTable& table, std::size_t head_width, bool parts) {
+  using report::TextTable;
+  std::vector<Cells> heads;
+  std::size_t height = 0;
+  for (const Phrase& head : table.heads) {
+    heads.push_back(wrapped(head.text, head_width));
+    height = std::max(height, heads.back().size());
+  }
+  const auto head_line = [&](std::size_t at) {
+    Cells cells;
+    for (const Cells& head : heads) {
+      const std::size_t above = height - head.size();
+      cells.push_back(at < above ? "" : head[at - above]);
+    }
+    return cells;
+  };
+  std::vector<TextTable::Column> columns;
+  for (const std::string& line : head_line(0)) {
+    const bool left = columns.empty() || table.words;
+    columns.push_back({line, left ? TextTable::Align::left : TextTable::Align::right});
+  }
+  TextTable text(columns);
+  for (std::size_t at = 1; at < height; ++at) text.add_row(head_line(at));
+  for (const auto& row : table.rows) {
+    Cells cells;
+    for (const Phrase& cell : row) cells.push_back(cell.text);
+    Cells below(cells.size());
+    const std::size_t range = cells.back().rfind(" (");
+    if (parts && range != std::string::npos) {
+      below.back() = cells.back().substr(range + 1);
+      cells.back().resize(range);
+    }
+    text.add_row(cells);
+    if (!below.back().empty()) text.add_row(below);
+  }
+  return text.text();
 }
 
-/// A value and its range below it.
-Lines parted(const std::string& cell) {
-  const std::size_t range = cell.rfind(" (");
-  if (range == std::string::npos) return {cell};
-  return {cell.substr(0, range), cell.substr(range + 1)};
-}
-
-std::string as_columns(const PageTable& table) {
-  using Row = std::vector<Lines>;
-  Row heads;
-  std::vector<Row> rows;
-  for (const auto& cells : table.rows) {
-    Row& row = rows.emplace_back();
-    for (const Phrase& cell : cells) row.push_back({cell.text});
+std::string table_text(const PageTable& table) {
+  constexpr std::array<std::pair<std::size_t, bool>, 3> kLayouts{
+      {{14, false}, {14, true}, {10, true}}};
+  for (const auto& [head_width, parts] : kLayouts) {
+    const std::string text = as_columns(table, head_width, parts);
+    std::size_t width = 0;
+    for (const std::string_view line : lines_of(text)) {
+      width = std::max(width, report::display_width(line));
+    }
+    if (width <= kColumns) return text;
+    if (table.words) break;
   }
-  std::vector<std::size_t> widths;
-  const auto fits = [&](std::size_t head_width) {
-    heads.clear();
-    for (const Phrase& head : table.heads) heads.push_back(wrapped(head.text, head_width));
-    widths.clear();
-    std::size_t total = 0;
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-      std::size_t width = width_of(heads[i]);
-      for (const Row& row : rows) width = std::max(width, width_of(row[i]));
-      widths.push_back(width);
-      total += width + (i == 0 ? 0 : 2);
-    }
-    return total <= kColumns;
-  };
-  if (!fits(14)) {
-    for (std::size_t i = 0; i < rows.size() && !table.words; ++i) {
-      rows[i].back() = parted(table.rows[i].back().text);
-    }
-    if (table.words || !(fits(14) || fits(10))) return as_list(table);
-  }
-  std::string text;
-  const auto append = [&](const Row& row, bool at_end) {
-    std::size_t height = 0;
-    for (const Lines& cell : row) height = std::max(height, cell.size());
-    for (std::size_t at = 0; at < height; ++at) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::size_t above = at_end ? height - row[i].size() : 0;
-        const bool empty = at < above || at - above >= row[i].size();
-        line += (i == 0 ? "" : "  ") +
-                padded(empty ? "" : row[i][at - above], widths[i], i == 0 || table.words);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + '\n';
-    }
-  };
-  append(heads, true);
-  for (const Row& row : rows) append(row, false);
-  return text;
+  return as_list(table);
 }
 
 /// A command's words; a space within quotes parts none.
@@ -150,7 +140,7 @@ std::string joined(const PageSmall& small) {
 
 struct TextWriter {
   std::string operator()(const Phrase& phrase) const { return paragraph(phrase.text); }
-  std::string operator()(const PageTable& table) const { return as_columns(table); }
+  std::string operator()(const PageTable& table) const { return table_text(table); }
   std::string operator()(const PageChart& /*chart*/) const { return ""; }  // the table has it
   std::string operator()(const PageCommand& command) const {
     return paragraph(command.why.text) + command_lines(command.command);
