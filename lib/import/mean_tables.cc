@@ -1,17 +1,222 @@
+// The tables of means that OSU's micro-benchmarks and fabtests print.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "mean_read.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "tool.h"
-#include "tool_text.h"
+#include "table.h"
 
 namespace rdmabench::import {
 namespace {
+
+constexpr double kBitsPerMegabyte = 1e6 * kBitsPerByte;  // both tools' MB has 10^6 bytes
+
+// fabtests' sizes are powers of 1024, its counts of 1000. What its option -M writes is YAML.
+constexpr std::array kMeanColumns{Column{"# Size", "", "size_bytes", 1, 1000},
+                                  Column{"Latency (us)", "", "mean_ns", kNsPerUs},
+                                  Column{"Avg Latency(us)", "", "mean_ns", kNsPerUs},
+                                  Column{"Pure Comm.(us)", "", "mean_ns", kNsPerUs},
+                                  Column{"Min Latency(us)", "", "min_ns", kNsPerUs},
+                                  Column{"Max Latency(us)", "", "max_ns", kNsPerUs},
+                                  Column{"P50 Tail Lat(us)", "", "p50_ns", kNsPerUs},
+                                  Column{"P90 Tail Lat(us)", "", "p90_ns", kNsPerUs},
+                                  Column{"P99 Tail Lat(us)", "", "p99_ns", kNsPerUs},
+                                  Column{"Bandwidth (MB/s)", "", "bits_per_s", kBitsPerMegabyte},
+                                  Column{"MB/s", "", "bits_per_s", kBitsPerMegabyte},
+                                  Column{"Messages/s", "", "messages_per_s"},
+                                  Column{"Iterations", "", "iterations"},
+                                  Column{"name", "", ""},
+                                  Column{"bytes", "xfer_size:", "size_bytes", 1, 1024},
+                                  Column{"iters", "iterations:", "iterations", 1, 1000},
+                                  Column{"#sent", "", "iterations", 1, 1000},
+                                  Column{"#ack", "", ""},
+                                  Column{"total", "", ""},
+                                  Column{"time", "", ""},
+                                  Column{"MB/sec", "MB/sec:", "bits_per_s", kBitsPerMegabyte},
+                                  Column{"usec/xfer", "usec/xfer:", "mean_ns", kNsPerUs},
+                                  Column{"Mxfers/sec", "Mxfers/sec:", "messages_per_s", 1e6}};
+
+struct MeanTable {
+  std::string title;    ///< "MPI Allreduce Latency"; "" of fabtests
+  std::string heading;  ///< the line with the names of its columns
+  std::string program;  ///< "fi_rdm_pingpong", where fabtests' -M says it
+  std::string name;     ///< of fabtests' rows: "min_int8_lat"
+  std::string type;     ///< "MPI_CHAR"
+  std::uint64_t window = 0;
+  std::uint64_t empty = 0;  ///< rows of 0 bytes
+  std::vector<std::pair<std::string, std::string>> details;
+  std::vector<Row> rows;
+  std::string error;
+
+  bool of_osu() const { return heading.starts_with("# Size"); }
+};
+
+bool is_mean_heading(std::string_view line) {
+  return line.starts_with("# Size") || has(line, "usec/xfer");
+}
+
+/// "fi_rdm_pingpong" of "$ taskset -c 32 ./fi_rdm_pingpong -p tcp", and of "bin/fi_rdm_pingpong -M
+/// :" of -M; "" of other lines.
+std::string_view fabtests_in(std::string_view line) {
+  if (line.ends_with(':')) {
+    const std::string_view name = base_name(line.substr(0, line.find(' ')));
+    if (name.starts_with("fi_") && !has_any(name, {":", "("})) return name;
+  }
+  const std::size_t at = line.find("fi_");
+  if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '/')) {
+    return "";
+  }
+  line.remove_prefix(at);
+  const std::string_view name = line.substr(0, line.find(' '));
+  const bool options = line.substr(name.size()).starts_with(" -");
+  return options && (name.ends_with("pingpong") || name.ends_with("_bw")) ? name : "";
+}
+
+bool is_failure_of_fabtests(std::string_view line) {
+  return has_any(line, {"fi_cq_readerr", "fi_eq_readerr"}) ||
+         (has(line, "[error] ") && has(line, "fabtests:")) ||
+         (has(line, "(): ") && has(line, ", ret="));
+}
+
+class MeanReader {
+ public:
+  explicit MeanReader(const Source& source) : source_(source) {}
+
+  void take(const Line& one) {
+    line_ = one.number;
+    const std::string_view line = one.text;
+    if (line.starts_with("# OSU ") || (line.starts_with("OSU ") && has(line, " Test v"))) {
+      end_table();
+      table_.title = rest_after(line, "OSU ");
+      table_.title.resize(std::min(table_.title.find(" Test"), table_.title.size()));
+      // A build for GPUs has it behind its first word, wherever its buffers are: "MPI-CUDA".
+      const std::size_t word = std::min(table_.title.find(' '), table_.title.size());
+      const std::size_t dash = std::min(table_.title.find('-'), word);
+      table_.title.erase(dash, word - dash);
+    } else if (line.starts_with("# Datatype:")) {
+      table_.type = rest_after(line, ":");
+      if (table_.type.ends_with('.')) table_.type.pop_back();
+    } else if (has(line, "window size:")) {
+      table_.window = number_after(line, "window size:");
+      if (const auto pairs = word_after(line, "pairs:"); !pairs.empty()) {
+        table_.details.emplace_back("pairs", pairs);
+      }
+    } else if (line.starts_with("# Send Buffer on ")) {
+      table_.details.emplace_back("buffers", line.substr(2));
+    } else if (has(line, "xfer_size:")) {
+      record(line);
+    } else if (is_mean_heading(line)) {
+      if (!table_.rows.empty()) end_table();
+      columns_.read(line, kMeanColumns);
+      table_.heading = line;
+      unread_ = false;
+    } else if (const auto program = fabtests_in(line); !program.empty()) {
+      if (!table_.rows.empty()) end_table();
+      table_.program = program;
+    } else if (is_kill(one.raw) || is_failure_of_fabtests(one.raw)) {
+      error_.set(trimmed(one.raw));
+    } else if (const Words words = words_of(line); is_row(words)) {
+      if (!columns_.empty()) return row(words);
+      unread_ = unread_ || !table_.title.empty();  // without sizes: a barrier's, or of MPI_Init
+    }
+  }
+
+  std::vector<MeanTable> finish() && {
+    end_table();
+    if (tables_.empty()) source_.refuse(line_, "no row with a size is in it");
+    return std::move(tables_);
+  }
+
+ private:
+  /// Titles and records, which have no heading, are tables too.
+  void end_table() {
+    constexpr std::size_t kMostTables = 10'000;
+    const bool any = !table_.title.empty() || !columns_.empty() || !table_.rows.empty();
+    if (any && !unread_) {
+      if (table_.rows.empty() && error_.empty()) error_.set("it stops without a row");
+      table_.error = error_.text();
+      if (tables_.size() >= kMostTables) source_.refuse(line_, "more than 10000 tables");
+      tables_.push_back(std::move(table_));
+    }
+    table_ = {};
+    error_ = {};
+    columns_.clear();
+    unread_ = false;
+  }
+
+  bool has_names() const { return !columns_.empty() && columns_.find("name") == 0; }
+
+  /// What a library says in between may begin with a digit: "4deb78a flags=0x0) failed".
+  bool is_row(const Words& words) const {
+    if (words.empty()) return false;
+    if (has_names()) return words.size() > 1 && number_of_word(words[1], 1024);
+    constexpr std::string_view kBeginsValue = "0123456789-n=";
+    return words[0].starts_with("nprocs:") ||
+           (number_of_word(words[0], 1024) &&
+            (words.size() == 1 || kBeginsValue.find(words[1][0]) != std::string_view::npos));
+  }
+
+  void row(const Words& words) {
+    const std::size_t count = columns_.size();
+    // Nothing tells which of them are its columns.
+    if (words.size() > count) {
+      return error_.set(fmt::format("line {}: a row of {} columns below a heading of {}", line_,
+                                    words.size(), count));
+    }
+    if (words.size() < count) {
+      return error_.set(fmt::format("it stops within line {}, which has {} of {} columns", line_,
+                                    words.size(), count),
+                        true);
+    }
+    if (has_names() && words[0] != table_.name) next_name(words[0]);
+    if (const std::size_t at = columns_.find("Validation"); at < count && words[at] != "Pass") {
+      error_.set(fmt::format("wrong data at {} bytes", words[0]));
+    }
+    add(columns_.row(words, 0, source_, line_));
+  }
+
+  void add(Row row) {
+    if (row["size_bytes"] >= 1) {
+      table_.rows.push_back(std::move(row));
+    } else {
+      ++table_.empty;
+    }
+  }
+
+  /// A table for each name.
+  void next_name(std::string_view name) {
+    if (!table_.rows.empty()) {
+      const Columns columns = columns_;
+      const std::string heading = table_.heading;
+      end_table();
+      columns_ = columns;
+      table_.heading = heading;
+    }
+    table_.name = name;
+  }
+
+  /// fabtests' option -M: "- { xfer_size: 64, iterations: 100, ... }".
+  void record(std::string_view line) {
+    Row row;
+    for (const Column& column : kMeanColumns) {
+      if (column.json.empty()) continue;
+      const std::string_view rest = rest_after(line, column.json);
+      add_number(row, column, rest.substr(0, rest.find_first_of(", }")), 0, source_, line_);
+    }
+    add(std::move(row));
+  }
+
+  const Source& source_;
+  std::size_t line_ = 0;
+  Columns columns_;
+  bool unread_ = false;
+  FirstError error_;
+  MeanTable table_;
+  std::vector<MeanTable> tables_;
+};
 
 std::string left_out(std::uint64_t rows, std::string_view what) {
   return rows == 1 ? fmt::format("1 row {} was left out.", what)
@@ -21,54 +226,46 @@ std::string left_out(std::uint64_t rows, std::string_view what) {
 using Name = std::pair<std::string_view, std::string_view>;
 
 /// Programs by whose names a table without a title is known.
-constexpr std::array kPrograms{Name{"osu_latency", "MPI Latency"},
-                               Name{"osu_bw", "MPI Bandwidth"},
-                               Name{"osu_bibw", "MPI Bi-Directional Bandwidth"},
-                               Name{"osu_mbw_mr", "MPI Multiple Bandwidth / Message Rate"},
-                               Name{"osu_allreduce", "MPI Allreduce Latency"},
-                               Name{"osu_bcast", "MPI Broadcast Latency"},
-                               Name{"osu_reduce", "MPI Reduce Latency"}};
-
-std::string osu_title(std::string_view program, const std::string& source) {
-  for (std::string_view name : {program, std::string_view(source).substr(source.rfind('/') + 1)}) {
-    name = name.substr(0, name.find('.'));
-    for (const Name& one : kPrograms) {
-      if (name == one.first) return std::string(one.second);
-    }
-  }
-  return "";
-}
-
+constexpr std::array kOsuPrograms{Name{"osu_latency", "MPI Latency"},
+                                  Name{"osu_bw", "MPI Bandwidth"},
+                                  Name{"osu_bibw", "MPI Bi-Directional Bandwidth"},
+                                  Name{"osu_mbw_mr", "MPI Multiple Bandwidth / Message Rate"},
+                                  Name{"osu_allreduce", "MPI Allreduce Latency"},
+                                  Name{"osu_bcast", "MPI Broadcast Latency"},
+                                  Name{"osu_reduce", "MPI Reduce Latency"}};
 /// Collectives whose size is that of ours: one rank's whole buffer.
 constexpr std::array kSameSize{Name{"MPI Allreduce", "all-reduce"},
                                Name{"MPI Broadcast", "broadcast"}, Name{"MPI Reduce ", "reduce"}};
 constexpr std::array kTypes{Name{"MPI_CHAR", "int8"}, Name{"MPI_INT", "int32"},
                             Name{"MPI_FLOAT", "float32"}, Name{"MPI_DOUBLE", "float64"}};
 
-/// What MPI's title without "MPI " begins with where it is between two sides.
-constexpr std::array<std::string_view, 4> kBetweenTwo{"latency", "bandwidth", "bi-directional",
-                                                      "multi"};
+std::string osu_title(const Source& source) {
+  for (std::string_view name : {std::string_view(source.program), base_name(source.name)}) {
+    name = name.substr(0, name.find('.'));
+    for (const Name& one : kOsuPrograms) {
+      if (name == one.first) return std::string(one.second);
+    }
+  }
+  return "";
+}
 
 bool is_between_two(std::string_view lower_title) {
   if (!lower_title.starts_with("mpi ")) return false;
-  return std::any_of(kBetweenTwo.begin(), kBetweenTwo.end(), [&](std::string_view words) {
-    return lower_title.substr(4).starts_with(words);
-  });
-}
-
-bool is_collective(const std::string& title) {
-  const std::string words = lower(title);
-  return has(words, "latency") && !words.starts_with("mpi_") && !is_between_two(words);
+  lower_title.remove_prefix(4);
+  for (const std::string_view words : {"latency", "bandwidth", "bi-directional", "multi"}) {
+    if (lower_title.starts_with(words)) return true;
+  }
+  return false;
 }
 
 /// Its other tests are of OpenSHMEM and UPC.
-std::string backend_of_title(const std::string& title) {
-  const std::string word = lower(title.substr(0, title.find_first_of(" _")));
+std::string backend_of(const std::string& lower_title) {
+  const std::string word = lower_title.substr(0, lower_title.find_first_of(" _"));
   return word == "mpi" || word == "nccl" || word == "rccl" ? word : "unknown";
 }
 
 /// OSU's own words where it is none of ours.
-std::string operation_of_title(const std::string& title) {
+std::string operation_of_osu(const std::string& title) {
   const std::string words = lower(title);
   if (is_between_two(words)) return "send";
   if (words.starts_with("mpi_put ")) return "write";
@@ -78,9 +275,9 @@ std::string operation_of_title(const std::string& title) {
 
 NcclTestsTable collective_of(const MeanTable& table) {
   NcclTestsTable out{.tool = "OSU's micro-benchmarks",
-                     .backend = backend_of_title(table.title),
+                     .backend = backend_of(lower(table.title)),
+                     .operation = table.title,
                      .program = table.title};
-  out.operation = table.title;
   for (const Name& name : kSameSize) {
     if ((table.title + ' ').starts_with(name.first)) out.operation = name.second;
   }
@@ -88,7 +285,7 @@ NcclTestsTable collective_of(const MeanTable& table) {
     out.notes.emplace_back(
         "Its sizes are those of one rank's message, so that it is not compared with results of ours.");
   }
-  if (table.overlaps) {
+  if (has(table.heading, "Pure Comm.(us)")) {
     out.notes.emplace_back(
         "Its times are those of the communication alone; the overall ones, with a computation in "
         "the meantime, were left out.");
@@ -99,7 +296,7 @@ NcclTestsTable collective_of(const MeanTable& table) {
     if (table.type == name.first) type = name.second;
   }
   std::uint64_t timeless = 0;
-  for (const auto& row : table.rows) {
+  for (const Row& row : table.rows) {
     const auto us = [&](const char* key) {
       const auto found = row.find(key);
       return found == row.end() ? std::optional<double>() : found->second / kNsPerUs;
@@ -122,13 +319,15 @@ NcclTestsTable collective_of(const MeanTable& table) {
 }
 
 Run osu_run(const MeanTable& table) {
-  if (is_collective(table.title)) return collective_of(table);
+  const std::string words = lower(table.title);
+  const bool latency = has(words, "latency");
+  if (latency && !words.starts_with("mpi_") && !is_between_two(words)) return collective_of(table);
   PairRun run{.tool = "OSU's micro-benchmarks",
               .test = table.title,
-              .operation = operation_of_title(table.title),
-              .backend = backend_of_title(table.title),
-              .latency = table.has_times || has(lower(table.title), "latency"),
-              .both_ways = has(lower(table.title), "bi-directional"),
+              .operation = operation_of_osu(table.title),
+              .backend = backend_of(words),
+              .latency = latency || has(table.heading, "(us)"),
+              .both_ways = has(words, "bi-directional"),
               .depth = table.window,
               .details = table.details,
               .rows = table.rows,
@@ -139,48 +338,52 @@ Run osu_run(const MeanTable& table) {
 
 /// Its tables do not tell a latency from a bandwidth, nor the operation: the program's name does,
 /// or that of the rows.
-Run fabtests_run(const MeanTable& table, const std::string& source, const std::string& program) {
-  std::string name = source.substr(source.rfind('/') + 1);
-  if (program.starts_with("fi_")) name = program;
+Run fabtests_run(const MeanTable& table, const Source& source) {
+  std::string name(base_name(source.name));
+  if (source.program.starts_with("fi_")) name = source.program;
   if (table.name.starts_with("fi_")) name = table.name;
   if (!table.program.empty()) name = table.program;
   name.resize(std::min(name.find('.'), name.size()));
-  if (table.answers && !name.starts_with("fi_")) name = "fi_pingpong";
+  if (has(table.heading, "#ack") && !name.starts_with("fi_")) name = "fi_pingpong";
   const bool named = !table.name.empty() && !table.name.starts_with("fi_");
   const bool latency = named ? table.name.ends_with("lat") : has(name, "pingpong");
   const bool bandwidth = named ? table.name.ends_with("bw") : has(name, "_bw");
   if ((!named && !name.starts_with("fi_")) || (!latency && !bandwidth)) {
     throw Error(Fault::usage,
-                fmt::format("'{}' does not say which program of fabtests printed it", source),
+                fmt::format("'{}' does not say which program of fabtests printed it", source.name),
                 "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
   }
   if (named) name = table.name;
-  PairRun run{.tool = "fabtests",
-              .test = name,
-              // it has -o, and does not say
-              .operation = named || has(name, "rma") ? name : "send",
-              .backend = "ofi",
-              .latency = latency,
-              .rows = table.rows,
-              .error = table.error};
-  return run;
+  return PairRun{.tool = "fabtests",
+                 .test = name,
+                 // it has -o, and does not say
+                 .operation = named || has(name, "rma") ? name : "send",
+                 .backend = "ofi",
+                 .latency = latency,
+                 .rows = table.rows,
+                 .error = table.error};
 }
 
 }  // namespace
 
 bool is_mean_table(std::string_view text) noexcept {
   text = beginning_of(text);
-  return has(text, "# OSU ") || has(text, "# Size  ") ||
+  return has_any(text, {"# OSU ", "# Size  "}) ||
          (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
 }
 
-std::vector<Run> mean_table_runs(std::string_view text, const std::string& source,
-                                 const std::string& program) {
+bool begins_mean_table(const Line& line) noexcept {
+  return is_mean_table(line.text) || !fabtests_in(line.text).empty();
+}
+
+std::vector<Run> mean_table_runs(const Lines& lines, const Source& source) {
+  MeanReader reader(source);
+  for (const Line& line : lines) reader.take(line);
   std::vector<Run> runs;
-  for (MeanTable& table : read_mean_tables(text, source)) {
-    if (table.of_osu && table.title.empty()) table.title = osu_title(program, source);
-    runs.push_back(table.of_osu || !table.title.empty() ? osu_run(table)
-                                                        : fabtests_run(table, source, program));
+  for (MeanTable& table : std::move(reader).finish()) {
+    if (table.of_osu() && table.title.empty()) table.title = osu_title(source);
+    const bool of_osu = table.of_osu() || !table.title.empty();
+    runs.push_back(of_osu ? osu_run(table) : fabtests_run(table, source));
   }
   return runs;
 }

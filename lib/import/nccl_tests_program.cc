@@ -7,47 +7,49 @@
 #include <cmath>
 #include <utility>
 
+#include "nccl_cells.h"
 #include "rdmabench/base/error.h"
-#include "tool.h"
-#include "tool_text.h"
 
 namespace rdmabench::import {
 namespace {
 
-using Name = std::pair<std::string_view, std::string_view>;
-/// Programs with the operation that they measure; "" where NCCL has no such collective.
-constexpr std::array<Name, 11> kOperations{{{"all_reduce_perf", "all-reduce"},
-                                            {"all_gather_perf", "all-gather"},
-                                            {"reduce_scatter_perf", "reduce-scatter"},
-                                            {"broadcast_perf", "broadcast"},
-                                            {"reduce_perf", "reduce"},
-                                            {"alltoall_perf", "all-to-all"},
-                                            {"alltoallv_perf", "all-to-all-v"},
-                                            {"scatter_perf", "scatter"},
-                                            {"gather_perf", "gather"},
-                                            {"sendrecv_perf", "send-receive"},
-                                            {"hypercube_perf", ""}}};
+enum class Is : std::uint8_t { no, yes, either };
+struct Program {
+  std::string_view name;
+  std::string_view operation;  ///< "" where NCCL has no such collective
+  Is reduces;                  ///< by the columns of its rows
+  Is rooted;
+};
+constexpr std::array kNcclPrograms{
+    Program{"all_reduce_perf", "all-reduce", Is::yes, Is::no},
+    Program{"all_gather_perf", "all-gather", Is::no, Is::no},
+    Program{"reduce_scatter_perf", "reduce-scatter", Is::yes, Is::no},
+    Program{"broadcast_perf", "broadcast", Is::no, Is::either},
+    Program{"reduce_perf", "reduce", Is::yes, Is::yes},
+    Program{"alltoall_perf", "all-to-all", Is::no, Is::no},
+    Program{"alltoallv_perf", "all-to-all-v", Is::no, Is::no},
+    Program{"scatter_perf", "scatter", Is::no, Is::either},
+    Program{"gather_perf", "gather", Is::no, Is::either},
+    Program{"sendrecv_perf", "send-receive", Is::either, Is::no},
+    Program{"hypercube_perf", "", Is::either, Is::no}};
 
-std::string_view operation_of(std::string_view program, const std::string& source) {
-  const auto* const found = std::find_if(kOperations.begin(), kOperations.end(),
-                                         [&](const Name& name) { return name.first == program; });
-  if (found != kOperations.end() && !found->second.empty()) return found->second;
-  throw Error(Fault::usage, fmt::format("{}: results of {} are not taken", source, program),
-              "NCCL has no such collective: give results of all_gather_perf.");
-}
-
-std::string base_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-/// The program whose name begins the text, the longest where several do.
-std::string program_in(const std::string& text) {
-  std::string found;
-  for (const auto& [program, operation] : kOperations) {
-    const std::string_view stem = program.substr(0, program.rfind('_'));
-    if (text.starts_with(stem) && program.size() > found.size()) found = program;
+/// The one whose name begins the text, the longest where several do; null for none.
+const Program* program_in(std::string_view text) {
+  const Program* found = nullptr;
+  for (const Program& one : kNcclPrograms) {
+    const std::string_view stem = one.name.substr(0, one.name.rfind('_'));
+    const bool longer = found == nullptr || one.name.size() > found->name.size();
+    if (longer && text.starts_with(stem)) found = &one;
   }
   return found;
+}
+
+bool reduces(const NcclTestsRow& row) {
+  return !row.reduction.empty() && row.reduction != "none";
+}
+
+bool is_rooted(const NcclTestsRow& row) {
+  return row.root && *row.root >= 0;
 }
 
 /// What the columns of the largest row allow. There is one.
@@ -55,57 +57,53 @@ std::vector<std::string_view> allowed(const NcclTestsTable& table) {
   const NcclTestsRow& row = *std::max_element(
       table.rows.begin(), table.rows.end(),
       [](const NcclTestsRow& a, const NcclTestsRow& b) { return a.size_bytes < b.size_bytes; });
-  const bool reduces = !row.reduction.empty() && row.reduction != "none";
-  const bool rooted = row.root && *row.root >= 0;
   const auto& cell = row.out_of_place ? row.out_of_place : row.in_place;
   const double factor = cell && cell->bus_gb_per_s && cell->algorithm_gb_per_s.value_or(0) > 0
                             ? *cell->bus_gb_per_s / *cell->algorithm_gb_per_s
                             : 0;
   constexpr double kNear = 0.02;
-  const bool is_one = std::fabs(factor - 1) < kNear;
-  if (reduces && rooted) return {"reduce_perf"};
-  if (reduces) {
+  if (reduces(row) && is_rooted(row)) return {"reduce_perf"};
+  if (reduces(row)) {
     // 2(n-1)/n is above 1 from 3 ranks on, (n-1)/n always below.
     if (factor > 1 + kNear) return {"all_reduce_perf"};
     if (factor > 0 && factor < 1 - kNear) return {"reduce_scatter_perf"};
     return {"all_reduce_perf", "sendrecv_perf"};
   }
-  if (rooted) {
-    if (is_one) return {"broadcast_perf"};
-    return {"gather_perf", "scatter_perf"};
-  }
-  return {"all_gather_perf", "alltoall_perf"};
+  if (!is_rooted(row)) return {"all_gather_perf", "alltoall_perf"};
+  if (std::fabs(factor - 1) < kNear) return {"broadcast_perf"};
+  return {"gather_perf", "scatter_perf"};
 }
 
 /// Whether the columns are that program's, of which a file may hold several.
-bool may_be(const NcclTestsTable& table, std::string_view program) {
+bool may_be(const NcclTestsTable& table, const Program& program) {
   if (table.rows.empty()) return true;
   const NcclTestsRow& row = table.rows.back();
-  const bool reduces = !row.reduction.empty() && row.reduction != "none";
-  const bool rooted = row.root && *row.root >= 0;
-  if (program == "reduce_perf") return reduces && (rooted || !row.root);
-  if (program == "all_reduce_perf" || program == "reduce_scatter_perf") return reduces && !rooted;
-  if (program == "all_gather_perf" || program.starts_with("alltoall")) return !reduces && !rooted;
-  if (program == "sendrecv_perf" || program == "hypercube_perf") return !rooted;
-  return !reduces;
+  const bool reduces_so =
+      program.reduces == Is::either || reduces(row) == (program.reduces == Is::yes);
+  return reduces_so && (program.rooted == Is::no    ? !is_rooted(row)
+                        : program.rooted == Is::yes ? is_rooted(row) || !row.root
+                                                    : true);
 }
 
-/// What it is of: both where the text says neither.
-void identify(NcclTestsTable& table, const std::string& source) {
-  table.program = nccl_tests_program(table, source);
-  if (!table.rows.empty()) table.operation = operation_of(table.program, source);
+/// Of a table with rows what it measured.
+std::string operation_of(const NcclTestsTable& table, const std::string& source) {
+  if (table.rows.empty()) return "";
+  const Program* const program = program_in(table.program);
+  if (program != nullptr && !program->operation.empty()) return std::string(program->operation);
+  throw Error(Fault::usage, fmt::format("{}: results of {} are not taken", source, table.program),
+              "NCCL has no such collective: give results of all_gather_perf.");
 }
 
 }  // namespace
 
-bool is_nccl_tests_program(const std::string& name) {
-  return !program_in(name).empty();
+bool is_nccl_tests_program(std::string_view name) {
+  return program_in(name) != nullptr;
 }
 
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source) {
   for (const std::string& name : {table.program, source}) {
-    std::string named = program_in(base_name(name));
-    if (!named.empty() && may_be(table, named)) return named;
+    const Program* const named = program_in(base_name(name));
+    if (named != nullptr && may_be(table, *named)) return std::string(named->name);
   }
   if (table.rows.empty()) return "";
   const std::vector<std::string_view> found = allowed(table);
@@ -118,36 +116,39 @@ std::string nccl_tests_program(const NcclTestsTable& table, const std::string& s
 
 bool is_nccl_tests(std::string_view text) noexcept {
   if (is_rccl_json(text)) return true;
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  if (text[begin] == '[') {  // a launcher's tag or a prompt, "[root@node1 ~]# ", and no list
-    const std::size_t next = text.find_first_not_of(" \t\r\n", begin + 1);
-    constexpr std::string_view kInList = "{[]\"";
-    return next != std::string_view::npos && kInList.find(text[next]) == std::string_view::npos &&
-           is_nccl_tests_text(text);
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  text.remove_prefix(begin);
+  if (text.starts_with('{')) return is_nccl_tests_json(text);
+  if (text.starts_with('[')) {  // a launcher's tag or a prompt, "[root@node1 ~]# ", and no list
+    const std::size_t next = text.find_first_not_of(kBlanks, 1);
+    if (next == std::string_view::npos ||
+        std::string_view("{[]\"").find(text[next]) != std::string_view::npos)
+      return false;
   }
-  return text[begin] == '{' ? is_nccl_tests_json(text) : is_nccl_tests_text(text);
+  return is_nccl_tests_text(text);
 }
 
-std::vector<Run> nccl_tests_runs(std::string_view text, const std::string& source,
-                                 const std::string& program) {
+bool begins_nccl_tests(const Line& line) noexcept {
+  return is_nccl_tests(line.raw);
+}
+
+std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source) {
+  const std::string text = joined(lines);
   std::vector<NcclTestsTable> tables;
   if (is_rccl_json(text)) {
-    tables = parse_rccl_json(text, source);
-  } else if (const std::size_t begin = text.find_first_not_of(" \t\r\n");
-             begin != std::string_view::npos && text[begin] == '{') {
-    for (const std::string_view one : json_objects(text)) {
-      tables.push_back(parse_nccl_tests_json(one, source));
-    }
+    tables = parse_rccl_json(text, source.name);
+  } else if (trimmed(text).starts_with('{')) {
+    tables = nccl_tests_json_tables(text, source);
   } else {
-    tables = parse_nccl_tests_text(text, source);
+    tables = nccl_tests_text_tables(lines, source);
   }
   std::vector<Run> runs;
   for (NcclTestsTable& table : tables) {
-    if (!is_nccl_tests_program(base_name(table.program)) && is_nccl_tests_program(program)) {
-      table.program = program;
+    if (!is_nccl_tests_program(base_name(table.program)) && is_nccl_tests_program(source.program)) {
+      table.program = source.program;
     }
-    identify(table, source);
+    table.program = nccl_tests_program(table, source.name);
+    table.operation = operation_of(table, source.name);
     runs.emplace_back(std::move(table));
   }
   return runs;

@@ -2,58 +2,55 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
+#include <utility>
 
-#include "base/text.h"
+#include "nccl_cells.h"
 #include "rdmabench/base/error.h"
-#include "tool.h"
-#include "tool_text.h"
 
 namespace rdmabench::import {
 namespace {
 
 struct Tool {
   bool (*is)(std::string_view) noexcept;
-  bool (*begins)(std::string_view) noexcept;  ///< in this line
-  std::vector<Run> (*read)(std::string_view, const std::string&, const std::string&);
+  bool (*begins)(const Line&) noexcept;
+  std::vector<Run> (*read)(const Lines&, const Source&);
+  std::string_view remedy;
 };
-constexpr std::array kTools{Tool{is_nccl_tests, is_nccl_tests, nccl_tests_runs},
-                            Tool{is_mean_table, begins_mean_table, mean_table_runs},
-                            Tool{is_perftest, begins_perftest, perftest_runs}};
+constexpr std::array kTools{
+    Tool{is_nccl_tests, begins_nccl_tests, nccl_tests_runs, kNcclTestsRemedy},
+    Tool{is_mean_table, begins_mean_table, mean_table_runs,
+         "Give what a program of OSU's micro-benchmarks or of fabtests printed."},
+    Tool{is_perftest, begins_perftest, perftest_runs,
+         "Give what a program of perftest printed, or its JSON."}};
 
-/// The first tool of which `test` is true; kTools.size() for none.
-std::size_t tool_of(std::string_view text, bool (*Tool::*test)(std::string_view) noexcept) {
-  const auto* const found = std::find_if(kTools.begin(), kTools.end(),
-                                         [&](const Tool& tool) { return (tool.*test)(text); });
-  return static_cast<std::size_t>(found - kTools.begin());
-}
-
-/// The text of each tool. Lines of another one are empty, so that the others keep their numbers. A
-/// command of nccl-tests stands before its table, and a client of perftest may say no more than
-/// why.
-std::map<std::size_t, std::string> parts_of_tools(const std::string& text) {
-  std::map<std::size_t, std::string> parts;
-  const std::vector<std::string_view> lines = lines_of(text);
-  std::size_t current = kTools.size();
-  for (const std::string_view line : lines) {
-    const std::size_t tool = tool_of(line, &Tool::begins);
-    if (tool >= kTools.size() || !kTools.at(tool).is(text)) continue;
-    parts[tool];
-    if (current == kTools.size()) current = tool;  // what stands before it is of the first
+/// The lines of each tool. A command of nccl-tests stands before its table, and a client of
+/// perftest may say no more than why.
+std::map<const Tool*, Lines> parts_of(const Scan& scan) {
+  std::vector<const Tool*> known;
+  const std::string text = joined(scan.lines());
+  for (const Tool& tool : kTools) {
+    if (tool.is(text)) known.push_back(&tool);
   }
-  if (parts.size() < 2) return {{std::min(tool_of(text, &Tool::is), kTools.size() - 1), text}};
-  for (const std::string_view line : lines) {
-    const std::size_t tool = tool_of(line, &Tool::begins);
-    if (parts.contains(tool)) current = tool;
-    const bool anywhere = has(line, "_perf ") || has(line, "Couldn't connect to ");
-    for (auto& [of, part] : parts) {
-      if (of == current || anywhere) part += line;
-      part += '\n';
+  std::map<const Tool*, Lines> parts;
+  std::vector<const Tool*> begins;  // of each line the tool that begins there, or null
+  const Tool* current = nullptr;    // what stands before it is of the first
+  for (const Line& line : scan.lines()) {
+    const auto* const tool = std::find_if(kTools.begin(), kTools.end(),
+                                          [&](const Tool& one) { return one.begins(line); });
+    const bool is_it = std::find(known.begin(), known.end(), tool) != known.end();
+    begins.push_back(is_it ? tool : nullptr);
+    if (is_it) parts[tool];
+    if (is_it && current == nullptr) current = tool;
+  }
+  if (parts.size() < 2) return {{known.empty() ? &kTools.back() : known.front(), scan.lines()}};
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const Line& line = scan.lines()[i];
+    if (begins[i] != nullptr) current = begins[i];
+    const bool anywhere = has_any(line.raw, {"_perf ", "Couldn't connect to "});
+    for (auto& [of, lines] : parts) {
+      if (of == current || anywhere) lines.push_back(line);
     }
-  }
-  for (auto& [of, part] : parts) {
-    if (!text.ends_with('\n')) part.pop_back();
   }
   return parts;
 }
@@ -61,7 +58,7 @@ std::map<std::size_t, std::string> parts_of_tools(const std::string& text) {
 }  // namespace
 
 std::string checked_program(const std::string& path) {
-  std::string program = path.substr(path.rfind('/') + 1);
+  std::string program(base_name(path));
   if (program.empty() || is_nccl_tests_program(program)) return program;
   for (const std::string_view known : {"fi_", "osu_", "ib_", "raw_ethernet_"}) {
     if (program.starts_with(known)) return program;
@@ -71,23 +68,17 @@ std::string checked_program(const std::string& path) {
 }
 
 bool is_known(std::string_view text) noexcept {
-  return is_nccl_tests(text) || is_mean_table(text) || is_perftest(text);
+  return std::any_of(kTools.begin(), kTools.end(), [&](const Tool& tool) { return tool.is(text); });
 }
 
-std::vector<Run> read(std::string_view given, const std::string& source, const std::string& path) {
+std::vector<Run> read(std::string_view text, const std::string& source, const std::string& path) {
   const std::string program = checked_program(path);
-  const std::string plain = without_inner_tags(without_colours(given));
-  const std::string text = grouped_by_tag(plain);
+  const Scan scan(text);
   std::vector<Run> runs;
-  try {
-    for (const auto& [tool, part] : parts_of_tools(text)) {
-      for (Run& one : kTools.at(tool).read(part, source, program)) {
-        runs.push_back(std::move(one));
-      }
+  for (const auto& [tool, lines] : parts_of(scan)) {
+    for (Run& one : tool->read(lines, {source, program, tool->remedy})) {
+      runs.push_back(std::move(one));
     }
-  } catch (const Error& error) {
-    if (text == plain) throw;
-    throw error.at("with the lines of each tag together");  // so they are counted
   }
   return runs;
 }

@@ -54,8 +54,8 @@ struct NcclTestsTable {
   std::string version{};    ///< of nccl-tests; of ours where we print
   std::string library{};    ///< NCCL's number: "22809"; "" where it is not told
   std::string program{};    ///< "all_reduce_perf"; "" where an old text does not say
-  std::uint32_t threads = 1;
-  std::uint32_t gpus = 1;
+  std::uint64_t threads = 1;
+  std::uint64_t gpus = 1;
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
   std::uint64_t step = 0;

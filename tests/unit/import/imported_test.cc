@@ -536,10 +536,22 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
   EXPECT_EQ(parse_documents("== NCCL BW Test\n" + text, "x").size(), 3U) << "a script's own words";
 }
 
-TEST(Imported, AnErrorSaysThatLinesWereCountedByTag) {
-  EXPECT_THAT(
-      refusal_to_import(in_turn(perftest_text("196.58"), perftest_text("many"), 0), "x"),
-      HasSubstr("with the lines of each tag together: 'x', line 13: 'many' is not a number"));
+TEST(Imported, AnErrorNamesTheFilesOwnLineWhereTagsStandInTurn) {
+  EXPECT_THAT(refusal_to_import(in_turn(perftest_text("196.58"), perftest_text("many"), 0), "x"),
+              HasSubstr("'x', line 12: 'many' is not a number"));
+}
+
+TEST(Imported, ACutLastLineIsOfItsOwnTag) {
+  const std::string text = perftest_text("196.58");
+  std::string cut = in_turn(text, text, 0);
+  cut = cut.substr(0, cut.find("node1: ----", cut.find("196.63"))) +
+        "node1:  65536      5000       1";
+  const auto documents = parse_documents(cut, "x");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[0].body["error"], "its table ends within a row");
+  EXPECT_EQ(documents[0].body["results"].size(), 1U);
+  EXPECT_EQ(documents[1].body["error"], nullptr);
+  EXPECT_EQ(documents[1].body["results"].size(), 1U);
 }
 
 TEST(Imported, LinesOfSeveralTagsAreReadApart) {

@@ -1,13 +1,67 @@
-#include "tool_text.h"
+#include "lines.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <unordered_map>
+#include <utility>
+
+#include "base/number.h"
 
 namespace rdmabench::import {
+
+bool has(std::string_view line, std::string_view part) noexcept {
+  return line.find(part) != std::string_view::npos;
+}
+
+bool has_any(std::string_view line, std::initializer_list<std::string_view> parts) noexcept {
+  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return has(line, part); });
+}
+
+std::string_view rest_after(std::string_view line, std::string_view mark) noexcept {
+  const std::size_t found = line.find(mark);
+  return found == std::string_view::npos ? "" : trimmed(line.substr(found + mark.size()));
+}
+
+std::string_view word_after(std::string_view line, std::string_view mark) noexcept {
+  const std::string_view rest = rest_after(line, mark);
+  return rest.substr(0, rest.find(' '));
+}
+
+std::uint64_t number_after(std::string_view line, std::string_view mark) noexcept {
+  const std::string_view rest = rest_after(line, mark);
+  std::uint64_t value = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return value;
+}
+
+std::size_t part_size(std::string_view text) noexcept {
+  std::size_t end = 0;  // one pass: a line may be long
+  while (end < text.size() && text[end] != '\t' && text.substr(end, 2) != "  ") ++end;
+  return end;
+}
+
+std::string_view base_name(std::string_view path) noexcept {
+  return path.substr(path.rfind('/') + 1);
+}
 
 std::string_view beginning_of(std::string_view text) noexcept {
   constexpr std::size_t kFar = std::size_t{1} << 20;
   return text.substr(0, kFar);
+}
+
+bool is_kill(std::string_view line) noexcept {
+  const std::string_view all = trimmed(line);
+  return all == "Terminated" || all == "Killed" ||
+         has_any(all,
+                 {"exited on signal", "CANCELLED AT", "DUE TO TIME LIMIT", "MPI_ABORT was invoked",
+                  "BAD TERMINATION", "EXIT STRING:", "srun: error:", "Segmentation fault"});
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const Line& line : lines) text.append(line.raw).append(line.whole ? "\n" : "");
+  return text;
 }
 
 namespace {
@@ -30,12 +84,11 @@ std::string_view after_word(std::string_view line) noexcept {
 
 /// "INFO ", "INFO: " and "- name - INFO - " of Python's logging, or "node1 slurmstepd[7]: ".
 std::string_view without_origin(std::string_view line) noexcept {
-  constexpr std::array<std::string_view, 4> kLevels{" INFO ", " WARNING ", " ERROR ", " DEBUG "};
   constexpr std::size_t kLongest = 128;
   const std::string_view beginning = line.substr(0, kLongest);
   // Of containerd's files.
   if (line.starts_with("stdout F ") || line.starts_with("stderr F ")) return line.substr(9);
-  for (const std::string_view level : kLevels) {
+  for (const std::string_view level : {" INFO ", " WARNING ", " ERROR ", " DEBUG "}) {
     const std::string_view word = level.substr(1, level.size() - 2);
     if (line.starts_with(word) && line.size() > word.size()) {
       if (line[word.size()] == ':') return line.substr(word.size() + 1);
@@ -114,163 +167,52 @@ std::size_t tag_size(std::string_view line) noexcept {
   return own ? 0 : colon + 1;
 }
 
-}  // namespace
+struct Tags {
+  static constexpr std::size_t kMost = 4;     ///< "[pod/main] 2026-07-01T12:00:00Z 0: "
+  std::array<std::string_view, kMost> all{};  ///< without times, which each line has of its own
+  std::size_t count = 0;
+  std::string_view rest{};  ///< of the line
 
-TaggedLine tagged(std::string_view line) noexcept {
-  TaggedLine out{.text = line};
-  for (std::size_t i = 0; i < TaggedLine::kMost; ++i) {
+  /// The first `most` as one text.
+  std::string joined(std::size_t most) const {
+    std::string key;
+    for (std::size_t i = 0; i < most; ++i) key += all.at(i);
+    return key;
+  }
+};
+
+Tags tags_of(std::string_view line) noexcept {
+  Tags out{.rest = line};
+  while (out.count < Tags::kMost) {
     // One blank stands between two tags; more of them begin what the tool printed.
-    const bool blank = i > 0 && out.text.size() > 1 && out.text[0] == ' ' && out.text[1] != ' ';
-    const std::string_view from = out.text.substr(blank ? 1 : 0);
+    const bool blank =
+        out.count > 0 && out.rest.size() > 1 && out.rest[0] == ' ' && out.rest[1] != ' ';
+    const std::string_view from = out.rest.substr(blank ? 1 : 0);
     const std::string_view timeless = without_time(from);
     const std::string_view rest =
         timeless.size() == from.size() ? from.substr(tag_size(from)) : without_origin(timeless);
     if (rest.size() == from.size()) break;
-    out.tags[out.count++] = timeless.substr(0, timeless.size() - rest.size());
-    out.text = rest;
+    out.all[out.count++] = timeless.substr(0, timeless.size() - rest.size());
+    out.rest = rest;
   }
   return out;
 }
 
-std::string_view without_tag(std::string_view line) noexcept {
-  return tagged(line).text;
-}
-
-namespace {
-
-/// The first `count` tags as one text.
-std::string joined_tags(const TaggedLine& line, std::size_t count) {
-  std::string key;
-  for (std::size_t i = 0; i < count; ++i) key += line.tags[i];
-  return key;
-}
-
-bool is_heading(std::string_view line) noexcept {
-  return (has(line, "#bytes") && has(line, "#iterations")) || has(line, "# Size") ||
-         (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer");
-}
-
-}  // namespace
-
-std::string without_inner_tags(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const std::string_view line : lines_of(text)) {
-    const TaggedLine one = tagged(line);
-    std::string tag;
-    if (one.count > 0) tag = one.tags[one.count - 1];
-    const std::string_view word = trimmed(tag);
-    const bool of_rank = !word.empty() && (is_like(word, "[") || is_like(word, "0"));
-    if (one.text.starts_with(' ')) tag += ' ';
-    std::string_view rest = one.text;
-    out += line.substr(0, line.size() - rest.size());
-    for (std::size_t at = 0; of_rank && (at = rest.find(tag)) != std::string_view::npos;) {
-      out += rest.substr(0, at);
-      rest.remove_prefix(at + tag.size());
-    }
-    out.append(rest).append("\n");
+/// The line without the tags within it; "" where there are none.
+std::string without_inner_tags(std::string_view line) {
+  const Tags tags = tags_of(line);
+  std::string mark(tags.count == 0 ? "" : tags.all[tags.count - 1]);
+  const std::string_view word = trimmed(mark);
+  if (!is_like(word, "[") && !is_like(word, "0")) return "";
+  std::string_view rest = tags.rest;
+  if (rest.starts_with(' ')) mark += ' ';
+  if (!has(rest, mark)) return "";
+  std::string out(line.substr(0, line.size() - rest.size()));
+  for (std::size_t at = 0; (at = rest.find(mark)) != std::string_view::npos;) {
+    out += rest.substr(0, at);
+    rest.remove_prefix(at + mark.size());
   }
-  if (!text.ends_with('\n') && !out.empty()) out.pop_back();
-  return out;
-}
-
-std::string grouped_by_tag(std::string text) {
-  std::unordered_map<std::string, std::size_t> groups;  // by all tags
-  std::unordered_map<std::string, std::size_t> first;   // by the first one: the last such group
-  const std::vector<std::string_view> lines = lines_of(text);
-  for (const std::string_view line : lines) {
-    if (!is_heading(line)) continue;
-    const TaggedLine one = tagged(line);
-    const auto added = groups.emplace(joined_tags(one, one.count), groups.size());
-    if (one.count > 0) first[joined_tags(one, 1)] = added.first->second;
-  }
-  if (groups.size() < 2) return text;
-  std::vector<std::string> texts(groups.size());
-  std::size_t current = 0;
-  for (const std::string_view line : lines) {
-    const TaggedLine one = tagged(line);
-    // What a tool printed may look like one more tag: "node1: slurmstepd: ". A tag that no table
-    // has is of what stands before it, unless the first one tells.
-    auto found = groups.find(joined_tags(one, one.count));
-    for (std::size_t count = one.count; found == groups.end() && count > 1;) {
-      found = groups.find(joined_tags(one, --count));
-    }
-    if (found == groups.end() && one.count > 0) {
-      const auto same = first.find(joined_tags(one, 1));
-      if (same != first.end()) current = same->second;
-    } else if (found != groups.end()) {
-      current = found->second;
-    }
-    texts[current].append(line).append("\n");
-  }
-  const bool whole = text.ends_with('\n');
-  text.clear();
-  for (const std::string& one : texts) text += one;
-  if (!whole && !text.empty()) text.pop_back();
-  return text;
-}
-
-bool is_kill(std::string_view line) noexcept {
-  const std::string_view all = trimmed(line);
-  if (all == "Terminated" || all == "Killed") return true;
-  for (const std::string_view words :
-       {"exited on signal", "CANCELLED AT", "DUE TO TIME LIMIT", "MPI_ABORT was invoked",
-        "BAD TERMINATION", "EXIT STRING:", "srun: error:", "Segmentation fault"}) {
-    if (has(line, words)) return true;
-  }
-  return false;
-}
-
-namespace {
-
-/// Calls `visit` with the place of each bracket of JSON that is in no text.
-template <class Visit>
-void for_each_bracket(std::string_view text, Visit&& visit) {
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') in_text = !in_text;
-    if (in_text && c == '\\') ++i;
-    if (!in_text && (c == '{' || c == '[' || c == '}' || c == ']')) visit(i);
-  }
-}
-
-bool opens(char bracket) {
-  return bracket == '{' || bracket == '[';
-}
-
-}  // namespace
-
-std::vector<std::string_view> json_objects(std::string_view text) {
-  std::vector<std::string_view> objects;
-  std::size_t depth = 0;
-  std::size_t begin = 0;
-  for_each_bracket(text, [&](std::size_t at) {
-    if (opens(text[at])) {
-      if (depth++ == 0) begin = at;
-    } else if (depth > 0 && --depth == 0) {
-      objects.push_back(text.substr(begin, at + 1 - begin));
-    }
-  });
-  if (depth > 0) objects.push_back(text.substr(begin));
-  if (objects.empty()) objects.push_back(text);
-  return objects;
-}
-
-std::string closed_json(std::string_view text) {
-  std::string open;  // the brackets that are due
-  std::string due;
-  std::size_t end = 0;
-  for_each_bracket(text, [&](std::size_t at) {
-    if (opens(text[at])) {
-      open += text[at] == '{' ? '}' : ']';
-    } else if (!open.empty() && text[at] == open.back()) {
-      open.pop_back();
-      end = at + 1;
-      due.assign(open.rbegin(), open.rend());
-    }
-  });
-  return std::string(text.substr(0, end)) + due;
+  return out.append(rest);
 }
 
 std::string without_colours(std::string_view text) {
@@ -286,19 +228,59 @@ std::string without_colours(std::string_view text) {
   return plain;
 }
 
-bool has(std::string_view line, std::string_view part) noexcept {
-  return line.find(part) != std::string_view::npos;
+bool is_any_heading(std::string_view line) noexcept {
+  return (has(line, "#bytes") && has(line, "#iterations")) || has(line, "# Size") ||
+         (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer");
 }
 
-std::string rest_after(std::string_view line, std::string_view mark) {
-  const std::size_t found = line.find(mark);
-  if (found == std::string_view::npos) return "";
-  line.remove_prefix(found + mark.size());
-  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-  const std::size_t end = line.find_last_not_of(" \r\t");
-  return end == std::string_view::npos || end < begin
-             ? ""
-             : std::string(line.substr(begin, end - begin + 1));
+}  // namespace
+
+std::string_view without_tags(std::string_view line) noexcept {
+  return trimmed(tags_of(line).rest);
+}
+
+Scan::Scan(std::string_view text) : plain_(without_colours(text)) {
+  const std::vector<std::string_view> raws = lines_of(plain_);
+  for (std::size_t i = 0; i < raws.size(); ++i) {
+    std::string_view raw = raws[i];
+    if (std::string mended = without_inner_tags(raw); !mended.empty()) {
+      raw = mended_.emplace_back(std::move(mended));
+    }
+    const bool whole = i + 1 < raws.size() || plain_.ends_with('\n');
+    const std::string_view rest = without_tags(raw);
+    if (!rest.empty()) lines_.push_back({i + 1, whole, raw, rest});
+  }
+  group_by_tag();
+}
+
+void Scan::group_by_tag() {
+  std::unordered_map<std::string, std::size_t> groups;  // by all tags
+  std::unordered_map<std::string, std::size_t> first;   // by the first one: the last such group
+  for (const Line& line : lines_) {
+    if (!is_any_heading(line.text)) continue;
+    const Tags tags = tags_of(line.raw);
+    const auto added = groups.emplace(tags.joined(tags.count), groups.size());
+    if (tags.count > 0) first[tags.joined(1)] = added.first->second;
+  }
+  if (groups.size() < 2) return;
+  std::vector<Lines> grouped(groups.size());
+  std::size_t current = 0;
+  for (const Line& line : lines_) {
+    // What a tool printed may look like one more tag: "node1: slurmstepd: ". A tag that no table
+    // has is of what stands before it, unless the first one tells.
+    const Tags tags = tags_of(line.raw);
+    std::size_t count = tags.count;
+    auto found = groups.find(tags.joined(count));
+    while (found == groups.end() && count > 1) found = groups.find(tags.joined(--count));
+    if (found != groups.end()) {
+      current = found->second;
+    } else if (const auto same = first.find(tags.joined(1)); same != first.end()) {
+      current = same->second;
+    }
+    grouped[current].push_back(line);
+  }
+  lines_.clear();
+  for (const Lines& one : grouped) lines_.insert(lines_.end(), one.begin(), one.end());
 }
 
 }  // namespace rdmabench::import

@@ -1,0 +1,275 @@
+// Texts of perftest (ib_write_bw, ib_send_lat, ...) of all its releases.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "perftest.h"
+
+namespace rdmabench::import {
+namespace {
+
+constexpr std::string_view kAborted = "its table stops without its last line: the run was aborted";
+constexpr std::string_view kWaits = "Waiting for client to connect";
+
+/// perftest's own words where it gives up.
+bool is_failure(std::string_view text) noexcept {
+  for (const std::string_view words :
+       {"Failed ", "Failed:", "Couldn't", "Error", "Problems with warm up", "poll CQ failed",
+        "Poll ", "VALIDATION: FAILED", "VALIDATION: ERROR", "Did not get Message"}) {
+    if (text.starts_with(words)) return true;
+  }
+  return has_any(text,
+                 {"Failed status", "Completion with error", "A completion with ", "Unable to"});
+}
+
+bool is_title(std::string_view text) noexcept {
+  const bool known =
+      text.starts_with("RDMA_") || text.starts_with("Send ") || text.starts_with("Atomic");
+  return known && text.ends_with(" Test") && has_any(text, {" BW ", " Latency "});
+}
+
+bool is_perftest_heading(std::string_view text) noexcept {
+  return has(text, "#bytes") && has(text, "#iterations");
+}
+
+/// Within a table: "12, 1.70" of -U and -H, and what mlx5 dumps of a completion, four words of
+/// eight hexadecimal digits.
+bool is_no_row(const Words& words) {
+  if (words[0].ends_with(',')) return true;
+  return words.size() == 4 && std::all_of(words.begin(), words.end(), [](std::string_view word) {
+           return word.size() == 8 &&
+                  word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+         });
+}
+
+/// "RDMA_Write BW" of "ib_write_bw"; "" where the name does not tell the operation.
+std::string title_of_program(std::string_view name) {
+  for (const auto& [verb, title] : {std::pair{"send", "Send"}, std::pair{"write", "RDMA_Write"},
+                                    std::pair{"read", "RDMA_Read"}}) {
+    if (name.starts_with(fmt::format("ib_{}_bw", verb))) return fmt::format("{} BW", title);
+    if (name.starts_with(fmt::format("ib_{}_lat", verb))) return fmt::format("{} Latency", title);
+  }
+  return "";
+}
+
+class PerftestReader {
+ public:
+  explicit PerftestReader(const Source& source) : source_(source) {}
+
+  void take(const Line& line) {
+    const std::string_view text = line.text;
+    if (text.empty()) return;
+    if (is_perftest_heading(text)) {
+      heading(line);
+    } else if (text.starts_with("---")) {
+      columns_.clear();
+      run_.ended = run_.any_heading;
+      closed_ = closed_ || !run_.rows.empty();
+    } else if (has(text, kWaits)) {
+      waits_ = true;  // a server says so before its title
+    } else if (is_title(text)) {
+      begin_run(text);
+    } else if (text.starts_with("Local results") || text.starts_with("Remote results")) {
+      skips_ = true;  // parts of the table before
+    } else if (!columns_.empty() && text[0] >= '0' && text[0] <= '9') {
+      row(line);
+    } else if (is_failure(text) || (begun() && !closed_ && !endless_ && is_kill(line.raw))) {
+      // Of the next client of a loop, which printed no more.
+      if (closed_ && (text.starts_with("Couldn't connect") || has(text, "Unable to"))) end_run();
+      fail(text.substr(0, text.find('\r')));
+    } else if (columns_.empty()) {
+      facts(text);
+    }
+  }
+
+  std::vector<Run> finish() && {
+    if (waits_ && runs_.empty() && !begun()) fail("a server to which no client came");
+    end_run();
+    std::string named = title_of_program(source_.program);
+    if (named.empty()) named = title_of_program(base_name(source_.name));
+    std::set<std::pair<std::string, std::string>> clients;  // title, and address of the server
+    std::set<std::string> titles;                           // of clients
+    // The server of a test in one direction prints what its client does, or no row at all.
+    bool any = false;
+    for (const PerftestRun& run : runs_) {
+      any = any || !run.rows.empty();
+      if (run.of_server || run.rows.empty()) continue;
+      clients.emplace(run.title, run.fact("remote address"));
+      titles.insert(run.title);
+    }
+    std::vector<Run> runs;
+    for (PerftestRun& run : runs_) {
+      // Of the last one that did not end, its client may hang.
+      const bool over = run.ended || &run != &runs_.back();
+      const bool good = run.error.empty();
+      if (run.rows.empty() && any && run.any_heading && over && good) continue;
+      // Both printed at once: the rest of the server's lines is within its client's.
+      if (run.of_server && !run.any_heading && good && titles.contains(run.title)) continue;
+      if (run.of_server && (good || run.aborted) &&
+          clients.contains({run.title, run.fact("local address")})) {
+        continue;
+      }
+      if (run.rows.empty() && good) {
+        run.error = "its table has no row: this is a server's, or the run failed";
+      }
+      if (run.title.empty() && run.of_times == has(named, "Latency")) run.title = named;
+      runs.push_back(run_of(run));
+    }
+    if (runs.empty()) source_.refuse(1, "no table of perftest is in it");
+    return runs;
+  }
+
+ private:
+  bool begun() const { return run_.any_heading || !run_.title.empty(); }
+
+  /// The status stands behind the reason.
+  void fail(std::string_view why) {
+    const std::string& reason = error_.text();
+    if (reason.starts_with("Completion with error") && !has(reason, "Failed status") &&
+        why.starts_with("Failed status")) {
+      error_.add(why);
+    } else {
+      error_.set(why);
+    }
+  }
+
+  void end_run() {
+    // One size is a whole table, but for the first one of -a. A table that was pasted without its
+    // head may lack its end too.
+    constexpr double kFirstOfAll = 2;  // bytes
+    const bool may_lack_rows =
+        run_.rows.size() > 1 ||
+        (run_.rows.size() == 1 && run_.rows[0].at("size_bytes") == kFirstOfAll);
+    if (may_lack_rows && error_.empty() && !run_.title.empty() && !closed_ && !endless_) {
+      error_.set(kAborted);
+      run_.aborted = true;
+    }
+    run_.error = error_.text();
+    if (begun() || !error_.empty()) runs_.push_back(std::move(run_));
+    run_ = {};
+    error_ = {};
+    columns_.clear();
+    skips_ = closed_ = endless_ = false;
+  }
+
+  void begin_run(std::string_view title) {
+    // Standard error, which is not buffered, may come before the title: a completion fails behind
+    // it.
+    FirstError early;
+    if (!begun() && has_any(error_.text(), {"ompletion with", "Failed status"})) {
+      std::swap(early, error_);
+    }
+    end_run();
+    error_ = early;
+    run_.title = title.substr(0, title.rfind(" Test"));
+    run_.of_server = std::exchange(waits_, false);
+  }
+
+  /// " Number of qps   : 4\t\tTransport type : IB", with blanks for its tabs where it was copied
+  /// from a terminal.
+  void facts(std::string_view text) {
+    for (std::size_t colon = text.find(':'); colon != std::string_view::npos;
+         colon = text.find(':')) {
+      const std::string_view name = trimmed(text.substr(0, colon));
+      text = trimmed(text.substr(colon + 1));
+      const std::string_view value = text.substr(0, part_size(text));
+      run_.facts.try_emplace(std::string(name), value);
+      text.remove_prefix(value.size());
+    }
+  }
+
+  void heading(const Line& line) {
+    const std::string_view text = line.text.substr(line.text.find("#bytes"));
+    // Of another run, whose title is not in the text.
+    if (!run_.rows.empty() && !skips_) end_run();
+    columns_.read(text, kPerftestColumns);
+    if (!skips_) {
+      const std::string_view unit = rest_after(text, "BW average[");
+      run_.unit = unit.substr(0, unit.find(']'));
+      closed_ = false;
+    }
+    if (has(text, "[cycles]")) {
+      source_.refuse(line.number, "its times are in cycles, and their frequency is not told");
+    }
+    run_.any_heading = true;
+    run_.of_times = has(text, "usec]");
+  }
+
+  void row(const Line& line) {
+    const Words words = words_of(line.text);
+    if (is_no_row(words)) return;
+    if (words.size() != columns_.size()) {
+      const std::string why =
+          fmt::format("a row of {} columns below a heading of {}", words.size(), columns_.size());
+      // Nothing tells which of them are its columns.
+      if (words.size() > columns_.size()) return fail(fmt::format("line {}: {}", line.number, why));
+      if (run_.title.empty()) source_.refuse(line.number, why);
+      error_.set(kCutRow, true);  // it was killed while it wrote
+      return columns_.clear();
+    }
+    Row row = columns_.row(words, run_.rate(), source_, line.number);
+    if (!(row["size_bytes"] >= 1)) source_.refuse(line.number, "a message of no bytes");
+    if (skips_) return;
+    endless_ =
+        endless_ || (!run_.rows.empty() && run_.rows.back()["size_bytes"] == row["size_bytes"]);
+    if (line.whole) {
+      run_.rows.push_back(std::move(row));
+    } else if (!endless_) {  // which ends a line when it begins the next one
+      error_.set(kCutRow, true);
+    }
+  }
+
+  const Source& source_;
+  bool waits_ = false;
+  bool closed_ = false;  ///< by the dashes behind its rows, with which each table ends
+  /// By --run_infinitely: a row of the same size is printed again and again, and no last line.
+  bool endless_ = false;
+  bool skips_ = false;
+  Columns columns_;  ///< none outside of a table
+  FirstError error_;
+  PerftestRun run_;
+  std::vector<PerftestRun> runs_;
+};
+
+/// 4.5 writes `test_info: {`, later releases `"test_info": {`.
+bool has_json(std::string_view text) noexcept {
+  return has_any(text, {"\"test_info\"", "test_info: {"});
+}
+
+}  // namespace
+
+bool begins_perftest(const Line& line) noexcept {
+  return is_perftest_heading(line.text) || is_title(line.text) ||
+         (line.text.starts_with('*') && has(line.text, kWaits));
+}
+
+bool is_perftest(std::string_view text) noexcept {
+  text = beginning_of(text);
+  if (is_perftest_heading(text)) return true;
+  if (has_json(text) && !has(text, "\"schema\"")) return true;
+  // What it prints before its table, and where it does not come so far.
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = without_tags(text.substr(0, end));
+    if (begins_perftest({.text = line}) || line.starts_with("Couldn't connect to ") ||
+        line.starts_with("RDMA CM event error:") ||
+        line.starts_with("Unable to find the Infiniband/RoCE device")) {
+      return true;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+std::vector<Run> perftest_runs(const Lines& lines, const Source& source) {
+  if (const std::string text = joined(lines); has_json(text)) {
+    return perftest_json_runs(text, source);
+  }
+  PerftestReader reader(source);
+  for (const Line& line : lines) reader.take(line);
+  return std::move(reader).finish();
+}
+
+}  // namespace rdmabench::import
