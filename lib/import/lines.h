@@ -21,7 +21,7 @@ struct Line {
   std::size_t number = 0;   ///< in the file, from 1
   bool whole = true;        ///< false of a file's last one whose end was not written
   std::string_view raw{};   ///< with its tags
-  std::string_view text{};  ///< behind them, without blanks around it
+  std::string_view text{};  ///< behind them, without blanks around it; not empty
 };
 using Lines = std::vector<Line>;
 std::string_view without_tags(std::string_view line) noexcept;

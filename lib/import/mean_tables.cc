@@ -151,7 +151,6 @@ class MeanReader {
 
   /// What a library says in between may begin with a digit: "4deb78a flags=0x0) failed".
   bool is_row(const Words& words) const {
-    if (words.empty()) return false;
     if (has_names()) return words.size() > 1 && number_of_word(words[1], 1024);
     constexpr std::string_view kBeginsValue = "0123456789-n=";
     return words[0].starts_with("nprocs:") ||

@@ -84,7 +84,6 @@ class Reader {
     line_ = line.number;
     const std::string_view text = line.text;
     const Words words = words_of(text);
-    if (words.empty()) return;
     const bool in_row = in_table_ && parse_number<std::uint64_t>(words[0]).has_value();
     for (const std::string_view failure : kFailures) {
       const std::size_t at = line.raw.find(failure);

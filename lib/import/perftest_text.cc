@@ -60,7 +60,6 @@ class PerftestReader {
 
   void take(const Line& line) {
     const std::string_view text = line.text;
-    if (text.empty()) return;
     if (is_perftest_heading(text)) {
       heading(line);
     } else if (text.starts_with("---")) {
