@@ -175,7 +175,7 @@ TEST(NcclTestsJob, WhatWasSkippedHasNoNumbers) {
   const report::NcclTestsTable table = to_table(tool("alltoall_perf"), {}, run);
   EXPECT_TRUE(table.rows[0].out_of_place);
   EXPECT_FALSE(table.rows[0].in_place);
-  EXPECT_THAT(to_nccl_tests(table), HasSubstr("    none      -1"));
+  EXPECT_THAT(report::to_nccl_tests(table), HasSubstr("    none      -1"));
   run.rows[0].skipped = "this NCCL has no f8e4m3";
   EXPECT_TRUE(to_table(tool("alltoall_perf"), {}, run).rows.empty());
 }
