@@ -168,7 +168,9 @@ std::string host_of(const std::string& peer_ip) {
   if (!address || is_ipv4(*address)) return "the address " + peer_ip;
   IpAddress subnet = *address;
   std::fill(subnet.bytes.begin() + 8, subnet.bytes.end(), std::uint8_t{0});
-  return "the network " + to_text(subnet) + "/64";
+  const std::string where =
+      subnet.scope != 0 ? " of interface " + std::to_string(subnet.scope) : "";  // link-local
+  return "the network " + to_text(subnet) + "/64" + where;
 }
 
 }  // namespace rdmabench

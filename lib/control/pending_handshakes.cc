@@ -43,12 +43,16 @@ PendingHandshakes::Map::node_type PendingHandshakes::take(Map::iterator one) noe
   return all_.extract(one);
 }
 
-/// Who has to go before one more of this host may wait. Which host has most is looked for only when
-/// there are as many as may be.
+/// Who has to go before one more of this host may wait: no host has more than half of all places.
+/// Which host has most is looked for only when there are as many as may be.
 std::optional<std::uint64_t> PendingHandshakes::in_the_way_of(const std::string& host) const {
+  const std::size_t places = Listener::max_pending();
   const auto own = hosts_.find(host);
-  if (own != hosts_.end() && own->second.count == kMaxPerHost) return own->second.list.front();
-  if (all_.size() < Listener::max_pending()) return std::nullopt;
+  if (own != hosts_.end() &&
+      own->second.count >= std::clamp<std::size_t>(places / 2, 1, kMaxPerHost)) {
+    return own->second.list.front();
+  }
+  if (all_.size() < places) return std::nullopt;
   const auto most = std::max_element(
       hosts_.begin(), hosts_.end(),
       [](const auto& a, const auto& b) { return a.second.count < b.second.count; });

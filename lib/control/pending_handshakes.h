@@ -30,8 +30,8 @@ class PendingHandshakes {
     if (authentication.method() == Authentication::Method::munge) decoder_.emplace();
   }
 
-  /// Returns its key. `host` is whom it counts as. If that has kMaxPerHost, refuses the oldest of
-  /// them; if there are Listener::max_pending(), the oldest of the host that has most. If that one
+  /// Returns its key. `host` is whom it counts as. If that has kMaxPerHost or half of all places,
+  /// refuses the oldest of them; if there are Listener::max_pending(), the oldest of the host that has most. If that one
   /// is younger than kGrace, refuses the new one, which will try again, and returns nothing.
   std::optional<std::uint64_t> add(Channel channel, const std::string& host);
 

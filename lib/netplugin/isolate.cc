@@ -1,5 +1,6 @@
 #include "isolate.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <stdio_ext.h>
@@ -74,7 +75,12 @@ extern "C" void note_signal(int signal, siginfo_t* info, void* /*context*/) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);  // a crash must not lose what was printed
   noted = &steps;
   on_exit(&note_exit, nullptr);
-  Pipe parent(fd);
+  // No socket of the parent, on which it listens or has a peer, is for the plugin.
+  constexpr int kPipe = STDERR_FILENO + 1;
+  dup2(fd, kPipe);
+  fcntl(kPipe, F_SETFD, FD_CLOEXEC);
+  close_range(kPipe + 1, ~0U, 0);
+  Pipe parent(kPipe);
   int code = 0;
   try {
     parent.send(FrameKind::result, work(parent, steps));

@@ -51,6 +51,7 @@ struct Document {
 struct ReadLimits {
   std::size_t file_bytes = std::size_t{512} << 20;
   std::size_t document_bytes = std::size_t{64} << 20;  ///< and of one line of JSON Lines
+  std::size_t tool_bytes = std::size_t{16} << 20;      ///< of what another tool printed
   int depth = 32;                                      ///< of lists and objects in one another
   std::size_t keys = 256;                              ///< of one object
   std::size_t pairs = 8'000'000;

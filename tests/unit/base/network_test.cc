@@ -94,6 +94,7 @@ TEST(HostOf, CountsThisMachineAndANetworkOfIpv6AsOne) {
   EXPECT_EQ(host_of("127.8.8.8"), "this host");
   EXPECT_EQ(host_of("192.0.2.1"), "the address 192.0.2.1");
   EXPECT_EQ(host_of("2001:db8::7"), "the network 2001:db8::/64");
+  EXPECT_EQ(host_of("fe80::7%lo"), "the network fe80::/64 of interface 1");
 }
 
 }  // namespace

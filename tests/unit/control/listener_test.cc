@@ -182,6 +182,13 @@ TEST_F(Pending, OfTheHostThatHasMostMakeRoom) {
   EXPECT_EQ(pending.size(), 15U);
 }
 
+TEST_F(Pending, OfOneHostLeaveRoomForAnother) {
+  const WithPending few(8);
+  for (int i = 0; i < 8; ++i) add("crowd");
+  EXPECT_EQ(pending.size(), 4U);
+  EXPECT_TRUE(add("newcomer"));
+}
+
 TEST(Listener, SurvivesRunningOutOfFileDescriptors) {
   Listener listener("127.0.0.1", 0, Authentication::insecure());
   const RawSocket client;

@@ -1,7 +1,9 @@
 // A child that crashes, ends or hangs, and the frames to it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -37,6 +39,19 @@ std::string trouble_of(const Work& work,
 TEST(Isolate, GivesTheOutcome) {
   Child child([](Pipe&, Steps&) { return std::string("well"); });
   EXPECT_EQ(result_text_of(child, soon()), "well");
+}
+
+TEST(Isolate, ThePluginHasNoSocketOfTheParent) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  Child child([](Pipe&, Steps&) {
+    std::string open;
+    for (int one = 0; one < 1000; ++one) {
+      if (fcntl(one, F_GETFD) >= 0) open += std::to_string(one) + " ";
+    }
+    return open;
+  });
+  EXPECT_EQ(result_text_of(child, soon()), "0 1 2 3 ");
+  close(listener);
 }
 
 TEST(Isolate, NamesTheSignalAndTheStep) {

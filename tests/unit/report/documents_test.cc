@@ -199,6 +199,10 @@ TEST(Documents, KeepsItsLimits) {
   EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","x":"[[[[[[[[[[[[[[[[[["})", limits),
               Not(HasSubstr("deeper")));
   limits = {};
+  limits.tool_bytes = 10;
+  EXPECT_THAT(refusal("# nccl-tests version 2.17.1\n#       size         count\n", limits),
+              HasSubstr("another tool printed"));
+  limits = {};
   limits.document_bytes = 10;
   EXPECT_THAT(refusal(R"({"schema":"rdmabench/1","results":[]})", limits), HasSubstr("the most"));
   limits = {};
