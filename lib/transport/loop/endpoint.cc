@@ -55,7 +55,9 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.service != Service::automatic && request.service != Service::rc) {
     refuse(fmt::format("transport '{}'", name(request.service)));
   }
-  if (request.memory.starts_with("cuda")) refuse("GPU memory");
+  if (!request.memory.empty() && request.memory != "host") {
+    refuse(fmt::format("memory '{}'", request.memory));
+  }
   if (request.events) refuse("completion events");
   if (request.segments > 1) refuse("scatter/gather lists");
   if (request.region_per_queue_pair) refuse("memory region for each queue pair");

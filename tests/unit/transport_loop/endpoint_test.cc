@@ -314,6 +314,8 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   static std::vector<std::byte> small(kSize - 1);
   refused([](EndpointRequest& r) { r.receive_buffer = small; });
   refused([](EndpointRequest& r) { r.service = Service::ud; });
+  refused([](EndpointRequest& r) { r.memory = "file:/dev/zero"; });
+  refused([](EndpointRequest& r) { r.memory = "huge"; });
   refused([](EndpointRequest& r) { r.events = true; });
   refused([](EndpointRequest& r) { r.segments = 2; });
   refused([](EndpointRequest& r) { r.shared_receives = true; });
