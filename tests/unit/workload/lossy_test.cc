@@ -90,7 +90,7 @@ TEST_P(Lossy, APeerThatHasGoneEndsTheLoop) {
 }
 
 TEST_P(Lossy, WhatComesIsStillCompared) {
-  if (!std::get<2>(GetParam())) return;
+  if (!std::get<2>(GetParam())) GTEST_SKIP() << "compares nothing";
   auto both = pair();
   if (operation() != OperationCode::write_imm) both.client.lose_every = 7;
   both.client.wrong_byte_at = 299;
