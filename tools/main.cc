@@ -6,6 +6,7 @@
 #include <exception>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "commands.h"
 #include "ending.h"
 #include "fabtests/options.h"
+#include "flags/fields.h"
 #include "flags/flag.h"
 #include "help.h"
 #include "interruption.h"
@@ -74,6 +76,16 @@ std::vector<std::string> known_words(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) words.push_back("-" + name);
   }
   return words;
+}
+
+std::set<std::string> long_flags(const CLI::App& app) {
+  std::set<std::string> flags;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    for (const CLI::Option* option : sub->get_options()) {
+      for (const std::string& name : option->get_lnames()) flags.insert("--" + name);
+    }
+  }
+  return flags;
 }
 
 /// The subcommand that was named, or `app`.
@@ -158,7 +170,6 @@ int parse_and_run(int given, char** given_words) {
   std::vector<char*> words = without_help_word(given, given_words);
   const int argc = static_cast<int>(words.size());
   char** const argv = words.data();
-  if (const std::optional<int> code = run_as_another(argc, argv)) return *code;
   CLI::App app(
       "rdmabench measures RDMA fabrics: InfiniBand and RoCE by verbs, EFA, TCP and more by "
       "libfabric.",
@@ -194,6 +205,8 @@ int parse_and_run(int given, char** given_words) {
   add_decide(app, command);
   add_netplugin(app, command);
   add_completion(app, command);
+  know_flags(long_flags(app));
+  if (const std::optional<int> code = run_as_another(argc, argv)) return *code;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,11 +1,11 @@
 #include "fields.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace rdmabench::tools {
 namespace {
 
+/// Those that are not named as their flag.
 constexpr FieldFlag kNative[] = {{"allow_providers", "--allow-provider"},
                                  {"bandwidth_sizes", "--size"},
                                  {"connection_manager", "--rdma-cm"},
@@ -21,7 +21,6 @@ constexpr FieldFlag kNative[] = {{"allow_providers", "--allow-provider"},
                                  {"outstanding_reads", "--outstanding"},
                                  {"parameters", "--params"},
                                  {"queue_pairs", "--qps"},
-                                 {"rails", "--rails"},
                                  {"registration", "--register"},
                                  {"requirements", "--require"},
                                  {"segments", "--sge"},
@@ -32,25 +31,10 @@ constexpr FieldFlag kNative[] = {{"allow_providers", "--allow-provider"},
                                  {"variation", "--cv"},
                                  {"workers", "--threads"}};
 
-/// Those whose flag is "--" and their name, with '-' for '_'.
-constexpr std::string_view kAlike[] = {"a_name",      "algorithm",  "allow",
-                                       "auth",        "b_name",     "backend",
-                                       "batch",       "budget",     "clients",
-                                       "curve",       "depth",      "events",
-                                       "extrapolate", "fabric",     "factor",
-                                       "gid_index",   "gpu",        "gpu_mapping",
-                                       "insecure",    "iterations", "job",
-                                       "memory",      "mpi",        "mtu",
-                                       "nodes",       "numa",       "output",
-                                       "parallel",    "pattern",    "peer_memory",
-                                       "peers",       "port",       "post_list",
-                                       "precision",   "price_a",    "price_b",
-                                       "provider",    "receives",   "relaxed_ordering",
-                                       "resume",      "root",       "signal_every",
-                                       "skip_failed", "steps",      "store",
-                                       "stragglers",  "stride",     "target_idle",
-                                       "timeout",     "token_file", "tokens_total",
-                                       "transport",   "validate",   "working_set"};
+std::set<std::string>& known_flags() {
+  static std::set<std::string> flags;
+  return flags;
+}
 
 /// "" if there is none.
 std::string flag_of(std::string_view field, std::span<const FieldFlag> own) {
@@ -59,13 +43,16 @@ std::string flag_of(std::string_view field, std::span<const FieldFlag> own) {
                                     [&](const FieldFlag& flag) { return flag.first == field; });
     if (found != flags.end()) return std::string(found->second);
   }
-  if (std::find(std::begin(kAlike), std::end(kAlike), field) == std::end(kAlike)) return "";
   std::string flag = "--" + std::string(field);
   std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
+  return known_flags().contains(flag) ? flag : "";
 }
 
 }  // namespace
+
+void know_flags(std::set<std::string> flags) {
+  known_flags() = std::move(flags);
+}
 
 std::string with_flags(std::string_view text, std::span<const FieldFlag> own) {
   std::string out;

@@ -5,23 +5,29 @@
 namespace rdmabench::tools {
 namespace {
 
-TEST(WithFlags, NamesTheFlagOfEachField) {
+class WithFlags : public testing::Test {
+ protected:
+  void SetUp() override { know_flags({"--depth", "--rails", "--stride"}); }
+  void TearDown() override { know_flags({}); }
+};
+
+TEST_F(WithFlags, NamesTheFlagOfEachField) {
   EXPECT_EQ(with_flags("`queue_pairs` 4097. Lower `queue_pairs` or `depth`."),
             "--qps 4097. Lower --qps or --depth.");
 }
 
-TEST(WithFlags, KnowsTheFieldsOfAFabricsPlan) {
+TEST_F(WithFlags, KnowsTheFieldsOfAFabricsPlan) {
   EXPECT_EQ(with_flags("`duration_s` of 900 s. Give `bandwidth_sizes` or `latency_sizes`."),
             "--duration of 900 s. Give --size or --latency-size.");
   EXPECT_EQ(with_flags("Name the devices by `rails`."), "Name the devices by --rails.");
 }
 
-TEST(WithFlags, PrefersTheFlagsOfTheProgram) {
+TEST_F(WithFlags, PrefersTheFlagsOfTheProgram) {
   constexpr FieldFlag kOwn[] = {{"depth", "-t"}};
   EXPECT_EQ(with_flags("`depth` and `stride`", kOwn), "-t and --stride");
 }
 
-TEST(WithFlags, LeavesOtherTextAsItIs) {
+TEST_F(WithFlags, LeavesOtherTextAsItIs) {
   EXPECT_EQ(with_flags(""), "");
   EXPECT_EQ(with_flags("`nothing` known, and `depth"), "`nothing` known, and `depth");
 }
