@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coll_options.h"
+#include "collective/document.h"
 #include "commands.h"
 #include "nccltests/to_job.h"
 #include "output.h"
@@ -169,14 +170,10 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
 
 /// What --require asked, as judgements like those of --expect.
 std::vector<nlohmann::ordered_json> judged_proofs(const collective::Run& run) {
-  using Status = collective::Proof::Status;
   std::vector<nlohmann::ordered_json> judged;
   for (const collective::Proof& one : run.proofs) {
-    judged.push_back(report::judgement("require " + one.required, one.subject,
-                                       one.status == Status::pass   ? "PASS"
-                                       : one.status == Status::fail ? "FAIL"
-                                                                    : "OPEN",
-                                       one.text));
+    judged.push_back(
+        report::judgement("require " + one.required, one.subject, one.status, one.text));
   }
   return judged;
 }
@@ -184,7 +181,7 @@ std::vector<nlohmann::ordered_json> judged_proofs(const collective::Run& run) {
 /// False where a result is not what was expected.
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
-  const Judged judged = judge(collective::to_json(run), options.expect, judged_proofs(run));
+  const Judged judged = judge(collective::to_document(run), options.expect, judged_proofs(run));
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json

@@ -103,7 +103,7 @@ int store(const CompareOptions& options, const std::vector<analysis::Launch>& la
   analysis::BaselineStore store(options.baseline, analysis::BaselineStore::Open::create);
   const std::size_t added = store.add(options.name, launches, options.comparison.factors);
   write_text(fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
-                         report::printable(options.name), added),
+                         report::terminal_safe(options.name), added),
              options.output);
   return 0;
 }
@@ -141,7 +141,7 @@ int keep_baselines(const CompareOptions& options) {
   }
   const std::size_t removed = store.remove(options.name);
   write_text(
-      fmt::format("REMOVED: '{}' with {} launches\n", report::printable(options.name), removed),
+      fmt::format("REMOVED: '{}' with {} launches\n", report::terminal_safe(options.name), removed),
       options.output);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "options.h"
 #include "rdmabench/base/error.h"
+#include "report/row.h"
 #include "terminal.h"
 #include "writing.h"
 
@@ -60,27 +61,34 @@ void read_baselines(Expectations& expectations) {
   for (report::Expectation& one : expectations) report::read_baseline(one);
 }
 
-Judged judge(const std::string& json, const Expectations& expectations,
+Judged judge(Json document, const Expectations& expectations, const std::vector<Json>& required) {
+  std::string schema = document["schema"];
+  std::vector<report::Document> documents;
+  documents.push_back({"the result", std::move(schema), std::move(document)});
+  return judge(std::move(documents), expectations, required);
+}
+
+Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
              const std::vector<Json>& required) {
   Judged judged;
-  judged.json = json;
-  if (expectations.empty() && required.empty()) return judged;
   Json bodies = Json::array();
-  for (report::Document& document : report::parse_documents(json, "the result")) {
-    report::judge_expectations(document, expectations);
-    for (const Json& one : required) document.body["expectations"].push_back(one);
-    judged.failed = judged.failed || report::failed_expectation(document);
-    judged.lines += report::expectations_text(document);
-    judged.record +=
-        Json{{"record", "expectations"}, {"expectations", document.body["expectations"]}}.dump(
-            -1, ' ', false, Json::error_handler_t::replace) +
-        '\n';
+  for (report::Document& document : documents) {
+    if (!expectations.empty() || !required.empty()) {
+      report::judge_expectations(document, expectations);
+      for (const Json& one : required) document.body["expectations"].push_back(one);
+      judged.failed = judged.failed || report::failed_expectation(document);
+      judged.lines += report::expectations_text(document);
+      judged.record +=
+          Json{{"record", "expectations"}, {"expectations", document.body["expectations"]}}.dump(
+              -1, ' ', true, Json::error_handler_t::replace) +
+          '\n';
+    }
     bodies.push_back(std::move(document.body));
   }
   const Json whole = bodies.size() == 1
                          ? bodies[0]
                          : Json{{"schema", report::kRunSchema}, {"documents", std::move(bodies)}};
-  judged.json = whole.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  judged.json = report::document_text(whole);
   return judged;
 }
 

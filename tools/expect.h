@@ -26,9 +26,10 @@ struct Judged {
   bool failed = false;
 };
 
-/// Of the documents in `json`. `required` has judgements that were made already, of --require.
-/// Without either `json` comes back as it is.
-Judged judge(const std::string& json, const Expectations& expectations,
+/// `required` has judgements that were made already, of --require.
+Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
+             const std::vector<nlohmann::ordered_json>& required = {});
+Judged judge(nlohmann::ordered_json document, const Expectations& expectations,
              const std::vector<nlohmann::ordered_json>& required = {});
 
 /// Writes a result, a table with the lines behind it, and prints the lines on standard error where

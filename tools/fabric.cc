@@ -12,6 +12,7 @@
 
 #include "base/shared_memory_files.h"
 #include "commands.h"
+#include "fabric/stream.h"
 #include "flags/fields.h"
 #include "flags/values.h"
 #include "interruption.h"
@@ -106,12 +107,9 @@ std::vector<nlohmann::ordered_json> judged_proofs(const std::vector<fabric::Proo
   if (!of_device) asked += ", carried by the device that was taken";
   std::vector<nlohmann::ordered_json> judged;
   for (const fabric::Proof& one : proofs) {
-    const char* const status = one.status == fabric::Proof::Status::pass   ? "PASS"
-                               : one.status == fabric::Proof::Status::fail ? "FAIL"
-                                                                           : "OPEN";
     const std::string row =
         one.device.empty() ? one.node : fmt::format("{} of {}", one.device, one.node);
-    judged.push_back(report::judgement(asked, row, status, one.text));
+    judged.push_back(report::judgement(asked, row, one.status, one.text));
     if (one.counted && std::isfinite(*one.counted)) judged.back()["value"] = *one.counted;
     if (one.least > 0) judged.back()["limit"] = one.least;
   }
@@ -135,7 +133,9 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   const std::vector<fabric::Proof> proofs = fabric::prove(result.matrix);
   Judged judged;
   if (!options.link.expect.empty() || !proofs.empty()) {
-    judged = judge(to_text(result, "json", wide), options.link.expect,
+    std::vector<report::Document> documents;
+    documents.push_back(fabric::to_document(result));
+    judged = judge(std::move(documents), options.link.expect,
                    judged_proofs(proofs, options.link.config));
     if (format == "json") text += judged.record;
     const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;
@@ -150,9 +150,8 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
                      interrupted()));
   }
   const bool open =
-      options.strict && std::any_of(proofs.begin(), proofs.end(), [](const auto& one) {
-        return one.status == fabric::Proof::Status::open;
-      });
+      options.strict && std::any_of(proofs.begin(), proofs.end(),
+                                    [](const auto& one) { return one.status == Status::open; });
   return judged.failed || open ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
 }
 

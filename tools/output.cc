@@ -9,12 +9,17 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/writers.h"
+#include "report/row.h"
 
 namespace rdmabench::tools {
 namespace {
 
-std::string reports_json(std::span<const report::Report> reports) {
-  return reports.size() == 1 ? report::to_json(reports[0]) : report::to_json(reports);
+std::vector<report::Document> documents_of(std::span<const report::Report> reports) {
+  std::vector<report::Document> documents;
+  for (const report::Report& one : reports) {
+    documents.push_back({"the result", std::string(report::kRunSchema), report::to_document(one)});
+  }
+  return documents;
 }
 
 std::string to_text(std::span<const report::Report> reports, const Options& options) {
@@ -57,7 +62,7 @@ int write(std::span<const report::Report> reports, const Options& options) {
   erase_progress();
   const bool is_json = options.format == "json";
   const Judged judged =
-      is_json || !options.expect.empty() ? judge(reports_json(reports), options.expect) : Judged();
+      is_json || !options.expect.empty() ? judge(documents_of(reports), options.expect) : Judged();
   write_judged(is_json ? judged.json : to_text(reports, options), judged, options.format,
                options.output);
   int code = judged.failed ? static_cast<int>(Fault::failed) : 0;

@@ -20,6 +20,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 #include "rdmabench/run/registration_cost.h"
+#include "run/document.h"
 #endif
 
 namespace rdmabench::tools {
@@ -81,7 +82,7 @@ int reg(RegOptions& options) {
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.common.format;
-  const Judged judged = judge(to_json(outcome), options.common.expect);
+  const Judged judged = judge(to_document(outcome), options.common.expect);
   const std::string text =
       format == "json" ? judged.json
       : format == "csv"

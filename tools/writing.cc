@@ -73,7 +73,7 @@ void flush_output() {
 void tell(std::string_view text) {
   std::string line = "rdmabench: ";
   // An error has its remedy on a line of its own.
-  for (const std::string_view part : split(text, '\n')) line += report::printable(part) + '\n';
+  for (const std::string_view part : split(text, '\n')) line += report::terminal_safe(part) + '\n';
   std::fputs(line.c_str(), stderr);
 }
 

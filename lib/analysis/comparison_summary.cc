@@ -13,7 +13,7 @@
 namespace rdmabench::analysis {
 namespace {
 
-using report::printable;
+using report::terminal_safe;
 
 constexpr std::size_t kMostNames = 4;  // of what confounds, in a sentence
 
@@ -270,10 +270,10 @@ std::string regression_line(const Comparison& comparison) {
       rest += fmt::format("; {} suspect of {}", counted(launches, "launch"), code);
     }
   }
-  return printable(fmt::format("{}: {}; {} against {} of '{}', margin {}{}", word, what,
-                               counted(comparison.b.launches, "launch"), comparison.a.launches,
-                               comparison.options.a_name,
-                               percent_of(comparison.options.settings.margin), rest));
+  return terminal_safe(fmt::format("{}: {}; {} against {} of '{}', margin {}{}", word, what,
+                                   counted(comparison.b.launches, "launch"), comparison.a.launches,
+                                   comparison.options.a_name,
+                                   percent_of(comparison.options.settings.margin), rest));
 }
 
 }  // namespace rdmabench::analysis

@@ -11,29 +11,29 @@
 namespace rdmabench::analysis {
 namespace {
 
-using report::printable;
+using report::terminal_safe;
 
 std::string side_text(const std::string& label, const ComparedSide& side) {
-  std::string text = fmt::format("{}: {} between {} of nodes", printable(label),
+  std::string text = fmt::format("{}: {} between {} of nodes", terminal_safe(label),
                                  counted(side.launches, "launch"), counted(side.pairs, "pair"));
   for (const auto& [code, count] : side.suspicions) {
-    text += fmt::format("; {} suspect of {}", count, printable(code));
+    text += fmt::format("; {} suspect of {}", count, terminal_safe(code));
   }
   for (const auto& [kind, count] : side.disturbances) {
-    text += fmt::format("; counters of {}: {}", printable(kind), count);
+    text += fmt::format("; counters of {}: {}", terminal_safe(kind), count);
   }
   text += '\n';
   for (const std::string& failed : side.failed) {
-    text += fmt::format("   left out, it ended early: {}\n", printable(failed));
+    text += fmt::format("   left out, it ended early: {}\n", terminal_safe(failed));
   }
   return text;
 }
 
 std::string confound_text(const Confound& confound, const ComparisonOptions& options) {
-  return printable(fmt::format("{}{}: {} {}; {} {}", confound.name,
-                               confound.where.empty() ? "" : " (" + confound.where + ")",
-                               options.a_name, fmt::join(confound.a, ", "), options.b_name,
-                               fmt::join(confound.b, ", ")));
+  return terminal_safe(fmt::format("{}{}: {} {}; {} {}", confound.name,
+                                   confound.where.empty() ? "" : " (" + confound.where + ")",
+                                   options.a_name, fmt::join(confound.a, ", "), options.b_name,
+                                   fmt::join(confound.b, ", ")));
 }
 
 std::string table_of(const Family& family, const std::string& a_name, const std::string& b_name,
@@ -70,7 +70,7 @@ std::string suspects_text(const Family& family, const ComparisonOptions& options
   for (const auto& [text, sizes] : all) {
     const std::string where =
         sizes.size() == family.cells.size() ? "" : fmt::format(" of {}", fmt::join(sizes, ", "));
-    lines += printable(fmt::format("  suspect launches{}: {}", where, text)) + '\n';
+    lines += terminal_safe(fmt::format("  suspect launches{}: {}", where, text)) + '\n';
   }
   return lines;
 }
@@ -78,9 +78,9 @@ std::string suspects_text(const Family& family, const ComparisonOptions& options
 std::string section(const Family& family, const ComparisonOptions& options,
                     const std::string& table) {
   std::string text =
-      '\n' + printable(fmt::format("{} ({}): {}{}", family_text(family), family.kind,
-                                   name(family.verdict, family.direction),
-                                   open_text(family.more, family.obstacle, family.variation)));
+      '\n' + terminal_safe(fmt::format("{} ({}): {}{}", family_text(family), family.kind,
+                                       name(family.verdict, family.direction),
+                                       open_text(family.more, family.obstacle, family.variation)));
   if (!family.confounds.empty()) text += ", confounded";
   text += '\n' + table + suspects_text(family, options);
   std::vector<std::string> said;
@@ -89,7 +89,7 @@ std::string section(const Family& family, const ComparisonOptions& options,
     if (cell.judgement.obstacle == Obstacle::noise) continue;  // the table says it
     if (why.empty() || std::find(said.begin(), said.end(), why) != said.end()) continue;
     said.push_back(why);
-    text += printable(fmt::format("  {}: {}", cell_text(cell), why)) + '\n';
+    text += terminal_safe(fmt::format("  {}: {}", cell_text(cell), why)) + '\n';
   }
   return text;
 }
@@ -98,7 +98,7 @@ std::string section(const Family& family, const ComparisonOptions& options,
 
 std::string to_table(const Comparison& comparison, std::size_t width) {
   const ComparisonOptions& options = comparison.options;
-  std::string text = printable(summary(comparison)) + '\n';
+  std::string text = terminal_safe(summary(comparison)) + '\n';
   const NamedTables named = name_sides(options.a_name, options.b_name, width,
                                        [&](const std::string& a, const std::string& b) {
                                          std::vector<std::string> tables;
@@ -114,8 +114,8 @@ std::string to_table(const Comparison& comparison, std::size_t width) {
   text += "\nDetails\n";
   text += side_text(options.a_name, comparison.a) + side_text(options.b_name, comparison.b);
   if (comparison.order.known) {
-    text += printable(fmt::format("Order by time, A is {} and B is {}: {}", options.a_name,
-                                  options.b_name, comparison.order.pattern)) +
+    text += terminal_safe(fmt::format("Order by time, A is {} and B is {}: {}", options.a_name,
+                                      options.b_name, comparison.order.pattern)) +
             '\n';
   }
   for (const bool declared : {false, true}) {
@@ -126,7 +126,7 @@ std::string to_table(const Comparison& comparison, std::size_t width) {
     }
   }
   for (const std::string& note : comparison.notes) {
-    text += fmt::format("Note: {}\n", printable(note));
+    text += fmt::format("Note: {}\n", terminal_safe(note));
   }
   text += fmt::format("low and high: the {:g} % interval of the change.\n",
                       100 * (1 - 2 * options.settings.alpha));
@@ -134,7 +134,7 @@ std::string to_table(const Comparison& comparison, std::size_t width) {
       "A wrong EQUIVALENT, BETTER or WORSE at the margin: {:g} % at most. Seed {} of the bootstrap, "
       "used above {} launches.\n",
       100 * options.settings.alpha, options.settings.seed, kMaxLaunchesForT);
-  return printable(text, "\n");  // the summary has names of files
+  return terminal_safe(text, "\n");  // the summary has names of files
 }
 
 }  // namespace rdmabench::analysis

@@ -57,7 +57,7 @@ std::string digits(double value) {
 }
 
 Value Shown::text(std::string name, const std::string& text) {
-  return {std::move(name), text, report::printable(text)};
+  return {std::move(name), text, report::terminal_safe(text)};
 }
 
 Value Shown::number(std::string name, double value) {

@@ -11,7 +11,7 @@
 namespace rdmabench::analysis {
 namespace {
 
-using report::printable;
+using report::terminal_safe;
 using report::TextTable;
 
 std::string milliseconds(double seconds) {
@@ -80,8 +80,9 @@ std::string difference_table(const Projection& projection, const std::string& a_
 }
 
 std::string bounds(const std::string& label, const ProjectedStep& step) {
-  return fmt::format("  {}: nothing hidden {} ms, all hidden that can be {} ms\n", printable(label),
-                     milliseconds(step.nothing_hidden_s), milliseconds(step.all_hidden_s));
+  return fmt::format("  {}: nothing hidden {} ms, all hidden that can be {} ms\n",
+                     terminal_safe(label), milliseconds(step.nothing_hidden_s),
+                     milliseconds(step.all_hidden_s));
 }
 
 std::string costs(const Projection& projection) {
@@ -91,9 +92,9 @@ std::string costs(const Projection& projection) {
     text += fmt::format("  {}:", axis_value(row.value));
     const ProjectionOptions& options = projection.options;
     const bool both = row.b && row.a->cost && row.b->cost;
-    if (row.a->cost) text += fmt::format(" {} {:.4g}", printable(options.a_name), *row.a->cost);
+    if (row.a->cost) text += fmt::format(" {} {:.4g}", terminal_safe(options.a_name), *row.a->cost);
     if (row.b && row.b->cost) {
-      text += fmt::format("{} {} {:.4g}", row.a->cost ? "," : "", printable(options.b_name),
+      text += fmt::format("{} {} {:.4g}", row.a->cost ? "," : "", terminal_safe(options.b_name),
                           *row.b->cost);
     }
     if (both) text += fmt::format(", {}", percent(std::log(*row.b->cost / *row.a->cost)));
@@ -104,8 +105,8 @@ std::string costs(const Projection& projection) {
 }
 
 std::string samples_text(const std::string& label, const LinkSamples& samples) {
-  return fmt::format("{}: {}, {} launches of latency, {} of bandwidth\n", printable(label),
-                     printable(samples.operation), samples.latency.size(),
+  return fmt::format("{}: {}, {} launches of latency, {} of bandwidth\n", terminal_safe(label),
+                     terminal_safe(samples.operation), samples.latency.size(),
                      samples.bandwidth.size());
 }
 
@@ -114,15 +115,15 @@ std::string samples_text(const std::string& label, const LinkSamples& samples) {
 std::string to_table(const Projection& projection, std::size_t width) {
   const std::string& a = projection.options.a_name;
   const std::string& b = projection.options.b_name;
-  std::string text = printable(summary(projection)) + "\n";
+  std::string text = terminal_safe(summary(projection)) + "\n";
   if (projection.b) {
     const NamedTables named =
         name_sides(a, b, width, [&](const std::string& short_a, const std::string& short_b) {
           return std::vector{difference_table(projection, short_a, short_b, width)};
         });
     text +=
-        printable(fmt::format("\nStep time projected from measured curves: {} against {}", b, a),
-                  "\n") +
+        terminal_safe(
+            fmt::format("\nStep time projected from measured curves: {} against {}", b, a), "\n") +
         "\n" + named.legend + named.tables.front();
   } else {
     text += "\nStep time projected from measured curves\n";
@@ -137,7 +138,7 @@ std::string to_table(const Projection& projection, std::size_t width) {
     const std::string why = noisy            ? ""  // the table says it
                             : row.difference ? row.difference->text
                                              : row.refusal;
-    if (!why.empty()) text += fmt::format("  {}: {}\n", axis_value(row.value), printable(why));
+    if (!why.empty()) text += fmt::format("  {}: {}\n", axis_value(row.value), terminal_safe(why));
   }
   text += "\nBounds by overlap, at the first row:\n";
   for (const ProjectionRow& row : projection.rows) {
@@ -157,12 +158,12 @@ std::string to_table(const Projection& projection, std::size_t width) {
   }
   text += table.text(width);
   for (const std::string& note : projection.notes) {
-    text += fmt::format("Note: {}\n", printable(note));
+    text += fmt::format("Note: {}\n", terminal_safe(note));
   }
   text +=
       "A projection is arithmetic over two measured numbers, not a measurement: check it against a "
       "run.\n";
-  return printable(text, "\n");  // the summary has names of files
+  return terminal_safe(text, "\n");  // the summary has names of files
 }
 
 }  // namespace rdmabench::analysis

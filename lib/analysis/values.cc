@@ -177,7 +177,7 @@ NamedTables name_sides(
                                [width](std::string_view line) { return line.size() <= width; });
   };
   if (std::all_of(named.tables.begin(), named.tables.end(), fits)) return named;
-  return {make("A", "B"), report::printable(fmt::format("A is {}, B is {}", a, b)) + '\n'};
+  return {make("A", "B"), report::terminal_safe(fmt::format("A is {}, B is {}", a, b)) + '\n'};
 }
 
 }  // namespace rdmabench::analysis

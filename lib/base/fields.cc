@@ -18,7 +18,7 @@ constexpr std::string_view kSameBuild = "Install the same rdmabench on both side
 std::string shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return fmt::format("a list of {}", value.size());
-  return printable(value.dump(-1, ' ', true, Json::error_handler_t::replace), kShownOfPeer);
+  return ascii_only(value.dump(-1, ' ', true, Json::error_handler_t::replace), kShownOfPeer);
 }
 
 [[noreturn]] void throw_wrong(std::string_view key, const Json& value, std::string_view wanted) {
@@ -66,7 +66,7 @@ Json parse_object(std::string_view text, std::string_view what, std::size_t most
     throw FieldError(
         fmt::format("the '{}' message nests more than {} deep, or has more than {} values", what,
                     kMaxNesting, most_values),
-        kSameBuild, "", printable(text, kShownOfPeer),
+        kSameBuild, "", ascii_only(text, kShownOfPeer),
         fmt::format("an object that nests at most {} deep, of at most {} values", kMaxNesting,
                     most_values));
   }
@@ -75,7 +75,7 @@ Json parse_object(std::string_view text, std::string_view what, std::size_t most
     if (object.is_object()) return object;
   } catch (const Json::exception&) {  // told below
   }
-  const std::string start = printable(text, kShownOfPeer);
+  const std::string start = ascii_only(text, kShownOfPeer);
   throw FieldError(fmt::format("the '{}' message is not a JSON object: {}", what, start),
                    kSameBuild, "", start, "a JSON object");
 }

@@ -78,7 +78,7 @@ double get_double(const nlohmann::json& object, std::string_view key, double min
 
 bool get_bool(const nlohmann::json& object, std::string_view key);
 
-/// Valid UTF-8 of at most `max_bytes`; may hold any character, so show it through printable().
+/// Valid UTF-8 of at most `max_bytes`; may hold any character, so show it through ascii_only().
 std::string get_string(const nlohmann::json& object, std::string_view key, std::size_t max_bytes);
 
 std::vector<std::uint64_t> get_uint_list(const nlohmann::json& object, std::string_view key,

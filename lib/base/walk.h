@@ -100,7 +100,7 @@ class MessageFields {
     const auto* const found = std::find(names.begin(), names.end(), text);
     if (found == names.end()) {
       throw Error(Fault::failed,
-                  fmt::format("the message has an unknown '{}': '{}'", key, printable(text, 40)),
+                  fmt::format("the message has an unknown '{}': '{}'", key, ascii_only(text, 40)),
                   "Install the same rdmabench on both sides.");
     }
     value = static_cast<Enum>(found - names.begin());

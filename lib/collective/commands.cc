@@ -22,7 +22,7 @@ constexpr std::size_t kMaxCounters = 4096;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 std::string get_word(const nlohmann::json& json, std::string_view key, std::size_t most) {
-  return control::printable(get_string(json, key, most));
+  return ascii_only(get_string(json, key, most));
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ RankState parse_rank_state(std::string_view text) {
 
 void walk_word(MessageFields& fields, const char* key, std::string& word) {
   fields.text(key, word, kMaxWord);
-  word = printable(word);
+  word = ascii_only(word);
 }
 
 void walk(MessageFields& fields, Wrong& wrong) {
@@ -147,7 +147,7 @@ RankReport parse_rank_report(std::string_view text) {
     report.counters.push_back(std::move(counter));
   }
   for (const nlohmann::json& one : get_list(json, "notes", kMaxWord)) {
-    if (one.is_string()) report.notes.push_back(control::printable(one.get<std::string>()));
+    if (one.is_string()) report.notes.push_back(ascii_only(one.get<std::string>()));
   }
   return report;
 }

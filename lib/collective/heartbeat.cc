@@ -191,7 +191,7 @@ void Heartbeat::receive_state(std::size_t index) {
       for (int i = 0; i < kMaxAtOnce; ++i) {
         auto message = channels_[index]->receive_ready("heartbeat");
         if (!message) return "";
-        if (message->type == GroupMessage::abort) return control::printable(message->payload);
+        if (message->type == GroupMessage::abort) return ascii_only(message->payload);
         const RankState where = parse_rank_state(
             channels_[index]->expect(std::move(*message), GroupMessage::heartbeat));
         const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collective/document.h"
 #include "rdmabench/collective/run.h"
 #include "report/csv.h"
 #include "report/row.h"
@@ -136,7 +137,7 @@ Json blame_of(const Run& run) {
 std::vector<std::string> unmet(const Run& run) {
   std::vector<std::string> sentences;
   for (const Proof& one : run.proofs) {
-    if (one.status != Proof::Status::fail) continue;
+    if (one.status != Status::fail) continue;
     sentences.push_back(one.subject.empty()
                             ? fmt::format("{}: {}", one.required, one.text)
                             : fmt::format("{}: on {} {}", one.required, one.subject, one.text));
@@ -146,21 +147,24 @@ std::vector<std::string> unmet(const Run& run) {
 
 }  // namespace
 
-std::string to_json(const Run& run) {
+Json to_document(const Run& run) {
   const auto object = [](const auto& one) { return to_object(one); };
-  const Json document = {{"schema", "rdmabench-coll/1"},
-                         {"backend", run.backend},
-                         {"error", text_or_null(run.error)},
-                         {"blame", blame_of(run)},
-                         {"bisected", bisected_of(run)},
-                         {"unmet", unmet(run)},
-                         {"environment", to_list(run.environment)},
-                         {"library", to_list(run.library)},
-                         {"config", to_list(run.config)},
-                         {"ranks", list_of_each(run.ranks, object)},
-                         {"results", list_of_each(run.rows, object)},
-                         {"notes", run.notes}};
-  return report::document_text(document);
+  return {{"schema", "rdmabench-coll/1"},
+          {"backend", run.backend},
+          {"error", text_or_null(run.error)},
+          {"blame", blame_of(run)},
+          {"bisected", bisected_of(run)},
+          {"unmet", unmet(run)},
+          {"environment", to_list(run.environment)},
+          {"library", to_list(run.library)},
+          {"config", to_list(run.config)},
+          {"ranks", list_of_each(run.ranks, object)},
+          {"results", list_of_each(run.rows, object)},
+          {"notes", run.notes}};
+}
+
+std::string to_json(const Run& run) {
+  return report::document_text(to_document(run));
 }
 
 std::string to_csv(const Run& run) {

@@ -114,7 +114,7 @@ void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
     if (names[rank] != module_->name) {
       throw Error(Fault::usage,
                   fmt::format("rank {} has {}, rank {} has {}", team_.rank, module_->name, rank,
-                              printable(names[rank])),
+                              ascii_only(names[rank])),
                   "Start all ranks by one MPI's mpirun, or give `mpi`.");
     }
   }

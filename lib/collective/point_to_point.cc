@@ -151,9 +151,8 @@ bool any_staged(const std::vector<PointToPointResult>& pairs) {
 
 std::string pair_text(const PointToPointResult& pair) {
   const std::string head = fmt::format("rank {} -> {}: ", pair.from, pair.to);
-  if (!pair.error.empty()) return head + control::printable(pair.error);
-  return head + fmt::format("{:.2f} Gb/s by {}", gigabits(pair.bits_per_s),
-                            control::printable(pair.route));
+  if (!pair.error.empty()) return head + ascii_only(pair.error);
+  return head + fmt::format("{:.2f} Gb/s by {}", gigabits(pair.bits_per_s), ascii_only(pair.route));
 }
 
 }  // namespace

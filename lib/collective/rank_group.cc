@@ -205,8 +205,8 @@ std::string RankGroup::receive(std::uint32_t rank, control::MessageType type, De
     }
     control::Message message = channel(rank).receive(deadline, waiting_for);
     if (message.type == GroupMessage::abort) {
-      if (!leads()) verdict_ = control::printable(message.payload);
-      throw Error(Fault::failed, control::printable(message.payload));
+      if (!leads()) verdict_ = ascii_only(message.payload);
+      throw Error(Fault::failed, ascii_only(message.payload));
     }
     if (message.type != type) {
       throw Error(Fault::failed, fmt::format("it sent '{}' instead of '{}'",
@@ -241,7 +241,7 @@ void RankGroup::throw_bad(std::uint32_t rank, std::string_view answer) const {
   const bool known =
       digit == static_cast<int>(Fault::usage) || digit == static_cast<int>(Fault::unavailable);
   throw Error(known ? static_cast<Fault>(digit) : Fault::failed,
-              fmt::format("{}: {}", identity(rank), control::printable(answer.substr(kHead))));
+              fmt::format("{}: {}", identity(rank), ascii_only(answer.substr(kHead))));
 }
 
 std::string RankGroup::broadcast(std::string_view of_rank_0, Deadline deadline) {
@@ -285,7 +285,7 @@ std::vector<ClockOffset> RankGroup::compare_clocks(std::uint32_t rounds, Deadlin
       const auto there = parse_number<std::uint64_t>(text);
       if (!there) {
         throw Error(Fault::failed, fmt::format("{}: invalid time '{}'", identity(rank),
-                                               control::printable(text, kMaxClockText)));
+                                               ascii_only(text, kMaxClockText)));
       }
       if (heard - asked >= shortest) continue;
       shortest = heard - asked;
@@ -316,7 +316,7 @@ std::string RankGroup::give_up(const std::string& reason, Deadline deadline, Fau
   }
   while (verdict_.empty()) {
     const control::Message message = channels_.front().receive(deadline, "verdict");
-    if (message.type == GroupMessage::abort) verdict_ = control::printable(message.payload);
+    if (message.type == GroupMessage::abort) verdict_ = ascii_only(message.payload);
   }
   await_end_of_rank_0();
   return verdict_;

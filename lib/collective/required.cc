@@ -66,8 +66,8 @@ std::map<std::string, NodeBytes> bytes_of_nodes(const Run& run) {
 void fail_if_none_is_known(std::vector<Proof>& proofs, std::size_t before) {
   const auto first = proofs.begin() + static_cast<std::ptrdiff_t>(before);
   if (std::all_of(first, proofs.end(),
-                  [](const Proof& one) { return one.status == Proof::Status::open; })) {
-    std::for_each(first, proofs.end(), [](Proof& one) { one.status = Proof::Status::fail; });
+                  [](const Proof& one) { return one.status == Status::open; })) {
+    std::for_each(first, proofs.end(), [](Proof& one) { one.status = Status::fail; });
   }
 }
 
@@ -82,7 +82,7 @@ void prove_device(const Proof& asked, const std::string& device, double share,
     Proof& proof = proofs.emplace_back(asked);
     proof.subject = host;
     if (one.met || !one.at_least) {
-      proof.status = one.met ? Proof::Status::pass : Proof::Status::fail;
+      proof.status = one.met ? Status::pass : Status::fail;
     }
     proof.text = fmt::format("it {}, where the rows need {} or more to leave the node", one.did,
                              report::megabytes(needed));
@@ -90,7 +90,7 @@ void prove_device(const Proof& asked, const std::string& device, double share,
   }
   if (proofs.size() != before) return fail_if_none_is_known(proofs, before);
   Proof& proof = proofs.emplace_back(asked);
-  proof.status = Proof::Status::fail;
+  proof.status = Status::fail;
   proof.text =
       "no bytes had to leave a node, so this cannot be checked: measure all-reduce, all-gather, "
       "reduce-scatter, all-to-all or send-receive between nodes";
@@ -116,7 +116,7 @@ void judge_gpudirect(const report::Facts& facts, Proof& proof) {
                                  "the library does not say how it reaches the network");
     return;
   }
-  proof.status = *direct ? Proof::Status::pass : Proof::Status::fail;
+  proof.status = *direct ? Status::pass : Status::fail;
   proof.text =
       fmt::format("{} its connections through a NIC are direct: {}", *direct ? "all" : "not all",
                   report::text_of(facts, "routes", "unknown"));
@@ -131,9 +131,9 @@ void judge_network(const report::Facts& facts, const std::string& wanted, Proof&
   }
   proof.text = "the library says " + *network;
   if (*network != wanted) {
-    proof.status = Proof::Status::fail;
+    proof.status = Status::fail;
   } else if (report::value_of<bool>(facts, "gpudirect")) {
-    proof.status = Proof::Status::pass;
+    proof.status = Status::pass;
     proof.text += "; its connections: " + report::text_of(facts, "routes", "unknown");
   } else {
     proof.text += fmt::format(

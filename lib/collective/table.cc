@@ -108,7 +108,7 @@ std::string remarks(const Run& run) {
     }
     if (const std::string other = report::text_of(row.facts, "algorithm_differs"); !other.empty()) {
       text += fmt::format("{}: ranks differ: {}; not so {}\n", subject(row), choice(row),
-                          report::printable(other));
+                          report::terminal_safe(other));
     }
     if (!row.converged) {
       text += fmt::format("{}: the time ran out before the median was known\n", subject(row));
@@ -193,18 +193,19 @@ std::string to_table(const Run& run, std::size_t width) {
   const Rates rates = rates_of(run);
   for (std::size_t i = 0; i < run.rows.size(); ++i) table.add_row(cells(run, i, rates));
   std::string text = fmt::format("{} ranks over {}: {}\n", run.ranks.size(), run.backend,
-                                 report::printable(words(run.library)));
+                                 report::terminal_safe(words(run.library)));
   text += table.text(width) +
           "GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.\n" +
           memory(run) + remarks(run) + late_ranks(run) + counters(run);
   if (run.bisected && !run.bisected->suspects.empty()) {
-    text += fmt::format("BISECTED: {}\n    action: {}\n", report::printable(run.bisected->text),
+    text += fmt::format("BISECTED: {}\n    action: {}\n", report::terminal_safe(run.bisected->text),
                         action_of(*run.bisected));
   } else if (run.bisected) {
-    text += fmt::format("BISECTED: {}\n", report::printable(run.bisected->text));
+    text += fmt::format("BISECTED: {}\n", report::terminal_safe(run.bisected->text));
   }
   for (const std::string& note : run.notes) text += note + "\n";
-  if (!run.error.empty()) text += fmt::format("ENDED EARLY: {}\n", report::printable(run.error));
+  if (!run.error.empty())
+    text += fmt::format("ENDED EARLY: {}\n", report::terminal_safe(run.error));
   return text;
 }
 

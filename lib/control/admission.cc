@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
 #include "base/descriptor.h"
-#include "base/fields.h"
+#include "base/walk.h"
 #include "frame.h"
 #include "handshake.h"
 #include "rdmabench/base/error.h"
@@ -35,22 +34,24 @@ constexpr std::chrono::milliseconds kLeastAttempt{30};
 
 }  // namespace
 
-std::string to_text(const RankHello& hello) {
-  const nlohmann::ordered_json json = {
-      {"token", hello.run_id},    {"rank", hello.rank},
-      {"size", hello.size},       {"host", printable(hello.host, kMaxHost - 3)},
-      {"process", hello.process}, {"channel", hello.channel}};
-  return json.dump();
+void walk(MessageFields& fields, RankHello& hello) {
+  fields.text("run_id", hello.run_id, kMaxRunId);
+  fields.number("rank", 0, kMaxRanks - 1, hello.rank);
+  fields.number("size", 1, kMaxRanks, hello.size);
+  fields.text("host", hello.host, kMaxHost);
+  fields.number("process", hello.process);
+  fields.number("channel", 0, kMaxChannels - 1, hello.channel);
+}
+
+std::string to_text(RankHello hello) {
+  hello.host = ascii_only(hello.host, kMaxHost - 3);
+  return dump(write_fields(std::move(hello)));
 }
 
 RankHello parse_rank_hello(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "hello");
-  return {.run_id = get_string(json, "token", kMaxRunId),
-          .rank = get_uint<std::uint32_t>(json, "rank", 0, kMaxRanks - 1),
-          .size = get_uint<std::uint32_t>(json, "size", 1, kMaxRanks),
-          .host = printable(get_string(json, "host", kMaxHost)),
-          .process = get_uint<std::uint64_t>(json, "process"),
-          .channel = get_uint<std::uint32_t>(json, "channel", 0, kMaxChannels - 1)};
+  auto hello = read_fields<RankHello>(parse_object(text, "hello"));
+  hello.host = ascii_only(hello.host);
+  return hello;
 }
 
 std::string address_reached(const std::vector<const Channel*>& members) {
@@ -95,7 +96,7 @@ void Admission::accept() {
     readiness_.watch(*channel, next_key_);
     pending_.emplace(next_key_++, Pending{std::move(*channel), Deadline::after(kHelloLimit)});
   } catch (const std::exception& error) {  // no memory, too
-    if (first_refusal_.empty()) first_refusal_ = printable(error.what());
+    if (first_refusal_.empty()) first_refusal_ = ascii_only(error.what());
     std::this_thread::sleep_for(kNoRoomPause);
   }
 }
@@ -162,7 +163,7 @@ std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
     ++admitted_;
     joined.emplace(Joined{key, std::move(hello), std::move(channel)});
   } catch (const Error& error) {
-    const std::string reason = printable(error.what());
+    const std::string reason = ascii_only(error.what());
     if (first_refusal_.empty()) first_refusal_ = reason;
     channel.abort(reason);
   }

@@ -46,7 +46,7 @@ struct RankHello {
   std::uint64_t process = 0;
   std::uint32_t channel = 0;  ///< which of the rank's connections this is, from 0
 };
-std::string to_text(const RankHello& hello);
+std::string to_text(RankHello hello);
 /// Throws Error(failed) that names the field.
 RankHello parse_rank_hello(std::string_view text);
 

@@ -57,7 +57,7 @@ BootstrapAddress make_bootstrap_address(std::uint16_t port) {
 }
 
 void walk(MessageFields& fields, BootstrapAddress& address) {
-  fields.text("token", address.run_id, kMaxRunId);
+  fields.text("run_id", address.run_id, kMaxRunId);
   fields.text("key", address.key, 2 * kMinSecret);
   fields.number("port", 1, 65535, address.port);
   fields.texts("addresses", kMaxAddresses, kMaxAddress, address.addresses);

@@ -36,7 +36,7 @@ constexpr std::string_view kHowToStart =
 std::uint32_t parse_number(std::string_view text, std::string_view name, std::uint32_t max) {
   const auto number = rdmabench::parse_number<std::uint32_t>(text);
   if (!number || *number > max) {
-    throw Error(Fault::usage, fmt::format("{} is '{}'", name, printable(text, kShownOfVariable)),
+    throw Error(Fault::usage, fmt::format("{} is '{}'", name, ascii_only(text, kShownOfVariable)),
                 fmt::format("It has to be a whole number from 0 to {}.", max));
   }
   return *number;
@@ -103,7 +103,7 @@ class Reader {
       const char* there = rank ? launcher.rank : launcher.size;
       throw Error(Fault::usage,
                   fmt::format("{} is set to '{}', but {} is not", there,
-                              printable(rank ? *rank : *size, kShownOfVariable),
+                              ascii_only(rank ? *rank : *size, kShownOfVariable),
                               rank ? launcher.size : launcher.rank),
                   fmt::format("{} sets both; set both or neither.", launcher.name));
     }
@@ -166,7 +166,7 @@ class Reader {
     const std::uint32_t ours = port + (taken ? 1 : 0);
     if (port == 0 || ours > 65535) {
       throw Error(Fault::usage,
-                  fmt::format("MASTER_PORT is '{}'", printable(text, kShownOfVariable)),
+                  fmt::format("MASTER_PORT is '{}'", ascii_only(text, kShownOfVariable)),
                   fmt::format("It has to be 1 to {}.", taken ? 65534 : 65535));
     }
     return static_cast<std::uint16_t>(ours);
@@ -201,7 +201,7 @@ Address parse_address(std::string_view text, std::string_view source) {
     host = {};  // of an IPv6 address without brackets the end cannot be told from a port
   }
   if (colon == std::string_view::npos || host.empty()) {
-    throw Error(Fault::usage, fmt::format("{} is '{}'", source, printable(text, kShownOfVariable)),
+    throw Error(Fault::usage, fmt::format("{} is '{}'", source, ascii_only(text, kShownOfVariable)),
                 "It has to be HOST:PORT or [IPV6]:PORT.");
   }
   const std::string_view port = text.substr(colon + 1);
@@ -230,7 +230,7 @@ std::string first_host(std::string_view nodes) {
   if (host.empty() || (at < nodes.size() && nodes[at] != ',') ||
       host.find(']') != std::string_view::npos) {
     throw Error(Fault::usage,
-                fmt::format("Slurm's list of nodes is '{}'", printable(nodes, kShownOfVariable)),
+                fmt::format("Slurm's list of nodes is '{}'", ascii_only(nodes, kShownOfVariable)),
                 "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
   }
   return host;

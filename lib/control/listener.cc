@@ -34,13 +34,13 @@ constexpr int kBacklog = 1024;
 /// A socket that listens. Negative, with errno, where there is none.
 Descriptor listening_at(const Endpoint& endpoint, bool both_families) noexcept {
   Descriptor socket = make_socket(endpoint.storage.ss_family);
-  constexpr int kYes = 1;
-  constexpr int kNo = 0;
+  constexpr int kOn = 1;
+  constexpr int kOff = 0;
   const auto set = [&](int level, int option, const int& value) {
     return setsockopt(socket.get(), level, option, &value, sizeof value) == 0;
   };
-  const bool listens = socket.get() >= 0 && set(SOL_SOCKET, SO_REUSEADDR, kYes) &&
-                       (!both_families || set(IPPROTO_IPV6, IPV6_V6ONLY, kNo)) &&
+  const bool listens = socket.get() >= 0 && set(SOL_SOCKET, SO_REUSEADDR, kOn) &&
+                       (!both_families || set(IPPROTO_IPV6, IPV6_V6ONLY, kOff)) &&
                        bind(socket.get(), endpoint.data(), endpoint.size) == 0 &&
                        listen(socket.get(), kBacklog) == 0;
   return listens ? std::move(socket) : Descriptor();

@@ -255,7 +255,7 @@ std::string PmixRendezvous::name_of_rank_0() {
   const Deadline soon = Deadline::after(kInquiry);
   PmixFuture future = client_->get(0, PMIX_HOSTNAME, false, soon);
   const PmixResult host = await(future, soon);
-  return host.status == PMIX_SUCCESS ? fmt::format("rank 0 of {}", printable(host.text, 64))
+  return host.status == PMIX_SUCCESS ? fmt::format("rank 0 of {}", ascii_only(host.text, 64))
                                      : "rank 0";
 }
 

@@ -145,7 +145,7 @@ std::string own_token_file() {
       throw Error(
           Fault::usage,
           fmt::format("HOME is '{}', not an absolute path: it does not say where the token is",
-                      printable(home, 100)),
+                      ascii_only(home, 100)),
           "Name a `token_file`, or set HOME to your home.");
     }
     folder = home + "/.config";

@@ -122,7 +122,7 @@ class Agent {
         return false;
       case FabricMessage::abort:
         dropped_because_ = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
-                                       control::printable(message.payload));
+                                       ascii_only(message.payload));
         return false;
       default:
         throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",

@@ -82,7 +82,7 @@ void ControlAgents::serve(std::uint64_t key, const FabricPlan& plan) {
       said = false;
     }
   } catch (const std::exception& error) {
-    std::string reason = control::printable(error.what());
+    std::string reason = ascii_only(error.what());
     peer.channel.abort(reason);
     (said ? refusals_ : departures_)[peer.rank] = std::move(reason);
     admission_.vacate(peer.rank);

@@ -278,7 +278,7 @@ void Coordinator::drain() {
 void Coordinator::take(const Agents::Event& event) {
   if (event.rank >= here_.size() || !here_[event.rank]) return;
   asked_[event.rank] = false;
-  if (event.ended) return lose(event.rank, control::printable(event.text));
+  if (event.ended) return lose(event.rank, ascii_only(event.text));
   try {
     switch (event.type) {
       case FabricMessage::ready:
@@ -286,7 +286,7 @@ void Coordinator::take(const Agents::Event& event) {
       case FabricMessage::results:
         return take_results(event.rank, event.text);
       case FabricMessage::abort:
-        return lose(event.rank, "it gave up: " + control::printable(event.text));
+        return lose(event.rank, "it gave up: " + ascii_only(event.text));
       default:
         return lose(event.rank,
                     fmt::format("it sent '{}' instead of a result", name_of(event.type)));
@@ -316,9 +316,9 @@ void Coordinator::take_results(std::uint32_t rank, std::string_view text) {
                               name(cell.metric), cell.size_bytes, cell.receiver, cell.rail));
     }
     cell.sender = rank;
-    cell.error = control::printable(cell.error, kMaxText - 4);
-    cell.over = control::printable(cell.over, kMaxText - 4);
-    for (std::string& note : cell.notes) note = control::printable(note, kMaxText - 4);
+    cell.error = ascii_only(cell.error, kMaxText - 4);
+    cell.over = ascii_only(cell.over, kMaxText - 4);
+    for (std::string& note : cell.notes) note = ascii_only(note, kMaxText - 4);
     work.filled[work.next] = true;
     work.cells[work.next] = std::move(cell);
   }
@@ -368,7 +368,7 @@ void Coordinator::take_bytes(const Agents::Event& event) {
     return;  // like one that tells nothing: its devices cannot be judged
   }
   node.told = true;
-  for (DeviceBytes& one : node.devices) one.device = control::printable(one.device, kMaxWord - 4);
+  for (DeviceBytes& one : node.devices) one.device = ascii_only(one.device, kMaxWord - 4);
 }
 
 void Coordinator::finish(bool ask) {

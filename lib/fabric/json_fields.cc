@@ -27,7 +27,7 @@ Metric metric_from(const nlohmann::json& object) {
   for (const Metric metric : {Metric::bandwidth, Metric::latency}) {
     if (text == name(metric)) return metric;
   }
-  throw Error(Fault::failed, fmt::format("the metric '{}'", control::printable(text, 40)),
+  throw Error(Fault::failed, fmt::format("the metric '{}'", ascii_only(text, 40)),
               "There are bandwidth and latency.");
 }
 
@@ -81,7 +81,7 @@ void walk(MessageFields& fields, std::vector<DeviceBytes>& devices) {
 
 void walk_words(MessageFields& fields, const char* key, std::vector<std::string>& words) {
   fields.texts(key, kMaxRails, kMaxWord, words);
-  for (std::string& word : words) word = printable(word);
+  for (std::string& word : words) word = ascii_only(word);
 }
 
 void walk_environment(MessageFields& fields, report::Facts& environment) {
@@ -124,14 +124,14 @@ Measurement cell_from(const nlohmann::json& object) {
   cell.p99_high_ns = positive("p99_high_ns");
   cell.line_bits_per_s = positive("line_bits_per_s");
   if (object.contains("line_origin") && !is_null(object, "line_origin")) {
-    cell.line_origin = control::printable(get_string(object, "line_origin", kMaxText), kMaxText);
+    cell.line_origin = ascii_only(get_string(object, "line_origin", kMaxText), kMaxText);
   }
   if (!is_null(object, "error")) cell.error = get_string(object, "error", kMaxText);
   if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not
     cell.over = get_string(object, "over", kMaxText);
   }
   for (const std::string& note : get_string_list(object, "notes", kMaxNotes, kMaxText)) {
-    cell.notes.push_back(printable(note));
+    cell.notes.push_back(ascii_only(note));
   }
   if (cell.error.empty() && !(cell.value > 0)) {
     throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),

@@ -28,7 +28,7 @@ std::string over(const report::Resolved& taken) {
   if (report::value_of<std::string>(taken.details, "relaxed_ordering") == "true") {
     text += ", relaxed ordering";
   }
-  return control::printable(text, kMaxText - 4);
+  return ascii_only(text, kMaxText - 4);
 }
 
 /// One target on one rail, in a thread of its own.
@@ -67,7 +67,7 @@ class Task {
       }
       if (there) continue;
       measured_.cells.push_back(cell(metric, size));
-      measured_.cells.back().error = control::printable(error, kMaxText - 4);
+      measured_.cells.back().error = ascii_only(error, kMaxText - 4);
     }
   }
 
@@ -77,7 +77,7 @@ class Task {
   void add(Metric metric, const report::Report& report) {
     line_ = report::line_rate(report.resolved);
     if (!std::isfinite(line_.bits_per_s)) line_.bits_per_s = 0;
-    line_.origin = control::printable(line_.origin, kMaxText - 4);
+    line_.origin = ascii_only(line_.origin, kMaxText - 4);
     if (metric == Metric::latency) {
       for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
         if (!row.complete) continue;
@@ -140,7 +140,7 @@ class Task {
 void clip(Measurement& cell) {
   if (cell.error.empty() && !(cell.value > 0)) cell.error = "nothing arrived";
   if (cell.notes.size() > kMaxNotes) cell.notes.resize(kMaxNotes);
-  for (std::string& note : cell.notes) note = control::printable(note, kMaxText - 4);
+  for (std::string& note : cell.notes) note = ascii_only(note, kMaxText - 4);
 }
 
 }  // namespace

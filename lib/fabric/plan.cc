@@ -29,8 +29,7 @@ Enum named(const char* field, const std::string& text,
            const std::array<std::string_view, kCount>& names) {
   const auto* const found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    throw Error(Fault::usage,
-                fmt::format("unknown {} '{}'", field, control::printable(text, kMaxName)),
+    throw Error(Fault::usage, fmt::format("unknown {} '{}'", field, ascii_only(text, kMaxName)),
                 fmt::format("There are {}.", fmt::join(names, ", ")));
   }
   return static_cast<Enum>(found - names.begin());
@@ -67,7 +66,7 @@ void check_names(const FabricPlan& plan) {
     if (rail.empty() || rail.size() > kMaxName ||
         std::count(plan.rails.begin(), plan.rails.end(), rail) > 1) {
       throw Error(Fault::usage,
-                  fmt::format("invalid or repeated rail '{}'", control::printable(rail, kMaxName)),
+                  fmt::format("invalid or repeated rail '{}'", ascii_only(rail, kMaxName)),
                   "Each rail is another device, by its name.");
     }
   }

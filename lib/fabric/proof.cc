@@ -61,10 +61,10 @@ void judge(Proof& proof, const Host& host, const DeviceBytes& planned, report::F
     proof.text +=
         ": too little to distinguish from control messages; take larger sizes, or more time";
   } else if (one.met) {
-    proof.status = Proof::Status::pass;
+    proof.status = Status::pass;
   } else {
     // A device without counters may be one whose packets go over another: Soft-RoCE.
-    if (one.counts && !one.at_least) proof.status = Proof::Status::fail;
+    if (one.counts && !one.at_least) proof.status = Status::fail;
     proof.text += "; " + one.instead;
   }
 }

@@ -102,7 +102,7 @@ std::vector<Round> bisections(std::uint32_t nodes, std::uint32_t rounds) {
 Pattern parse_pattern(std::string_view text) {
   const auto* const found = std::find(kPatternNames.begin(), kPatternNames.end(), text);
   if (found == kPatternNames.end()) {
-    throw Error(Fault::usage, fmt::format("unknown `pattern` '{}'", control::printable(text, 60)),
+    throw Error(Fault::usage, fmt::format("unknown `pattern` '{}'", ascii_only(text, 60)),
                 fmt::format("There are {}.", fmt::join(kPatternNames, ", ")));
   }
   return static_cast<Pattern>(found - kPatternNames.begin());

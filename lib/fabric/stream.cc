@@ -13,6 +13,7 @@
 #include "fabric/table.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
+#include "report/fabric_stream.h"
 #include "report/row.h"
 
 namespace rdmabench::fabric {
@@ -77,6 +78,37 @@ Json to_object(const Attribution& attribution) {
                      {"leaves", attribution.crossed->leaves},
                      {"within", attribution.crossed->within}};
   }
+  return json;
+}
+
+Json to_object(const FabricPlan& plan, const std::vector<Node>& nodes) {
+  Json list = Json::array();
+  for (const Node& node : nodes) list.push_back(write_fields(node));
+  return {{"schema", kSchema},
+          {"record", "plan"},
+          {"nodes", std::move(list)},
+          {"plan", write_fields(plan)}};
+}
+
+Json to_object(const Measurement& measurement) {
+  Json json{{"record", "measurement"},
+            {"round", measurement.round},
+            {"pattern", measurement.pattern},
+            {"sender", measurement.sender}};
+  json.update(cell_json(measurement));
+  json["confirming"] = measurement.confirming;
+  return json;
+}
+
+Json to_object(const LostNode& lost) {
+  Json json{{"record", "lost"}};
+  json.update(write_fields(lost));
+  return json;
+}
+
+Json to_object(const Matrix& matrix, const Attribution& verdict) {
+  Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
+  json.update(to_object(verdict));
   return json;
 }
 
@@ -170,28 +202,15 @@ nlohmann::json object_of(std::string_view line) {
 }  // namespace
 
 std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes) {
-  Json list = Json::array();
-  for (const Node& node : nodes) list.push_back(write_fields(node));
-  return line({{"schema", kSchema},
-               {"record", "plan"},
-               {"nodes", std::move(list)},
-               {"plan", write_fields(plan)}});
+  return line(to_object(plan, nodes));
 }
 
 std::string record(const Measurement& measurement) {
-  Json json{{"record", "measurement"},
-            {"round", measurement.round},
-            {"pattern", measurement.pattern},
-            {"sender", measurement.sender}};
-  json.update(cell_json(measurement));
-  json["confirming"] = measurement.confirming;
-  return line(json);
+  return line(to_object(measurement));
 }
 
 std::string record(const LostNode& lost) {
-  Json json{{"record", "lost"}};
-  json.update(write_fields(lost));
-  return line(json);
+  return line(to_object(lost));
 }
 
 std::string record(const NodeBytes& bytes) {
@@ -201,9 +220,21 @@ std::string record(const NodeBytes& bytes) {
 }
 
 std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
-  Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
-  json.update(to_object(verdict));
-  return line(json);
+  return line(to_object(matrix, verdict));
+}
+
+report::Document to_document(const FabricResult& result) {
+  std::vector<report::Document> documents;
+  report::FabricStream stream{report::ReadLimits{}};
+  const auto add = [&](Json record) {
+    stream.add(record, documents, [](const std::string& why) { throw Error(Fault::failed, why); });
+  };
+  const Matrix& matrix = result.matrix;
+  add(to_object(matrix.plan, matrix.nodes));
+  for (const Measurement& one : matrix.measurements) add(to_object(one));
+  for (const LostNode& one : matrix.lost) add(to_object(one));
+  if (result.complete) add(to_object(matrix, result.verdict));
+  return std::move(documents.front());
 }
 
 std::string to_json(const Attribution& attribution) {

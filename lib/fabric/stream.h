@@ -8,6 +8,7 @@
 #include "fabric/coordinator.h"
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/fabric/run.h"
+#include "rdmabench/report/documents.h"
 
 namespace rdmabench::fabric {
 
@@ -16,6 +17,9 @@ std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes);
 std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
 std::string record(const NodeBytes& bytes);
+
+/// What the records of the run come to, put together.
+report::Document to_document(const FabricResult& result);
 
 /// Throws Error(usage) with the difference when `earlier` is not an attempt at this run: in the
 /// plan or the number of nodes.

@@ -146,7 +146,7 @@ std::vector<Summary> summarize(const Matrix& matrix, std::size_t most) {
 std::string node_name(const Matrix& matrix, std::uint32_t rank) {
   const std::string host = rank < matrix.nodes.size() ? matrix.nodes[rank].host : "";
   return host.empty() ? fmt::format("node {}", rank)
-                      : fmt::format("node {} ({})", rank, report::printable(host));
+                      : fmt::format("node {} ({})", rank, report::terminal_safe(host));
 }
 
 std::string to_table(const Matrix& matrix, const Attribution& verdict, std::size_t width) {

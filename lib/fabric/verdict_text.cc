@@ -67,11 +67,11 @@ std::string shared_hosts(const Matrix& matrix) {
   if (ranks.size() == 1) {
     return fmt::format(
         "all {} ranks run on one host, {}: this is the host with itself, not a network. {}", known,
-        report::printable(ranks.begin()->first), kCause);
+        report::terminal_safe(ranks.begin()->first), kCause);
   }
   std::vector<std::string> crowded;
   for (const auto& [host, count] : ranks) {
-    if (count > 1) crowded.push_back(fmt::format("{} ({})", report::printable(host), count));
+    if (count > 1) crowded.push_back(fmt::format("{} ({})", report::terminal_safe(host), count));
   }
   return fmt::format(
       "{} ranks share {} hosts, so some pairs are a host with itself; hosts with several ranks: {}. "
@@ -81,7 +81,7 @@ std::string shared_hosts(const Matrix& matrix) {
 
 std::string who(const Finding& finding) {
   if (!finding.element.empty()) {
-    return fmt::format("{} {} ({})", name(finding.part), report::printable(finding.element),
+    return fmt::format("{} {} ({})", name(finding.part), report::terminal_safe(finding.element),
                        subject(finding.metric, finding.size_bytes));
   }
   std::string text = finding.b
@@ -103,9 +103,9 @@ std::string findings_text(const Attribution& verdict) {
       continue;
     }
     text += fmt::format("  {}: {}\n", finding.confirmed ? "confirmed" : "suspect",
-                        report::printable(finding.text));
+                        report::terminal_safe(finding.text));
     for (const std::string& evidence : finding.evidence) {
-      text += fmt::format("    {}\n", report::printable(evidence));
+      text += fmt::format("    {}\n", report::terminal_safe(evidence));
     }
     text += fmt::format("    action: {}\n", action_of(finding));
   }
@@ -269,7 +269,7 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
   std::string text = fmt::format("Verdict: {}\n", headline(matrix, verdict));
   for (const LostNode& lost : matrix.lost) {
     text += fmt::format("  lost: {} in round {}: {}\n", node_name(matrix, lost.rank), lost.round,
-                        report::printable(lost.reason));
+                        report::terminal_safe(lost.reason));
   }
   if (const std::string shared = shared_hosts(matrix); !shared.empty()) {
     text += fmt::format("  {}\n", shared);
@@ -284,7 +284,7 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
     }
   }
   for (const std::string& doubt : verdict.doubts) {
-    sentences.push_back(fmt::format("not judged: {}", report::printable(doubt)));
+    sentences.push_back(fmt::format("not judged: {}", report::terminal_safe(doubt)));
   }
   text += folded(sentences);
   return text;
@@ -309,7 +309,7 @@ std::string failures_text(const Matrix& matrix) {
     order.push_back(key);
     kind.first = fmt::format("{}, {} -> {}: {}", subject(one.metric, one.size_bytes),
                              node_name(matrix, one.sender), node_name(matrix, one.receiver),
-                             report::printable(one.error));
+                             report::terminal_safe(one.error));
   }
   if (order.empty()) return "";
   std::string text = "\nMeasurements that failed\n";
@@ -335,11 +335,11 @@ std::string taken_paths(const Matrix& matrix) {
   order.reserve(counts.size());
   for (const auto& [path, count] : counts) order.emplace_back(count, path);
   std::sort(order.begin(), order.end(), std::greater<>());
-  if (order.size() == 1) return report::printable(order.front().second);
+  if (order.size() == 1) return report::terminal_safe(order.front().second);
   std::vector<std::string> names;
   names.reserve(order.size());
   for (const auto& [count, path] : order) {
-    names.push_back(fmt::format("{} ({})", report::printable(path), count));
+    names.push_back(fmt::format("{} ({})", report::terminal_safe(path), count));
   }
   return listed(std::move(names));
 }

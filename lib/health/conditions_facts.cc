@@ -69,7 +69,7 @@ void add_thread(Facts& facts, std::size_t index, const ThreadPlacement& thread) 
 [[noreturn]] void refuse(const Fact& fact, std::string_view why) {
   throw Error(
       Fault::failed,
-      fmt::format("the peer's run conditions have an invalid fact '{}'", printable(fact.name, 80)),
+      fmt::format("the peer's run conditions have an invalid fact '{}'", ascii_only(fact.name, 80)),
       why);
 }
 

@@ -11,7 +11,6 @@
 namespace rdmabench::health {
 namespace {
 
-constexpr std::string_view kStatusNames[]{"PASS", "WARN", "FAIL", "SKIP", "ERROR"};
 constexpr std::string_view kSourceNames[]{"",      "standard", "derived", "profile",
                                           "peers", "user",     "earlier"};
 
@@ -123,10 +122,6 @@ void refuse_unknown(const std::vector<std::string>& only) {
 }
 
 }  // namespace
-
-std::string_view name(Status status) noexcept {
-  return kStatusNames[static_cast<std::size_t>(status)];
-}
 
 std::string_view name(Source source) noexcept {
   return kSourceNames[static_cast<std::size_t>(source)];

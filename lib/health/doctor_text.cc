@@ -103,8 +103,8 @@ std::string to_text(const Diagnosis& diagnosis, bool all) {
   const Tally tally = diagnosis.tally();
   const std::string host = diagnosis.host.empty() ? diagnosis.root : diagnosis.host;
   return text + fmt::format("{}: {} FAIL, {} WARN, {} PASS, {} SKIP, {} ERROR\n",
-                            report::printable(host), tally.fail, tally.warn, tally.pass, tally.skip,
-                            tally.error);
+                            report::terminal_safe(host), tally.fail, tally.warn, tally.pass,
+                            tally.skip, tally.error);
 }
 
 std::string to_line(const Diagnosis& diagnosis) {
@@ -132,7 +132,7 @@ std::string to_line(const Diagnosis& diagnosis) {
   constexpr std::size_t kLeast = 60;
   observed = cut(observed, std::max(kLeast, room(head.size() + remedy.size() + others.size() + 1)));
   const std::string text = cut(head + observed + remedy, room(others.size() + 1));
-  return report::printable(text + others) + '\n';
+  return report::terminal_safe(text + others) + '\n';
 }
 
 }  // namespace rdmabench::health

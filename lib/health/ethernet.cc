@@ -263,7 +263,7 @@ constexpr std::array kModules = std::to_array<ModuleKind>({
 /// Its bytes are the module's.
 std::string module_text(View bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return printable(trimmed(text));
+  return ascii_only(trimmed(text));
 }
 
 std::string module_line(View low, View high) {

@@ -41,7 +41,7 @@ std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::strin
     if (peer.host.empty() || peer.host == own) continue;  // no host: it may be this node
     if (!hosts.insert(peer.host).second) {
       throw Error(Fault::usage,
-                  fmt::format("two documents of the peer '{}'", report::printable(peer.host)),
+                  fmt::format("two documents of the peer '{}'", report::terminal_safe(peer.host)),
                   "Give one of each host; hosts are told apart by their names.");
     }
     std::set<Key> seen;  // count each observation of a document once
@@ -66,8 +66,8 @@ std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::strin
 
 void compare(Finding& finding, const Majority& most) {
   const bool alike = finding.observed == most.value;
-  const std::string expected = fmt::format("{}, as {} of {} peers have",
-                                           report::printable(most.value), most.agree, most.told);
+  const std::string expected = fmt::format(
+      "{}, as {} of {} peers have", report::terminal_safe(most.value), most.agree, most.told);
   if (alike && finding.status == Status::skip) {
     finding.status = Status::pass;
     finding.reason.clear();
@@ -116,10 +116,11 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
 
 void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier) {
   if (earlier.host != diagnosis.host) {
-    throw Error(Fault::usage,
-                fmt::format("the earlier document is of '{}', not of '{}'",
-                            report::printable(earlier.host), report::printable(diagnosis.host)),
-                "Give one that doctor wrote on this node; --peers takes those of others.");
+    throw Error(
+        Fault::usage,
+        fmt::format("the earlier document is of '{}', not of '{}'",
+                    report::terminal_safe(earlier.host), report::terminal_safe(diagnosis.host)),
+        "Give one that doctor wrote on this node; --peers takes those of others.");
   }
   for (Finding& finding : diagnosis.findings) {
     if (finding.check != "address.gid" && finding.check != "address.roce_v2" &&
@@ -134,7 +135,7 @@ void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier) {
       }
       finding.status = Status::warn;
       finding.reason.clear();
-      finding.expected = report::printable(one.observed);
+      finding.expected = report::terminal_safe(one.observed);
       finding.source = Source::earlier;
       finding.remedy =
           "The order in which a port gets its addresses decides the index. Give the new index to "

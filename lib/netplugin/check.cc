@@ -107,11 +107,6 @@ Measurement measurement_of(const Task& task, const TaskResult& result) {
   return one;
 }
 
-std::string_view name(Status status) noexcept {
-  constexpr std::array<std::string_view, 4> kNames{"PASS", "FAIL", "SKIP", "WARN"};
-  return kNames[static_cast<std::size_t>(status)];
-}
-
 bool Check::failed() const {
   return !error.empty() || std::any_of(cases.begin(), cases.end(), [](const CaseResult& row) {
     return row.status == Status::fail;
@@ -174,7 +169,7 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
   }
   const Json& json = result.values;
   PluginFacts facts;
-  facts.name = control::printable(get_string(json, "name", 4096), 100);
+  facts.name = ascii_only(get_string(json, "name", 4096), 100);
   for (const std::uint64_t one :
        get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     facts.versions.push_back(static_cast<int>(one));

@@ -182,7 +182,7 @@ std::string to_csv(const Check& check) {
     Ordered row = to_object(one);
     row["kind"] = name_of(one.metric);
     row["id"] = fmt::format("{} {} B", name_of(one.metric), one.size_bytes);
-    row["status"] = one.error.empty() ? "PASS" : "FAIL";
+    row["status"] = name(one.error.empty() ? Status::pass : Status::fail);
     row["reason"] = one.error;
     csv.add(row);
   }
@@ -198,7 +198,7 @@ std::string to_text(const Check& check, bool verbose, std::size_t width) {
     const Properties& p = check.plugin.devices[i];
     text += fmt::format("device {}{}: {}, {} Mb/s, {}receives in groups of up to {}\n", i,
                         static_cast<int>(i) == check.asked.device ? " (this one)" : "",
-                        report::printable(p.name.value_or("without a name")), p.speed_mbps,
+                        report::terminal_safe(p.name.value_or("without a name")), p.speed_mbps,
                         (p.pointer_kinds & abi::kDeviceMemory) != 0 ? "GPU memory, " : "",
                         p.max_receives);
   }

@@ -33,8 +33,7 @@ PluginHello parse_hello(std::string_view text, std::size_t cases) {
     throw Error(Fault::failed, "the other end is not the same release of 'rdmabench netplugin'",
                 "Run the same release of rdmabench on both sides.");
   }
-  PluginHello hello{.cases = cases,
-                    .name = control::printable(get_string(json, "name", 4096), 100)};
+  PluginHello hello{.cases = cases, .name = ascii_only(get_string(json, "name", 4096), 100)};
   for (const std::uint64_t one :
        get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     hello.versions.push_back(static_cast<int>(one));
@@ -70,10 +69,10 @@ std::string to_text(const TaskResult& result) {
 
 TaskResult parse_task_result(std::string_view text) {
   const Json json = parse_object(text, "task result");
-  return {.status = static_cast<Status>(get_uint(json, "status", 0, 3)),
+  return {.status = static_cast<Status>(get_uint(json, "status", 0, kStatusNames.size() - 1)),
           .peer_ended = get_bool(json, "peer_ended"),
-          .reason = control::printable(get_string(json, "reason", 4 * kMaxText), kMaxText),
-          .side = control::printable(get_string(json, "side", 16)),
+          .reason = ascii_only(get_string(json, "reason", 4 * kMaxText), kMaxText),
+          .side = ascii_only(get_string(json, "side", 16)),
           .values = get_object(json, "result")};
 }
 

@@ -66,7 +66,7 @@ Task parse_task(std::string_view text) {
   const bool sized = task.id == kLatency || task.id == kBandwidth;
   const bool known = sized ? task.bytes > 0 && task.iterations > 0 : find_case(task.id) != nullptr;
   if (!known) {
-    throw Error(Fault::failed, fmt::format("unknown case '{}'", control::printable(task.id, 64)),
+    throw Error(Fault::failed, fmt::format("unknown case '{}'", ascii_only(task.id, 64)),
                 "Run the same release of rdmabench on both sides.");
   }
   return task;
@@ -75,7 +75,7 @@ Task parse_task(std::string_view text) {
 std::string last_lines(std::string_view log) {
   std::vector<std::string> lines;
   for (const std::string_view line : lines_of(log)) {
-    if (!line.empty()) lines.push_back(control::printable(line, kMaxLine));
+    if (!line.empty()) lines.push_back(ascii_only(line, kMaxLine));
   }
   if (lines.empty()) return "";
   const std::size_t first = lines.size() - std::min(lines.size(), kLastLines);
@@ -154,7 +154,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
       if (ends(*peer) || peer->peer_ended) child.pipe().send(FrameKind::ended, "");
     } else if (message->type == CheckMessage::abort) {
       throw Error(Fault::failed, fmt::format("{} ended the run: {}", channel.peer(),
-                                             control::printable(message->payload)));
+                                             ascii_only(message->payload)));
     } else {
       throw Error(
           Fault::failed,

@@ -32,7 +32,7 @@ std::string cell_text(const Json& value) {
 
 std::string quoted(const Json& value) {
   constexpr std::string_view kFormula = "=+-@\t\r";
-  std::string text = printable(cell_text(value), "\t\r\n");
+  std::string text = terminal_safe(cell_text(value), "\t\r\n");
   if (!text.empty() && !value.is_number() && kFormula.find(text[0]) != std::string_view::npos) {
     text.insert(0, 1, '\'');
   }
@@ -53,7 +53,7 @@ void visit_judgements(const Document& document, const VisitRow& visit) {
     row["group"] = one.group;
     row["subject"] = one.subject;
     row["id"] = one.id;
-    row["status"] = name(one.outcome);
+    row["status"] = word(one.outcome);
     row["text"] = one.text;
     row["remedy"] = one.remedy;
     visit(row);

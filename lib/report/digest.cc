@@ -209,9 +209,10 @@ using Series = std::tuple<bool, std::uint64_t, std::uint32_t>;  // latency, size
 
 }  // namespace
 
-std::string_view name(Status status) noexcept {
-  constexpr std::array<std::string_view, 5> kNames{"pass", "warn", "fail", "skip", "error"};
-  return kNames[static_cast<std::size_t>(status)];
+std::string word(Status status) {
+  std::string text(name(status));
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
 }
 
 void Judgement::add_details(const Json& object, std::initializer_list<const char*> keys) {

@@ -10,16 +10,15 @@
 #include <vector>
 
 #include "base/json_values.h"
+#include "rdmabench/base/status.h"
 #include "rdmabench/report/documents.h"
 
 namespace rdmabench::report {
 
 using Json = nlohmann::ordered_json;
 
-enum class Status : std::uint8_t { pass, warn, fail, skip, error };
-
 /// "pass", "warn", ...
-std::string_view name(Status status) noexcept;
+std::string word(Status status);
 
 struct Judgement {
   std::string group;    ///< "doctor.port", "fabric.node", "compare"
@@ -36,9 +35,6 @@ struct Judgement {
   /// Those of `keys` that the object has a value of.
   void add_details(const nlohmann::ordered_json& object, std::initializer_list<const char*> keys);
 };
-
-/// The group of --expect and --require, in which what is OPEN is a skip.
-inline constexpr std::string_view kExpectGroup = "expect";
 
 std::vector<Judgement> judgements(const Document& document);
 

@@ -216,7 +216,7 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
   const auto keeps = [&](double value) {
     return expectation.at_least ? value >= limit.value : value <= limit.value;
   };
-  std::string_view status = "OPEN";
+  Status status = Status::open;
   const bool low = keeps(has_interval ? interval.low : interval.value);
   const bool high = keeps(has_interval ? interval.high : interval.value);
   std::string text = measure.text(interval.value);
@@ -228,12 +228,12 @@ Json judge(const Expectation& expectation, const Measured& row, const Measure& m
   if (!std::isfinite(limit.value)) {
     text += "; " + limit.origin;
   } else {
-    if (low == high) status = low ? "PASS" : "FAIL";
+    if (low == high) status = low ? Status::pass : Status::fail;
     text += fmt::format(", limit {}{}", measure.text(limit.value),
                         limit.origin.empty() ? "" : ": " + limit.origin);
-    if (status == "OPEN" && std::isinf(interval.high)) {
+    if (status == Status::open && std::isinf(interval.high)) {
       text += "; a longer run would decide: there are too few samples for it";
-    } else if (status == "OPEN") {
+    } else if (status == Status::open) {
       const double runs = more_runs(interval, limit.value);
       more = runs;
       text += fmt::format(
@@ -282,11 +282,10 @@ std::string absent_text(const Expectation& expectation) {
 
 }  // namespace
 
-Json judgement(std::string expectation, std::string row, std::string_view status,
-               std::string text) {
+Json judgement(std::string expectation, std::string row, Status status, std::string text) {
   return {{"expectation", std::move(expectation)},
           {"row", std::move(row)},
-          {"status", status},
+          {"status", name(status)},
           {"value", nullptr},
           {"low", nullptr},
           {"high", nullptr},
@@ -327,13 +326,13 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
     const std::string_view key = key_of(expectation.quantity);
     const Measure measure = *measure_of(key);
     struct Sort {
-      const char* status;
+      Status status;
       const char* rest;
       std::vector<Json> rows{};
       std::size_t more = 0;
     };
-    std::array<Sort, 3> sorts{Sort{"FAIL", "break it"}, Sort{"OPEN", "are open"},
-                              Sort{"PASS", "keep it"}};
+    std::array<Sort, 3> sorts{Sort{Status::fail, "break it"}, Sort{Status::open, "are open"},
+                              Sort{Status::pass, "keep it"}};
     bool any = false;
     bool any_limit = false;
     for_each_measured(document, [&](const Measured& row) {
@@ -345,7 +344,7 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
       any_limit |= std::isfinite(limit.value);
       Json one = judge(expectation, row, measure, limit);
       for (Sort& sort : sorts) {
-        if (one["status"] != sort.status) continue;
+        if (one["status"] != name(sort.status)) continue;
         if (sort.rows.size() < kMostJudged) {
           sort.rows.push_back(std::move(one));
         } else {
@@ -371,7 +370,7 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
   }
   for (const auto& [expectation, why] : absent) {
     const bool open = expectation->of_profile && profile_applies;
-    judged.push_back(judgement(expectation->text, "", open ? "OPEN" : "FAIL", why));
+    judged.push_back(judgement(expectation->text, "", open ? Status::open : Status::fail, why));
   }
   document.body["expectations"] = std::move(judged);
 }

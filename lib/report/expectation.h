@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/status.h"
 #include "rdmabench/report/documents.h"
 
 namespace rdmabench::report {
@@ -55,7 +56,7 @@ inline constexpr std::size_t kMostJudged = 64;
 
 /// One judgement, an item of body["expectations"]: status "PASS", "FAIL" or "OPEN". Its numbers
 /// are null, for the caller to fill in.
-nlohmann::ordered_json judgement(std::string expectation, std::string row, std::string_view status,
+nlohmann::ordered_json judgement(std::string expectation, std::string row, Status status,
                                  std::string text);
 
 /// Whether one of body["expectations"] FAILs.

@@ -33,7 +33,7 @@ std::string to_script_text(const Json& json) {
 }
 
 std::string safe_words(std::string_view text) {
-  return printable(text, "\t\r\n");
+  return terminal_safe(text, "\t\r\n");
 }
 
 /// With the words of a document as they may be shown.

@@ -15,13 +15,6 @@ namespace {
 
 using Judgements = std::vector<Judgement>;
 
-/// A status that is not known is an error of the check, never a pass.
-Status status_of(std::string_view status) {
-  constexpr std::array<std::string_view, 4> kWords{"PASS", "WARN", "FAIL", "SKIP"};
-  const auto* const found = std::find(kWords.begin(), kWords.end(), status);
-  return found == kWords.end() ? Status::error : static_cast<Status>(found - kWords.begin());
-}
-
 Judgements of_doctor(const Document& document) {
   Judgements list;
   const std::string host = text_of(document.body, "host");
@@ -297,14 +290,13 @@ Judgements of_netplugin(const Document& document) {
   return list;
 }
 
-/// Of --expect and --require. What could not be decided is neither a pass nor a fault.
+/// Of --expect and --require.
 void add_expectations(Judgements& list, const Document& document) {
   for (const Json& judged : list_of(document.body, "expectations")) {
-    const std::string status = text_of(judged, "status");
     Judgement& one = list.emplace_back(
-        Judgement{std::string(kExpectGroup), text_of(judged, "row"), text_of(judged, "expectation"),
-                  status == "OPEN" ? Status::skip : status_of(status), text_of(judged, "text")});
-    if (status == "FAIL") {
+        Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
+                  status_of(text_of(judged, "status")), text_of(judged, "text")});
+    if (one.outcome == Status::fail) {
       one.details.emplace_back("action", is_required(judged) ? "change setting" : "run doctor");
     }
   }
@@ -332,15 +324,17 @@ Judgements judgements(const Document& document) {
 
 bool failed_expectation(const Document& document) {
   const Json& judged = list_of(document.body, "expectations");
-  return std::any_of(judged.begin(), judged.end(),
-                     [](const Json& one) { return text_of(one, "status") == "FAIL"; });
+  return std::any_of(judged.begin(), judged.end(), [](const Json& one) {
+    return status_of(text_of(one, "status")) == Status::fail;
+  });
 }
 
 std::string expectations_text(const Document& document) {
   constexpr std::size_t kMostShown = 8;  // of one expectation with one status
   std::string text;
   const Json& all = list_of(document.body, "expectations");
-  for (const char* const status : {"FAIL", "OPEN", "PASS"}) {
+  for (const std::string_view status :
+       {name(Status::fail), name(Status::open), name(Status::pass)}) {
     std::map<std::string, std::size_t> counts;  // by expectation
     std::vector<std::string> order;
     for (const Json& one : all) {
@@ -352,14 +346,14 @@ std::string expectations_text(const Document& document) {
         if (count == 1) order.push_back(expectation);
         if (count > kMostShown) continue;
       }
-      text += printable(fmt::format("{} {}: {}{}{}", status, expectation, row,
-                                    row.empty() ? "" : ": ", text_of(one, "text"))) +
+      text += terminal_safe(fmt::format("{} {}: {}{}{}", status, expectation, row,
+                                        row.empty() ? "" : ": ", text_of(one, "text"))) +
               '\n';
     }
     for (const std::string& expectation : order) {
       if (counts[expectation] <= kMostShown) continue;
-      text += printable(fmt::format("{} {}: {} more rows, listed in the JSON", status, expectation,
-                                    counts[expectation] - kMostShown)) +
+      text += terminal_safe(fmt::format("{} {}: {} more rows, listed in the JSON", status,
+                                        expectation, counts[expectation] - kMostShown)) +
               '\n';
     }
   }

@@ -14,7 +14,7 @@ namespace {
 
 /// pugixml escapes markup, but not what XML 1.0 forbids: that is taken out before.
 std::string clean(std::string_view text) {
-  std::string out = printable(text, "\t\n\r");
+  std::string out = terminal_safe(text, "\t\n\r");
   for (const std::string_view odd : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {  // U+FFFE, U+FFFF
     for (std::size_t at = 0; (at = out.find(odd, at)) != std::string::npos;) out[at + 2] = '\xbd';
   }
@@ -46,7 +46,7 @@ void write(pugi::xml_node node, Counts& counts) {
   node.append_attribute("tests") = tests;
   node.append_attribute("failures") = counts[Status::fail];
   node.append_attribute("errors") = counts[Status::error];
-  node.append_attribute("skipped") = counts[Status::skip];
+  node.append_attribute("skipped") = counts[Status::skip] + counts[Status::open];
 }
 
 /// Appends cases to one suite and counts them.
@@ -63,14 +63,14 @@ class Suite {
     switch (one.outcome) {
       case Status::fail:
       case Status::error: {
-        const bool fail = one.outcome == Status::fail;
-        pugi::xml_node node = test.append_child(fail ? "failure" : "error");
+        pugi::xml_node node = test.append_child(one.outcome == Status::fail ? "failure" : "error");
         set(node, "message", one.text);
-        set(node, "type", fail ? "FAIL" : "ERROR");
+        set(node, "type", name(one.outcome));
         node.append_child(pugi::node_pcdata).set_value(clean(body_of(one)).c_str());
         break;
       }
       case Status::skip:
+      case Status::open:
         set(test.append_child("skipped"), "message", one.text);
         break;
       case Status::warn:

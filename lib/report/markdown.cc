@@ -57,21 +57,19 @@ std::string summary(const std::vector<Judgement>& list) {
   for (const Judgement& one : list) ++counts[one.outcome];
   std::string text;
   for (const Status outcome :
-       {Status::fail, Status::error, Status::warn, Status::skip, Status::pass}) {
+       {Status::fail, Status::error, Status::warn, Status::open, Status::skip, Status::pass}) {
     if (counts[outcome] == 0) continue;
-    text += fmt::format("{}**{} {}**", text.empty() ? "" : ", ", counts[outcome], name(outcome));
+    text += fmt::format("{}**{} {}**", text.empty() ? "" : ", ", counts[outcome], word(outcome));
   }
   return text.empty() ? "" : text + "\n\n";
 }
 
 std::string findings(const std::vector<Judgement>& list) {
   Table table({"status", "what", "where", "why", "remedy"});
-  for (const Status outcome : {Status::fail, Status::error, Status::warn, Status::skip}) {
+  for (const Status outcome : {Status::fail, Status::error, Status::warn, Status::open}) {
     for (const Judgement& one : list) {
-      const bool open = outcome == Status::skip && one.group == kExpectGroup;
-      if (one.outcome != outcome || (outcome == Status::skip && !open)) continue;
-      table.add(
-          {std::string(open ? "open" : name(outcome)), one.id, one.subject, one.text, one.remedy});
+      if (one.outcome != outcome) continue;
+      table.add({word(outcome), one.id, one.subject, one.text, one.remedy});
     }
   }
   return table.text();
@@ -336,7 +334,7 @@ std::string decision_text(const Json& body, std::size_t level) {
       const Json& command = object_of(block, "command");
       if (!command.empty()) {
         text += fmt::format("\n{}\n\n    {}\n", escaped_for_markdown(said(command, "why")),
-                            printable(text_of(command, "line")));
+                            terminal_safe(text_of(command, "line")));
       }
       const std::vector<std::string> small = all_said(block, "small");
       if (!small.empty()) {
@@ -373,7 +371,7 @@ std::string escaped_for_markdown(std::string_view text) {
   std::string line(text);
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::string out;
-  for (const char c : printable(line)) {
+  for (const char c : terminal_safe(line)) {
     if (kMarkup.find(c) != std::string_view::npos) out += '\\';
     out += c;
     if (c == '@') out += "\xe2\x80\x8b";

@@ -27,7 +27,7 @@ std::vector<std::string> verb_words(std::string_view operation) {
   if (operation == "read") return {"RDMA_Read"};
   if (operation == "fetch-add") return {"Atomic", "FETCH_AND_ADD"};
   if (operation == "compare-swap") return {"Atomic", "CMP_AND_SWAP"};
-  return {printable(operation)};
+  return {terminal_safe(operation)};
 }
 
 /// As perftest writes a switch.
@@ -55,7 +55,7 @@ std::optional<std::string> FactReader::text(std::string_view name) const {
   const Fact* fact = find(report_.resolved.details, name);
   if (fact == nullptr) fact = find(report_.config, name);
   if (fact == nullptr) return std::nullopt;
-  return printable(text_of(*fact));
+  return terminal_safe(text_of(*fact));
 }
 
 std::string FactReader::text(std::string_view name, std::string_view absent) const {
@@ -103,7 +103,7 @@ PerftestInfo perftest_info(const Report& report) {
   if (post_list > 1) info.test.emplace_back("Post List");
   info.test.emplace_back(of_bandwidth ? "BW" : "Latency");
 
-  const std::string device = printable(report.resolved.device);
+  const std::string device = terminal_safe(report.resolved.device);
   info.device = device.substr(0, device.find(':'));
   info.has_gid = facts.text("gid_index").has_value();
   info.outstanding_reads = facts.number("outstanding_reads", 0);
@@ -116,7 +116,7 @@ PerftestInfo perftest_info(const Report& report) {
   }
   std::string link_type = facts.text("link_layer", "Unknown");
   const std::string transport_type = report.resolved.backend != "verbs"
-                                         ? printable(report.resolved.backend)
+                                         ? terminal_safe(report.resolved.backend)
                                      : link_type == "iWARP" ? "IW"
                                      : link_type == "EFA"   ? "Unknown"
                                                             : "IB";
@@ -134,7 +134,7 @@ PerftestInfo perftest_info(const Report& report) {
   add_pair({"Dual-port", "Dual_port", "OFF"}, {"Device", "Device", info.device});
   add_pair({"Number of qps", "Number_of_qps", facts.number("queue_pairs", 1)},
            {"Transport type", "Transport_type", transport_type});
-  add_pair({"Connection type", "Connection_type", upper(printable(report.resolved.transport))},
+  add_pair({"Connection type", "Connection_type", upper(terminal_safe(report.resolved.transport))},
            {"Using SRQ", "Using_SRQ", on_off(facts.flag("shared_receives"))});
   add("PCIe relax order", "PCIe_relax_order", on_off(facts.flag("relaxed_ordering")));
   add("ibv_wr* API", "ibv_wr_API", on_off(facts.text("post_api", "").starts_with("ibv_wr")));

@@ -47,7 +47,7 @@ class Exposition {
   };
 
   static std::string escaped(std::string_view text) {
-    return replaced(printable(text, "\n"), {{'\n', "\\n"}, {'"', "\\\""}, {'\\', "\\\\"}});
+    return replaced(terminal_safe(text, "\n"), {{'\n', "\\n"}, {'"', "\\\""}, {'\\', "\\\\"}});
   }
 
   static std::string text_of_labels(const std::vector<Label>& labels) {
@@ -164,10 +164,7 @@ void add_fabric(Exposition& out, const Document& document) {
 /// Of fabrics the findings, of doctor the checks, and of every document how many of each status.
 void add_judgements(Exposition& out, const Document& document) {
   std::map<Status, std::size_t> counts;
-  for (const Status outcome :
-       {Status::pass, Status::warn, Status::fail, Status::skip, Status::error}) {
-    counts[outcome] = 0;
-  }
+  for (const std::string_view status : kStatusNames) counts[status_of(status)] = 0;
   std::set<std::pair<std::string, Status>> limits;  // of pairs: a series for each would be too many
   for (const Judgement& one : judgements(document)) {
     ++counts[one.outcome];
@@ -180,14 +177,12 @@ void add_judgements(Exposition& out, const Document& document) {
              {"group", one.group},
              {"subject", of_pair ? "" : one.subject},
              {"id", one.id},
-             {"status", std::string(name(one.outcome))}},
+             {"status", word(one.outcome)}},
             1);
   }
   for (const auto& [outcome, count] : counts) {
     out.add("rdmabench_findings", "How many findings have a status.",
-            {{"source", document.source},
-             {"schema", document.schema},
-             {"status", std::string(name(outcome))}},
+            {{"source", document.source}, {"schema", document.schema}, {"status", word(outcome)}},
             double(count));
   }
 }

@@ -85,28 +85,6 @@ Json to_results(const Report& report) {
   return std::visit(rows, report.results);
 }
 
-Json to_document(const Report& report) {
-  constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
-  Json document;
-  document["schema"] = kRunSchema;
-  document["test"] = kTests[report.results.index()];
-  document["error"] = report.error ? Json(*report.error) : Json(nullptr);
-  document["failure"] = report.failure ? to_json(*report.failure) : Json(nullptr);
-  document["suspect"] = !report.suspicions.empty();
-  document["suspicions"] =
-      list_of_each(report.suspicions, [](const Suspicion& one) { return to_object(one); });
-  document["environment"] = to_object(report.environment);
-  document["config"] = to_object(report.config);
-  document["resolved"] = to_object(report.resolved);
-  document["clock"] = report.clock ? to_object(*report.clock) : Json(nullptr);
-  document["conditions"] = to_object(report.conditions);
-  document["counters"] = {{"client", to_list(report.counters.client)},
-                          {"server", to_list(report.counters.server)}};
-  document["results"] = to_results(report);
-  document["notes"] = report.notes;
-  return document;
-}
-
 }  // namespace
 
 Json positive(double value) {
@@ -219,6 +197,28 @@ Json to_row(const LoadResult& result, const Resolved& resolved) {
            {"knee_reliable", result.knee_reliable}};
   row.update(to_row(result.latency, resolved));
   return row;
+}
+
+Json to_document(const Report& report) {
+  constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
+  Json document;
+  document["schema"] = kRunSchema;
+  document["test"] = kTests[report.results.index()];
+  document["error"] = report.error ? Json(*report.error) : Json(nullptr);
+  document["failure"] = report.failure ? to_json(*report.failure) : Json(nullptr);
+  document["suspect"] = !report.suspicions.empty();
+  document["suspicions"] =
+      list_of_each(report.suspicions, [](const Suspicion& one) { return to_object(one); });
+  document["environment"] = to_object(report.environment);
+  document["config"] = to_object(report.config);
+  document["resolved"] = to_object(report.resolved);
+  document["clock"] = report.clock ? to_object(*report.clock) : Json(nullptr);
+  document["conditions"] = to_object(report.conditions);
+  document["counters"] = {{"client", to_list(report.counters.client)},
+                          {"server", to_list(report.counters.server)}};
+  document["results"] = to_results(report);
+  document["notes"] = report.notes;
+  return document;
 }
 
 std::string document_text(const Json& document) {

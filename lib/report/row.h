@@ -82,6 +82,8 @@ Json to_row(const LatencyResult& result, const Resolved& resolved);
 Json to_row(const BandwidthResult& result, const Resolved& resolved);
 Json to_row(const LoadResult& result, const Resolved& resolved);
 
+Json to_document(const Report& report);
+
 /// A document's text, in ASCII: indented and ended by a newline. Bytes that are not UTF-8 become
 /// U+FFFD.
 std::string document_text(const Json& document);

@@ -248,7 +248,7 @@ std::string spaced(std::string text) {
 std::string joined(std::initializer_list<std::pair<std::string_view, std::string_view>> parts) {
   std::vector<std::string> texts;
   for (const auto& [word, value] : parts) {
-    if (!value.empty()) texts.push_back(fmt::format("{} {}", word, printable(value)));
+    if (!value.empty()) texts.push_back(fmt::format("{} {}", word, terminal_safe(value)));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -267,7 +267,8 @@ std::string kind_text(const LatencyResult& result) {
 /// What every row of one table has in common.
 std::string heading(const LatencyResult& result) {
   return fmt::format("{} latency, {} (service time of a closed loop)\n{}",
-                     printable(result.operation), kind_text(result), seen(result, result.signal));
+                     terminal_safe(result.operation), kind_text(result),
+                     seen(result, result.signal));
 }
 
 std::string heading(const BandwidthResult& result) {
@@ -275,14 +276,14 @@ std::string heading(const BandwidthResult& result) {
       result.offered_messages_per_s > 0
           ? fmt::format(", limited to {:.6g} messages/s", result.offered_messages_per_s)
           : "";
-  return fmt::format("{} bandwidth, {}, depth {}{}\n{}", printable(result.operation),
+  return fmt::format("{} bandwidth, {}, depth {}{}\n{}", terminal_safe(result.operation),
                      spaced(result.direction), result.depth, rate, seen(result, ""));
 }
 
 std::string heading(const LoadResult& result) {
   const LatencyResult& latency = result.latency;
   return fmt::format("{} latency under load, {}, {}, from the intended start\n{}",
-                     printable(latency.operation), format_size(latency.size_bytes),
+                     terminal_safe(latency.operation), format_size(latency.size_bytes),
                      kind_text(latency), seen(latency, latency.signal));
 }
 
@@ -326,8 +327,8 @@ std::string row_notes(const std::vector<Result>& results) {
   }
   for (const auto& [note, sizes] : notes) {
     text += sizes.size() == results.size()
-                ? fmt::format("note: {}\n", printable(note))
-                : fmt::format("note: size {}: {}\n", fmt::join(sizes, ", "), printable(note));
+                ? fmt::format("note: {}\n", terminal_safe(note))
+                : fmt::format("note: size {}: {}\n", fmt::join(sizes, ", "), terminal_safe(note));
   }
   return text;
 }
@@ -339,7 +340,7 @@ std::string resolved_text(const Resolved& resolved) {
                              {"device", resolved.device},
                              {"transport", resolved.transport}});
   if (!text.empty()) text += '\n';
-  if (!resolved.reason.empty()) text += fmt::format("chosen: {}\n", printable(resolved.reason));
+  if (!resolved.reason.empty()) text += fmt::format("chosen: {}\n", terminal_safe(resolved.reason));
   return text;
 }
 
@@ -363,7 +364,7 @@ std::string doubts_text(std::span<const Report> reports, bool verbose) {
   std::string all;
   for (const Report& report : reports) {
     for (const Suspicion& one : report.suspicions) {
-      all += fmt::format("suspect: {}\n", printable(one.text));
+      all += fmt::format("suspect: {}\n", terminal_safe(one.text));
       auto known = std::find_if(groups.begin(), groups.end(), [&](const SuspicionGroup& group) {
         return one.summary.empty() ? group.first->text == one.text : group.first->code == one.code;
       });
@@ -382,13 +383,13 @@ std::string doubts_text(std::span<const Report> reports, bool verbose) {
   for (const SuspicionGroup& group : groups) {
     const Suspicion& first = *group.first;
     if (group.count == 1 || first.summary.empty()) {
-      text += fmt::format("suspect: {}\n", printable(first.text));
+      text += fmt::format("suspect: {}\n", terminal_safe(first.text));
       continue;
     }
     shortened = true;
-    text += fmt::format("suspect: {} ({}; {} findings); {}.\n", printable(first.summary),
-                        printable(fmt::format("{}", fmt::join(group.sides, ", "))), group.count,
-                        printable(first.remedy));
+    text += fmt::format("suspect: {} ({}; {} findings); {}.\n", terminal_safe(first.summary),
+                        terminal_safe(fmt::format("{}", fmt::join(group.sides, ", "))), group.count,
+                        terminal_safe(first.remedy));
   }
   return shortened ? text + "--verbose and the JSON have every finding with its numbers.\n" : text;
 }
@@ -412,8 +413,8 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
       return sections(report, results, width) + row_notes(results);
     };
     text += std::visit(tables, report.results);
-    for (const std::string& note : report.notes) add_once(printable(note));
-    if (report.error) errors += fmt::format("error: {}\n", printable(*report.error));
+    for (const std::string& note : report.notes) add_once(terminal_safe(note));
+    if (report.error) errors += fmt::format("error: {}\n", terminal_safe(*report.error));
   }
   if (reports.size() > 1) text += knees_text(reports);
   if (std::any_of(reports.begin(), reports.end(), lacks_percentiles)) {

@@ -106,7 +106,7 @@ TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns))
 void TextTable::add_row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = printable(cells[i]);
+    cells[i] = terminal_safe(cells[i]);
     widths_[i] = std::max(widths_[i], display_width(cells[i]));
   }
   rows_.push_back(std::move(cells));
@@ -181,7 +181,7 @@ std::string TextTable::text(std::size_t width) const {
   return left_out.empty() ? text : text + remark("left out: " + left_out + "; --wide shows all");
 }
 
-std::string printable(std::string_view text, std::string_view kept) {
+std::string terminal_safe(std::string_view text, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {

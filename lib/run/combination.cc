@@ -161,7 +161,7 @@ void check_memory(const SessionSpec& spec) {
 /// A pattern brings its own loops for host memory.
 void check_pattern(const SessionSpec& spec) {
   if (spec.pattern.empty()) return;
-  const std::string name = control::printable(spec.pattern, 100);
+  const std::string name = ascii_only(spec.pattern, 100);
   if (spec.shape != Shape::latency) {
     refuse(fmt::format("the pattern '{}' in a test other than latency", name),
            "Leave `shape` at latency: every message of a pattern is timed.");
@@ -179,9 +179,9 @@ void check_pattern(const SessionSpec& spec) {
 /// Clients may not name server files: the server would open them.
 void check_peer_memory(const SessionSpec& spec) {
   // Errors quote what a peer wrote; an unprintable text is not a known word either.
-  const std::string asked = control::printable(spec.peer_memory);
+  const std::string asked = ascii_only(spec.peer_memory);
   const memory::Kind kind = memory::parse_request(asked).kind;
-  memory::parse_gpu_mapping(control::printable(spec.gpu_mapping));
+  memory::parse_gpu_mapping(ascii_only(spec.gpu_mapping));
   if (kind == memory::Kind::file || kind == memory::Kind::dmabuf) {
     refuse(fmt::format("`peer_memory` {}", asked),
            "A client may ask a server for host, huge or cuda:...");

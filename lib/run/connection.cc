@@ -35,7 +35,7 @@ std::string obstacle(const Offer& own, const Offer* peer) {
   if (!own.error.empty()) return fmt::format("here: {}", own.error);
   if (peer == nullptr) return "the server has no such back end";
   if (!peer->error.empty()) {
-    return fmt::format("at the server: {}", control::printable(peer->error));
+    return fmt::format("at the server: {}", ascii_only(peer->error));
   }
   return "";
 }
@@ -57,7 +57,7 @@ Match choose(const std::vector<const Backend*>& backends,
         match.choices.push_back(backend->choose(rails[rail], own.text, peer->text));
       } catch (const Error& error) {
         if (error.fault() == Fault::usage) throw;
-        why = control::printable(error.what());  // it may quote the server's offer
+        why = ascii_only(error.what());  // it may quote the server's offer
       }
     }
     if (why.empty()) {
@@ -270,7 +270,7 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   if (offered == nullptr || !offered->error.empty()) {
     throw Error(Fault::failed,
                 fmt::format("the client chose the back end '{}', which was not offered",
-                            control::printable(selection.backend)));
+                            ascii_only(selection.backend)));
   }
   const Backend& backend = find_backend(selection.backend);
   if (steps.admit) steps.admit(backend, selection.choices);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -18,8 +19,11 @@ namespace rdmabench::run {
 /// Messages to and from the peer, with a deadline for every wait. Thread rule: one thread.
 class Connection {
  public:
+  /// Over a channel that has to outlive it, or over one of its own.
   Connection(control::Channel& channel, std::chrono::nanoseconds timeout)
       : channel_(channel), timeout_(timeout) {}
+  Connection(control::Channel&& channel, std::chrono::nanoseconds timeout)
+      : own_(std::move(channel)), channel_(*own_), timeout_(timeout) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -69,6 +73,7 @@ class Connection {
   void wait_readable(const Deadline& deadline, std::chrono::nanoseconds timeout,
                      std::string_view waiting_for);
 
+  std::optional<control::Channel> own_;
   control::Channel& channel_;
   std::chrono::nanoseconds timeout_;
   std::stop_token stop_;

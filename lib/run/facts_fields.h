@@ -13,13 +13,13 @@
 namespace rdmabench::run {
 
 /// From a peer that is not trusted: at most `max_count` facts, names and texts of at most so many
-/// bytes, made printable(). A fact without a value is left out. Throws Error(failed) as
+/// bytes, made ascii_only(). A fact without a value is left out. Throws Error(failed) as
 /// base/fields.h does.
 inline report::Facts facts_from(const nlohmann::json& object, const char* key,
                                 std::size_t max_count, std::size_t max_name, std::size_t max_text) {
   report::Facts facts;
   for (const nlohmann::json& item : get_list(object, key, max_count)) {
-    report::Fact fact{.name = printable(get_string(item, "name", max_name)), .value = ""};
+    report::Fact fact{.name = ascii_only(get_string(item, "name", max_name)), .value = ""};
     const auto value = item.find("value");
     if (value == item.end() || value->is_null()) continue;
     if (value->is_boolean()) {
@@ -29,7 +29,7 @@ inline report::Facts facts_from(const nlohmann::json& object, const char* key,
     } else if (value->is_number()) {
       fact.value = value->get<double>();
     } else {
-      fact.value = printable(get_string(item, "value", max_text), max_text);
+      fact.value = ascii_only(get_string(item, "value", max_text), max_text);
     }
     facts.push_back(std::move(fact));
   }

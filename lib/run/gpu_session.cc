@@ -26,8 +26,7 @@ std::string route_text(std::string_view side, const report::Facts& facts) {
   const auto route = value_of<std::string>(facts, "memory_route");
   if (!memory || !route) return fmt::format("the {}'s memory is the host's", side);
   const auto relaxed = value_of<std::string>(facts, kRelaxedOrdering);
-  return fmt::format("the {}'s {} by {}{}", side, control::printable(*memory),
-                     control::printable(*route),
+  return fmt::format("the {}'s {} by {}{}", side, ascii_only(*memory), ascii_only(*route),
                      !relaxed             ? ""
                      : *relaxed == "true" ? ", relaxed ordering asked for"
                                           : ", no relaxed ordering");
@@ -87,7 +86,7 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
   for (const auto& [side, facts] :
        {std::pair("client", session.memory_facts()), std::pair("server", server)}) {
     const auto gpu = value_of<std::string>(facts, "gpu");
-    if (gpu) report.notes.push_back(fmt::format("At the {}: {}.", side, control::printable(*gpu)));
+    if (gpu) report.notes.push_back(fmt::format("At the {}: {}.", side, ascii_only(*gpu)));
   }
   for_each_row(report, [](std::uint64_t, bool validated, std::vector<std::string>& notes) {
     if (!validated) return;

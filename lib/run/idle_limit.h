@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "rdmabench/base/error.h"
-#include "run/quota.h"
+#include "run/budget.h"
 
 namespace rdmabench::run {
 

@@ -37,7 +37,7 @@ class Table {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", other);
     }
     throw Error(Fault::usage,
-                fmt::format("this program has no pattern '{}'", control::printable(name, 100)),
+                fmt::format("this program has no pattern '{}'", ascii_only(name, 100)),
                 known.empty() ? "It has registered none: client and server must both call "
                                 "run::add_pattern()."
                               : fmt::format("It has registered {}.", known));
@@ -70,7 +70,7 @@ void detail::add_pattern(std::string_view name, transport::OperationSet operatio
   if (slash == std::string_view::npos || name.size() > kMaxPatternName ||
       !is_part(name.substr(0, slash)) || !is_part(name.substr(slash + 1))) {
     throw Error(Fault::usage,
-                fmt::format("invalid pattern name '{}'", control::printable(name, kMaxPatternName)),
+                fmt::format("invalid pattern name '{}'", ascii_only(name, kMaxPatternName)),
                 "Write vendor/name in small letters, of at most 100 characters: "
                 "example.com/scatter.");
   }
@@ -100,7 +100,7 @@ detail::AnyLoop find_pattern(std::string_view name, std::type_index endpoint, wo
   }
   throw Error(Fault::usage,
               fmt::format("the pattern '{}' posts operations that this endpoint does not have",
-                          control::printable(name, 100)),
+                          ascii_only(name, 100)),
               "Choose another transport or back end.");
 }
 

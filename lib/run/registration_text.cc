@@ -7,6 +7,7 @@
 #include "rdmabench/run/registration_cost.h"
 #include "report/csv.h"
 #include "report/row.h"
+#include "run/document.h"
 
 namespace rdmabench::run {
 namespace {
@@ -129,7 +130,7 @@ std::string to_table(const RegistrationReport& measured, std::size_t width) {
                      explanations(measured.results) + refusals_text(measured.refused_routes));
 }
 
-std::string to_json(const RegistrationReport& measured) {
+Json to_document(const RegistrationReport& measured) {
   Json results = Json::array();
   for (const RegistrationCost& one : measured.results) {
     Json object = to_object(one);
@@ -150,15 +151,17 @@ std::string to_json(const RegistrationReport& measured) {
                 {"mapping", one.mapping},
                 {"reason", one.reason}};
   });
-  const Json document = {
-      {"schema", "rdmabench/1"},
-      {"test", "registration"},
-      {"errors", measured.refusals},
-      {"environment", {{"client", report::to_list(report::collect_environment())}}},
-      {"device", measured.device},
-      {"results", std::move(results)},
-      {"refused", refused}};
-  return report::document_text(document);
+  return {{"schema", "rdmabench/1"},
+          {"test", "registration"},
+          {"errors", measured.refusals},
+          {"environment", {{"client", report::to_list(report::collect_environment())}}},
+          {"device", measured.device},
+          {"results", std::move(results)},
+          {"refused", refused}};
+}
+
+std::string to_json(const RegistrationReport& measured) {
+  return report::document_text(to_document(measured));
 }
 
 std::string to_csv(const RegistrationReport& measured) {

@@ -26,11 +26,11 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
-#include "run/gate.h"
+#include "run/budget.h"
+#include "run/fair_semaphore.h"
+#include "run/incast_barrier.h"
 #include "run/processors.h"
-#include "run/quota.h"
 #include "run/serving.h"
-#include "run/turns.h"
 
 namespace rdmabench::run {
 namespace {
@@ -122,7 +122,7 @@ class LineLimit {
 struct Server::Impl {
   /// One session and its thread.
   struct Client {
-    Client(control::Channel its_channel, std::string its_name, Quota::Share its_place)
+    Client(control::Channel its_channel, std::string its_name, Budget::Share its_place)
         : channel(std::move(its_channel)),
           socket(channel.handle()),
           name(std::move(its_name)),
@@ -150,7 +150,7 @@ struct Server::Impl {
     std::mutex mutex;
     int socket;  ///< the channel's; -1 once it may be closed
     std::string name;
-    Quota::Share place;
+    Budget::Share place;
     std::string_view why;  ///< written before `stop` is requested
     std::stop_source stop;
     Clock::time_point begun = Clock::now();
@@ -167,7 +167,7 @@ struct Server::Impl {
                              "shorter time{}.",
                              or_raise(config.command, "--max-session"))),
         turns(turns_of_all(), turns_of_address(config), config.command),
-        quota(most_of_all(config), most_of_address(config), config.command),
+        budget(most_of_all(config), most_of_address(config), config.command),
         processors(processors_of(config)) {}
 
   void run();
@@ -186,9 +186,9 @@ struct Server::Impl {
   OnEvent on_event;
   control::Listener listener;
   std::string too_long;  ///< what the client of a session is told that has lasted so
-  Gate gate;
-  Turns turns;
-  Quota quota;
+  IncastBarrier incast;
+  FairSemaphore turns;
+  Budget budget;
   Processors processors;
   std::list<Client> clients;
   std::mutex mutex;
@@ -246,13 +246,13 @@ void Server::Impl::run() {
 /// What it throws closes the connection.
 void Server::Impl::admit(control::Channel channel) {
   const std::string name = host_of(channel.peer_ip());
-  Client& client = clients.emplace_back(std::move(channel), name, Quota::Share());
+  Client& client = clients.emplace_back(std::move(channel), name, Budget::Share());
   try {
     std::string reason;
     try {
       // It may begin a message of the largest size at any time, and never end it; and offer much.
       client.place =
-          quota.take(name, {.sessions = 1, .memory = kMemoryOfMessages, .descriptors = 1});
+          budget.take(name, {.sessions = 1, .memory = kMemoryOfMessages, .descriptors = 1});
       client.thread = std::thread([this, &client] { serve(client); });
       return;
     } catch (const std::system_error& error) {
@@ -289,18 +289,18 @@ void Server::Impl::serve_session(Client& client) {
   About about = About::failed;
   bool begun = false;
   {
-    std::vector<Quota::Share> shares;  // before the session, whose workers they are for
+    std::vector<Budget::Share> shares;  // before the session, whose workers they are for
     Session session(std::move(client.channel), config.timeout);
     session.set_stop(client.stop.get_token());
     log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
-      line = run_server_session(
-          session, {config, allowed, gate, turns, quota, processors, client.name, shares, begun});
+      line = run_server_session(session, {config, allowed, incast, turns, budget, processors,
+                                          client.name, shares, begun});
       about = About::completed;
     } catch (const std::exception& error) {
       line = client.stop.stop_requested() ? std::string(client.why)
-                                          : control::printable(error.what());  // it may quote
+                                          : ascii_only(error.what());  // it may quote
       session.give_up(error, line);
       if (begun) ++failed;
     }

@@ -17,8 +17,8 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
 #include "run/epoch_text.h"
-#include "run/gate.h"
 #include "run/idle_limit.h"
+#include "run/incast_barrier.h"
 #include "run/pattern_table.h"
 #include "verify.h"
 
@@ -48,8 +48,8 @@ void wait_for_others(const Session& session, const ServerResources& resources) {
   const SessionSpec& spec = session.spec();
   if (spec.clients == 1) return;
   // A little less than the client waits, so that it receives the error.
-  resources.gate.pass(spec.job, spec.clients, Deadline::after(spec.timeout * 9 / 10),
-                      session.stop());
+  resources.incast.pass(spec.job, spec.clients, Deadline::after(spec.timeout * 9 / 10),
+                        session.stop());
 }
 
 /// The workers' part of an epoch.
@@ -96,8 +96,7 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
       return done;
     }
     if (message.type == SessionMessage::abort) {
-      const std::string text =
-          fmt::format("the client gave up: {}", control::printable(message.payload));
+      const std::string text = fmt::format("the client gave up: {}", ascii_only(message.payload));
       if (timed) throw Error(Fault::failed, text);
       done.failed = text;
       return done;
@@ -153,7 +152,7 @@ void check_timeout(const Request& request, const ServerConfig& config) {
 }
 
 /// Waits for this session's turn, for less time than the client waits.
-Turns::Turn wait_for_turn(const Session& session, const ServerResources& resources) {
+FairSemaphore::Turn wait_for_turn(const Session& session, const ServerResources& resources) {
   const auto least =
       std::min<std::chrono::nanoseconds>(resources.config.timeout, session.spec().timeout);
   return resources.turns.wait(resources.name, Deadline::after(least * 9 / 10), session.stop());
@@ -166,18 +165,19 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
   steps.admit = [&](const Backend& backend, const std::vector<std::string>& choices) {
     std::vector<transport::Footprint> each;  // of a choice
     {
-      const Turns::Turn turn = wait_for_turn(session, resources);  // it may look for devices
+      const FairSemaphore::Turn turn =
+          wait_for_turn(session, resources);  // it may look for devices
       for (const std::string& choice : choices) each.push_back(backend.footprint(wanted, choice));
     }
     for (std::size_t i = 0; i < request.spec.workers; ++i) {
       const transport::Footprint& takes = each[i % each.size()];
-      resources.shares.push_back(resources.quota.take(
+      resources.shares.push_back(resources.budget.take(
           resources.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
     }
   };
   steps.open = [&](const Backend& backend, const transport::EndpointRequest& of_one,
                    std::string_view choice) {
-    const Turns::Turn turn = wait_for_turn(session, resources);
+    const FairSemaphore::Turn turn = wait_for_turn(session, resources);
     session.open(backend, of_one, choice);
   };
   steps.introduce = [&] {
@@ -189,7 +189,7 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
     return own;
   };
   const std::vector<Offer> ours = [&] {
-    const Turns::Turn turn = wait_for_turn(session, resources);
+    const FairSemaphore::Turn turn = wait_for_turn(session, resources);
     return answer_offers(wanted, request.rails.front());
   }();
   const std::size_t rails = std::exchange(request.rails, {}).size();  // a client's may be large
@@ -212,7 +212,7 @@ ServedEpochs serve_request(Session& session, Request& request, const ServerResou
       std::make_shared<AllowedPeers>(wanted.peer_ip, wanted.local_ip, resources.allowed);
   wanted.stop = session.stop();
   resources.shares.clear();  // the workers that they were for are closed
-  resources.shares.push_back(resources.quota.take(
+  resources.shares.push_back(resources.budget.take(
       resources.name,
       {.threads = request.spec.workers, .memory = memory_of(wanted) * request.spec.workers}));
   open_workers(session, request, wanted, resources);

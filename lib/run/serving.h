@@ -6,11 +6,11 @@
 
 #include "base/allowed_peers.h"
 #include "rdmabench/run/server.h"
-#include "run/gate.h"
+#include "run/budget.h"
+#include "run/fair_semaphore.h"
+#include "run/incast_barrier.h"
 #include "run/processors.h"
-#include "run/quota.h"
 #include "run/session.h"
-#include "run/turns.h"
 
 namespace rdmabench::run {
 
@@ -18,13 +18,13 @@ namespace rdmabench::run {
 struct ServerResources {
   const ServerConfig& config;
   const AllowedNetworks& allowed;
-  Gate& gate;
-  Turns& turns;  ///< to look for devices and to open an endpoint
-  Quota& quota;
+  IncastBarrier& incast;
+  FairSemaphore& turns;  ///< to look for devices and to open an endpoint
+  Budget& budget;
   Processors& processors;
-  const std::string& name;            ///< the address under which the client is counted
-  std::vector<Quota::Share>& shares;  ///< threads and memory of this session, for all its workers
-  bool& begun;                        ///< set once both sides are ready to measure
+  const std::string& name;             ///< the address under which the client is counted
+  std::vector<Budget::Share>& shares;  ///< threads and memory of this session, for all its workers
+  bool& begun;                         ///< set once both sides are ready to measure
 };
 
 /// A whole session, once its client has connected. Returns its line for the log. Throws what ended

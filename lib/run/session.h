@@ -36,17 +36,12 @@ struct WhileIdle {
   std::chrono::nanoseconds limit;  ///< of a pause, where that is less than what ends the epoch
 };
 
-struct OwnedChannel {
-  control::Channel channel;
-};
-
 /// One side of a session. Thread rule: one thread; it starts others for the workers.
-class Session : private OwnedChannel, public Connection {
+class Session : public Connection {
  public:
   Session(control::Channel channel, std::chrono::nanoseconds timeout)
-      : OwnedChannel{std::move(channel)}, Connection(OwnedChannel::channel, timeout) {}
+      : Connection(std::move(channel), timeout) {}
 
-  using Connection::channel;
   const SessionSpec& spec() const { return spec_; }
   std::size_t workers() const { return workers_.size(); }
   Worker& worker(std::size_t i = 0) { return *workers_[i]; }

@@ -89,8 +89,7 @@ std::size_t UserOptions::index_of(std::string_view key, std::string_view word,
                                   std::span<const std::string_view> names) const {
   const auto found = std::find(names.begin(), names.end(), word);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  throw Error(Fault::usage,
-              fmt::format("`{}` of {} is '{}'", key, what_, control::printable(word, kShown)),
+  throw Error(Fault::usage, fmt::format("`{}` of {} is '{}'", key, what_, ascii_only(word, kShown)),
               fmt::format("It must be one of {}.", fmt::join(names, ", ")));
 }
 
@@ -134,7 +133,7 @@ void UserOptions::sizes(std::string_view key, std::uint64_t max,
 void UserOptions::refuse_others() const {
   for (const auto& [key, value] : object_.items()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    const std::string shown = control::printable(key, kShown);
+    const std::string shown = ascii_only(key, kShown);
     const std::string near = nearest(shown, known_);
     throw Error(
         Fault::usage, fmt::format("{} has the unknown key `{}`", what_, shown),

@@ -58,7 +58,7 @@ class UserOptions {
   template <class T, class Parse>
   void parsed(std::string_view key, T& value, Parse&& parse) {
     take(key, [&](const std::string& name) {
-      const std::string text = control::printable(get_string(object_, name, kMaxParsed));
+      const std::string text = ascii_only(get_string(object_, name, kMaxParsed));
       try {
         value = parse(text);
       } catch (const Error& error) {

@@ -48,7 +48,7 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 void add_failed(const Session& session, std::string_view why,
                 std::vector<memory::FailedRoute>& failed) {
   for (std::string& route : session.direct_routes()) {
-    failed.push_back({std::move(route), control::printable(why)});
+    failed.push_back({std::move(route), ascii_only(why)});
   }
 }
 

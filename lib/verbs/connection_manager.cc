@@ -178,7 +178,7 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
   if (event->event == RDMA_CM_EVENT_REJECTED && event->status == kRefusedByServer) {
     const rdma_conn_param& answer = event->param.conn;
     const std::string text(static_cast<const char*>(answer.private_data), answer.private_data_len);
-    copy.refusal = printable(text.c_str());
+    copy.refusal = ascii_only(text.c_str());
   }
   rdma_ack_cm_event(event);
   return copy;

@@ -23,7 +23,7 @@ function chart(one) {
   const unit = last > 100 * Math.max(...points.map(({y, high}) => Math.max(y, high ?? 0))) ? 1e-3 : 1;
   const yText = (value) => String(Number((value / unit).toPrecision(3)));
   const xText = (value) => value.toLocaleString('en-US');
-  return stepChart({title: step, lines, xName: nodes, yName: '', xText, yText, height: 270, paper: document.documentElement.dataset.page === 'decision' ? {width: 500, zoom: 0.55} : {},
+  return stepChart({title: step, lines, xName: nodes, yName: '', xText, yText, height: 270, paper: {width: 500, zoom: 0.55},
     x: (values) => ({axisTick: {customValues: values}, axisLabel: {customValues: values, formatter: xText}}), y: {min: 0, max: last * unit, interval: ticks[1] * unit}});
 }
 

@@ -57,6 +57,6 @@ std::string errno_text(int code);
 
 /// `text` with everything but printable ASCII replaced by '?', so that a peer can neither break a
 /// log line nor control a terminal; cut after `limit` characters, which "..." then shows.
-std::string printable(std::string_view text, std::size_t limit = 1000);
+std::string ascii_only(std::string_view text, std::size_t limit = 1000);
 
 }  // namespace rdmabench

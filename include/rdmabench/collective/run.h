@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/status.h"
 #include "rdmabench/collective/call.h"
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/measure/statistics.h"
@@ -198,8 +199,6 @@ struct Bisected {
 
 /// What came of one requirement (parse_required()).
 struct Proof {
-  enum class Status : std::uint8_t { pass, fail, open };
-
   std::string required{};        ///< "device=mlx5_0"
   std::string subject{};         ///< a node, or "rank 3 (n1)"; "": the whole run
   Status status = Status::open;  ///< open: it is not known, for example without NCCL's log

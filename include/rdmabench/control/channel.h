@@ -25,7 +25,7 @@ struct ChannelSocket;  // internal
 
 /// Raise it whenever a field of any message, or their order, changes, in whatever protocol: two
 /// programs of different versions refuse each other. tests/unit/protocol holds it.
-inline constexpr std::uint16_t kProtocolVersion = 9;
+inline constexpr std::uint16_t kProtocolVersion = 10;
 inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one message
 
 /// The protocols that use these messages. The number is the high byte of a message's code, so
@@ -99,8 +99,6 @@ class MessageType {
   std::uint16_t code_;
   std::string_view (*name_)(std::uint16_t code) = nullptr;
 };
-
-using rdmabench::printable;
 
 struct Message {
   MessageType type;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/status.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
@@ -82,13 +83,10 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
 
 /// Whether a device of a host carried the measurements whose endpoints named it.
 struct Proof {
-  enum class Status : std::uint8_t {
-    pass,
-    fail,  ///< it counted less than half of their bytes
-    open,  ///< it has no counter of bytes, or too few were sent
-  };
   std::string node{};    ///< "node 3 (host)"; several ranks of a host are one
   std::string device{};  ///< "" = the node named none
+  /// fail: it counted less than half of their bytes; open: it has no counter of bytes, or too few
+  /// were sent.
   Status status = Status::open;
   std::optional<double> counted{};  ///< bytes
   double planned = 0;               ///< bytes

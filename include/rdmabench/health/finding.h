@@ -6,18 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/status.h"
+
 namespace rdmabench::health {
-
-enum class Status : std::uint8_t {
-  pass,   ///< read, compared, and agrees with the expectation
-  warn,   ///< works, but not as well as it could, or not like its peers
-  fail,   ///< will not work, or loses a large part of the performance
-  skip,   ///< could not be judged; `reason` says why. Never a pass
-  error,  ///< the file has another form than its documentation says
-};
-
-/// "PASS", "WARN", "FAIL", "SKIP", "ERROR".
-std::string_view name(Status status) noexcept;
 
 /// Where an expectation came from.
 enum class Source : std::uint8_t {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/status.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
@@ -26,19 +27,13 @@ struct CaseInfo {
 /// All cases, in the order in which they run.
 std::span<const CaseInfo> cases();
 
-/// warn: NCCL works with what was seen, and the interface demands something else.
-enum class Status : std::uint8_t { pass, fail, skip, warn };
-
-/// "PASS", "FAIL", "SKIP", "WARN".
-std::string_view name(Status status) noexcept;
-
 /// The reason of every SKIP after `init` has failed.
 inline constexpr std::string_view kNotRun = "not run, because init FAILs";
 
 struct CaseResult {
   std::string id{};
   int version = 0;
-  Status status = Status::pass;
+  Status status = Status::pass;  ///< warn: NCCL works with what was seen
   std::string
       reason{};        ///< why it is not PASS; of a FAIL with the last lines that the plugin wrote
   std::string side{};  ///< which end saw it: "sender", "receiver" or "both"

@@ -26,7 +26,7 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns);
 
-  /// Missing cells are empty and surplus ones are dropped; each is made printable().
+  /// Missing cells are empty and surplus ones are dropped; each is made terminal_safe().
   void add_row(std::vector<std::string> cells);
 
   /// Every line ends in a newline, and none in a space. What is wider than `width` becomes
@@ -48,6 +48,6 @@ class TextTable {
 /// turns the direction of what follows (U+202A to U+202E, U+2066 to U+2069), and for bytes that are
 /// not UTF-8, so that words of a peer or a file can neither break a line, nor command the terminal,
 /// nor show themselves in another order.
-std::string printable(std::string_view text, std::string_view kept = "");
+std::string terminal_safe(std::string_view text, std::string_view kept = "");
 
 }  // namespace rdmabench::report

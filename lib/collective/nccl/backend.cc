@@ -165,7 +165,7 @@ void NcclBackend::meet_profilers(Deadline deadline) {
   silent_ = all[team_.rank];
   for (std::uint32_t rank = 0; silent_.empty() && rank < team_.size; ++rank) {
     if (all[rank].empty()) continue;
-    silent_ = fmt::format("rank {}: {}", rank, control::printable(all[rank], 400));
+    silent_ = fmt::format("rank {}: {}", rank, ascii_only(all[rank], 400));
   }
 }
 
@@ -189,8 +189,8 @@ void NcclBackend::ask_choice(Deadline deadline) {
   const std::vector<std::string> all = exchange_->all_gather(to_text(mine), deadline);
   for (std::uint32_t rank = 1; rank < team_.size; ++rank) {
     if (all[rank] == all[0]) continue;
-    choice_.push_back({"algorithm_differs",
-                       fmt::format("rank {}: {}", rank, control::printable(all[rank], 100))});
+    choice_.push_back(
+        {"algorithm_differs", fmt::format("rank {}: {}", rank, ascii_only(all[rank], 100))});
     return;
   }
 }

@@ -15,7 +15,7 @@ constexpr std::size_t kMostText = 300;  // quoted from a file
 /// Replaces bytes that could disturb a terminal or a document.
 std::string quotable(std::string text) {
   if (text.size() > kMostText) text = text.substr(0, kMostText) + "...";
-  return report::printable(text);
+  return report::terminal_safe(text);
 }
 
 }  // namespace
@@ -119,9 +119,9 @@ Finding Probe::take() {
   finding_.reason = quotable(std::move(finding_.reason));
   finding_.observed = quotable(std::move(finding_.observed));
   finding_.expected = quotable(std::move(finding_.expected));
-  finding_.remedy = report::printable(finding_.remedy);
-  for (std::string& path : finding_.evidence) path = report::printable(path);
-  finding_.subject = report::printable(finding_.subject);
+  finding_.remedy = report::terminal_safe(finding_.remedy);
+  for (std::string& path : finding_.evidence) path = report::terminal_safe(path);
+  finding_.subject = report::terminal_safe(finding_.subject);
   return std::move(finding_);
 }
 

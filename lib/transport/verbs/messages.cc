@@ -33,7 +33,7 @@ void walk_gid(MessageFields& fields, const char* key, Gid& gid) {
   std::string text = to_text(gid);
   fields.text(key, text, kMaxName);
   const auto read = rdmabench::verbs::parse_gid(text);
-  if (!read) refuse(fmt::format("'{}' is '{}', not an address", key, printable(text)));
+  if (!read) refuse(fmt::format("'{}' is '{}', not an address", key, ascii_only(text)));
   gid = *read;
 }
 
@@ -51,7 +51,7 @@ void walk_gbps(MessageFields& fields, double& gbps) {
 /// It may end on a terminal.
 void walk_shown(MessageFields& fields, const char* key, std::string& text, std::size_t limit) {
   fields.text(key, text, limit);
-  const std::string shown = printable(text, limit);
+  const std::string shown = ascii_only(text, limit);
   if (shown != text) refuse(fmt::format("'{}' is '{}', with unprintable characters", key, shown));
 }
 

@@ -40,7 +40,7 @@ Run run_with(std::uint64_t ib_megabytes, std::uint64_t eth_megabytes) {
 std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required) {
   std::vector<std::string> found;
   for (const Proof& one : prove(run, required)) {
-    if (one.status == Proof::Status::fail) {
+    if (one.status == Status::fail) {
       found.push_back(one.required + ": " + one.subject + ": " + one.text);
     }
   }
@@ -87,14 +87,14 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   for (RankReport& rank : run.ranks) rank.facts = parse_rank_report(to_text(rank)).facts;
   const auto proofs = prove(run, parse_required("gpudirect"));
   ASSERT_EQ(proofs.size(), 4U);
-  EXPECT_EQ(proofs[0].status, Proof::Status::pass);
-  EXPECT_EQ(proofs[1].status, Proof::Status::fail);
+  EXPECT_EQ(proofs[0].status, Status::pass);
+  EXPECT_EQ(proofs[1].status, Status::fail);
   EXPECT_EQ(proofs[1].subject, "rank 1 (n0)");
   EXPECT_THAT(proofs[1].text, HasSubstr("not all its connections through a NIC are direct: "
                                         "NET/IB/0/GDRDMA, NET/IB/1"));
-  EXPECT_EQ(proofs[2].status, Proof::Status::open);
+  EXPECT_EQ(proofs[2].status, Status::open);
   EXPECT_THAT(proofs[2].text, HasSubstr("NCCL_DEBUG is set"));
-  EXPECT_EQ(proofs[3].status, Proof::Status::open);
+  EXPECT_EQ(proofs[3].status, Status::open);
   EXPECT_THAT(proofs[3].text, HasSubstr("does not say"));
   run.proofs = proofs;
   EXPECT_TRUE(failed(run));
@@ -106,8 +106,8 @@ TEST(Required, ACounterAtItsEndProvesOnlyWhatItCounted) {
   run.ranks[0].counters[0].at_least = run.ranks[1].counters[0].at_least = true;
   const auto proofs = prove(run, parse_required("device=mlx5_0"));
   ASSERT_THAT(proofs, SizeIs(2));
-  EXPECT_EQ(proofs[0].status, Proof::Status::open);
-  EXPECT_EQ(proofs[1].status, Proof::Status::fail);
+  EXPECT_EQ(proofs[0].status, Status::open);
+  EXPECT_EQ(proofs[1].status, Status::fail);
   run.ranks[2].counters[0].at_least = run.ranks[3].counters[0].at_least = true;
   EXPECT_THAT(unmet(run, parse_required("device=mlx5_0")), SizeIs(2)) << "nothing was proved";
 }
@@ -117,7 +117,7 @@ TEST(Required, AProofThatPassedIsThereToo) {
   ASSERT_EQ(proofs.size(), 2U);
   EXPECT_EQ(proofs[0].required, "device=mlx5_0");
   EXPECT_EQ(proofs[0].subject, "n0");
-  EXPECT_EQ(proofs[0].status, Proof::Status::pass);
+  EXPECT_EQ(proofs[0].status, Status::pass);
   EXPECT_EQ(proofs[0].text,
             "it sent 1000 MB, where the rows need 1000 MB or more to leave the node");
 }

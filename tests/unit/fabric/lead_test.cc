@@ -128,7 +128,7 @@ TEST_F(LeadTest, ADeviceThatDidNotCarryTheBytesIsFound) {
   ASSERT_THAT(proofs, SizeIs(3));
   for (const Proof& proof : proofs) {
     EXPECT_EQ(proof.device, "memory");
-    EXPECT_EQ(proof.status, Proof::Status::fail);
+    EXPECT_EQ(proof.status, Status::fail);
     EXPECT_EQ(proof.counted, 0.0);
     // At least what was timed, to two nodes.
     EXPECT_GE(proof.planned, 2 * 20 * double(1 << 20));
@@ -368,7 +368,8 @@ TEST(BootstrapAddress, IsReadAsItWasWritten) {
   EXPECT_EQ(read.addresses, made.addresses);
   EXPECT_FALSE(read.addresses.empty());
   EXPECT_NE(control::make_bootstrap_address(1).run_id, made.run_id);
-  EXPECT_THROW(control::parse_bootstrap_address(R"({"token":"x","port":0,"addresses":[]})"), Error);
+  EXPECT_THROW(control::parse_bootstrap_address(R"({"run_id":"x","port":0,"addresses":[]})"),
+               Error);
 }
 
 }  // namespace

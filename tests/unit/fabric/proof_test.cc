@@ -9,7 +9,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using Status = Proof::Status;
 
 constexpr double kMega = 1e6;
 

@@ -10,7 +10,7 @@
 #include "on_fake_gpu.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
-#include "run/quota.h"
+#include "run/budget.h"
 #include "run/session.h"
 
 namespace rdmabench::run {

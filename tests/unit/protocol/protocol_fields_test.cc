@@ -176,6 +176,9 @@ constexpr std::array kRecorded{
     Recorded{"verbs", 8, 0xb869fcace43e6654},
     // The same fields: what the handshake proves, and the codes of frames.
     Recorded{"admission", 9, 0xb13fa19aac8025ae},
+    // Of netplugin the same fields: the number of a status is of another list.
+    Recorded{"admission", 10, 0xe7e6778d78850d6},
+    Recorded{"netplugin", 10, 0x98eb2668f68a682c},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

@@ -377,7 +377,7 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
       << "several pairs share the link";
   Document document{.source = "x", .schema = "", .body = {}};
   document.body["expectations"].push_back(
-      judgement("bw", "a\nPASS b", "FAIL", "\x1b[2J of a file"));
+      judgement("bw", "a\nPASS b", Status::fail, "\x1b[2J of a file"));
   const std::string text = expectations_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
@@ -492,7 +492,7 @@ TEST(Expectation, OfAFabricGivesNoSeriesForEachPair) {
                           .at(0);
   for (const char* const round : {"1", "2"}) {
     document.body["expectations"].push_back(
-        judgement("bw>=1b/s", std::string("a to b, round ") + round, "PASS", ""));
+        judgement("bw>=1b/s", std::string("a to b, round ") + round, Status::pass, ""));
   }
   const std::string text = to_prometheus(std::vector{document});
   EXPECT_THAT(text, ::testing::Not(HasSubstr("round")));

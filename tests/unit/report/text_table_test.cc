@@ -111,9 +111,9 @@ TEST(TextTable, BreaksTheWordsOfALastColumn) {
 }
 
 TEST(Printable, ReplacesControlCharacters) {
-  EXPECT_EQ(printable("a\tb\x7f\x1b[0m"), "a?b??[0m");
-  EXPECT_EQ(printable("a\tb\n", "\t"), "a\tb?");
-  EXPECT_EQ(printable("\xc2\x80|\xc2\x9b|\xc2\x9f|\xc2\xa0"), "?|?|?|\xc2\xa0");
+  EXPECT_EQ(terminal_safe("a\tb\x7f\x1b[0m"), "a?b??[0m");
+  EXPECT_EQ(terminal_safe("a\tb\n", "\t"), "a\tb?");
+  EXPECT_EQ(terminal_safe("\xc2\x80|\xc2\x9b|\xc2\x9f|\xc2\xa0"), "?|?|?|\xc2\xa0");
 }
 
 TEST(Printable, ReplacesWhatTurnsTheDirection) {
@@ -121,25 +121,26 @@ TEST(Printable, ReplacesWhatTurnsTheDirection) {
        {"\xe2\x80\xaa", "\xe2\x80\xab", "\xe2\x80\xac", "\xe2\x80\xad", "\xe2\x80\xae",
         "\xe2\x81\xa6", "\xe2\x81\xa7", "\xe2\x81\xa8", "\xe2\x81\xa9", "\xd8\x9c", "\xe2\x80\x8e",
         "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf", "\xf3\xa0\x81\x81"}) {
-    EXPECT_EQ(printable(std::string("node") + odd + "1"), "node?1");
+    EXPECT_EQ(terminal_safe(std::string("node") + odd + "1"), "node?1");
   }
 }
 
 TEST(Printable, KeepsTheLettersOfEveryone) {
   for (const char* const name : {"M\xc3\xbcnchen", "\xeb\x85\xb8\xeb\x93\x9c", "\xd7\xa6\xd7\x95",
                                  "\xf0\x9f\x9a\x80", "\xe2\x80\xaf", "\xe2\x81\xa5"}) {
-    EXPECT_EQ(printable(name), name);
+    EXPECT_EQ(terminal_safe(name), name);
   }
 }
 
 TEST(Printable, ReplacesBytesThatAreNotUtf8) {
-  EXPECT_EQ(printable("\x9b"
-                      "31m"),
+  EXPECT_EQ(terminal_safe("\x9b"
+                          "31m"),
             "?31m");  // a terminal of eight bits takes it for CSI
-  EXPECT_EQ(printable("\xc1\x81\xe0\x82\x9b\xed\xa0\x80\xf4\x90\x80\x80"), std::string(12, '?'));
-  EXPECT_EQ(printable("\xe2\x80"), "??");
-  EXPECT_EQ(printable("\xf0\x80\x82\x9b"), "????");
-  EXPECT_EQ(printable("\xc3(\xff"), "?(?");
+  EXPECT_EQ(terminal_safe("\xc1\x81\xe0\x82\x9b\xed\xa0\x80\xf4\x90\x80\x80"),
+            std::string(12, '?'));
+  EXPECT_EQ(terminal_safe("\xe2\x80"), "??");
+  EXPECT_EQ(terminal_safe("\xf0\x80\x82\x9b"), "????");
+  EXPECT_EQ(terminal_safe("\xc3(\xff"), "?(?");
 }
 
 }  // namespace

@@ -409,7 +409,7 @@ TEST(Html, NoWordLeavesTheData) {
   for (const char c : data) ASSERT_LT(static_cast<unsigned char>(c), 0x7f);
   const auto json = nlohmann::json::parse(data);
   EXPECT_EQ(json["generated"], "<now>");
-  EXPECT_EQ(json["documents"][0]["body"]["nodes"][1]["host"], printable(kHostileName));
+  EXPECT_EQ(json["documents"][0]["body"]["nodes"][1]["host"], terminal_safe(kHostileName));
   EXPECT_EQ(json["documents"][0]["series"].size(), 4);
   EXPECT_EQ(json["documents"][0]["errors"].size(), 1);
   EXPECT_EQ(json["documents"][0]["errors"][0]["confirming"], false);

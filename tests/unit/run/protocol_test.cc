@@ -110,7 +110,7 @@ TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
                             .memory = MemoryPath::staged};
   const Introduction got = parse_introduction(to_text(introduction));
   ASSERT_EQ(got.environment.size(), 4U);
-  EXPECT_EQ(printable(std::get<std::string>(got.environment[0].value)),
+  EXPECT_EQ(ascii_only(std::get<std::string>(got.environment[0].value)),
             std::get<std::string>(got.environment[0].value));
   EXPECT_EQ(got.memory, MemoryPath::staged);
   EXPECT_EQ(std::get<std::uint64_t>(got.environment[1].value), 2U);

@@ -17,9 +17,9 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
+#include "run/budget.h"
 #include "run/connection.h"
 #include "run/protocol.h"
-#include "run/quota.h"
 #include "run/worker.h"
 
 namespace rdmabench::run {

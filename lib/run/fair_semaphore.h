@@ -16,7 +16,7 @@ namespace rdmabench::run {
 
 /// Libraries look for devices under locks that are not fair: of 200 sessions that open at once,
 /// some would wait for half a minute. Thread rule: any thread. It must outlive its turns.
-class Turns {
+class FairSemaphore {
   struct Entry {
     explicit Entry(std::string of) : address(std::move(of)) {}
 
@@ -27,19 +27,19 @@ class Turns {
   using Entries = std::list<Entry>;
   struct End {
     Entries::iterator own;
-    void operator()(Turns* turns) const noexcept { turns->end(own); }
+    void operator()(FairSemaphore* turns) const noexcept { turns->end(own); }
   };
 
  public:
   /// Permission to continue. Its destruction passes it to the next in line.
-  using Turn = std::unique_ptr<Turns, End>;
+  using Turn = std::unique_ptr<FairSemaphore, End>;
 
   /// `all` at once, and `each` of one address. Neither is 0. `command` has an option --timeout; ""
   /// = none has.
-  Turns(std::size_t all, std::size_t each, std::string command = "")
+  FairSemaphore(std::size_t all, std::size_t each, std::string command = "")
       : all_(all), each_(each), command_(std::move(command)) {}
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  FairSemaphore(const FairSemaphore&) = delete;
+  FairSemaphore& operator=(const FairSemaphore&) = delete;
 
   /// Returns when it is the turn of a client at `address`, which must not wait for its peer until
   /// the turn has gone. Throws Error(failed) with the number of those before it when the deadline

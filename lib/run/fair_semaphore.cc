@@ -1,4 +1,4 @@
-#include "run/turns.h"
+#include "run/fair_semaphore.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 namespace rdmabench::run {
 
-Turns::Turn Turns::wait(const std::string& address, const Deadline& deadline,
-                        const std::stop_token& stop) {
+FairSemaphore::Turn FairSemaphore::wait(const std::string& address, const Deadline& deadline,
+                                        const std::stop_token& stop) {
   const auto most = std::chrono::ceil<std::chrono::milliseconds>(deadline.left());
   std::unique_lock lock(mutex_);
   const auto own = waiting_.emplace(waiting_.end(), address);
@@ -28,13 +28,13 @@ Turns::Turn Turns::wait(const std::string& address, const Deadline& deadline,
                           command_.empty() ? "" : fmt::format(" and '{} --timeout'", command_)));
 }
 
-std::size_t Turns::waiting() {
+std::size_t FairSemaphore::waiting() {
   const std::lock_guard lock(mutex_);
   return waiting_.size();
 }
 
 /// In the order of arrival. Skips an address that holds its share.
-void Turns::hand_out() noexcept {
+void FairSemaphore::hand_out() noexcept {
   for (auto next = waiting_.begin(); next != waiting_.end() && held_.size() < all_;) {
     const auto own = next++;
     const auto of_address = std::count_if(held_.begin(), held_.end(), [&](const Entry& entry) {
@@ -47,7 +47,7 @@ void Turns::hand_out() noexcept {
   }
 }
 
-void Turns::end(Entries::iterator own) noexcept {
+void FairSemaphore::end(Entries::iterator own) noexcept {
   const std::lock_guard lock(mutex_);
   held_.erase(own);
   hand_out();

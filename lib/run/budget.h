@@ -28,22 +28,22 @@ struct Usage {
 std::string or_raise(std::string_view command, std::string_view option);
 
 /// Thread rule: any thread. It must outlive its shares.
-class Quota {
+class Budget {
   struct GiveBack {
     std::string address;
     Usage used;
-    void operator()(Quota* quota) const noexcept { quota->give_back(address, used); }
+    void operator()(Budget* budget) const noexcept { budget->give_back(address, used); }
   };
 
  public:
   /// What one session has taken. Gives it back when it goes.
-  using Share = std::unique_ptr<Quota, GiveBack>;
+  using Share = std::unique_ptr<Budget, GiveBack>;
 
   /// `command` has the options that raise the limits; "" = none has.
-  Quota(const Usage& all, const Usage& each, std::string command = "")
+  Budget(const Usage& all, const Usage& each, std::string command = "")
       : all_(all), each_(each), command_(std::move(command)) {}
-  Quota(const Quota&) = delete;
-  Quota& operator=(const Quota&) = delete;
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
 
   /// Takes `wanted` for a client at `address`. Throws Error(failed) that names the limit, who has
   /// how much of it, and the option that raises it; nothing is taken then.

@@ -1,4 +1,4 @@
-#include "run/gate.h"
+#include "run/incast_barrier.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,16 +19,16 @@ Deadline at_once() {
   return Deadline::after(std::chrono::milliseconds(1));
 }
 
-TEST(Gate, ClientsOfOneJobGoTogether) {
-  Gate gate;
+TEST(IncastBarrier, ClientsOfOneJobGoTogether) {
+  IncastBarrier gate;
   std::thread other([&] { gate.pass("a", 2, in_time()); });
   gate.pass("a", 2, in_time());
   other.join();
   EXPECT_EQ(gate.groups(), 0U);
 }
 
-TEST(Gate, AnotherJobNeitherReleasesNorFailsIt) {
-  Gate gate;
+TEST(IncastBarrier, AnotherJobNeitherReleasesNorFailsIt) {
+  IncastBarrier gate;
   std::thread first([&] { gate.pass("a", 2, in_time()); });
   try {
     gate.pass("b", 2, at_once());  // it would release the first one, or be failed by it
@@ -41,8 +41,8 @@ TEST(Gate, AnotherJobNeitherReleasesNorFailsIt) {
   EXPECT_EQ(gate.groups(), 0U);
 }
 
-TEST(Gate, AStopEndsTheWait) {
-  Gate gate;
+TEST(IncastBarrier, AStopEndsTheWait) {
+  IncastBarrier gate;
   std::stop_source stop;
   std::thread other([&] { stop.request_stop(); });
   EXPECT_THROW(gate.pass("a", 2, in_time(), stop.get_token()), Error);

@@ -4,7 +4,7 @@
 
 namespace rdmabench {
 
-std::string printable(std::string_view text, std::size_t limit) {
+std::string ascii_only(std::string_view text, std::size_t limit) {
   std::string out(text.substr(0, limit));
   std::replace_if(
       out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');

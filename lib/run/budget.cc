@@ -1,4 +1,4 @@
-#include "run/quota.h"
+#include "run/budget.h"
 
 #include <fmt/format.h>
 
@@ -72,7 +72,7 @@ std::string or_raise(std::string_view command, std::string_view option) {
   return command.empty() ? "" : fmt::format(", or raise '{} {}'", command, option);
 }
 
-Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
+Budget::Share Budget::take(const std::string& address, const Usage& wanted) {
   GiveBack back{address, wanted};
   const std::lock_guard lock(mutex_);
   Usage& own = of_address_[address];
@@ -98,7 +98,7 @@ Quota::Share Quota::take(const std::string& address, const Usage& wanted) {
   return {this, std::move(back)};
 }
 
-void Quota::give_back(const std::string& address, const Usage& used) noexcept {
+void Budget::give_back(const std::string& address, const Usage& used) noexcept {
   const std::lock_guard lock(mutex_);
   total_ = total_ - used;
   const auto found = of_address_.find(address);

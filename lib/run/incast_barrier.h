@@ -15,7 +15,7 @@ namespace rdmabench::run {
 
 /// Lets clients through in groups, so that they start together. A group is the clients of one job
 /// that came for the same number of clients. Thread rule: any thread.
-class Gate {
+class IncastBarrier {
  public:
   /// Returns when `clients` threads of `job` have called it, this one among them. Throws
   /// Error(failed) with the number of threads that called it when the deadline passes or `stop` is

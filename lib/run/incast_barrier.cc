@@ -1,4 +1,4 @@
-#include "gate.h"
+#include "incast_barrier.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 namespace rdmabench::run {
 
-void Gate::pass(const std::string& job, std::uint32_t clients, const Deadline& deadline,
-                const std::stop_token& stop) {
+void IncastBarrier::pass(const std::string& job, std::uint32_t clients, const Deadline& deadline,
+                         const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto place = groups_.try_emplace({job, clients}).first;
   Group& group = place->second;
@@ -26,11 +26,11 @@ void Gate::pass(const std::string& job, std::uint32_t clients, const Deadline& d
   if (complete) return;
   throw Error(Fault::failed,
               fmt::format("only {} of {} clients of the incast{} came in time", there, clients,
-                          job.empty() ? "" : fmt::format(" '{}'", control::printable(job, 40))),
+                          job.empty() ? "" : fmt::format(" '{}'", ascii_only(job, 40))),
               "Start them at the same time with the same `job`, or raise `timeout`.");
 }
 
-std::size_t Gate::groups() {
+std::size_t IncastBarrier::groups() {
   const std::lock_guard lock(mutex_);
   return groups_.size();
 }

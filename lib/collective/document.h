@@ -1,0 +1,12 @@
+// The document of a run of collectives, before it is text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/collective/run.h"
+
+namespace rdmabench::collective {
+
+nlohmann::ordered_json to_document(const Run& run);
+
+}  // namespace rdmabench::collective

@@ -1,0 +1,12 @@
+// The document of what registration costs, before it is text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "rdmabench/run/registration_cost.h"
+
+namespace rdmabench::run {
+
+nlohmann::ordered_json to_document(const RegistrationReport& measured);
+
+}  // namespace rdmabench::run
