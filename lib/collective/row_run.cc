@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "member.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
 

@@ -10,6 +10,7 @@
 
 #include "collective/numbers.h"
 #include "commands.h"
+#include "member.h"
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/run.h"
 
