@@ -46,12 +46,11 @@ PendingHandshakes::Map::node_type PendingHandshakes::take(Map::iterator one) noe
 /// Who has to go before one more of this host may wait: no host has more than half of all places.
 /// Which host has most is looked for only when there are as many as may be.
 std::optional<std::uint64_t> PendingHandshakes::in_the_way_of(const std::string& host) const {
-  const std::size_t places = Listener::max_pending();
   const auto own = hosts_.find(host);
-  if (own != hosts_.end() &&
-      own->second.count >= std::clamp<std::size_t>(places / 2, 1, kMaxPerHost)) {
-    return own->second.list.front();
-  }
+  const std::size_t waiting = own == hosts_.end() ? 0 : own->second.count;
+  if (waiting == kMaxPerHost) return own->second.list.front();  // a flood costs no getrlimit(2)
+  const std::size_t places = Listener::max_pending();
+  if (waiting > 0 && waiting >= places / 2) return own->second.list.front();
   if (all_.size() < places) return std::nullopt;
   const auto most = std::max_element(
       hosts_.begin(), hosts_.end(),
