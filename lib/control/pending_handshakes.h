@@ -31,8 +31,9 @@ class PendingHandshakes {
   }
 
   /// Returns its key. `host` is whom it counts as. If that has kMaxPerHost or half of all places,
-  /// refuses the oldest of them; if there are Listener::max_pending(), the oldest of the host that has most. If that one
-  /// is younger than kGrace, refuses the new one, which will try again, and returns nothing.
+  /// refuses the oldest of them; if there are Listener::max_pending(), the oldest of the host that
+  /// has most. If that one is younger than kGrace, refuses the new one, which will try again, and
+  /// returns nothing.
   std::optional<std::uint64_t> add(Channel channel, const std::string& host);
 
   std::size_t size() const noexcept { return all_.size(); }
