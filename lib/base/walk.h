@@ -8,6 +8,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,11 @@ class MessageFields {
 
   /// What is read; null in a writer.
   const nlohmann::json* from() const { return from_; }
+  /// Whether what is read has none of it, or null.
+  bool lacks(const char* key) const {
+    const auto found = from_ == nullptr ? nlohmann::json::const_iterator() : from_->find(key);
+    return from_ != nullptr && (found == from_->end() || found->is_null());
+  }
   /// What is written.
   const nlohmann::ordered_json& to() const { return to_; }
   template <class T>
@@ -74,6 +80,11 @@ class MessageFields {
     if (from_ == nullptr) return put(key, value);
     value = get_double(*from_, key, min, max);
   }
+  /// 0 or less is null; null and, as in what earlier releases wrote, nothing is 0.
+  void positive(const char* key, double max, double& value) {
+    if (from_ == nullptr) return put(key, value > 0 ? nlohmann::ordered_json(value) : nullptr);
+    value = lacks(key) ? 0 : get_double(*from_, key, 0, max);
+  }
   void flag(const char* key, bool& value) {
     if (from_ == nullptr) return put(key, value);
     value = get_bool(*from_, key);
@@ -85,6 +96,12 @@ class MessageFields {
   void text(const char* key, std::string& value, std::size_t max_bytes = kMaxName) {
     if (from_ == nullptr) return put(key, value);
     value = get_string(*from_, key, max_bytes);
+  }
+  /// "" is null; null and, as in what earlier releases wrote, nothing is "".
+  void text_or_null(const char* key, std::string& value, std::size_t max_bytes) {
+    if (from_ == nullptr)
+      return put(key, value.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(value));
+    value = lacks(key) ? "" : get_string(*from_, key, max_bytes);
   }
   void milliseconds(const char* key, std::chrono::milliseconds min, std::chrono::milliseconds max,
                     std::chrono::milliseconds& value) {
@@ -99,9 +116,10 @@ class MessageFields {
     const std::string text = get_string(*from_, key, kMaxName);
     const auto* const found = std::find(names.begin(), names.end(), text);
     if (found == names.end()) {
-      throw Error(Fault::failed,
-                  fmt::format("the message has an unknown '{}': '{}'", key, ascii_only(text, 40)),
-                  "Install the same rdmabench on both sides.");
+      throw FieldError(
+          fmt::format("the message has an unknown '{}': '{}'", key, ascii_only(text, 40)),
+          "Install the same rdmabench on both sides.", key, ascii_only(text, 40),
+          fmt::format("one of {}", fmt::join(names, ", ")));
     }
     value = static_cast<Enum>(found - names.begin());
   }

@@ -318,6 +318,7 @@ void Coordinator::take_results(std::uint32_t rank, std::string_view text) {
     cell.sender = rank;
     cell.error = ascii_only(cell.error, kMaxText - 4);
     cell.over = ascii_only(cell.over, kMaxText - 4);
+    cell.line_origin = ascii_only(cell.line_origin, kMaxText - 4);
     for (std::string& note : cell.notes) note = ascii_only(note, kMaxText - 4);
     work.filled[work.next] = true;
     work.cells[work.next] = std::move(cell);

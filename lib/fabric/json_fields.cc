@@ -17,20 +17,6 @@ namespace {
 constexpr double kMaxValue = 1e18;
 constexpr double kMaxBytes = 1.9e19;  // all that a counter of 64 bits holds
 
-bool is_null(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_null();
-}
-
-Metric metric_from(const nlohmann::json& object) {
-  const std::string text = get_string(object, "metric", kMaxWord);
-  for (const Metric metric : {Metric::bandwidth, Metric::latency}) {
-    if (text == name(metric)) return metric;
-  }
-  throw Error(Fault::failed, fmt::format("the metric '{}'", ascii_only(text, 40)),
-              "There are bandwidth and latency.");
-}
-
 }  // namespace
 
 void walk(MessageFields& fields, FabricPlan& plan) {
@@ -86,61 +72,6 @@ void walk_words(MessageFields& fields, const char* key, std::vector<std::string>
 
 void walk_environment(MessageFields& fields, report::Facts& environment) {
   run::walk_facts(fields, "environment", kMaxFacts, kMaxWord, kMaxText, environment);
-}
-
-Json cell_json(const Measurement& measurement) {
-  return {{"receiver", measurement.receiver},
-          {"rail", measurement.rail},
-          {"metric", name(measurement.metric)},
-          {"size_bytes", measurement.size_bytes},
-          {"value", measurement.value},
-          {"low", report::positive(measurement.low)},
-          {"high", report::positive(measurement.high)},
-          {"p99_ns", report::positive(measurement.p99_ns)},
-          {"p99_low_ns", report::positive(measurement.p99_low_ns)},
-          {"p99_high_ns", report::positive(measurement.p99_high_ns)},
-          {"error", report::text_or_null(measurement.error)},
-          {"over", report::text_or_null(measurement.over)},
-          {"line_bits_per_s", report::positive(measurement.line_bits_per_s)},
-          {"line_origin", report::text_or_null(measurement.line_origin)},
-          {"notes", measurement.notes}};
-}
-
-Measurement cell_from(const nlohmann::json& object) {
-  Measurement cell;
-  cell.receiver = get_uint<std::uint32_t>(object, "receiver", 0, kMaxNodes - 1);
-  cell.rail = get_uint<std::uint32_t>(object, "rail", 0, kMaxRails - 1);
-  cell.metric = metric_from(object);
-  cell.size_bytes = get_uint(object, "size_bytes", 1, run::kMaxSize);
-  cell.value = get_double(object, "value", 0, kMaxValue);
-  const auto positive = [&object](const char* key) {  // earlier files have only p99_ns
-    return !object.contains(key) || is_null(object, key) ? 0
-                                                         : get_double(object, key, 0, kMaxValue);
-  };
-  cell.low = positive("low");
-  cell.high = positive("high");
-  cell.p99_ns = positive("p99_ns");
-  cell.p99_low_ns = positive("p99_low_ns");
-  cell.p99_high_ns = positive("p99_high_ns");
-  cell.line_bits_per_s = positive("line_bits_per_s");
-  if (object.contains("line_origin") && !is_null(object, "line_origin")) {
-    cell.line_origin = ascii_only(get_string(object, "line_origin", kMaxText), kMaxText);
-  }
-  if (!is_null(object, "error")) cell.error = get_string(object, "error", kMaxText);
-  if (object.contains("over") && !is_null(object, "over")) {  // earlier files have it not
-    cell.over = get_string(object, "over", kMaxText);
-  }
-  for (const std::string& note : get_string_list(object, "notes", kMaxNotes, kMaxText)) {
-    cell.notes.push_back(ascii_only(note));
-  }
-  if (cell.error.empty() && !(cell.value > 0)) {
-    throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
-                "A measurement has the one or the other.");
-  }
-  if (!cell.error.empty()) {
-    cell.value = cell.low = cell.high = cell.p99_ns = cell.p99_low_ns = cell.p99_high_ns = 0;
-  }
-  return cell;
 }
 
 }  // namespace rdmabench::fabric

@@ -7,15 +7,16 @@
 
 #include "base/walk.h"
 #include "rdmabench/fabric/matrix.h"
+#include "report/fabric_stream.h"
 #include "report/row.h"
 
 namespace rdmabench::fabric {
 
 using report::Json;
 
-inline constexpr std::size_t kMaxText = 1000;  ///< bytes of an error or a note of a measurement
-inline constexpr std::size_t kMaxNotes = 16;
-inline constexpr std::size_t kMaxWord = 256;  ///< bytes of a name
+using report::kMaxNotes;
+using report::kMaxText;
+using report::kMaxWord;
 inline constexpr std::size_t kMaxFacts = 256;
 
 // Reading throws Error(failed) that names the field, its value and its bounds, and for a plan as
@@ -27,10 +28,5 @@ void walk(MessageFields& fields, DeviceBytes& one);
 void walk(MessageFields& fields, std::vector<DeviceBytes>& devices);
 void walk_words(MessageFields& fields, const char* key, std::vector<std::string>& words);
 void walk_environment(MessageFields& fields, report::Facts& environment);
-
-/// Without round and sender, which both sides of a message know.
-Json cell_json(const Measurement& measurement);
-/// Any rank below kMaxNodes, any rail below kMaxRails. Throws Error(failed).
-Measurement cell_from(const nlohmann::json& object);
 
 }  // namespace rdmabench::fabric

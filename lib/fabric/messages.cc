@@ -1,5 +1,7 @@
 #include "messages.h"
 
+#include <fmt/format.h>
+
 #include "base/walk.h"
 #include "fabric/schedule.h"
 #include "json_fields.h"
@@ -62,9 +64,14 @@ MeasureOrder parse_measure_order(std::string_view text) {
 }
 
 std::string to_text(const Results& results) {
+  const auto cell = [](Measurement one) {
+    MessageFields fields;
+    walk_cell(fields, one);
+    return fields.to();
+  };
   return dump({{"number", results.number},
                {"last", results.last},
-               {"cells", report::list_of_each(results.cells, cell_json)}});
+               {"cells", report::list_of_each(results.cells, cell)}});
 }
 
 Results parse_results(std::string_view text) {
@@ -73,7 +80,13 @@ Results parse_results(std::string_view text) {
                   .last = get_bool(json, "last"),
                   .cells = {}};
   for (const nlohmann::json& item : get_list(json, "cells", kMaxCells)) {
-    results.cells.push_back(cell_from(item));
+    MessageFields fields(&item);
+    Measurement& cell = results.cells.emplace_back();
+    walk_cell(fields, cell);
+    if (cell.error.empty() && cell.value <= 0) {
+      throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
+                  "A measurement has the one or the other.");
+    }
   }
   return results;
 }

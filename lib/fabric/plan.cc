@@ -98,10 +98,6 @@ void check(const FabricPlan& plan) {
   static_cast<void>(config_of(plan, {}, Metric::latency, 0));
 }
 
-std::string_view name(Metric metric) noexcept {
-  return metric == Metric::bandwidth ? "bandwidth" : "latency";
-}
-
 std::uint32_t rails_of(const FabricPlan& plan) noexcept {
   return std::max(1U, static_cast<std::uint32_t>(plan.rails.size()));
 }

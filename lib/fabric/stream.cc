@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <unordered_map>
 
 #include "base/file.h"
 #include "base/new_file.h"
@@ -13,13 +12,10 @@
 #include "fabric/table.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
-#include "report/fabric_stream.h"
 #include "report/row.h"
 
 namespace rdmabench::fabric {
 namespace {
-
-constexpr const char* kSchema = "rdmabench-fabric/1";
 
 std::string line(const Json& json) {
   return dump(json) + "\n";
@@ -84,19 +80,15 @@ Json to_object(const Attribution& attribution) {
 Json to_object(const FabricPlan& plan, const std::vector<Node>& nodes) {
   Json list = Json::array();
   for (const Node& node : nodes) list.push_back(write_fields(node));
-  return {{"schema", kSchema},
+  return {{"schema", report::kFabricSchema},
           {"record", "plan"},
           {"nodes", std::move(list)},
           {"plan", write_fields(plan)}};
 }
 
 Json to_object(const Measurement& measurement) {
-  Json json{{"record", "measurement"},
-            {"round", measurement.round},
-            {"pattern", measurement.pattern},
-            {"sender", measurement.sender}};
-  json.update(cell_json(measurement));
-  json["confirming"] = measurement.confirming;
+  Json json{{"record", "measurement"}};
+  json.update(write_fields(measurement));
   return json;
 }
 
@@ -110,93 +102,6 @@ Json to_object(const Matrix& matrix, const Attribution& verdict) {
   Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
   json.update(to_object(verdict));
   return json;
-}
-
-/// Assembles the records of a run.
-class Reader {
- public:
-  void take(const nlohmann::json& object) {
-    const std::string kind = get_string(object, "record", kMaxWord);
-    if (kind == "plan") return take_plan(object);
-    if (!has_plan_) throw Error(Fault::failed, "a record before the plan");
-    if (kind == "measurement") return take_measurement(object);
-    if (kind == "lost") {
-      matrix_.lost.push_back(read_fields<LostNode>(object));
-      check_rank(matrix_.lost.back().rank);
-    }
-  }
-
-  Matrix finish() {
-    if (!has_plan_)
-      throw Error(Fault::usage, "it has no plan", "Is it a file of 'rdmabench fabric'?");
-    return std::move(matrix_);
-  }
-
- private:
-  void take_plan(const nlohmann::json& object) {
-    if (get_string(object, "schema", kMaxWord) != kSchema) {
-      throw Error(Fault::failed, "it is of another kind, or of another version",
-                  fmt::format(R"(Its first record has "schema": "{}".)", kSchema));
-    }
-    auto plan = read_fields<FabricPlan>(get_object(object, "plan"));
-    std::vector<Node> nodes;
-    for (const nlohmann::json& item : get_list(object, "nodes", kMaxNodes)) {
-      nodes.push_back(read_fields<Node>(item));
-      if (nodes.back().rank + 1 != nodes.size()) {
-        throw Error(Fault::failed, "the nodes are not in the order of their ranks");
-      }
-    }
-    if (has_plan_) {
-      check_resumable(matrix_, plan, nodes.size());
-      check_hosts(matrix_, nodes);
-    }
-    has_plan_ = true;
-    matrix_.plan = std::move(plan);
-    matrix_.nodes = std::move(nodes);
-    matrix_.lost.clear();
-  }
-
-  void take_measurement(const nlohmann::json& object) {
-    Measurement one = cell_from(object);
-    one.round = get_uint<std::uint32_t>(object, "round");
-    one.pattern = get_string(object, "pattern", kMaxWord);
-    one.sender = get_uint<std::uint32_t>(object, "sender", 0, kMaxNodes - 1);
-    one.confirming = get_bool(object, "confirming");
-    check_rank(one.sender);
-    check_rank(one.receiver);
-    const auto [place, is_new] = index_.emplace(key_of(one), matrix_.measurements.size());
-    if (is_new) {
-      matrix_.measurements.push_back(std::move(one));
-    } else {
-      matrix_.measurements[place->second] = std::move(one);
-    }
-  }
-
-  void check_rank(std::uint32_t rank) const {
-    if (rank >= matrix_.nodes.size()) {
-      throw Error(Fault::failed, fmt::format("rank {} of {}", rank, matrix_.nodes.size()));
-    }
-  }
-
-  /// Identifies a measurement: two with the same key are repetitions.
-  using Key = std::string;
-  static Key key_of(const Measurement& m) {
-    return fmt::format("{} {} {} {} {} {} {}", m.round, m.sender, m.receiver, m.rail,
-                       static_cast<int>(m.metric), m.size_bytes, m.confirming);
-  }
-
-  Matrix matrix_;
-  bool has_plan_ = false;
-  std::unordered_map<Key, std::size_t> index_;
-};
-
-/// Like parse_object(), whose remedy speaks of a peer's messages.
-nlohmann::json object_of(std::string_view line) {
-  try {
-    return parse_object(line, "record", line.size());  // a user's own file
-  } catch (const Error&) {
-    throw Error(Fault::usage, "it is not a JSON object", "Is it a file of 'rdmabench fabric'?");
-  }
 }
 
 }  // namespace
@@ -224,17 +129,13 @@ std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
 }
 
 report::Document to_document(const FabricResult& result) {
-  std::vector<report::Document> documents;
-  report::FabricStream stream{report::ReadLimits{}};
-  const auto add = [&](Json record) {
-    stream.add(record, documents, [](const std::string& why) { throw Error(Fault::failed, why); });
-  };
   const Matrix& matrix = result.matrix;
-  add(to_object(matrix.plan, matrix.nodes));
-  for (const Measurement& one : matrix.measurements) add(to_object(one));
-  for (const LostNode& one : matrix.lost) add(to_object(one));
-  if (result.complete) add(to_object(matrix, result.verdict));
-  return std::move(documents.front());
+  Json body = to_object(matrix.plan, matrix.nodes);
+  body.erase("record");
+  body["lost"] =
+      report::list_of_each(matrix.lost, [](const LostNode& one) { return to_object(one); });
+  body["verdict"] = result.complete ? to_object(matrix, result.verdict) : Json(nullptr);
+  return {{}, std::string(report::kFabricSchema), std::move(body), matrix.measurements};
 }
 
 std::string to_json(const Attribution& attribution) {
@@ -249,30 +150,32 @@ std::string to_json_lines(const Matrix& matrix) {
   return text;
 }
 
-Matrix matrix_from_json_lines(std::string_view text) {
-  Reader reader;
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) break;  // incomplete: the writer was interrupted
-    ++number;
-    try {
-      reader.take(object_of(text.substr(0, end)));
-    } catch (const Error& error) {
-      throw Error(Fault::usage, fmt::format("line {}: {}", number, error.what()));
-    }
-    text.remove_prefix(end + 1);
+Matrix matrix_from_json_lines(std::string_view text, const std::string& source) {
+  constexpr std::size_t kAny = std::string::npos;  // of what this program wrote itself
+  std::vector<report::Document> documents = report::parse_documents(
+      text, source, {}, {.file_bytes = kAny, .document_bytes = kAny, .pairs = kAny});
+  if (documents.size() != 1 || documents[0].schema != report::kFabricSchema) {
+    throw Error(Fault::usage, fmt::format("'{}' is not one run of a fabric", source),
+                "Give the file that 'rdmabench fabric --output' wrote.");
   }
-  return reader.finish();
+  const auto read = [&]<class T>(const Json& from, T& into) {
+    try {
+      into = read_fields<T>(from);
+    } catch (const Error& error) {
+      throw Error(Fault::usage, fmt::format("'{}': {}", source, error.what()));
+    }
+  };
+  const Json& body = documents[0].body;
+  Matrix matrix;
+  read(body["plan"], matrix.plan);
+  for (const Json& node : body["nodes"]) read(node, matrix.nodes.emplace_back());
+  for (const Json& lost : body["lost"]) read(lost, matrix.lost.emplace_back());
+  matrix.measurements = std::move(documents[0].pairs);
+  return matrix;
 }
 
 Matrix read_stream(const std::string& path) {
-  const std::string text = read_document(path, std::string::npos);
-  try {
-    return matrix_from_json_lines(text);
-  } catch (const Error& error) {
-    throw Error(Fault::usage, fmt::format("{}: {}", path, error.what()));
-  }
+  return matrix_from_json_lines(read_document(path, std::string::npos), path);
 }
 
 void check_resumable(const Matrix& earlier, const FabricPlan& plan, std::size_t nodes) {

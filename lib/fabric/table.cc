@@ -162,11 +162,7 @@ std::string to_csv(const Matrix& matrix) {
   report::Csv csv({"round", "pattern", "sender", "receiver", "rail", "metric", "size_bytes",
                    "value", "p99_ns", "error", "confirming", "over", "notes"});
   for (const Measurement& one : matrix.measurements) {
-    Json row = cell_json(one);
-    row["round"] = one.round;
-    row["pattern"] = one.pattern;
-    row["sender"] = one.sender;
-    row["confirming"] = one.confirming;
+    Json row = write_fields(one);
     if (!one.error.empty()) row["value"] = nullptr;
     csv.add(row);
   }

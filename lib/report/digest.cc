@@ -67,7 +67,7 @@ void visit_run(const Document& document, const std::function<void(const Measured
 
 void visit_fabric(const Document& document, const std::function<void(const Measured&)>& visit) {
   const auto identity = [](const PairMeasurement& pair) {
-    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.latency);
+    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.latency());
   };
   std::set<decltype(identity(document.pairs.front()))> confirmed;
   for (const PairMeasurement& pair : document.pairs) {
@@ -77,7 +77,7 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
     Measured measured;
     measured.kind = "pair";
     measured.replaced = !pair.confirming && confirmed.contains(identity(pair));
-    measured.labels = {{"metric", pair.latency ? "latency" : "bandwidth"},
+    measured.labels = {{"metric", pair.latency() ? "latency" : "bandwidth"},
                        {"sender", fmt::format("{}", pair.sender)},
                        {"receiver", fmt::format("{}", pair.receiver)},
                        {"sender_host", host_of(document, pair.sender)},
@@ -87,10 +87,10 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
                        {"pattern", pair.pattern},
                        {"size_bytes", fmt::format("{}", pair.size_bytes)}};
     if (pair.error.empty()) {
-      measured.values.emplace_back(pair.latency ? "p50_ns" : "bits_per_s", pair.value);
+      measured.values.emplace_back(pair.latency() ? "p50_ns" : "bits_per_s", pair.value);
       if (pair.high > 0) {
-        measured.values.emplace_back(pair.latency ? "median_low_ns" : "bits_per_s_low", pair.low);
-        measured.values.emplace_back(pair.latency ? "median_high_ns" : "bits_per_s_high",
+        measured.values.emplace_back(pair.latency() ? "median_low_ns" : "bits_per_s_low", pair.low);
+        measured.values.emplace_back(pair.latency() ? "median_high_ns" : "bits_per_s_high",
                                      pair.high);
       }
       if (pair.line_bits_per_s > 0) {
@@ -279,7 +279,7 @@ Judgement cell_of(const Document& fabric, const PairMeasurement& pair) {
       "fabric.pair",
       fmt::format("{} to {}, {}", host_of(fabric, pair.sender), host_of(fabric, pair.receiver),
                   rail_of(fabric, pair.sender, pair.rail)),
-      fmt::format("{} {} round {}", pair.latency ? "latency" : "bandwidth",
+      fmt::format("{} {} round {}", pair.latency() ? "latency" : "bandwidth",
                   size_text(double(pair.size_bytes)), pair.round)};
   cell.measured = true;
   cell.finding = false;
@@ -326,7 +326,7 @@ std::vector<NodeMedian> node_medians(const Document& fabric) {
   std::map<Series, std::vector<double>> all;
   for (const PairMeasurement& pair : fabric.pairs) {
     if (!pair.error.empty() || pair.confirming) continue;
-    const Series series{pair.latency, pair.size_bytes, pair.rail};
+    const Series series{pair.latency(), pair.size_bytes, pair.rail};
     nodes[series][pair.sender].as_sender.push_back(pair.value);
     nodes[series][pair.receiver].as_receiver.push_back(pair.value);
     all[series].push_back(pair.value);

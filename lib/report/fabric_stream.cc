@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <array>
+#include <string_view>
 
 #include "digest.h"
 
@@ -19,27 +19,9 @@ namespace {
 
 using Refuse = FabricStream::Refuse;
 
-template <class Unsigned>
-Unsigned whole(const Json& record, const char* key, const Refuse& refuse) {
-  const auto found = record.find(key);
-  if (found == record.end() || !found->is_number_unsigned() ||
-      found->get<std::uint64_t>() > std::numeric_limits<Unsigned>::max()) {
-    refuse(fmt::format("a measurement's \"{}\" must be a whole number from 0 to {}", key,
-                       std::numeric_limits<Unsigned>::max()));
-  }
-  return found->get<Unsigned>();
-}
-
-/// 0 for null and what is left out.
-double number(const Json& record, const char* key, const Refuse& refuse) {
-  const auto found = record.find(key);
-  if (found == record.end() || found->is_null()) return 0;
-  const double value = found->is_number() ? found->get<double>() : -1;
-  if (!std::isfinite(value) || value < 0) {
-    refuse(fmt::format("a measurement's \"{}\" must be a number that is not negative", key));
-  }
-  return value;
-}
+constexpr std::array<std::string_view, 2> kMetricNames{"bandwidth", "latency"};
+// Far above any device's value: a bound on what a peer may claim.
+constexpr double kMaxValue = 1e18;
 
 /// A rank that is a number must be one of the plan's nodes; anything else is read as nothing.
 void check_rank(const Json& object, const char* key, std::size_t nodes, const Refuse& refuse) {
@@ -51,33 +33,16 @@ void check_rank(const Json& object, const char* key, std::size_t nodes, const Re
 }
 
 PairMeasurement to_pair(const Json& record, std::size_t nodes, const Refuse& refuse) {
-  PairMeasurement pair;
-  pair.round = record.contains("round") ? whole<std::uint32_t>(record, "round", refuse) : 0;
-  pair.sender = whole<std::uint32_t>(record, "sender", refuse);
-  pair.receiver = whole<std::uint32_t>(record, "receiver", refuse);
   check_rank(record, "sender", nodes, refuse);
   check_rank(record, "receiver", nodes, refuse);
-  pair.rail = record.contains("rail") ? whole<std::uint32_t>(record, "rail", refuse) : 0;
-  pair.size_bytes = whole<std::uint64_t>(record, "size_bytes", refuse);
-  const std::string metric = text_of(record, "metric");
-  if (metric != "bandwidth" && metric != "latency") {
-    refuse(fmt::format("metric \"{}\" is neither bandwidth nor latency", metric));
+  try {
+    auto pair = read_fields<PairMeasurement>(record);
+    if (pair.error.empty() && pair.value <= 0) pair.error = "There is no value.";
+    return pair;
+  } catch (const FieldError& error) {
+    refuse(fmt::format("a measurement's \"{}\" must be {}", error.key(), error.wanted()));
+    throw;
   }
-  pair.latency = metric == "latency";
-  pair.value = number(record, "value", refuse);
-  pair.low = number(record, "low", refuse);
-  pair.high = number(record, "high", refuse);
-  pair.p99_ns = number(record, "p99_ns", refuse);
-  pair.p99_low_ns = number(record, "p99_low_ns", refuse);
-  pair.p99_high_ns = number(record, "p99_high_ns", refuse);
-  pair.line_bits_per_s = number(record, "line_bits_per_s", refuse);
-  pair.line_origin = text_of(record, "line_origin");
-  const auto confirming = record.find("confirming");
-  pair.confirming = confirming != record.end() && *confirming == true;
-  pair.pattern = text_of(record, "pattern");
-  pair.error = text_of(record, "error");
-  if (pair.error.empty() && pair.value <= 0) pair.error = "There is no value.";
-  return pair;
 }
 
 void check_verdict(const Json& record, std::size_t nodes, const Refuse& refuse) {
@@ -111,11 +76,43 @@ void check_plan(const Json& record, const Refuse& refuse) {
 }
 
 FabricStream::Key key(const PairMeasurement& pair) {
-  return {pair.round,      pair.sender,  pair.receiver,  pair.rail,
-          pair.size_bytes, pair.latency, pair.confirming};
+  return {pair.round,      pair.sender, pair.receiver,  pair.rail,
+          pair.size_bytes, pair.metric, pair.confirming};
 }
 
 }  // namespace
+
+std::string_view name(Metric metric) noexcept {
+  return kMetricNames.at(static_cast<std::size_t>(metric));
+}
+
+void walk_cell(MessageFields& fields, PairMeasurement& pair) {
+  fields.number("receiver", pair.receiver);
+  if (!fields.lacks("rail")) fields.number("rail", pair.rail);
+  fields.name("metric", kMetricNames, pair.metric);
+  fields.number("size_bytes", pair.size_bytes);
+  if (!fields.lacks("value")) fields.real("value", 0, kMaxValue, pair.value);
+  fields.positive("low", kMaxValue, pair.low);
+  fields.positive("high", kMaxValue, pair.high);
+  fields.positive("p99_ns", kMaxValue, pair.p99_ns);
+  fields.positive("p99_low_ns", kMaxValue, pair.p99_low_ns);
+  fields.positive("p99_high_ns", kMaxValue, pair.p99_high_ns);
+  fields.text_or_null("error", pair.error, kMaxText);
+  fields.text_or_null("over", pair.over, kMaxText);
+  fields.positive("line_bits_per_s", kMaxValue, pair.line_bits_per_s);
+  fields.text_or_null("line_origin", pair.line_origin, kMaxText);
+  if (!fields.lacks("notes")) fields.texts("notes", kMaxNotes, kMaxText, pair.notes);
+  if (fields.from() == nullptr || pair.error.empty()) return;
+  pair.value = pair.low = pair.high = pair.p99_ns = pair.p99_low_ns = pair.p99_high_ns = 0;
+}
+
+void walk(MessageFields& fields, PairMeasurement& pair) {
+  if (!fields.lacks("round")) fields.number("round", pair.round);
+  fields.text_or_null("pattern", pair.pattern, kMaxWord);
+  fields.number("sender", pair.sender);
+  walk_cell(fields, pair);
+  if (!fields.lacks("confirming")) fields.flag("confirming", pair.confirming);
+}
 
 void FabricStream::begin_attempt(Document& document) {
   document.body["lost"] = Json::array();

@@ -1,14 +1,25 @@
 // The records of a rdmabench-fabric/1 stream, put together again.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <tuple>
 #include <vector>
 
+#include "base/walk.h"
 #include "rdmabench/report/documents.h"
 
 namespace rdmabench::report {
+
+/// Of a pair's texts, and of their number.
+inline constexpr std::size_t kMaxWord = 256;
+inline constexpr std::size_t kMaxText = 1000;
+inline constexpr std::size_t kMaxNotes = 16;
+
+/// What both sides of a message know is left out: round, pattern, sender.
+void walk_cell(MessageFields& fields, PairMeasurement& pair);
+void walk(MessageFields& fields, PairMeasurement& pair);
 
 /// What a list of records must be.
 bool is_list_of_objects(const nlohmann::ordered_json& json);
@@ -21,7 +32,7 @@ class FabricStream {
   using Refuse = std::function<void(const std::string& why)>;  ///< throws
 
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t,
-                         bool, bool>;
+                         Metric, bool>;
 
   explicit FabricStream(const ReadLimits& limits) : limits_(limits) {}
 

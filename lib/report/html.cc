@@ -60,7 +60,7 @@ Json to_series(const std::vector<PairMeasurement>& pairs) {
   using Key = std::tuple<bool, std::uint64_t, std::uint32_t>;
   std::map<Key, std::vector<const PairMeasurement*>> groups;
   for (const PairMeasurement& pair : pairs) {
-    groups[{pair.latency, pair.size_bytes, pair.rail}].push_back(&pair);
+    groups[{pair.latency(), pair.size_bytes, pair.rail}].push_back(&pair);
   }
   Json list = Json::array();
   for (const auto& [key, group] : groups) {
@@ -87,7 +87,7 @@ Json to_errors(const std::vector<PairMeasurement>& pairs) {
   Json list = Json::array();
   for (const PairMeasurement& pair : pairs) {
     if (pair.error.empty()) continue;
-    list.push_back({{"metric", pair.latency ? "latency" : "bandwidth"},
+    list.push_back({{"metric", pair.latency() ? "latency" : "bandwidth"},
                     {"size_bytes", pair.size_bytes},
                     {"sender", pair.sender},
                     {"receiver", pair.receiver},

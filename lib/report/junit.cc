@@ -103,8 +103,8 @@ void add_cells(Suite& suite, const Document& document) {
   for (const PairMeasurement& pair : document.pairs) {
     if (!pair.error.empty()) continue;
     Judgement one = cell_of(document, pair);
-    one.details.emplace_back(pair.latency ? "p50" : "bandwidth",
-                             pair.latency ? time_text(pair.value) : rate_text(pair.value));
+    one.details.emplace_back(pair.latency() ? "p50" : "bandwidth",
+                             pair.latency() ? time_text(pair.value) : rate_text(pair.value));
     suite.add(one);
   }
 }

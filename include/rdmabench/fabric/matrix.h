@@ -8,10 +8,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::fabric {
 
@@ -19,10 +18,9 @@ inline constexpr std::uint32_t kMaxNodes = 4096;
 inline constexpr std::uint32_t kMaxRails = 64;
 inline constexpr std::size_t kMaxSizes = 64;  ///< of each metric
 
-enum class Metric : std::uint8_t { bandwidth, latency };
-
-/// "bandwidth", "latency".
-std::string_view name(Metric metric) noexcept;
+using report::Metric;
+/// One ordered pair on one rail, once.
+using Measurement = report::PairMeasurement;
 
 /// A process that measures: one rank. Its index in Matrix::nodes is its rank.
 struct Node {
@@ -32,30 +30,6 @@ struct Node {
   /// By rail, the network device of an Ethernet port; "" = another, or unknown.
   std::vector<std::string> interfaces{};
   report::Facts environment{};  ///< as the node reports it
-};
-
-/// One ordered pair on one rail, once.
-struct Measurement {
-  std::uint32_t round = 0;  ///< from 0, counted over the whole run, confirming rounds included
-  /// "round-robin" (of full and of random), "one-to-many", "many-to-one", "bisection", "confirm"
-  std::string pattern{};
-  std::uint32_t sender = 0;
-  std::uint32_t receiver = 0;
-  std::uint32_t rail = 0;
-  Metric metric = Metric::bandwidth;
-  std::uint64_t size_bytes = 0;
-  double value = 0;  ///< bits per second, or nanoseconds (p50); 0 where `error` says why
-  double low = 0;    ///< of its 95 % confidence interval; 0 where there is none
-  double high = 0;
-  double p99_ns = 0;  ///< of latency; 0 = too few samples for one
-  double p99_low_ns = 0;
-  double p99_high_ns = 0;  ///< 0 where the samples do not bound it
-  std::string error{};
-  std::string over{};  ///< what was taken, for people: "ofi, provider tcp, device lo"; "" = unknown
-  double line_bits_per_s = 0;  ///< payload that the link can carry, by both ends; 0 = unknown
-  std::string line_origin{};   ///< how that was computed, or why it could not be
-  bool confirming = false;
-  std::vector<std::string> notes{};
 };
 
 /// A node that is out of the run: it died, hung or never came.

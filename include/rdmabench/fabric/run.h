@@ -106,13 +106,11 @@ std::string to_json_lines(const Matrix& matrix);
 /// Its last line: the verdict with its headline, which says first who was lost.
 std::string verdict_record(const Matrix& matrix, const Attribution& verdict);
 
-/// Reads what was written. A second plan record begins another attempt: its measurements replace
-/// those of the same cell, and only its own losses count. An incomplete last line (the writer died)
-/// and records of other kinds are left out. Throws Error(usage) that names the line if this is no
-/// such stream or the plans differ.
-Matrix matrix_from_json_lines(std::string_view text);
+/// Reads what was written, as report::parse_documents() does. `source` names it in errors. Throws
+/// Error(usage) that names the line if this is no run, or more than one.
+Matrix matrix_from_json_lines(std::string_view text, const std::string& source = "the run");
 
-/// The same from a file. Throws Error(usage) that names the file, too.
+/// The same from a file.
 Matrix read_stream(const std::string& path);
 
 /// The verdict first: who was lost, each finding with its evidence, what was not confirmed and what

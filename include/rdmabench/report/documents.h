@@ -10,28 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::report {
+#include "rdmabench/report/result.h"
 
-/// One line {"record":"measurement"} of a rdmabench-fabric/1 stream.
-struct PairMeasurement {
-  std::uint32_t round = 0;
-  std::uint32_t sender = 0;  ///< ranks; a rank need not be in the plan's list of nodes
-  std::uint32_t receiver = 0;
-  std::uint32_t rail = 0;
-  std::uint64_t size_bytes = 0;
-  double value = 0;  ///< bits per second, or nanoseconds (the median); 0 where there is an error
-  double low = 0;    ///< of the value's 95 % confidence interval; 0 where there is none
-  double high = 0;
-  double p99_ns = 0;           ///< of latency; 0 where the samples support none
-  double p99_low_ns = 0;       ///< of its 95 % confidence interval; 0 where there is none
-  double p99_high_ns = 0;      ///< 0 where the samples do not bound it
-  double line_bits_per_s = 0;  ///< payload that the link can carry; 0 = unknown
-  std::string line_origin;     ///< how that was computed, or why it could not be
-  bool latency = false;        ///< else bandwidth
-  bool confirming = false;
-  std::string pattern;
-  std::string error;  ///< why there is no value
-};
+namespace rdmabench::report {
 
 /// One document: a run, a node's checks, a fabric, collectives, a comparison or a projection.
 ///

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,38 @@ struct LatencyResult {
   bool complete = true;                    ///< false: the run's error cut this row off
   double spread = 0;               ///< of the epochs' medians about their median; a ratio, >= 0
   std::vector<std::string> notes;  ///< what a reader must know of this row; whole sentences
+};
+
+enum class Metric : std::uint8_t { bandwidth, latency };
+
+/// "bandwidth", "latency".
+std::string_view name(Metric metric) noexcept;
+
+/// One ordered pair of a fabric on one rail, once: a line {"record":"measurement"} of a
+/// rdmabench-fabric/1 stream.
+struct PairMeasurement {
+  std::uint32_t round = 0;  ///< from 0, counted over the whole run, confirming rounds included
+  /// "round-robin" (of full and of random), "one-to-many", "many-to-one", "bisection", "confirm"
+  std::string pattern{};
+  std::uint32_t sender = 0;  ///< ranks
+  std::uint32_t receiver = 0;
+  std::uint32_t rail = 0;
+  Metric metric = Metric::bandwidth;
+  std::uint64_t size_bytes = 0;
+  double value = 0;  ///< bits per second, or nanoseconds (p50); 0 where `error` says why
+  double low = 0;    ///< of its 95 % confidence interval; 0 where there is none
+  double high = 0;
+  double p99_ns = 0;  ///< of latency; 0 = too few samples for one
+  double p99_low_ns = 0;
+  double p99_high_ns = 0;  ///< 0 where the samples do not bound it
+  std::string error{};
+  std::string over{};  ///< what was taken, for people: "ofi, provider tcp, device lo"; "" = unknown
+  double line_bits_per_s = 0;  ///< payload that the link can carry, by both ends; 0 = unknown
+  std::string line_origin{};   ///< how that was computed, or why it could not be
+  bool confirming = false;
+  std::vector<std::string> notes{};
+
+  bool latency() const noexcept { return metric == Metric::latency; }
 };
 
 /// What a part of a run's time gave.

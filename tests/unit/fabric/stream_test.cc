@@ -109,7 +109,7 @@ TEST(Stream, AnotherAttemptReplacesWhatItMeasuredAgainAndHasItsOwnLosses) {
 
 TEST(Stream, AnythingElseIsRefusedByLine) {
   const std::string good = to_json_lines(sample());
-  EXPECT_THAT(usage_complaint([] { matrix_from_json_lines(""); }), HasSubstr("no plan"));
+  EXPECT_THAT(usage_complaint([] { matrix_from_json_lines(""); }), HasSubstr("no document"));
   EXPECT_THAT(usage_complaint([] { matrix_from_json_lines("{}\n"); }), HasSubstr("line 1"));
   EXPECT_THAT(usage_complaint([&] { matrix_from_json_lines(good + "nonsense\n"); }),
               HasSubstr("line 7"));
@@ -119,7 +119,8 @@ TEST(Stream, AnythingElseIsRefusedByLine) {
               HasSubstr("rdmabench-fabric/1"));
   std::string rank = good;
   rank.replace(rank.find("\"sender\":0"), 10, "\"sender\":7");
-  EXPECT_THAT(usage_complaint([&] { matrix_from_json_lines(rank); }), HasSubstr("rank 7 of 3"));
+  EXPECT_THAT(usage_complaint([&] { matrix_from_json_lines(rank); }),
+              HasSubstr("\"sender\" is 7, but the plan has 3 nodes"));
 }
 
 TEST(Stream, OnlyTheSameRunIsResumed) {

@@ -68,7 +68,7 @@ TEST(Documents, PutsTheRecordsOfAFabricTogether) {
   ASSERT_EQ(one.pairs.size(), 1);
   EXPECT_EQ(one.pairs[0].receiver, 1);
   EXPECT_EQ(one.pairs[0].value, 1e11);
-  EXPECT_FALSE(one.pairs[0].latency);
+  EXPECT_FALSE(one.pairs[0].latency());
 }
 
 TEST(Documents, OfARunThatWasResumedTheLastAttemptCounts) {
@@ -140,14 +140,14 @@ TEST(Documents, HoldsABodyAgainstItsSchema) {
 TEST(Documents, RefusesAFabricThatDoesNotFit) {
   EXPECT_THAT(refusal(kMeasurement), HasSubstr("before its plan"));
   const std::string plan = kPlan;
-  EXPECT_THAT(refusal(plan + R"({"record":"measurement","sender":-1})"
+  EXPECT_THAT(refusal(plan + R"({"record":"measurement","sender":0})"
                              "\n"),
-              HasSubstr("line 2: a measurement's \"sender\""));
+              HasSubstr("line 2: a measurement's \"receiver\""));
   EXPECT_THAT(
       refusal(plan +
               R"({"record":"measurement","sender":0,"receiver":1,"size_bytes":1,"metric":"x"})"
               "\n"),
-      HasSubstr("neither"));
+      HasSubstr("\"metric\""));
   EXPECT_THAT(
       refusal(
           plan +
