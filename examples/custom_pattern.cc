@@ -11,7 +11,7 @@
 #include <rdmabench/run/client.h>
 #include <rdmabench/run/patterns.h>
 #include <rdmabench/run/server.h>
-#include <rdmabench/workload/inbox.h>
+#include <rdmabench/workload/epoch_io.h>
 
 using namespace rdmabench;
 using transport::Received, transport::Send, transport::Signal, transport::WriteImm;
@@ -26,21 +26,21 @@ struct Get {
   static EpochResult initiator(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
                                std::span<measure::Ticks> intervals) noexcept {
     EpochResult result;
-    workload::Inbox<T> inbox(endpoint, plan, watch, result);
+    workload::EpochIo<T> io(endpoint, plan, watch, result);
     const std::span<std::byte> answer(endpoint.window().data, plan.size);
     std::uint64_t& i = result.message;
     for (i = 0; i < plan.iterations; ++i) {
       const measure::Ticks begin = measure::stamp_now();
       const std::uint64_t bytes = std::min<std::uint64_t>(plan.size, 64);
-      if (!inbox.template post<Send>({0, 0, bytes, 0}, Signal::now)) return result;
-      if (!receive(inbox)) return result;
+      if (!io.template post<Send>({0, 0, bytes, 0}, Signal::now)) return result;
+      if (!receive(io)) return result;
       intervals[i] = measure::stamp_now() - begin;
       if (kValidate && memory::find_mismatch(answer, workload::tag_of(i))) {
-        inbox.end(Outcome::wrong_data, Wait::nothing);
+        io.end(Outcome::wrong_data, Wait::nothing);
         return result;
       }
     }
-    inbox.drain();
+    io.drain();
     return result;
   }
 
@@ -48,25 +48,25 @@ struct Get {
   static EpochResult target(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
                             std::span<measure::Ticks> /*intervals*/) noexcept {
     EpochResult result;
-    workload::Inbox<T> inbox(endpoint, plan, watch, result);
+    workload::EpochIo<T> io(endpoint, plan, watch, result);
     const std::span<std::byte> answer(endpoint.send_region().data, plan.size);
     std::uint64_t& i = result.message;
     for (i = 0; i < plan.iterations; ++i) {
-      if (!receive(inbox) || !inbox.drain()) return result;  // the last answer has left
+      if (!receive(io) || !io.drain()) return result;  // the last answer has left
       if (kValidate) memory::fill_pattern(answer, workload::tag_of(i));
-      if (!inbox.template post<WriteImm>({0, 0, plan.size, i}, Signal::now)) return result;
+      if (!io.template post<WriteImm>({0, 0, plan.size, i}, Signal::now)) return result;
     }
-    inbox.drain();
+    io.drain();
     return result;
   }
 
  private:
-  template <class Inbox>
-  static bool receive(Inbox& inbox) noexcept {
+  template <class EpochIo>
+  static bool receive(EpochIo& io) noexcept {
     bool arrived = false;
     while (!arrived) {
-      const bool good = inbox.poll(Wait::message, [&](const Received& received) noexcept {
-        inbox.give_back(received.slot);
+      const bool good = io.poll(Wait::message, [&](const Received& received) noexcept {
+        io.give_back(received.slot);
         arrived = true;
       });
       if (!good) return false;

@@ -11,7 +11,7 @@
 
 #include <rdmabench/measure/samples.h>
 #include <rdmabench/transport/loop/endpoint.h>
-#include <rdmabench/workload/inbox.h>
+#include <rdmabench/workload/epoch_io.h>
 
 using namespace rdmabench;
 using workload::EpochPlan, workload::EpochResult, workload::Outcome, workload::Wait;
@@ -20,19 +20,19 @@ namespace {
 
 constexpr std::uint64_t kRequestBytes = 64, kAnswerBytes = 4096, kLookUps = 5000;
 
-/// One side. Once made it neither allocates nor throws. Its Inbox polls and makes room, and ends
+/// One side. Once made it neither allocates nor throws. Its EpochIo polls and makes room, and ends
 /// every wait when nothing completes for its Watch's limit: false says that it is over.
 template <transport::Transport T>
 class Party {
  public:
   Party(T& endpoint, const EpochPlan& plan)
-      : endpoint_(endpoint), inbox_(endpoint, plan, watch_, result_) {}
+      : endpoint_(endpoint), io_(endpoint, plan, watch_, result_) {}
 
   /// Sends slot 0, with the look-up's number as its first word.
   bool say(std::uint64_t number, std::uint64_t bytes) noexcept {
     std::memcpy(endpoint_.send_region().data, &number, sizeof number);
-    return inbox_.template post<transport::Send>(
-        {.local = 0, .remote = 0, .bytes = bytes, .word = 0}, transport::Signal::now);
+    return io_.template post<transport::Send>({.local = 0, .remote = 0, .bytes = bytes, .word = 0},
+                                              transport::Signal::now);
   }
 
   /// Waits until message `count` has come, and until all that was sent has left slot 0.
@@ -41,12 +41,12 @@ class Party {
       const transport::Region region = endpoint_.receive_region();
       std::memcpy(&number_, region.data + received.slot % region.slots * region.stride,
                   sizeof number_);
-      if (received.bytes != bytes) inbox_.end(Outcome::wrong_size, Wait::message);
-      inbox_.give_back(received.slot);  // only now may another message overwrite it
+      if (received.bytes != bytes) io_.end(Outcome::wrong_size, Wait::message);
+      io_.give_back(received.slot);  // only now may another message overwrite it
       ++heard_;
     };
     while (heard_ < count || endpoint_.completed() != endpoint_.posted()) {
-      if (!inbox_.poll(Wait::message, on_receive)) return false;
+      if (!io_.poll(Wait::message, on_receive)) return false;
     }
     return result_.outcome == Outcome::ok;
   }
@@ -58,7 +58,7 @@ class Party {
   T& endpoint_;
   workload::Watch watch_{std::chrono::seconds(5), [] { return false; }};
   EpochResult result_;
-  workload::Inbox<T> inbox_;
+  workload::EpochIo<T> io_;
   std::uint64_t number_ = 0, heard_ = 0;
 };
 

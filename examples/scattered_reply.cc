@@ -10,7 +10,7 @@
 #include <rdmabench/base/error.h>
 #include <rdmabench/control/listener.h>
 #include <rdmabench/run/connect.h>
-#include <rdmabench/workload/inbox.h>
+#include <rdmabench/workload/epoch_io.h>
 
 using namespace rdmabench;
 using transport::Send, transport::Write, transport::WriteImm;
@@ -20,24 +20,24 @@ template <transport::Transport T>
 void converse(T& endpoint, std::vector<std::byte>& memory, bool asks) {
   workload::EpochResult result;
   workload::Watch watch(std::chrono::seconds(5), [] { return false; });
-  workload::Inbox<T> inbox(endpoint, {.receives = kPieces}, watch, result);  // polls, makes room
+  workload::EpochIo<T> io(endpoint, {.receives = kPieces}, watch, result);  // polls, makes room
   const auto must = [&](bool good) {
     if (!good) throw Error(Fault::failed, "no progress for 5 s, or: " + endpoint.failure());
   };
   const auto post = [&]<class Op>(Op /*operation*/, const transport::Message& message) {
-    must(inbox.template post<Op>(message, transport::Signal::now));
+    must(io.template post<Op>(message, transport::Signal::now));
   };
   bool heard = false;
   const auto on_receive = [&](const transport::Received& received) noexcept {
-    inbox.give_back(received.slot);
+    io.give_back(received.slot);
     heard = true;
   };
   for (std::uint64_t i = 0; i < kRequests; ++i) {
     if (asks) post(Send(), {.local = 0, .remote = 0, .bytes = 64, .word = 0});
     // NOLINTNEXTLINE(bugprone-infinite-loop): on_receive() ends it
-    while (!heard) must(inbox.poll(workload::Wait::message, on_receive));
+    while (!heard) must(io.poll(workload::Wait::message, on_receive));
     heard = false;
-    must(inbox.drain());  // what was posted before has left the memory
+    must(io.drain());  // what was posted before has left the memory
     for (std::uint64_t k = 0; k < kPieces; ++k) {
       if (asks) must(memory[2 * k * kPiece] == std::byte(i + k));
       if (!asks) memory[k * kPiece] = std::byte(i + k);
@@ -46,10 +46,10 @@ void converse(T& endpoint, std::vector<std::byte>& memory, bool asks) {
     for (std::uint64_t at = 0; at < kLast; at += kPiece) {
       post(Write(), {.local = at, .remote = 2 * at, .bytes = kPiece, .word = 0});
     }
-    must(inbox.drain());  // or the last write might overtake the others
+    must(io.drain());  // or the last write might overtake the others
     post(WriteImm(), {.local = kLast, .remote = 2 * kLast, .bytes = kPiece, .word = i});
   }
-  must(inbox.drain());
+  must(io.drain());
   std::printf("1000 good replies over %s\n", endpoint.describe().provider.c_str());
 }
 

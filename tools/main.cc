@@ -232,9 +232,6 @@ int parse_and_run(int given, char** given_words) {
 int main(int argc, char** argv) {
   using namespace rdmabench::tools;
   prepare_streams();
-  // Before libfabric is loaded, which reads it once: at its own default of 4096, tcp;ofi_rxm fills
-  // 70 MiB with receive buffers for each endpoint. This is its default for every other provider.
-  setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0);
   int code = 0;
   try {
     code = parse_and_run(argc, argv);

@@ -19,7 +19,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/run/connect.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 
 namespace rdmabench::google_benchmark {
 
@@ -86,13 +86,13 @@ class Peer {
   void poll(T& endpoint, const Options& options, control::Channel& channel) {
     workload::EpochResult result;
     workload::Watch watch(options.timeout, [] { return false; });
-    workload::Inbox<T> inbox(endpoint, {.receives = 2 * options.depth}, watch, result);
+    workload::EpochIo<T> io(endpoint, {.receives = 2 * options.depth}, watch, result);
     const auto on_receive = [&](const transport::Received& received) noexcept {
-      inbox.give_back_together(received.slot);
+      io.give_back_together(received.slot);
     };
     while (!done_.load(std::memory_order_relaxed)) {
-      inbox.nothing_due();  // nothing may arrive here however much the client writes
-      if (inbox.poll(workload::Wait::message, on_receive)) continue;
+      io.nothing_due();  // nothing may arrive here however much the client writes
+      if (io.poll(workload::Wait::message, on_receive)) continue;
       channel.abort("the peer's completion failed: " + endpoint.failure());
       return;
     }
@@ -113,7 +113,7 @@ class Client {
         options_(options),
         plan_{.size = options.bytes, .depth = options.depth},
         watch_(options.timeout, [&channel] { return channel.interrupted(); }),
-        inbox_(endpoint, plan_, watch_, result_) {}
+        io_(endpoint, plan_, watch_, result_) {}
 
   /// Throws Error where a message fails.
   void measure(benchmark::State& state) {
@@ -129,13 +129,13 @@ class Client {
 
  private:
   bool post(transport::Signal signal) noexcept {
-    return inbox_.template post<Op>({.local = 0, .remote = 0, .bytes = options_.bytes, .word = 0},
-                                    signal);
+    return io_.template post<Op>({.local = 0, .remote = 0, .bytes = options_.bytes, .word = 0},
+                                 signal);
   }
 
   /// One stamp ends a message and begins the next.
   bool one() {
-    if (!post(transport::Signal::now) || !inbox_.drain()) return false;
+    if (!post(transport::Signal::now) || !io_.drain()) return false;
     const measure::Ticks now = measure::RawClock::stamp();
     intervals_[kept_] = now - last_;
     last_ = now;
@@ -144,7 +144,7 @@ class Client {
   }
 
   bool next() noexcept {
-    return result_.message + 1 == plan_.iterations ? post(transport::Signal::now) && inbox_.drain()
+    return result_.message + 1 == plan_.iterations ? post(transport::Signal::now) && io_.drain()
                                                    : post(transport::Signal::by_interval);
   }
 
@@ -181,7 +181,7 @@ class Client {
   workload::EpochPlan plan_;
   workload::Watch watch_;
   workload::EpochResult result_;
-  workload::Inbox<T> inbox_;
+  workload::EpochIo<T> io_;
   measure::LatencyRecorder recorder_{0};  // a histogram, however many iterations there are
   std::array<measure::Ticks, 1024> intervals_{};
   std::size_t kept_ = 0;

@@ -1,5 +1,6 @@
 // Everything that most programs need: measure, serve, and read results as types. docs/api.md lists
-// the other headers; loops of a user's own need run/connect.h, run/patterns.h and workload/inbox.h.
+// the other headers; loops of a user's own need run/connect.h, run/patterns.h and
+// workload/epoch_io.h.
 #pragma once
 
 #include "rdmabench/base/error.h"

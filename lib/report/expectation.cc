@@ -146,16 +146,14 @@ struct Judged {
 };
 
 /// The rate is that of a thread's queue pairs, which the transport opens; where they use fewer
-/// ports than a bond has ("one port of the bond of the client's mlx5_bond_0"), another thread's may
-/// use the same ones or others.
+/// ports than a bond has, another thread's may use the same ones or others.
 bool threads_share_a_bond(const Json& body) {
   const Json& resolved = object_of(body, "resolved");
   const std::string device = text_of(resolved, "device");
   const auto devices = 1 + std::count(device.begin(), device.end(), ',');
   const std::string threads = fact_of(list_of(body, "config"), "threads");
   return std::strtod(threads.c_str(), nullptr) > static_cast<double>(devices) &&
-         text_of(object_of(resolved, "details"), "rate_of").find(" of the bond of ") !=
-             std::string::npos;
+         text_of(object_of(resolved, "details"), "rate_of_bond") == "true";
 }
 
 Limit line_limit(const Judged& of) {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "rdmabench/run/patterns.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 
 namespace rdmabench::run {
 namespace {
@@ -26,7 +26,7 @@ struct ClearToSend {
                                          std::span<measure::Ticks> intervals) noexcept {
     Half<T> half(endpoint, plan, watch);
     const std::uint64_t end = plan.iterations;
-    if (!half.inbox.post_marker(half.on_receive())) return half.result;
+    if (!half.io.post_marker(half.on_receive())) return half.result;
     measure::Ticks before = measure::stamp_now();
     for (std::uint64_t i = 0; i < end; ++i) {
       if (!half.wait([&] { return half.arrived_on(i) > i / half.queue_pairs; })) return half.result;
@@ -39,7 +39,7 @@ struct ClearToSend {
     // The clear-to-send behind the last message says that all have arrived.
     if (!half.wait([&] { return half.arrived > end; })) return half.result;
     intervals[end - 1] = measure::stamp_now() - before;
-    half.inbox.drain();
+    half.io.drain();
     return half.result;
   }
 
@@ -57,7 +57,7 @@ struct ClearToSend {
       });
       if (!clear || !half.post(i, std::min(plan.size, kBytes))) return half.result;
     }
-    half.inbox.drain();
+    half.io.drain();
     return half.result;
   }
 
@@ -66,7 +66,7 @@ struct ClearToSend {
   struct Half {
     Half(T& given, const workload::EpochPlan& plan, workload::Watch& watch)
         : endpoint(given),
-          inbox(given, plan, watch, result),
+          io(given, plan, watch, result),
           queue_pairs(std::min(given.queue_pairs(), kMaxQueuePairs)) {}
 
     std::uint64_t& arrived_on(std::uint64_t message) noexcept {
@@ -75,7 +75,7 @@ struct ClearToSend {
 
     auto on_receive() noexcept {
       return [this](const transport::Received& received) noexcept {
-        inbox.give_back(received.slot);
+        io.give_back(received.slot);
         if (received.bytes == 0) {
           begun = true;
           return;
@@ -89,7 +89,7 @@ struct ClearToSend {
     bool wait(Done&& done) noexcept {
       result.message = arrived;
       while (!done()) {
-        if (!inbox.poll(workload::Wait::message, on_receive())) return false;
+        if (!io.poll(workload::Wait::message, on_receive())) return false;
       }
       return true;
     }
@@ -98,14 +98,14 @@ struct ClearToSend {
     bool post(std::uint64_t message, std::uint64_t bytes) noexcept {
       const transport::Region region = endpoint.send_region();
       const std::uint64_t at = message % region.slots * region.stride;
-      return inbox.template post<transport::WriteImm>(
+      return io.template post<transport::WriteImm>(
           {at, at, bytes, message}, transport::Signal::now,
           static_cast<std::uint32_t>(message % queue_pairs), on_receive());
     }
 
     workload::EpochResult result;
     T& endpoint;
-    workload::Inbox<T> inbox;
+    workload::EpochIo<T> io;
     std::uint32_t queue_pairs;
     bool begun = false;  ///< the initiator's marker is here: before it, the initiator may not run
                          ///< and would drop what comes

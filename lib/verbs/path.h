@@ -46,6 +46,7 @@ struct Candidate {
   bool needs_grh = false;
   double gbps = 0;         ///< of what carries least, Gb/s; 0 if unknown
   std::string least = {};  ///< what that is, if not the port: "the PCIe link"
+  bool bond = false;       ///< it is some ports of a bond that has others
   GidEntry gid{};
 };
 

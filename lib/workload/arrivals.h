@@ -14,8 +14,8 @@ namespace rdmabench::workload {
 template <transport::Transport T, class Op, bool kValidate>
 class Arrivals {
  public:
-  Arrivals(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result) noexcept
-      : endpoint_(endpoint), plan_(plan), inbox_(inbox), result_(result) {}
+  Arrivals(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result) noexcept
+      : endpoint_(endpoint), plan_(plan), io_(io), result_(result) {}
 
   std::uint64_t count() const noexcept { return result_.arrived; }
   bool all() const noexcept { return count() >= plan_.iterations; }
@@ -32,10 +32,10 @@ class Arrivals {
       const auto message = message_in(endpoint_.receive_region(), received.slot, plan_.size);
       const auto tag = kInOrder ? tag_of(count()) : static_cast<std::uint8_t>(message.back());
       tags_ += tag;
-      check_message<T>(message, count(), tag, inbox_, result_);
+      check_message<T>(message, count(), tag, io_, result_);
     }
     ++result_.arrived;
-    inbox_.give_back_together(received.slot);
+    io_.give_back_together(received.slot);
   }
 
   /// After the last message; for writes with immediate their window too.
@@ -55,7 +55,7 @@ class Arrivals {
       }
     }
     if constexpr (kValidate && !Op::kTwoSided) {
-      return check_window(endpoint_, plan_, inbox_, result_);
+      return check_window(endpoint_, plan_, io_, result_);
     }
     return true;
   }
@@ -64,12 +64,12 @@ class Arrivals {
   static constexpr bool kInOrder = T::kOrdersMessages && T::kReliable;
 
   bool complain(Outcome outcome) noexcept {
-    return workload::complain(inbox_, result_, outcome, count());
+    return workload::complain(io_, result_, outcome, count());
   }
 
   T& endpoint_;
   const EpochPlan& plan_;
-  Inbox<T>& inbox_;
+  EpochIo<T>& io_;
   EpochResult& result_;
   std::uint64_t immediates_ = 0;
   std::uint64_t tags_ = 0;

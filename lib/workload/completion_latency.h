@@ -18,7 +18,7 @@ template <transport::Transport T, class Op, class Clock, bool kValidate>
 EpochResult completion_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                                          std::span<measure::Ticks> intervals) noexcept {
   EpochResult result;
-  Inbox<T> inbox(endpoint, plan, watch, result);
+  EpochIo<T> io(endpoint, plan, watch, result);
   const transport::Region region = endpoint.send_region();
   const std::uint32_t queue_pairs = endpoint.queue_pairs();
   std::uint32_t queue_pair = 0;
@@ -32,11 +32,11 @@ EpochResult completion_latency_initiator(T& endpoint, const EpochPlan& plan, Wat
     }
     bool posted = true;
     if constexpr (Op::kFlushes) {
-      posted = inbox.template post<transport::Write>(message, transport::Signal::by_interval,
-                                                     queue_pair);
+      posted =
+          io.template post<transport::Write>(message, transport::Signal::by_interval, queue_pair);
     }
-    if (!posted || !inbox.template post<Op>(message, transport::Signal::now, queue_pair) ||
-        !inbox.drain()) [[unlikely]] {
+    if (!posted || !io.template post<Op>(message, transport::Signal::now, queue_pair) ||
+        !io.drain()) [[unlikely]] {
       result.message = i;
       return result;
     }
@@ -45,10 +45,10 @@ EpochResult completion_latency_initiator(T& endpoint, const EpochPlan& plan, Wat
     last = now;
     next_queue_pair<T>(queue_pair, queue_pairs);
     if constexpr (kValidate && Op::kFromTarget) {
-      if (!check_fetched<Op>(message_in(region, 0, plan.size), i, 1, inbox, result)) return result;
+      if (!check_fetched<Op>(message_in(region, 0, plan.size), i, 1, io, result)) return result;
     }
   }
-  static_cast<void>(inbox.send_marker() && inbox.wait_marker());
+  static_cast<void>(io.send_marker() && io.wait_marker());
   return result;
 }
 

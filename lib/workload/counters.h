@@ -47,7 +47,7 @@ inline std::uint64_t word_in(std::span<const std::byte> message) noexcept {
 /// The word that message i brought back must be `expected`.
 template <transport::Transport T>
 bool check_word(std::span<const std::byte> message, std::uint64_t i, std::uint64_t expected,
-                Inbox<T>& inbox, EpochResult& result) noexcept {
+                EpochIo<T>& io, EpochResult& result) noexcept {
   const std::uint64_t wrong = word_in(message) ^ expected;
   if (wrong == 0) {
     ++result.checked;
@@ -59,21 +59,21 @@ bool check_word(std::span<const std::byte> message, std::uint64_t i, std::uint64
                                                  : std::countl_zero(wrong)) /
                   8;
   }
-  return complain(inbox, result, Outcome::wrong_data, i);
+  return complain(io, result, Outcome::wrong_data, i);
 }
 
 /// What message i brought back, where messages rotate through `slots`.
 template <class Op, transport::Transport T>
 bool check_fetched(std::span<const std::byte> message, std::uint64_t i, std::uint64_t slots,
-                   Inbox<T>& inbox, EpochResult& result) noexcept {
-  if constexpr (Op::kAtomic) return check_word(message, i, i / slots, inbox, result);
-  return check_message(message, i, tag_of(i % slots), inbox, result);
+                   EpochIo<T>& io, EpochResult& result) noexcept {
+  if constexpr (Op::kAtomic) return check_word(message, i, i / slots, io, result);
+  return check_message(message, i, tag_of(i % slots), io, result);
 }
 
 /// At the target, when all have been done: counts what succeeded. A fetch-and-add cannot fail, so
 /// when validating all must have.
 template <class Op, bool kValidate, transport::Transport T>
-bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+bool count_succeeded(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
                      EpochResult& result) noexcept {
   if (gpu_of(endpoint) != nullptr) return true;  // check_content() asks the GPU
   const transport::Region window = endpoint.window();
@@ -83,17 +83,17 @@ bool count_succeeded(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
   constexpr bool kMustAll = kValidate && Op::kCode == transport::OperationCode::fetch_add;
   if (!kMustAll || result.succeeded == plan.iterations) return true;
   result.message = result.succeeded;
-  return inbox.end(Outcome::wrong_messages, Wait::nothing);
+  return io.end(Outcome::wrong_messages, Wait::nothing);
 }
 
 /// The target's check after operations that give it no completion.
 template <class Op, bool kValidate, transport::Transport T>
-bool check_window_after(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+bool check_window_after(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
                         EpochResult& result) noexcept {
   if constexpr (Op::kAtomic) {
-    return count_succeeded<Op, kValidate>(endpoint, plan, inbox, result);
+    return count_succeeded<Op, kValidate>(endpoint, plan, io, result);
   } else if constexpr (kValidate && !Op::kFromTarget) {
-    return check_window(endpoint, plan, inbox, result);
+    return check_window(endpoint, plan, io, result);
   }
   return true;
 }

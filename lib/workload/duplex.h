@@ -23,12 +23,12 @@ class Duplex {
       : endpoint_(endpoint),
         plan_(plan),
         result_(result),
-        inbox_(endpoint, plan, watch, result),
-        arrivals_(endpoint, plan, inbox_, result),
+        io_(endpoint, plan, watch, result),
+        arrivals_(endpoint, plan, io_, result),
         pace_(plan),
-        pump_(endpoint, plan, inbox_, result, pace_) {}
+        pump_(endpoint, plan, io_, result, pace_) {}
 
-  bool go() noexcept { return inbox_.post_marker(taker()) && good(); }
+  bool go() noexcept { return io_.post_marker(taker()) && good(); }
 
   /// Any message of the initiator counts as its "go", because messages may overtake the marker.
   bool wait_go() noexcept {
@@ -52,12 +52,12 @@ class Duplex {
   /// The initiator's end: the target is satisfied, and all that it sent is here.
   bool wait_confirmation() noexcept {
     if constexpr (T::kReliable) {
-      if (!Op::kNotifies && !inbox_.post_marker(taker())) return false;
+      if (!Op::kNotifies && !io_.post_marker(taker())) return false;
       while (markers_ == 0) {
         if (!turn(Wait::confirmation)) return false;
       }
     } else {
-      if (!inbox_.resend_marker_until([this]() noexcept { return markers_ != 0; }, taker()))
+      if (!io_.resend_marker_until([this]() noexcept { return markers_ != 0; }, taker()))
         return false;
     }
     confirmed_ = true;
@@ -80,10 +80,10 @@ class Duplex {
   bool check() noexcept {
     result_.message = result_.arrived;
     if constexpr (Op::kNotifies) return arrivals_.check_all();
-    return check_window_after<Op, kValidate>(endpoint_, plan_, inbox_, result_);
+    return check_window_after<Op, kValidate>(endpoint_, plan_, io_, result_);
   }
 
-  bool confirm() noexcept { return inbox_.post_marker(taker()); }
+  bool confirm() noexcept { return io_.post_marker(taker()); }
 
   bool drain() noexcept {
     while (endpoint_.completed() != endpoint_.posted()) {
@@ -98,20 +98,20 @@ class Duplex {
   }
 
   void take(const transport::Received& received) noexcept {
-    inbox_.moved();
+    io_.moved();
     if (received.bytes == 0) {
       ++markers_;
-      inbox_.give_back_together(received.slot);
+      io_.give_back_together(received.slot);
     } else if constexpr (Op::kNotifies) {
       arrivals_.add(received);
     } else {
-      inbox_.end(Outcome::wrong_size, Wait::message);
-      inbox_.give_back_together(received.slot);
+      io_.end(Outcome::wrong_size, Wait::message);
+      io_.give_back_together(received.slot);
     }
   }
 
   bool good() const noexcept { return result_.outcome == Outcome::ok; }
-  bool turn(Wait wait) noexcept { return inbox_.poll(wait, taker()) && good(); }
+  bool turn(Wait wait) noexcept { return io_.poll(wait, taker()) && good(); }
 
   /// Where messages may be lost: those that are still missing when the peer is done and silent are.
   bool wait_arrivals() noexcept {
@@ -135,7 +135,7 @@ class Duplex {
   T& endpoint_;
   const EpochPlan& plan_;
   EpochResult& result_;
-  Inbox<T> inbox_;
+  EpochIo<T> io_;
   Arrivals<T, Op, kValidate> arrivals_;
   Unpaced pace_;
   Pump<T, Op, kValidate> pump_;

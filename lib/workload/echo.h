@@ -19,7 +19,7 @@ class Echo {
       : endpoint_(endpoint),
         plan_(plan),
         result_(result),
-        inbox_(endpoint, plan, watch, result),
+        io_(endpoint, plan, watch, result),
         region_(endpoint.send_region()),
         queue_pairs_(endpoint.queue_pairs()),
         owed_(std::uint64_t{plan.receives} * queue_pairs_) {}
@@ -32,18 +32,18 @@ class Echo {
       }
     }
     result_.message = answered_;
-    return inbox_.drain();
+    return io_.drain();
   }
 
  private:
   bool take() noexcept {
     const auto on_receive = [this](const transport::Received& received) noexcept {
       arrived(received);
-      inbox_.give_back(received.slot);
+      io_.give_back(received.slot);
     };
     const bool pending = answered_ < result_.arrived;
-    const bool going = pending ? inbox_.poll_once(Wait::room_to_post, on_receive)
-                               : inbox_.poll(Wait::message, on_receive);
+    const bool going = pending ? io_.poll_once(Wait::room_to_post, on_receive)
+                               : io_.poll(Wait::message, on_receive);
     return going && result_.outcome == Outcome::ok;
   }
 
@@ -60,7 +60,7 @@ class Echo {
       const auto message = Op::kTwoSided
                                ? message_in(endpoint_.receive_region(), received.slot, plan_.size)
                                : message_in(endpoint_.window(), k, plan_.size);
-      if (!check_message<T>(message, k, tag_of(k), inbox_, result_)) return;
+      if (!check_message<T>(message, k, tag_of(k), io_, result_)) return;
     }
     owed_[result_.arrived % owed_.size()] = static_cast<std::uint32_t>(k);
     ++result_.arrived;
@@ -80,7 +80,7 @@ class Echo {
           queue_pair_);
       if (status == transport::PostStatus::busy) return true;
       if (status == transport::PostStatus::failed) {
-        return inbox_.end(Outcome::post_failed, Wait::nothing);
+        return io_.end(Outcome::post_failed, Wait::nothing);
       }
       ++answered_;
       next_queue_pair<T>(queue_pair_, queue_pairs_);
@@ -89,13 +89,13 @@ class Echo {
   }
 
   void complain(Outcome outcome, std::uint64_t k) noexcept {
-    workload::complain(inbox_, result_, outcome, k);
+    workload::complain(io_, result_, outcome, k);
   }
 
   T& endpoint_;
   const EpochPlan& plan_;
   EpochResult& result_;
-  Inbox<T> inbox_;
+  EpochIo<T> io_;
   transport::Region region_;
   std::uint32_t queue_pairs_;
   std::uint32_t queue_pair_ = 0;

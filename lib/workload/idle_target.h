@@ -27,7 +27,7 @@ template <transport::Transport T, class Op>
 EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                                   std::span<measure::Ticks> intervals) noexcept {
   EpochResult result;
-  Inbox<T> inbox(endpoint, plan, watch, result);
+  EpochIo<T> io(endpoint, plan, watch, result);
   const std::span<std::byte> message(endpoint.send_region().data, plan.size);
   result.begin = measure::stamp_now();
   for (std::uint64_t i = 0; i < plan.iterations; ++i) {
@@ -35,14 +35,14 @@ EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& wat
     prepare<Op>(message, i);
     const measure::Ticks begin = measure::stamp_now();
     const transport::Message slot{.local = 0, .remote = 0, .bytes = plan.size, .word = i};
-    if (!inbox.template post<Op>(slot, transport::Signal::now) || !inbox.drain()) return result;
+    if (!io.template post<Op>(slot, transport::Signal::now) || !io.drain()) return result;
     intervals[i] = measure::stamp_now() - begin;
     if constexpr (Op::kFromTarget) {
-      if (!check_fetched<Op>(message, i, 1, inbox, result)) return result;
+      if (!check_fetched<Op>(message, i, 1, io, result)) return result;
     } else {
       clear(message);
-      if (!inbox.template post<transport::Read>(slot, transport::Signal::now) || !inbox.drain() ||
-          !check_message(message, i, tag_of(i), inbox, result)) {
+      if (!io.template post<transport::Read>(slot, transport::Signal::now) || !io.drain() ||
+          !check_message(message, i, tag_of(i), io, result)) {
         return result;
       }
     }

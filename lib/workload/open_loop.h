@@ -39,7 +39,7 @@ class OpenLoop {
         plan_(plan),
         intervals_(intervals),
         result_(result),
-        inbox_(endpoint, plan, watch, result),
+        io_(endpoint, plan, watch, result),
         region_(endpoint.send_region()),
         queue_pairs_(endpoint.queue_pairs()),
         slots_(used_slots<Op>(region_, queue_pairs_)),
@@ -65,13 +65,13 @@ class OpenLoop {
       }
     }
     result_.end = Clock::stamp();
-    return inbox_.drain();
+    return io_.drain();
   }
 
   /// A target that does not echo waits for a marker.
   bool finish() noexcept {
     if constexpr (Op::kNotifies) return true;
-    return inbox_.send_marker() && inbox_.wait_marker();
+    return io_.send_marker() && io_.wait_marker();
   }
 
  private:
@@ -83,7 +83,7 @@ class OpenLoop {
     const measure::Ticks now = Clock::stamp();
     const measure::Ticks due = schedule_.due();
     if (now < due) {
-      if (next_ == answered_) inbox_.nothing_due();
+      if (next_ == answered_) io_.nothing_due();
       return true;
     }
     fill();
@@ -95,7 +95,7 @@ class OpenLoop {
         signalled ? transport::Signal::now : transport::Signal::by_interval, queue_pair_);
     if (status == transport::PostStatus::busy) return true;
     if (status == transport::PostStatus::failed) {
-      return inbox_.end(Outcome::post_failed, Wait::nothing);
+      return io_.end(Outcome::post_failed, Wait::nothing);
     }
     result_.lag = std::max(result_.lag, now - due);
     ++next_;
@@ -121,20 +121,20 @@ class OpenLoop {
   bool take_answers() noexcept {
     if constexpr (Op::kNotifies) {
       const bool going =
-          inbox_.poll_once(Wait::message, [this](const transport::Received& received) noexcept {
+          io_.poll_once(Wait::message, [this](const transport::Received& received) noexcept {
             echoed(received, Clock::stamp());
-            inbox_.give_back(received.slot);
+            io_.give_back(received.slot);
           });
       return going && result_.outcome == Outcome::ok;
     } else {
-      if (!inbox_.poll_once(Wait::completion)) return false;
+      if (!io_.poll_once(Wait::completion)) return false;
       const std::uint64_t completed = endpoint_.completed() - completed_before_;
       if (answered_ == completed) return true;
       const measure::Ticks now = Clock::stamp();
       while (answered_ < completed) {
         if constexpr (kValidate && Op::kFromTarget) {
           const auto message = message_in(region_, answered_ % slots_, plan_.size);
-          if (!check_fetched<Op>(message, answered_, slots_, inbox_, result_)) return false;
+          if (!check_fetched<Op>(message, answered_, slots_, io_, result_)) return false;
         }
         answer(answered_, now);
       }
@@ -159,20 +159,20 @@ class OpenLoop {
       const auto message = Op::kTwoSided
                                ? message_in(endpoint_.receive_region(), received.slot, plan_.size)
                                : message_in(endpoint_.window(), k % slots_, plan_.size);
-      if (!check_message<T>(message, k, tag_of(k), inbox_, result_)) return;
+      if (!check_message<T>(message, k, tag_of(k), io_, result_)) return;
     }
     answer(k, now);
   }
 
   void complain(Outcome outcome, std::uint64_t k) noexcept {
-    workload::complain(inbox_, result_, outcome, k);
+    workload::complain(io_, result_, outcome, k);
   }
 
   T& endpoint_;
   const EpochPlan& plan_;
   std::span<measure::Ticks> intervals_;
   EpochResult& result_;
-  Inbox<T> inbox_;
+  EpochIo<T> io_;
   transport::Region region_;
   std::uint32_t queue_pairs_;
   std::uint32_t slots_;

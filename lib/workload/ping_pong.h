@@ -10,7 +10,7 @@
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/memory/pattern.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 #include "workload/slots.h"
 
 namespace rdmabench::workload {
@@ -25,7 +25,7 @@ class PingPong {
 
   PingPong(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
       : endpoint_(endpoint),
-        inbox_(endpoint, plan, watch, result),
+        io_(endpoint, plan, watch, result),
         result_(result),
         outgoing_(endpoint.send_region().data, plan.size),
         window_(endpoint.window().data, plan.size),
@@ -49,8 +49,8 @@ class PingPong {
     if constexpr (T::kManyQueuePairs) {
       if (++queue_pair_ >= queue_pairs_) queue_pair_ = 0;
     }
-    return inbox_.template post<Op>({.local = 0, .remote = 0, .bytes = outgoing_.size(), .word = i},
-                                    signal, queue_pair_);
+    return io_.template post<Op>({.local = 0, .remote = 0, .bytes = outgoing_.size(), .word = i},
+                                 signal, queue_pair_);
   }
 
   /// Housekeeping while the message is in flight, so that it adds to no round trip: the receive
@@ -58,10 +58,10 @@ class PingPong {
   /// up.
   bool tidy() noexcept {
     if constexpr (!kByMemory) {
-      if (arrived_) inbox_.give_back(slot_);
+      if (arrived_) io_.give_back(slot_);
       arrived_ = false;
     } else if (endpoint_.posted() - endpoint_.completed() > half_depth_) {
-      return inbox_.poll_once(Wait::completion);
+      return io_.poll_once(Wait::completion);
     }
     return true;
   }
@@ -69,11 +69,11 @@ class PingPong {
   bool wait(std::uint64_t i) noexcept {
     if constexpr (kByMemory) {
       while (last_byte() != std::byte{tag_of(i)}) {
-        if (!inbox_.idle(Wait::message)) return false;
+        if (!io_.idle(Wait::message)) return false;
       }
     } else {
       while (!arrived_) {
-        if (!inbox_.poll(Wait::message, [this](const transport::Received& received) noexcept {
+        if (!io_.poll(Wait::message, [this](const transport::Received& received) noexcept {
               arrived_ = true;
               slot_ = received.slot;
               immediate_ = received.immediate;
@@ -82,10 +82,10 @@ class PingPong {
           return false;
         }
       }
-      if (!right_size_) return inbox_.end(Outcome::wrong_size, Wait::nothing);
+      if (!right_size_) return io_.end(Outcome::wrong_size, Wait::nothing);
       if constexpr (Op::kImmediate) {
         if (immediate_ != static_cast<std::uint32_t>(i)) {
-          return inbox_.end(Outcome::wrong_immediate, Wait::nothing);
+          return io_.end(Outcome::wrong_immediate, Wait::nothing);
         }
       }
     }
@@ -97,14 +97,14 @@ class PingPong {
       const auto wrong = memory::find_mismatch(incoming(), tag_of(i));
       if (wrong) {
         result_.byte = *wrong;
-        return inbox_.end(Outcome::wrong_data, Wait::nothing);
+        return io_.end(Outcome::wrong_data, Wait::nothing);
       }
       ++result_.checked;
     }
     return true;
   }
 
-  bool finish() noexcept { return tidy() && inbox_.drain(); }
+  bool finish() noexcept { return tidy() && io_.drain(); }
 
  private:
   /// Of the window. What is written as one word is read as one.
@@ -126,7 +126,7 @@ class PingPong {
   }
 
   T& endpoint_;
-  Inbox<T> inbox_;
+  EpochIo<T> io_;
   EpochResult& result_;
   std::span<std::byte> outgoing_;
   std::span<std::byte> window_;

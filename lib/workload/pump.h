@@ -28,9 +28,9 @@ inline constexpr bool kTakesLists =
 template <transport::Transport T, class Op, bool kValidate, class Pace = Unpaced>
 class Pump {
  public:
-  Pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace)
+  Pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result, Pace& pace)
       : endpoint_(endpoint),
-        inbox_(inbox),
+        io_(io),
         result_(result),
         pace_(pace),
         region_(endpoint.send_region()),
@@ -72,12 +72,12 @@ class Pump {
       if (next_ >= body) status = post_until<transport::Signal::now>(end);
     }
     if constexpr (Pace::kPaced) {
-      if (status == transport::PostStatus::posted && next_ < end) inbox_.nothing_due();
+      if (status == transport::PostStatus::posted && next_ < end) io_.nothing_due();
     }
     if (status != transport::PostStatus::failed) [[likely]]
       return true;
     result_.message = next_;
-    return inbox_.end(Outcome::post_failed, Wait::nothing);
+    return io_.end(Outcome::post_failed, Wait::nothing);
   }
 
   /// After done(): what the last lap brought.
@@ -204,7 +204,7 @@ class Pump {
 
   bool check_lap() noexcept {
     for (std::uint64_t i = lap_begin_; i < lap_end_; ++i) {
-      if (!check_fetched<Op>(message(i), i, slots_, inbox_, result_)) return false;
+      if (!check_fetched<Op>(message(i), i, slots_, io_, result_)) return false;
     }
     return true;
   }
@@ -214,7 +214,7 @@ class Pump {
   }
 
   T& endpoint_;
-  Inbox<T>& inbox_;
+  EpochIo<T>& io_;
   EpochResult& result_;
   Pace& pace_;
   transport::Region region_;
@@ -239,12 +239,11 @@ class Pump {
 
 /// Pumps all messages of a side that receives nothing but markers meanwhile.
 template <transport::Transport T, class Op, bool kValidate, class Pace>
-bool pump(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox, EpochResult& result, Pace& pace) {
-  Pump<T, Op, kValidate, Pace> pump(endpoint, plan, inbox, result, pace);
+bool pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result, Pace& pace) {
+  Pump<T, Op, kValidate, Pace> pump(endpoint, plan, io, result, pace);
   while (!pump.done()) {
     if (!pump.turn()) return false;
-    const bool going =
-        Pace::kPaced ? inbox.poll_once(Wait::completion) : inbox.poll(Wait::completion);
+    const bool going = Pace::kPaced ? io.poll_once(Wait::completion) : io.poll(Wait::completion);
     if (!going) {
       result.message = pump.under_way();
       return false;

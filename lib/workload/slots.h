@@ -8,7 +8,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/transport.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 
 namespace rdmabench::workload {
 
@@ -64,22 +64,22 @@ inline void clear(std::span<std::byte> message) noexcept {
 
 /// Message i is not what it should be.
 template <transport::Transport T>
-bool complain(Inbox<T>& inbox, EpochResult& result, Outcome outcome, std::uint64_t i) noexcept {
+bool complain(EpochIo<T>& io, EpochResult& result, Outcome outcome, std::uint64_t i) noexcept {
   if (result.outcome == Outcome::ok) result.message = i;
-  return inbox.end(outcome, Wait::nothing);
+  return io.end(outcome, Wait::nothing);
 }
 
 /// Compares every byte of message i with the pattern.
 template <transport::Transport T>
 bool check_message(std::span<const std::byte> message, std::uint64_t i, std::uint8_t tag,
-                   Inbox<T>& inbox, EpochResult& result) noexcept {
+                   EpochIo<T>& io, EpochResult& result) noexcept {
   const auto wrong = memory::find_mismatch(message, tag);
   if (!wrong) {
     ++result.checked;
     return true;
   }
   if (result.outcome == Outcome::ok) result.byte = *wrong;
-  return complain(inbox, result, Outcome::wrong_data, i);
+  return complain(io, result, Outcome::wrong_data, i);
 }
 
 /// Every slot of the window must hold the last message written there, once all writes have landed.
@@ -88,7 +88,7 @@ bool check_message(std::span<const std::byte> message, std::uint64_t i, std::uin
 /// drops the rest of a message of which it missed a packet (InfiniBand Architecture Specification,
 /// volume 1, on unreliable connections). One whose last byte is there must be whole.
 template <transport::Transport T>
-bool check_window(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
+bool check_window(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
                   EpochResult& result) noexcept {
   const transport::Region window = endpoint.window();
   const std::uint64_t used = std::min<std::uint64_t>(window.slots, plan.iterations);
@@ -97,7 +97,7 @@ bool check_window(T& endpoint, const EpochPlan& plan, Inbox<T>& inbox,
     if constexpr (!T::kReliable) {
       if (message.back() != std::byte{tag_of(i)}) continue;
     }
-    if (!check_message(message, i, tag_of(i), inbox, result)) return false;
+    if (!check_message(message, i, tag_of(i), io, result)) return false;
   }
   return true;
 }

@@ -17,20 +17,20 @@ template <transport::Transport T, class Op, bool kValidate, class Pace>
 EpochResult stream_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
-  Inbox<T> inbox(endpoint, plan, watch, result);
+  EpochIo<T> io(endpoint, plan, watch, result);
   Pace pace(plan);
   result.begin = measure::stamp_now();
   pace.start(result.begin);
-  if (!pump<T, Op, kValidate>(endpoint, plan, inbox, result, pace)) return result;
+  if (!pump<T, Op, kValidate>(endpoint, plan, io, result, pace)) return result;
   if constexpr (transport::is_timed_by_completion(Op::kCode)) {
     result.end = measure::stamp_now();
-    static_cast<void>(inbox.send_marker() && inbox.wait_marker());
+    static_cast<void>(io.send_marker() && io.wait_marker());
   } else if constexpr (!T::kReliable) {
-    if (inbox.resend_marker()) result.end = measure::stamp_now();
+    if (io.resend_marker()) result.end = measure::stamp_now();
   } else {
     // A target that is notified counts for itself; another has to be told that nothing more comes.
-    if (!Op::kNotifies && !inbox.send_marker()) return result;
-    if (inbox.wait_marker()) result.end = measure::stamp_now();
+    if (!Op::kNotifies && !io.send_marker()) return result;
+    if (io.wait_marker()) result.end = measure::stamp_now();
   }
   return result;
 }
@@ -41,28 +41,28 @@ template <transport::Transport T, class Op, bool kValidate>
 EpochResult stream_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                           std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
-  Inbox<T> inbox(endpoint, plan, watch, result);
-  Arrivals<T, Op, kValidate> arrivals(endpoint, plan, inbox, result);
+  EpochIo<T> io(endpoint, plan, watch, result);
+  Arrivals<T, Op, kValidate> arrivals(endpoint, plan, io, result);
   ArrivalTimeout timeout;
   bool told = false;
   const auto on_receive = [&](const transport::Received& received) noexcept {
     if constexpr (!T::kReliable) {
       if (received.bytes == 0) {
         told = true;
-        return inbox.give_back(received.slot);
+        return io.give_back(received.slot);
       }
     }
     arrivals.add(received);
   };
   while (!arrivals.all() && !(told && timeout.passed(arrivals.count()))) {
-    if (!inbox.poll(Wait::message, on_receive)) {
+    if (!io.poll(Wait::message, on_receive)) {
       if (!is_about_data(result.outcome)) result.message = arrivals.count();
       return result;
     }
     if (result.outcome != Outcome::ok) return result;
   }
   result.message = arrivals.count();
-  if (arrivals.check_all()) inbox.send_marker();
+  if (arrivals.check_all()) io.send_marker();
   return result;
 }
 
@@ -76,10 +76,10 @@ template <transport::Transport T, class Op, bool kValidate>
 EpochResult one_sided_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
-  Inbox<T> inbox(endpoint, plan, watch, result);
+  EpochIo<T> io(endpoint, plan, watch, result);
   constexpr bool kNaps = transport::is_timed_by_completion(Op::kCode) && !T::kNeedsProgress;
-  if (!inbox.wait_marker(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
-  if (check_window_after<Op, kValidate>(endpoint, plan, inbox, result)) inbox.send_marker();
+  if (!io.wait_marker(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
+  if (check_window_after<Op, kValidate>(endpoint, plan, io, result)) io.send_marker();
   return result;
 }
 

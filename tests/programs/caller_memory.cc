@@ -14,7 +14,7 @@
 #include <rdmabench/base/error.h>
 #include <rdmabench/control/listener.h>
 #include <rdmabench/run/connect.h>
-#include <rdmabench/workload/inbox.h>
+#include <rdmabench/workload/epoch_io.h>
 
 using namespace rdmabench;
 using transport::WriteImm;
@@ -32,19 +32,19 @@ void visit(T& endpoint, std::span<std::byte> memory, bool client) {
   };
   workload::EpochResult result;
   workload::Watch watch(std::chrono::seconds(5), [] { return false; });
-  workload::Inbox<T> inbox(endpoint, {}, watch, result);
+  workload::EpochIo<T> io(endpoint, {}, watch, result);
   demand(endpoint.window().data == memory.data(), "the window is not the caller's memory");
   if (client) {
     const transport::Message message{.local = kFrom, .remote = kTo, .bytes = kBytes, .word = 42};
-    const bool posted = inbox.template post<WriteImm>(message, transport::Signal::now);
-    return demand(posted && inbox.drain(), "the write failed");
+    const bool posted = io.template post<WriteImm>(message, transport::Signal::now);
+    return demand(posted && io.drain(), "the write failed");
   }
   std::uint32_t immediate = 0;
   const auto on_receive = [&](const transport::Received& received) noexcept {
     immediate = received.immediate;
   };
   while (immediate == 0) {
-    demand(inbox.poll(workload::Wait::message, on_receive), "no message came in 5 s");
+    demand(io.poll(workload::Wait::message, on_receive), "no message came in 5 s");
   }
   demand(immediate == 42, "another immediate arrived");
   for (std::uint64_t i = 0; i < kMemory; ++i) {

@@ -78,7 +78,7 @@ void with_connected(control::Channel& channel, const transport::EndpointRequest&
   pair.finish();
 }
 
-/// Why an epoch ended, for an error of a loop over an Inbox: "nothing completed for 10 s, waiting
+/// Why an epoch ended, for an error of a loop over an EpochIo: "nothing completed for 10 s, waiting
 /// for the peer's message: message 812 of 1000 (64 bytes) with node2". `timeout` is that of the
 /// Watch, `peer` names the other side, and `failure` is Endpoint::failure().
 std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,

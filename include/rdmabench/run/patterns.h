@@ -19,7 +19,7 @@ namespace rdmabench::run {
 /// bytes; it is called once for each epoch, warm-up included. The initiator sends first: what
 /// reaches a side before it is called is dropped. The initiator writes how long message
 /// i took into intervals[i], in the ticks of measure::stamp_now(); the target has no intervals. It
-/// waits by workload::Inbox or asks `watch` after each empty poll, so that no wait is without a
+/// waits by workload::EpochIo or asks `watch` after each empty poll, so that no wait is without a
 /// deadline. A side returns `ok` after plan.iterations messages alone, when all that it posted has
 /// completed and all receives are given back; else an outcome that is not ok, and in `message`
 /// which message it concerns. Neither side may throw.

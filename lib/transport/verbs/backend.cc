@@ -50,14 +50,17 @@ Candidate candidate(const PortRef& at, const GidEntry& gid, std::uint32_t queue_
   const double pcie = at.device->pcie_gbps;
   double gbps = at.port->gbps;
   std::string least;
+  bool bond = false;
   if (const double used = at.port->queue_pair_gbps * queue_pairs; used < gbps) {
     gbps = used;
+    bond = true;
     least = queue_pairs == 1 ? "one port of the bond"
                              : fmt::format("{} ports of the bond", queue_pairs);
   }
   if (pcie > 0 && pcie < gbps) {
     gbps = pcie;
     least = "the PCIe link";
+    bond = false;
   }
   return {.device = at.device->name,
           .port = at.port->number,
@@ -67,6 +70,7 @@ Candidate candidate(const PortRef& at, const GidEntry& gid, std::uint32_t queue_
           .needs_grh = at.port->needs_grh,
           .gbps = gbps,
           .least = std::move(least),
+          .bond = bond,
           .gid = gid};
 }
 
@@ -108,12 +112,17 @@ std::uint32_t path_mtu(const EndpointRequest& request, const ibv::Path& path) {
   return static_cast<std::uint32_t>(request.mtu);
 }
 
-/// What limits the rate of a path, where it is no port.
+/// The end that limits the rate of a path.
+const Candidate& slower_end(const ibv::Path& path) {
+  return path.client->gbps <= path.server->gbps ? *path.client : *path.server;
+}
+
+/// What limits it there, where it is no port.
 std::string slower_link(const ibv::Path& path) {
-  const bool client = path.client->gbps <= path.server->gbps;
-  const Candidate& end = client ? *path.client : *path.server;
+  const Candidate& end = slower_end(path);
   if (end.least.empty()) return "";
-  return fmt::format("{} of the {}'s {}", end.least, client ? "client" : "server", end.device);
+  return fmt::format("{} of the {}'s {}", end.least, &end == path.client ? "client" : "server",
+                     end.device);
 }
 
 std::string place(const Candidate& at, const ibv::Path& path, std::uint32_t mtu) {
@@ -124,6 +133,7 @@ std::string place(const Candidate& at, const ibv::Path& path, std::uint32_t mtu)
                            .mtu = mtu,
                            .gbps = std::min(path.client->gbps, path.server->gbps),
                            .slower = slower_link(path),
+                           .bond = slower_end(path).bond,
                            .reason = path.reason});
 }
 

@@ -123,6 +123,7 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   add("mtu", std::to_string(local_path_.mtu));
   if (local_path_.gbps > 0) add("rate_gbps", fmt::format("{:g}", local_path_.gbps));
   if (!local_path_.slower.empty()) add("rate_of", local_path_.slower);
+  if (local_path_.bond) add("rate_of_bond", "true");
   add("inline", std::to_string(queues_.inline_bytes));
   if (plan_.service == Service::srd) {
     add("rdma", fmt::format("{}, at most {} bytes",

@@ -70,6 +70,7 @@ void walk_candidate(MessageFields& fields, Candidate& candidate) {
   fields.flag("grh", candidate.needs_grh);
   walk_gbps(fields, candidate.gbps);
   walk_shown(fields, "least", candidate.least, kMaxName);
+  fields.flag("bond", candidate.bond);
   fields.number("index", 0, 255, candidate.gid.index);
   walk_gid(fields, "gid", candidate.gid.gid);
   std::string type_name(name(candidate.gid.type));
@@ -117,6 +118,7 @@ void walk(MessageFields& fields, LocalPath& local) {
   walk_mtu(fields, local.mtu);
   walk_gbps(fields, local.gbps);
   walk_shown(fields, "slower", local.slower, kMaxReason);
+  fields.flag("bond", local.bond);
   walk_shown(fields, "reason", local.reason, kMaxReason);
 }
 

@@ -179,6 +179,7 @@ constexpr std::array kRecorded{
     // Of netplugin the same fields: the number of a status is of another list.
     Recorded{"admission", 10, 0xe7e6778d78850d6},
     Recorded{"netplugin", 10, 0x98eb2668f68a682c},
+    Recorded{"verbs", 11, 0x6c0fdf4e814f4494},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

@@ -185,7 +185,8 @@ TEST(Expectation, IsOpenWhereThreadsShareABond) {
   auto document = nlohmann::ordered_json::parse(
       bandwidth("99e9", "98e9", "100e9",
                 R"({"rate_gbps": "100", "mtu": "4096",)"
-                R"( "rate_of": "one port of the bond of the client's mlx5_bond_0"})"));
+                R"( "rate_of": "one port of the bond of the client's mlx5_bond_0",)"
+                R"( "rate_of_bond": "true"})"));
   document["config"][0] = {{"name", "threads"}, {"value", 1}};
   EXPECT_EQ(judged(document.dump(), "bw>=95%line")["status"], "PASS");
   document["config"][0] = {{"name", "threads"}, {"value", 2}};

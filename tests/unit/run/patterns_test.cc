@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 #include "run/clear_to_send.h"
 
 namespace rdmabench::run {
@@ -50,25 +50,25 @@ struct PingPong {
   static EpochResult side(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
                           std::span<measure::Ticks> intervals) noexcept {
     EpochResult result;
-    workload::Inbox<T> inbox(endpoint, plan, watch, result);
+    workload::EpochIo<T> io(endpoint, plan, watch, result);
     bool arrived = false;
     const auto on_receive = [&](const transport::Received& received) noexcept {
-      inbox.give_back(received.slot);
+      io.give_back(received.slot);
       arrived = true;
     };
     const auto hear = [&] {
       for (arrived = false; !arrived;) {
-        if (!inbox.poll(Wait::message, on_receive)) return false;
+        if (!io.poll(Wait::message, on_receive)) return false;
       }
       return true;
     };
     for (std::uint64_t i = 0; i < plan.iterations; ++i) {
       if (kTarget && !hear()) return result;
-      if (!inbox.template post<transport::Send>({0, 0, plan.size, 0}, Signal::now)) return result;
+      if (!io.template post<transport::Send>({0, 0, plan.size, 0}, Signal::now)) return result;
       if (!kTarget && !hear()) return result;
       if (!kTarget) intervals[i] = 1000 + i;
     }
-    inbox.drain();
+    io.drain();
     return result;
   }
 };

@@ -187,7 +187,8 @@ TEST_F(Backend, CountsThePortsOfABondThatTheQueuePairsUse) {
   EXPECT_THAT(facts(1), AllOf(Contains(Fact("rate_gbps", "100")),
                               Contains(Fact("rate_of",
                                             "one port of the bond of the client's "
-                                            "mlx5_bond_0"))));
+                                            "mlx5_bond_0")),
+                              Contains(Fact("rate_of_bond", "true"))));
   for (const std::uint32_t queue_pairs : {2U, 3U}) {
     EXPECT_THAT(facts(queue_pairs),
                 AllOf(Contains(Fact("rate_gbps", "200")), Not(Contains(testing::Key("rate_of")))));

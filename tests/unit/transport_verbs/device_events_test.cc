@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pair.h"
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 
 namespace rdmabench::transport::verbs::device_events_test {
 namespace {
@@ -15,8 +15,8 @@ using fake_verbs::report;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using workload::EpochIo;
 using workload::EpochResult;
-using workload::Inbox;
 using workload::Outcome;
 using workload::Wait;
 using workload::Watch;
@@ -30,8 +30,8 @@ template <class T>
 EpochResult wait_for_completions(T& endpoint, bool events = false) {
   EpochResult result;
   Watch watch(20s, nullptr);
-  Inbox<T> inbox(endpoint, {.receives = 4, .events = events}, watch, result);
-  inbox.drain();
+  EpochIo<T> io(endpoint, {.receives = 4, .events = events}, watch, result);
+  io.drain();
   return result;
 }
 

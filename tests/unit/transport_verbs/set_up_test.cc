@@ -142,15 +142,15 @@ TEST_F(SetUp, OpensOnlyWhatWasChosen) {
   };
   EXPECT_THAT(
       refusal(
-          R"({"device":"rxe7","port":1,"index":1,"global":true,"mtu":1024,"mbps":0,"slower":"","reason":""})"),
+          R"({"device":"rxe7","port":1,"index":1,"global":true,"mtu":1024,"mbps":0,"slower":"","bond":false,"reason":""})"),
       HasSubstr("'rxe7'"));
   EXPECT_THAT(
       refusal(
-          R"({"device":"rxe0","port":2,"index":1,"global":true,"mtu":1024,"mbps":0,"slower":"","reason":""})"),
+          R"({"device":"rxe0","port":2,"index":1,"global":true,"mtu":1024,"mbps":0,"slower":"","bond":false,"reason":""})"),
       HasSubstr("ibv_query_port(rxe0:2)"));
   EXPECT_THAT(
       refusal(
-          R"({"device":"rxe0","port":1,"index":9,"global":true,"mtu":1024,"mbps":0,"slower":"","reason":""})"),
+          R"({"device":"rxe0","port":1,"index":9,"global":true,"mtu":1024,"mbps":0,"slower":"","bond":false,"reason":""})"),
       HasSubstr("index 9"));
   EXPECT_THAT(
       refusal(R"({"device":"rxe0","port":1,"index":1,"global":true,"mtu":1500,"reason":""})"),

@@ -22,6 +22,7 @@ struct LocalPath {
   std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
   double gbps = 0;        ///< of the slower of the two ends; 0 where they do not say
   std::string slower{};   ///< name of the slower part if it is no port (a PCIe link); for texts
+  bool bond = false;      ///< it is some ports of a bond that has others
   std::string reason;
 };
 

@@ -1,5 +1,4 @@
-// Posts, polls and reposts receives for one epoch, and ends it on a stall or failure. (It is named
-// Inbox because receiving was its first use.)
+// Posts, polls and reposts receives for one epoch, and ends it on a stall or failure.
 #pragma once
 
 #include <chrono>
@@ -21,10 +20,10 @@ namespace rdmabench::workload {
 /// our help. `on_receive` must repost every receive, now or later. The overloads without it
 /// accept only the peer's marker.
 template <transport::Transport T>
-class Inbox {
+class EpochIo {
  public:
   /// Allocates, so make it before the clock starts.
-  Inbox(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
+  EpochIo(T& endpoint, const EpochPlan& plan, Watch& watch, EpochResult& result)
       : endpoint_(endpoint), watch_(watch), result_(result) {
     held_.reserve(std::size_t{plan.receives} * endpoint.queue_pairs());
     if (plan.events) watch_.look_always();

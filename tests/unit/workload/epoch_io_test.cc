@@ -1,4 +1,4 @@
-#include "rdmabench/workload/inbox.h"
+#include "rdmabench/workload/epoch_io.h"
 
 #include <gtest/gtest.h>
 
@@ -30,26 +30,26 @@ transport::EndpointRequest request() {
 /// way from the start.
 void converse(Endpoint& endpoint, int ahead, EpochResult& result) {
   Watch watch(std::chrono::seconds(20), nullptr);
-  Inbox<Endpoint> inbox(endpoint, {.receives = kOutstanding}, watch, result);
+  EpochIo<Endpoint> io(endpoint, {.receives = kOutstanding}, watch, result);
   int arrived = 0;
   const auto on_receive = [&](const Received& received) noexcept {
-    inbox.give_back_together(received.slot);
+    io.give_back_together(received.slot);
     ++arrived;
   };
   for (int posted = 0; posted < kRequests;) {
     if (posted < arrived + ahead) {
-      if (!inbox.post<Send>(kRequest, transport::Signal::now, 0, on_receive)) return;
+      if (!io.post<Send>(kRequest, transport::Signal::now, 0, on_receive)) return;
       ++posted;
-    } else if (!inbox.poll(Wait::message, on_receive)) {
+    } else if (!io.poll(Wait::message, on_receive)) {
       return;
     }
   }
-  while (arrived < kRequests && inbox.poll(Wait::message, on_receive)) {
+  while (arrived < kRequests && io.poll(Wait::message, on_receive)) {
   }
   EXPECT_EQ(arrived, kRequests);
 }
 
-TEST(Inbox, RequestsThatArriveWhileAnAnswerWaitsForRoomAreHandedOver) {
+TEST(EpochIo, RequestsThatArriveWhileAnAnswerWaitsForRoomAreHandedOver) {
   Endpoint client(request(), "");
   Endpoint server(request(), "");
   client.connect(server.address());
