@@ -30,39 +30,40 @@ class SliceJudge {
       : matrix_(matrix), slice_(slice), out_(out), words_(matrix, slice, fit_) {}
 
   void run() {
-    groups_ = two_groups(slice_);
-    fit_and_clear();
+    const std::vector<TwoGroups> groups = two_groups(slice_);
+    const std::vector<EndSuspect> ends = fit_and_clear(groups);
     summarize_rails();
     if (std::isfinite(fit_.sigma)) {
-      report_ends();
+      report_ends(ends);
       report_rails();
-      if (groups_.empty()) report_routes();
+      if (groups.empty()) report_routes();
     }
-    report_failing();
-    report_doubts();
-    summarize_nodes();
+    const std::set<std::uint32_t> failing = report_failing();
+    report_doubts(groups);
+    summarize_nodes(!groups.empty(), ends, failing);
   }
 
  private:
   /// Suspects that known-good partners clear are pinned to the typical value, and the model is
-  /// fitted again: their deviation then goes to their partners or to a route.
-  void fit_and_clear() {
+  /// fitted again: their deviation then goes to their partners or to a route. Returns the others.
+  std::vector<EndSuspect> fit_and_clear(const std::vector<TwoGroups>& groups) {
     std::vector<Pin> pins;
+    std::vector<EndSuspect> ends;
     for (int i = 0; i < kRefits; ++i) {
       fit_ = fit(slice_, pins);
-      ends_ = suspect_ends(slice_, fit_, groups_);
+      ends = suspect_ends(slice_, fit_, groups);
       std::size_t too_many = 0;
-      test_ends(slice_, fit_, suspect_routes(slice_, fit_, too_many), ends_);
-      const auto cleared = std::stable_partition(ends_.begin(), ends_.end(), [](const auto& end) {
-        return end.state != State::withdrawn;
-      });
-      if (cleared == ends_.end()) return;
-      for (auto end = cleared; end != ends_.end(); ++end) {
+      test_ends(slice_, fit_, suspect_routes(slice_, fit_, too_many), ends);
+      const auto cleared = std::stable_partition(
+          ends.begin(), ends.end(), [](const auto& end) { return end.state != State::withdrawn; });
+      if (cleared == ends.end()) break;
+      for (auto end = cleared; end != ends.end(); ++end) {
         pins.push_back({end->direction, end->node, end->rail});
         out_.withdrawn.push_back(words_.ends({*end}));
       }
-      ends_.erase(cleared, ends_.end());
+      ends.erase(cleared, ends.end());
     }
+    return ends;
   }
 
   void keep(Finding finding, State state) {
@@ -72,9 +73,9 @@ class SliceJudge {
     list.push_back(std::move(finding));
   }
 
-  void report_ends() {
+  void report_ends(const std::vector<EndSuspect>& ends) {
     std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::vector<EndSuspect>> nodes;
-    for (const EndSuspect& end : ends_) nodes[{end.node, end.rail}].push_back(end);
+    for (const EndSuspect& end : ends) nodes[{end.node, end.rail}].push_back(end);
     for (const auto& [key, both] : nodes) {
       if (both.size() == 2 && both[0].state == both[1].state) {
         keep(words_.ends(both), both[0].state);
@@ -166,7 +167,9 @@ class SliceJudge {
     }
   }
 
-  void report_failing() {
+  /// Returns the ranks that are blamed for measurements without a value.
+  std::set<std::uint32_t> report_failing() {
+    std::set<std::uint32_t> failing;
     const std::size_t tried = slice_.measured + slice_.failed.size();
     if (static_cast<double>(slice_.failed.size()) > kMostFail * static_cast<double>(tried)) {
       out_.doubts.push_back(words_.most_failed());
@@ -174,20 +177,21 @@ class SliceJudge {
         for (const std::uint32_t rank : {cell.sender, cell.receiver}) {
           const std::uint32_t values = pooled(slice_, fit_, Direction::sending, rank).cells +
                                        pooled(slice_, fit_, Direction::receiving, rank).cells;
-          if (values == 0) failing_.insert(rank);
+          if (values == 0) failing.insert(rank);
         }
       }
-      return;
+      return failing;
     }
     for (const Failing& part : failing_parts(slice_)) {
-      if (part.part != Part::route) failing_.insert(part.a);
+      if (part.part != Part::route) failing.insert(part.a);
       out_.findings.push_back(words_.failing(part));
     }
+    return failing;
   }
 
-  void report_doubts() {
+  void report_doubts(const std::vector<TwoGroups>& two) {
     std::map<std::vector<std::uint32_t>, std::vector<TwoGroups>> alike;
-    for (const TwoGroups& groups : groups_) alike[groups.slower].push_back(groups);
+    for (const TwoGroups& groups : two) alike[groups.slower].push_back(groups);
     for (const auto& [slower, groups] : alike) out_.doubts.push_back(words_.groups(groups));
     if (slice_.screening.empty()) {
       out_.doubts.push_back(fmt::format("{}: no measurement gave a value.", words_.subject()));
@@ -221,11 +225,13 @@ class SliceJudge {
     out_.typical.push_back(typical);
   }
 
-  void summarize_nodes() {
+  void summarize_nodes(bool ambiguous, const std::vector<EndSuspect>& ends,
+                       const std::set<std::uint32_t>& failing) {
+    std::size_t thin = 0;
     std::set<std::uint32_t> lost;
     for (const LostNode& node : matrix_.lost) lost.insert(node.rank);
     std::map<std::uint32_t, State> accused;
-    for (const EndSuspect& end : ends_) {
+    for (const EndSuspect& end : ends) {
       if (end.state == State::open && end.score < kScore) continue;
       State& state = accused.try_emplace(end.node, end.state).first->second;
       if (end.state == State::confirmed) state = end.state;
@@ -239,21 +245,21 @@ class SliceJudge {
       node.partners = std::min(sends.partners, receives.partners);
       const auto state = accused.find(rank);
       const bool enough = node.partners >= kMinPartners && std::isfinite(fit_.sigma);
-      node.verdict = lost.count(rank) != 0       ? Verdict::lost
-                     : failing_.count(rank) != 0 ? Verdict::failing
+      node.verdict = lost.count(rank) != 0      ? Verdict::lost
+                     : failing.count(rank) != 0 ? Verdict::failing
                      : state != accused.end()
                          ? state->second == State::confirmed ? Verdict::slow : Verdict::suspect
-                     : !enough          ? Verdict::not_enough_evidence
-                     : !groups_.empty() ? Verdict::ambiguous
-                                        : Verdict::good;
-      thin_ += node.verdict == Verdict::not_enough_evidence ? 1U : 0U;
+                     : !enough   ? Verdict::not_enough_evidence
+                     : ambiguous ? Verdict::ambiguous
+                                 : Verdict::good;
+      thin += node.verdict == Verdict::not_enough_evidence ? 1U : 0U;
       out_.nodes.push_back(node);
     }
-    if (thin_ > 0 && slice_.nodes > 2) {
+    if (thin > 0 && slice_.nodes > 2) {
       out_.doubts.push_back(fmt::format(
           "{}: {} of {} nodes have fewer than {} partners in a direction, or nothing to compare "
           "them with, and are not judged.",
-          words_.subject(), thin_, slice_.nodes, kMinPartners));
+          words_.subject(), thin, slice_.nodes, kMinPartners));
     }
   }
 
@@ -262,10 +268,6 @@ class SliceJudge {
   Attribution& out_;
   Fit fit_;
   Words words_;
-  std::vector<TwoGroups> groups_;
-  std::vector<EndSuspect> ends_;
-  std::set<std::uint32_t> failing_;
-  std::size_t thin_ = 0;
 };
 
 void sort_worst_first(std::vector<Finding>& findings) {

@@ -12,22 +12,13 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/measure/statistics.h"
+#include "run/load_curve.h"
 #include "run/pattern_table.h"
 
 namespace rdmabench::run {
 namespace {
 
 using transport::OperationCode;
-using workload::Side;
-
-constexpr std::uint64_t kWarmupMessages = 200;
-constexpr std::uint64_t kWarmupBytes = std::uint64_t{8} << 20;  // of large messages fewer will do
-constexpr std::uint64_t kLeastWarmup = 4;
-constexpr std::uint64_t kUnknownSpeed =
-    16;  // messages of a first epoch that nothing was warmed up for
-
-/// Room for the samples of one epoch of all workers.
-constexpr std::size_t kMostIntervals = measure::Stopper::kMaxEpoch + kMaxWorkers;
 
 /// What one epoch tells the stopping rule.
 struct Seen {
@@ -285,83 +276,7 @@ RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
 }
 
 Measurement::Measurement(Session& session, const Config& config, const RunHooks& hooks)
-    : session_(session),
-      config_(config),
-      hooks_(hooks),
-      anchor_(measure::take_anchor()),
-      intervals_(config.shape == workload::Shape::latency ||
-                         config.shape == workload::Shape::open_loop
-                     ? kMostIntervals
-                     : 0) {}
-
-measure::TickRate Measurement::rate() const {
-  return measure::tick_rate(anchor_, measure::take_anchor());
-}
-
-EpochOutcome Measurement::epoch(std::uint64_t size, std::uint64_t iterations, double rate,
-                                bool verify) {
-  session_.throw_if_stopped();
-  const EpochOrder order{.size = size,
-                         .iterations = iterations,
-                         .rate = rate / static_cast<double>(session_.workers()),
-                         .verify = verify,
-                         .immediate = session_.posted(size) != session_.spec().operation};
-  session_.prepare(Side::initiator, order);
-  session_.send(SessionMessage::epoch, to_text(order));
-  session_.receive(SessionMessage::ready, "readiness");
-  EpochOutcome outcome = session_.run(intervals_);
-  // An idle target waits for this word, and not for anything that its endpoint would tell.
-  if (session_.spec().target_idle) session_.send(SessionMessage::result, to_text(EpochReport{}));
-  outcome.target = parse_epoch_report(session_.receive(SessionMessage::result, "result"));
-  return outcome;
-}
-
-void Measurement::verify() {
-  constexpr std::uint64_t kFewest = 8;
-  const SessionSpec& spec = session_.spec();
-  const bool paced = spec.paced || spec.shape == workload::Shape::open_loop;
-  epoch(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.queue_pairs),
-        paced ? kUnreachableRate : 0, /*verify=*/true);
-}
-
-double Measurement::paced_or_free(std::uint64_t size) const {
-  const double rate = rate_of(config_, size);
-  return config_.shape == workload::Shape::open_loop && rate <= 0 ? kUnreachableRate : rate;
-}
-
-std::uint64_t Measurement::warm_up(std::uint64_t size) {
-  const std::uint64_t chosen = std::clamp(kWarmupBytes / size, kLeastWarmup, kWarmupMessages);
-  const std::uint64_t messages =
-      config_.warmup < 0 ? chosen : static_cast<std::uint64_t>(config_.warmup);
-  const Deadline::Clock::time_point start = Deadline::Clock::now();
-  const auto too_short = [&] { return Deadline::Clock::now() - start < config_.warmup_time; };
-  longest_epoch_ = kUnknownSpeed;
-  std::uint64_t done = 0;
-  while (done < messages || too_short()) {
-    const std::uint64_t some =
-        done < messages ? std::min(messages - done, longest_epoch_) : longest_epoch_;
-    const Deadline::Clock::time_point begin = Deadline::Clock::now();
-    epoch(size, some, paced_or_free(size));
-    bound_epochs(some, Deadline::Clock::now() - begin);
-    done += some;
-  }
-  return done;
-}
-
-std::chrono::nanoseconds Measurement::longest_time() const {
-  constexpr std::chrono::nanoseconds kStopWithin = std::chrono::milliseconds(75);
-  return std::min(kStopWithin, config_.timeout / 4);
-}
-
-void Measurement::bound_epochs(std::uint64_t iterations, std::chrono::nanoseconds elapsed) {
-  const double per_message = static_cast<double>(elapsed.count()) / static_cast<double>(iterations);
-  const double messages = static_cast<double>(longest_time().count()) / per_message;
-  // Not much more than what that speed was seen over.
-  const auto workers = static_cast<double>(session_.workers());
-  const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch) / workers,
-                               static_cast<double>(iterations) * 4096);
-  longest_epoch_ = static_cast<std::uint64_t>(std::clamp(messages, 1.0, most));
-}
+    : session_(session), config_(config), hooks_(hooks), epochs_(session, config) {}
 
 template <class Sink>
 void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>& rows) {
@@ -375,21 +290,21 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
   const auto add_row = [&] {
     auto& row = rows.emplace_back();
     describe(row, config_, size, stopper, warmup);
-    sink.fill(row, session_, rate().ns_per_tick);
+    sink.fill(row, session_, epochs_.rate().ns_per_tick);
   };
   try {
-    warmup = warm_up(size);
+    warmup = epochs_.warm_up(size);
     while (const std::uint64_t wanted = stopper.next_epoch()) {
       // Of each worker; rounded up, so that every worker has one.
       const std::uint64_t workers = session_.workers();
-      const std::uint64_t iterations = std::min((wanted + workers - 1) / workers, longest_epoch_);
+      const std::uint64_t iterations =
+          std::min((wanted + workers - 1) / workers, epochs_.longest());
       const Deadline::Clock::time_point begin = Deadline::Clock::now();
-      const EpochOutcome outcome = epoch(size, iterations, rate_of(config_, size));
-      bound_epochs(iterations, Deadline::Clock::now() - begin);
+      const EpochOutcome outcome = epochs_.run(size, iterations, rate_of(config_, size));
+      epochs_.bound(iterations, Deadline::Clock::now() - begin);
       const std::uint64_t messages = iterations * workers;
-      const std::span<const measure::Ticks> samples(intervals_.data(),
-                                                    intervals_.empty() ? 0 : messages);
-      const Seen seen = sink.add(outcome, samples, messages, rate().ns_per_tick);
+      const Seen seen =
+          sink.add(outcome, epochs_.intervals(messages), messages, epochs_.rate().ns_per_tick);
       stopper.add(messages, seen.elapsed_ns, seen.location_ns);
       call(hooks_.on_progress,
            Progress{
@@ -420,7 +335,7 @@ void Measurement::run(std::size_t index, report::Report& report) {
   if (auto* latency = std::get_if<std::vector<report::LatencyResult>>(&report.results)) {
     run_size<LatencySink>(index, *latency);
   } else if (auto* loads = std::get_if<std::vector<report::LoadResult>>(&report.results)) {
-    run_loads(index, *loads);
+    LoadCurve(session_, epochs_, config_, hooks_).run(index, *loads);
   } else {
     run_size<BandwidthSink>(index, std::get<std::vector<report::BandwidthResult>>(report.results));
   }

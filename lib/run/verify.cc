@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "epoch_text.h"
+#include "epochs.h"
 #include "gpu_session.h"
-#include "measurement.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -62,7 +62,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
     std::string why;
     bool curable = false;
     try {
-      Measurement(session, config, RunHooks{}).verify();
+      Epochs(session, config).verify();
       return "";
     } catch (const Error& error) {
       if (error.fault() == Fault::usage) throw;

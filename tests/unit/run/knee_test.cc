@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "run/measurement.h"
+#include "run/load_curve.h"
 
 namespace rdmabench::run {
 namespace {

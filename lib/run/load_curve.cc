@@ -1,4 +1,5 @@
-// Latency under load: the part of Measurement that walks from a light load to one beyond capacity.
+#include "load_curve.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -54,13 +55,14 @@ void mark_knee(std::span<report::LoadResult> rows) {
   knee.knee_reliable = std::all_of(first_off, rows.end(), is_off);
 }
 
-double Measurement::capacity(std::uint64_t size) {
+double LoadCurve::capacity(std::uint64_t size) {
   std::uint64_t iterations = kFewestMessages;
   for (;;) {
-    const std::uint64_t some = std::clamp<std::uint64_t>(longest_epoch_, 1, iterations);
-    const EpochOutcome outcome = epoch(size, some, kUnreachableRate);
-    const double elapsed_ns = static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
-    bound_epochs(some, std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)));
+    const std::uint64_t some = std::clamp<std::uint64_t>(epochs_.longest(), 1, iterations);
+    const EpochOutcome outcome = epochs_.run(size, some, kUnreachableRate);
+    const double elapsed_ns =
+        static_cast<double>(outcome.end - outcome.begin) * epochs_.rate().ns_per_tick;
+    epochs_.bound(some, std::chrono::nanoseconds(static_cast<std::int64_t>(elapsed_ns)));
     constexpr double kLongEnough = 5e7;  // ns
     if (elapsed_ns >= kLongEnough || iterations >= kMostMessages) {
       return achieved(some * session_.workers(), elapsed_ns);
@@ -69,7 +71,7 @@ double Measurement::capacity(std::uint64_t size) {
   }
 }
 
-report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
+report::LoadResult LoadCurve::run_load(std::uint64_t size, double offered) {
   using Kind = measure::StopRule::Kind;
   const auto workers = static_cast<double>(session_.workers());
   const bool timed = config_.stop.kind == Kind::duration;
@@ -78,8 +80,8 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
                             ? static_cast<double>(config_.stop.count) / workers
                             : offered / workers * time / kNsPerSecond;
   auto left = static_cast<std::uint64_t>(std::max(wanted, double{kFewestMessages}));
-  // Messages that come more slowly than capacity make an epoch longer than bound_epochs() knows.
-  const double longest_s = static_cast<double>(longest_time().count()) / kNsPerSecond;
+  // Messages that come more slowly than capacity make an epoch longer than Epochs::bound() knows.
+  const double longest_s = static_cast<double>(epochs_.longest_time().count()) / kNsPerSecond;
   const auto longest = static_cast<std::uint64_t>(
       std::clamp(longest_s * offered / workers, 1.0, double{kMostMessages}));
 
@@ -89,13 +91,13 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   double elapsed_ns = 0;
   while (left > 0) {
     const std::uint64_t some = std::min(left, longest);
-    const EpochOutcome outcome = epoch(size, some, offered);
+    const EpochOutcome outcome = epochs_.run(size, some, offered);
     const std::uint64_t all = some * session_.workers();
-    recorder.add(std::span(intervals_).first(all));
+    recorder.add(epochs_.intervals(all));
     messages += all;
-    elapsed_ns += static_cast<double>(outcome.end - outcome.begin) * rate().ns_per_tick;
+    elapsed_ns += static_cast<double>(outcome.end - outcome.begin) * epochs_.rate().ns_per_tick;
     row.max_lag_ns =
-        std::max(row.max_lag_ns, static_cast<double>(outcome.max_lag) * rate().ns_per_tick);
+        std::max(row.max_lag_ns, static_cast<double>(outcome.max_lag) * epochs_.rate().ns_per_tick);
     left -= some;
   }
   const bool completes = transport::is_timed_by_completion(config_.operation) ||
@@ -110,15 +112,15 @@ report::LoadResult Measurement::run_load(std::uint64_t size, double offered) {
   latency.signal = completes ? "completion" : std::string(signal_of(config_.operation));
   latency.completion =
       completes ? session_.worker().describe(size).completion : "receiver_confirmed";
-  latency.latency = recorder.summary(rate().ns_per_tick);
+  latency.latency = recorder.summary(epochs_.rate().ns_per_tick);
   latency.validated = config_.validate;
   return row;
 }
 
-void Measurement::run_loads(std::size_t index, std::vector<report::LoadResult>& rows) {
+void LoadCurve::run(std::size_t index, std::vector<report::LoadResult>& rows) {
   const std::uint64_t size = config_.sizes[index];
   const std::size_t first = rows.size();
-  const std::uint64_t warmup = warm_up(size);
+  const std::uint64_t warmup = epochs_.warm_up(size);
   const double most = capacity(size);
   const double given = rate_of(config_, size);
   const auto measure_at = [&](double offered) {
