@@ -100,11 +100,11 @@ std::vector<std::string> keys_of(const Json& object) {
 
 std::string to_csv(const Report& report) {
   const auto write = [&]<class Result>(const std::vector<Result>& results) {
-    std::vector<std::string> columns = keys_of(to_row(Result{}, report.resolved));
+    std::vector<std::string> columns = keys_of(to_row(fields_of(Result{}, report.resolved)));
     columns.emplace_back("suspect");
     Csv csv(std::move(columns));
     for (const Result& result : results) {
-      Json row = to_row(result, report.resolved);
+      Json row = to_row(fields_of(result, report.resolved));
       row["suspect"] = !report.suspicions.empty();
       csv.add(row);
     }

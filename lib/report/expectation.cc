@@ -254,7 +254,7 @@ bool counts(const Judged& of, std::string_view key) {
   if (value_of(of.row, "complete") == 0) return false;
   const bool latency = of.row.kind == "load" && key.ends_with("_ns");
   const Json& config = list_of(of.document.body, "config");
-  return !latency || value_of(of.row, "taken_off") != 1 ||
+  return !latency || value_of(of.row, "saturated") != 1 ||
          !fact_of(config, "rate_messages_per_s").empty() ||
          !fact_of(config, "rate_bits_per_s").empty();
 }

@@ -14,6 +14,10 @@
 namespace rdmabench::report {
 
 inline constexpr int kSignificantDigits = 6;
+inline constexpr double kMessagesPerMillion = 1e6;
+
+/// What is left out first of a table that is too wide.
+enum : int { kLateOut = 2, kMiddleOut, kEarlyOut, kFirstOut };
 
 /// Numbers under one heading. They share their decimals, so that the points stand in line: as many
 /// as leave the largest six significant digits, and not more than `limit`.

@@ -1,49 +1,42 @@
 #include "row.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
+#include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/writers.h"
+#include "report/number_column.h"
 
 namespace rdmabench::report {
 namespace {
 
-void add_percentiles(Json& row, const measure::LatencySummary& latency, double most_percent) {
-  row["min_ns"] = finite(latency.min_ns);
-  for (const Percentile& one : kPercentiles) {
-    if (one.percent <= most_percent) row[std::string(one.key)] = finite(latency.*one.value);
-  }
-  row["max_ns"] = finite(latency.max_ns);
-  row["mean_ns"] = finite(latency.mean_ns);
-  row["stddev_ns"] = finite(latency.stddev_ns);
-}
-
-/// An end that the samples do not bound is null.
-void add_intervals(Json& row, const measure::LatencySummary& latency, double most_percent) {
-  for (const Percentile& one : kPercentiles) {
-    if (one.percent > most_percent) continue;
-    row[std::string(one.low_key)] = finite(latency.*one.low);
-    row[std::string(one.high_key)] = finite(latency.*one.high);
-  }
+void append(Fields& to, Fields from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
 /// What the rows of every test begin with.
-Json identity(const std::string& operation, const Resolved& resolved) {
-  return {{"operation", operation},
-          {"backend", resolved.backend},
-          {"provider", resolved.provider},
-          {"device", resolved.device}};
+Fields identity(const std::string& operation, const Resolved& resolved) {
+  return {{"operation", operation, "operation"},
+          {"backend", resolved.backend, "backend"},
+          {"provider", resolved.provider, "provider"},
+          {"device", resolved.device, "device"}};
 }
 
 /// What the rows of every test end with.
 template <class Result>
-void add_quality(Json& row, const Result& result) {
-  row["validated"] = result.validated;
-  row["stable"] = result.stable;
-  row["complete"] = result.complete;
-  row["spread"] = finite(result.spread);
-  row["notes"] = result.notes;
+Fields quality(const Result& result) {
+  return {
+      {"validated", result.validated, "validated"},
+      {"stable", result.stable, "stable"},
+      {"complete", result.complete, "complete"},
+      {"spread", finite(result.spread), "metric",
+       "Spread of the epochs' medians, of bandwidth of their rates, about their median; a ratio."},
+      {"notes", result.notes, "notes"}};
 }
 
 Json interval_object(const Interval& interval) {
@@ -80,7 +73,8 @@ Json to_object(const Suspicion& suspicion) {
 
 Json to_results(const Report& report) {
   const auto rows = [&](const auto& results) {
-    return list_of_each(results, [&](const auto& one) { return to_row(one, report.resolved); });
+    return list_of_each(results,
+                        [&](const auto& one) { return to_row(fields_of(one, report.resolved)); });
   };
   return std::visit(rows, report.results);
 }
@@ -99,9 +93,39 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
+Fields latency_fields(const measure::LatencySummary& latency, double most_percent) {
+  const auto time = [](std::string_view name, int dispensable, bool known = true) {
+    return Shown{fmt::format("{}[us]", name), kNsPerUs, Shown::kOfClock, dispensable, known};
+  };
+  Fields fields{{"min_ns", finite(latency.min_ns), "metric", "", time("min", 0)}};
+  for (const Percentile& one : kPercentiles) {
+    if (one.percent > most_percent) break;
+    Field& field = fields.emplace_back(
+        Field{one.key, finite(latency.*one.value), "metric", one.about,
+              time(one.name, one.percent == 90 ? kMiddleOut : 0, latency.supports(one.percent))});
+    if (one.percent > 99.9) field.shown = {};  // too wide for the table
+  }
+  append(fields,
+         {{"max_ns", finite(latency.max_ns), "metric", "", time("max", 0)},
+          {"mean_ns", finite(latency.mean_ns), "metric", "", time("mean", kLateOut)},
+          {"stddev_ns", finite(latency.stddev_ns), "metric", "", time("stddev", kFirstOut)}});
+  if (most_percent == 100) {
+    fields.push_back({"mad_ns", finite(latency.mad_ns), "metric",
+                      "Median absolute deviation from the median, not scaled."});
+  }
+  for (const Percentile& one : kPercentiles) {
+    if (one.percent > most_percent) break;
+    fields.push_back({one.low_key, finite(latency.*one.low), "metric",
+                      "Confidence interval of that percentile, from order statistics; 0 where the "
+                      "samples do not bound it."});
+    fields.push_back({one.high_key, finite(latency.*one.high), "metric",
+                      "null where the samples do not bound it."});
+  }
+  return fields;
+}
+
 void add_latency(Json& row, const measure::LatencySummary& latency) {
-  add_percentiles(row, latency, 99.9);
-  add_intervals(row, latency, 99.9);
+  row.update(to_row(latency_fields(latency)));
 }
 
 Json unsupported_percentiles(const measure::LatencySummary& latency, double most_percent) {
@@ -145,58 +169,110 @@ Json to_list(const std::vector<Counter>& counters) {
   });
 }
 
-Json to_row(const LatencyResult& result, const Resolved& resolved) {
+Json to_row(const Fields& fields) {
+  Json row;
+  for (const Field& field : fields) {
+    if (!field.key.empty()) row[std::string(field.key)] = field.value;
+  }
+  return row;
+}
+
+Fields fields_of(const LatencyResult& result, const Resolved& resolved) {
   const measure::LatencySummary& latency = result.latency;
-  Json row = identity(result.operation, resolved);
-  row["kind"] = result.kind;
-  row["signal"] = result.signal;
-  row["completion"] = result.completion;
-  row["size_bytes"] = result.size_bytes;
-  row["iterations"] = result.iterations;
-  row["warmup_iterations"] = result.warmup_iterations;
-  add_percentiles(row, latency, 100);
-  row["mad_ns"] = finite(latency.mad_ns);
-  add_intervals(row, latency, 100);
-  row["percentile_error"] = finite(latency.percentile_error);
-  row["unsupported_percentiles"] = unsupported_percentiles(latency, 100);
-  row["succeeded"] = or_null(result.succeeded);
-  add_quality(row, result);
-  return row;
+  Fields fields = identity(result.operation, resolved);
+  append(fields, {{"kind", result.kind, "kind"},
+                  {"signal", result.signal, "signal"},
+                  {"completion", result.completion, "completion"},
+                  {"size_bytes", result.size_bytes, "size"},
+                  {"iterations", result.iterations, "count",
+                   "Timed iterations; one sample each, none dropped."},
+                  {"warmup_iterations", result.warmup_iterations, "count",
+                   "Untimed iterations before them."}});
+  append(fields, latency_fields(latency, 100));
+  append(fields, {{"percentile_error", finite(latency.percentile_error), "metric",
+                   "Bound of the relative error of the percentiles; 0 where they are exact."},
+                  {"unsupported_percentiles", unsupported_percentiles(latency, 100),
+                   "unsupported_percentiles"},
+                  {"succeeded", or_null(result.succeeded), "succeeded"}});
+  append(fields, quality(result));
+  return fields;
 }
 
-Json to_row(const BandwidthResult& result, const Resolved& resolved) {
+Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
   const bool interval = result.bits_per_s_low != 0 || result.bits_per_s_high != 0;
-  Json row = identity(result.operation, resolved);
-  row["direction"] = result.direction;
-  row["completion"] = result.completion;
-  row["size_bytes"] = result.size_bytes;
-  row["iterations"] = result.iterations;
-  row["warmup_iterations"] = result.warmup_iterations;
-  row["depth"] = result.depth;
-  row["bits_per_s"] = finite(result.bits_per_s);
-  row["bits_per_s_low"] = interval ? finite(result.bits_per_s_low) : Json(nullptr);
-  row["bits_per_s_high"] = interval ? finite(result.bits_per_s_high) : Json(nullptr);
-  row["messages_per_s"] = finite(result.messages_per_s);
-  row["elapsed_ns"] = finite(result.elapsed_ns);
-  row["peak_bits_per_s"] = positive(result.peak_bits_per_s);
-  row["offered_messages_per_s"] = positive(result.offered_messages_per_s);
-  row["lost"] = or_null(result.lost);
-  row["succeeded"] = or_null(result.succeeded);
-  row["intervals"] = list_of_each(result.intervals, interval_object);
-  add_quality(row, result);
-  return row;
+  const double half = std::max(result.bits_per_s_high - result.bits_per_s,
+                               result.bits_per_s - result.bits_per_s_low);
+  const Json rate = finite(result.bits_per_s);
+  Fields fields = identity(result.operation, resolved);
+  append(
+      fields,
+      {{"direction", result.direction, "direction"},
+       {"completion", result.completion, "completion", "The level at which the clock stopped."},
+       {"size_bytes", result.size_bytes, "size"},
+       {"iterations", result.iterations, "count", "Timed messages."},
+       {"warmup_iterations", result.warmup_iterations, "count", "Untimed messages before them."},
+       {"depth", result.depth, "count", "Messages that could be outstanding."},
+       {"bits_per_s", rate, "metric", "Payload over elapsed_ns.", {"bw[Gb/s]", kBitsPerGigabit, 3}},
+       {"",
+        interval ? finite(half / result.bits_per_s * 100) : Json(nullptr),
+        "",
+        "",
+        {"+/-[%]", 1, 1}},
+       {"", rate, "", "", {"bw[MiB/s]", kBitsPerMebibyte, 2}},
+       {"bits_per_s_low", interval ? finite(result.bits_per_s_low) : Json(nullptr), "metric",
+        "95 % confidence interval of the mean, by Student's t over the epochs, of fewer than six "
+        "over their logs; null with one epoch."},
+       {"bits_per_s_high", interval ? finite(result.bits_per_s_high) : Json(nullptr), "metric"},
+       {"messages_per_s",
+        finite(result.messages_per_s),
+        "metric",
+        "",
+        {"rate[Mmsg/s]", kMessagesPerMillion, kSignificantDigits}},
+       {"elapsed_ns",
+        finite(result.elapsed_ns),
+        "metric",
+        "From the first post to the completion named by `completion`.",
+        {"elapsed[s]", kNsPerSecond, 3}},
+       {"peak_bits_per_s", positive(result.peak_bits_per_s), "metric",
+        "Of the fastest epoch that is not just a probe."},
+       {"offered_messages_per_s", positive(result.offered_messages_per_s), "metric",
+        "The rate that was asked for; null where there was none."},
+       {"lost", or_null(result.lost), "lost"},
+       {"succeeded", or_null(result.succeeded), "succeeded"},
+       {"intervals", list_of_each(result.intervals, interval_object), "intervals"}});
+  append(fields, quality(result));
+  return fields;
 }
 
-Json to_row(const LoadResult& result, const Resolved& resolved) {
-  Json row{{"load", finite(result.load)},
-           {"offered_messages_per_s", finite(result.offered_messages_per_s)},
-           {"achieved_messages_per_s", finite(result.achieved_messages_per_s)},
-           {"max_lag_ns", finite(result.max_lag_ns)},
-           {"taken_off", result.saturated},
-           {"knee", result.knee},
-           {"knee_reliable", result.knee_reliable}};
-  row.update(to_row(result.latency, resolved));
-  return row;
+Fields fields_of(const LoadResult& result, const Resolved& resolved) {
+  const auto rate = [](const char* heading) {
+    return Shown{heading, kMessagesPerMillion, kSignificantDigits};
+  };
+  Fields fields{{"load",
+                 finite(result.load),
+                 "metric",
+                 "Offered rate over the capacity measured before; a ratio.",
+                 {"load[%]", 0.01, 1}},
+                {"offered_messages_per_s", finite(result.offered_messages_per_s), "metric", "",
+                 rate("offered[Mmsg/s]")},
+                {"achieved_messages_per_s", finite(result.achieved_messages_per_s), "metric", "",
+                 rate("done[Mmsg/s]")},
+                {"max_lag_ns", finite(result.max_lag_ns), "metric",
+                 "By which the latest post missed its time."},
+                {"saturated", result.saturated, "flag",
+                 "The median is above twice the least of the curve, or the rate was not kept."},
+                {"knee", result.knee, "flag", "The highest load before latency rises steeply."},
+                {"knee_reliable", result.knee_reliable, "flag",
+                 "Of the knee, or of the lowest load where latency already rises steeply there: "
+                 "false where latency was normal again at a higher load, as after a disturbance."}};
+  append(fields, fields_of(result.latency, resolved));
+  for (Field& field : fields) {  // the curve of these is what matters
+    if (field.key == "max_ns") field.shown.dispensable = kLateOut;
+    for (const char* key : {"min_ns", "p90_ns", "mean_ns", "stddev_ns"}) {
+      if (field.key == key) field.shown = {};
+    }
+  }
+  return fields;
 }
 
 Json to_document(const Report& report) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdmabench/report/result.h"
 
@@ -24,19 +25,21 @@ struct Percentile {
   std::string_view high_key;
   double measure::LatencySummary::*low;  ///< of its 95 % confidence interval
   double measure::LatencySummary::*high;
+  std::string_view about{};
 };
 inline constexpr std::array<Percentile, 5> kPercentiles{{
     {"p50_ns", "p50", 50, &measure::LatencySummary::p50_ns, "median_low_ns", "median_high_ns",
-     &measure::LatencySummary::median_low_ns, &measure::LatencySummary::median_high_ns},
+     &measure::LatencySummary::median_low_ns, &measure::LatencySummary::median_high_ns,
+     "Percentiles are nearest-rank: the sample at index ceil(p * n) of the sorted ones."},
     {"p90_ns", "p90", 90, &measure::LatencySummary::p90_ns, "p90_low_ns", "p90_high_ns",
      &measure::LatencySummary::p90_low_ns, &measure::LatencySummary::p90_high_ns},
     {"p99_ns", "p99", 99, &measure::LatencySummary::p99_ns, "p99_low_ns", "p99_high_ns",
      &measure::LatencySummary::p99_low_ns, &measure::LatencySummary::p99_high_ns},
     {"p999_ns", "p99.9", 99.9, &measure::LatencySummary::p999_ns, "p999_low_ns", "p999_high_ns",
-     &measure::LatencySummary::p999_low_ns, &measure::LatencySummary::p999_high_ns},
+     &measure::LatencySummary::p999_low_ns, &measure::LatencySummary::p999_high_ns, "99.9 %."},
     {"p9999_ns", "p99.99", 99.99, &measure::LatencySummary::p9999_ns, "p9999_low_ns",
      "p9999_high_ns", &measure::LatencySummary::p9999_low_ns,
-     &measure::LatencySummary::p9999_high_ns},
+     &measure::LatencySummary::p9999_high_ns, "99.99 %."},
 }};
 
 /// Null where the number is not finite.
@@ -61,8 +64,33 @@ Json list_of_each(const Items& items, Make make) {
   return list;
 }
 
-/// Adds the minimum, the percentiles up to p99.9, the maximum, the mean, the standard deviation and
-/// the intervals of those percentiles to `row`.
+/// How a column stands in the text table; without a heading it is in JSON and CSV alone.
+struct Shown {
+  static constexpr int kOfClock = -1;  ///< decimals: as many as the clock can fill
+
+  std::string heading{};
+  double per = 1;       ///< of the value: 1000 of nanoseconds under "[us]"
+  int decimals = 0;     ///< at most
+  int dispensable = 0;  ///< as in TextTable::Column
+  bool known = true;    ///< false: "-", although the value is there
+};
+
+/// One column of a row. All that is known of it stands here: JSON, CSV, the schema
+/// (docs/schema/rdmabench-1.schema.json) and the text table are made of it.
+struct Field {
+  std::string_view key;  ///< empty: in the text table alone
+  Json value;
+  std::string_view kind;     ///< of the "$defs" of the schema
+  std::string_view about{};  ///< description in the schema; may be empty
+  Shown shown{};
+};
+using Fields = std::vector<Field>;
+
+/// The minimum, the percentiles up to `most_percent`, the maximum, the mean, the standard deviation
+/// and the intervals of those percentiles.
+Fields latency_fields(const measure::LatencySummary& latency, double most_percent = 99.9);
+
+/// Appends those of latency_fields() to `row`.
 void add_latency(Json& row, const measure::LatencySummary& latency);
 
 /// The keys of the percentiles up to `most_percent` that the samples do not support.
@@ -78,9 +106,11 @@ Json to_list(const std::vector<Counter>& counters);
 Json to_json(const Failure& failure);
 
 /// One row of a document's "results". The keys and their order do not depend on the result.
-Json to_row(const LatencyResult& result, const Resolved& resolved);
-Json to_row(const BandwidthResult& result, const Resolved& resolved);
-Json to_row(const LoadResult& result, const Resolved& resolved);
+Fields fields_of(const LatencyResult& result, const Resolved& resolved);
+Fields fields_of(const BandwidthResult& result, const Resolved& resolved);
+Fields fields_of(const LoadResult& result, const Resolved& resolved);
+
+Json to_row(const Fields& fields);
 
 Json to_document(const Report& report);
 

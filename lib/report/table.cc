@@ -16,9 +16,6 @@
 namespace rdmabench::report {
 namespace {
 
-constexpr double kMessagesPerMillion = 1e6;
-constexpr double kBetween = 90;  // a percentile that tells less than those around it
-
 const LatencyResult& common(const LoadResult& result) {
   return result.latency;
 }
@@ -27,15 +24,39 @@ const Result& common(const Result& result) {
   return result;
 }
 
-// What is left out first of a table that is too wide.
-enum : int { kLastOut = 1, kLateOut, kMiddleOut, kEarlyOut, kFirstOut };
+/// How many decimals of a microsecond the clock can fill, at most three.
+int latency_decimals(const Report& report, std::string_view kind) {
+  constexpr int kMost = 3;
+  if (!report.clock || !(report.clock->resolution_ns > 0)) return kMost;
+  const double halves = kind == "half_round_trip" ? 2 : 1;
+  const double step_us = report.clock->resolution_ns / halves / kNsPerUs;
+  return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
+}
 
-/// The size and the iterations of each result, then `columns`. Those under load have one size,
-/// which the heading says.
+/// The size and the iterations of each result, then what its fields show. Those under load have one
+/// size, which the heading says.
 template <class Result>
-std::string rows_text(std::span<const Result> results, std::span<const NumberColumn> columns,
-                      std::size_t width) {
+std::string columns_text(const Report& report, std::span<const Result> results, std::size_t width) {
   constexpr bool kHasSize = !std::is_same_v<Result, LoadResult>;
+  int of_clock = 0;
+  if constexpr (!std::is_same_v<Result, BandwidthResult>) {
+    of_clock = latency_decimals(report, common(results.front()).kind);
+  }
+  std::vector<NumberColumn> columns;
+  for (const Result& result : results) {
+    std::size_t at = 0;
+    for (const Field& field : fields_of(result, report.resolved)) {
+      const Shown& shown = field.shown;
+      if (shown.heading.empty()) continue;
+      if (at == columns.size()) {
+        columns.emplace_back(shown.heading,
+                             shown.decimals == Shown::kOfClock ? of_clock : shown.decimals,
+                             shown.dispensable);
+      }
+      const bool known = shown.known && field.value.is_number();
+      columns[at++].add(known ? field.value.template get<double>() / shown.per : NAN);
+    }
+  }
   std::vector<TextTable::Column> headings;
   if (kHasSize) headings.push_back({"size"});
   headings.push_back({.heading = "iterations", .dispensable = kHasSize ? kEarlyOut : kFirstOut});
@@ -51,46 +72,6 @@ std::string rows_text(std::span<const Result> results, std::span<const NumberCol
   return table.text(width);
 }
 
-/// How many decimals of a microsecond the clock can fill, at most three.
-int latency_decimals(const Report& report, const LatencyResult& first) {
-  constexpr int kMost = 3;
-  if (!report.clock || !(report.clock->resolution_ns > 0)) return kMost;
-  const double halves = first.kind == "half_round_trip" ? 2 : 1;
-  const double step_us = report.clock->resolution_ns / halves / kNsPerUs;
-  return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
-}
-
-/// In microseconds; nothing where too few samples lie beyond it.
-double at_percentile(const measure::LatencySummary& latency, const Percentile& percentile) {
-  return latency.supports(percentile.percent) ? latency.*percentile.value / kNsPerUs : NAN;
-}
-
-std::string section_rows(const Report& report, std::span<const LatencyResult> results,
-                         std::size_t width) {
-  const int limit = latency_decimals(report, results.front());
-  std::vector<NumberColumn> columns;
-  const auto add_column = [&](std::string_view name, double measure::LatencySummary::*value,
-                              int dispensable = 0) {
-    columns.emplace_back(fmt::format("{}[us]", name), limit, dispensable);
-    for (const LatencyResult& result : results) {
-      columns.back().add(result.latency.*value / kNsPerUs);
-    }
-  };
-  add_column("min", &measure::LatencySummary::min_ns);
-  for (const Percentile& percentile : std::span(kPercentiles).first<4>()) {  // p99.99 is too wide
-    const bool between = percentile.percent == kBetween;
-    NumberColumn column(fmt::format("{}[us]", percentile.name), limit, between ? kMiddleOut : 0);
-    for (const LatencyResult& result : results) {
-      column.add(at_percentile(result.latency, percentile));
-    }
-    columns.push_back(std::move(column));
-  }
-  add_column("max", &measure::LatencySummary::max_ns);
-  add_column("mean", &measure::LatencySummary::mean_ns, kLateOut);
-  add_column("stddev", &measure::LatencySummary::stddev_ns, kFirstOut);
-  return rows_text(results, std::span<const NumberColumn>(columns), width);
-}
-
 /// A line for each interval, for who looks for a link that flaps.
 std::string intervals_text(const BandwidthResult& result) {
   if (result.intervals.empty()) return "";
@@ -101,28 +82,6 @@ std::string intervals_text(const BandwidthResult& result) {
         interval.begin_ns / kNsPerSecond, (interval.begin_ns + interval.elapsed_ns) / kNsPerSecond,
         interval.bits_per_s / kBitsPerGigabit, interval.messages_per_s / kMessagesPerMillion);
   }
-  return text;
-}
-
-std::string section_rows(const Report& /*report*/, std::span<const BandwidthResult> results,
-                         std::size_t width) {
-  NumberColumn gigabits("bw[Gb/s]", 3);
-  NumberColumn interval("+/-[%]", 1);
-  NumberColumn mebibytes("bw[MiB/s]", 2);
-  NumberColumn messages("rate[Mmsg/s]", kSignificantDigits);
-  NumberColumn elapsed("elapsed[s]", 3);
-  for (const BandwidthResult& result : results) {
-    const double high = result.bits_per_s_high - result.bits_per_s;
-    const double low = result.bits_per_s - result.bits_per_s_low;
-    gigabits.add(result.bits_per_s / kBitsPerGigabit);
-    interval.add(result.bits_per_s_high > 0 ? std::max(high, low) / result.bits_per_s * 100 : NAN);
-    mebibytes.add(result.bits_per_s / kBitsPerMebibyte);
-    messages.add(result.messages_per_s / kMessagesPerMillion);
-    elapsed.add(result.elapsed_ns / kNsPerSecond);
-  }
-  const std::vector columns{gigabits, interval, mebibytes, messages, elapsed};
-  std::string text = rows_text(results, std::span<const NumberColumn>(columns), width);
-  for (const BandwidthResult& result : results) text += intervals_text(result);
   return text;
 }
 
@@ -154,28 +113,16 @@ std::string knee_text(std::span<const LoadResult> curve) {
       where, fine->load * 100);
 }
 
-std::string section_rows(const Report& report, std::span<const LoadResult> results,
-                         std::size_t width) {
-  const int limit = latency_decimals(report, results.front().latency);
-  NumberColumn load("load[%]", 1);
-  NumberColumn offered("offered[Mmsg/s]", kSignificantDigits);
-  NumberColumn done("done[Mmsg/s]", kSignificantDigits);
-  NumberColumn p50("p50[us]", limit);
-  NumberColumn p99("p99[us]", limit);
-  NumberColumn p999("p99.9[us]", limit);
-  NumberColumn max("max[us]", limit, kLateOut);
-  for (const LoadResult& result : results) {
-    const measure::LatencySummary& latency = result.latency.latency;
-    load.add(result.load * 100);
-    offered.add(result.offered_messages_per_s / kMessagesPerMillion);
-    done.add(result.achieved_messages_per_s / kMessagesPerMillion);
-    p50.add(at_percentile(latency, kPercentiles[0]));
-    p99.add(at_percentile(latency, kPercentiles[2]));
-    p999.add(at_percentile(latency, kPercentiles[3]));
-    max.add(latency.max_ns / kNsPerUs);
-  }
-  const std::vector columns{load, offered, done, p50, p99, p999, max};
-  return rows_text(results, std::span<const NumberColumn>(columns), width) + knee_text(results);
+std::string after(std::span<const LatencyResult> /*results*/) {
+  return "";
+}
+std::string after(std::span<const BandwidthResult> results) {
+  std::string text;
+  for (const BandwidthResult& result : results) text += intervals_text(result);
+  return text;
+}
+std::string after(std::span<const LoadResult> results) {
+  return knee_text(results);
 }
 
 /// The knees of several launches of the same curves, by size in the order of the first.
@@ -294,7 +241,8 @@ std::string sections(const Report& report, const std::vector<Result>& results, s
     const std::string common = heading(*begin);
     const auto end = std::find_if(begin, results.end(),
                                   [&](const Result& result) { return heading(result) != common; });
-    text += fmt::format("\n{}{}", common, section_rows(report, std::span(begin, end), width));
+    const std::span<const Result> rows(begin, end);
+    text += fmt::format("\n{}{}{}", common, columns_text(report, rows, width), after(rows));
     begin = end;
   }
   return text;

@@ -269,8 +269,8 @@ TEST(Expectation, TheLatencyOfALoadThatIsTooMuchIsNotJudged) {
   const auto load = [](const std::string& config) {
     return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": [)" + config +
            R"(], "results": [{"operation": "send", "size_bytes": 8, "p99_ns": 5000, "load": 0.5,)"
-           R"( "taken_off": false}, {"operation": "send", "size_bytes": 8, "p99_ns": 900000,)"
-           R"( "load": 1.1, "taken_off": true}]})";
+           R"( "saturated": false}, {"operation": "send", "size_bytes": 8, "p99_ns": 900000,)"
+           R"( "load": 1.1, "saturated": true}]})";
   };
   EXPECT_EQ(judged(load(""), "p99<=6us")["status"], "PASS");
   Document asked =

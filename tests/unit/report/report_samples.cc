@@ -1,10 +1,30 @@
-// Writes the JSON of every sample into the directory it is given, for schema_test.py.
+// Writes the JSON of every sample into the directory it is given, and in `columns` what the schema
+// says of rows, for schema_test.py.
 #include <array>
 #include <fstream>
 #include <string>
 
 #include "rdmabench/report/writers.h"
+#include "report/row.h"
 #include "samples.h"
+
+namespace rdmabench::report {
+namespace {
+
+template <class Result>
+Json properties() {
+  Json all = Json::object();
+  for (const Field& field : fields_of(Result{}, Resolved{})) {
+    if (field.key.empty()) continue;
+    Json one{{"$ref", "#/$defs/" + std::string(field.kind)}};
+    if (!field.about.empty()) one["description"] = field.about;
+    all[std::string(field.key)] = std::move(one);
+  }
+  return all;
+}
+
+}  // namespace
+}  // namespace rdmabench::report
 
 int main(int argc, char** argv) {
   using namespace rdmabench::report;
@@ -18,5 +38,9 @@ int main(int argc, char** argv) {
   save("hostile.json", to_json(all[2]));
   save("failed.json", to_json(all[3]));
   save("several.json", to_json(all));
+  save("columns", Json{{"latencyResult", properties<LatencyResult>()},
+                       {"bandwidthResult", properties<BandwidthResult>()},
+                       {"loadResult", properties<LoadResult>()}}
+                      .dump());
   return 0;
 }

@@ -1,11 +1,15 @@
 """Validates what report_samples writes, and checks that the schema refuses broken documents.
 
-schema_test.py SCHEMA REPORT_SAMPLES. Needs python3-jsonschema.
+schema_test.py [--write] SCHEMA REPORT_SAMPLES. Needs python3-jsonschema.
+--write brings what the schema says of rows to what lib/report/row.cc says of their columns.
 """
 import copy
 import json
 import pathlib
+import re
+import subprocess
 import sys
+import tempfile
 
 import jsonschema
 
@@ -20,12 +24,27 @@ def paths_of(document):
     return paths
 
 
+def with_columns(text, program):
+    """The schema's text, with the properties of each kind of row as the program has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, folder], check=True)
+        columns = json.loads((pathlib.Path(folder) / "columns").read_text(encoding="utf-8"))
+    for kind, properties in columns.items():
+        lines = ",\n".join(f"        {json.dumps(key)}: {json.dumps(value)}" for key, value in properties.items())
+        pattern = rf'("{kind}": {{.*?"required": )\[.*?\](,\n      "properties": {{\n).*?(\n      }},)'
+        text = re.sub(pattern, lambda found: found[1] + json.dumps(list(properties)) + found[2] + lines + found[3], text, count=1, flags=re.DOTALL)
+    return text
+
+
 def main(schema_file, program):
-    schema = json.loads(pathlib.Path(schema_file).read_text(encoding="utf-8"))
+    text = pathlib.Path(schema_file).read_text(encoding="utf-8")
+    schema = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     documents = load_documents(program)
     failures = []
+    if with_columns(text, program) != text:
+        failures.append("what the schema says of rows is not what lib/report/row.cc says: run this program with --write")
 
     for name, document in documents.items():
         for error in validator.iter_errors(document):
@@ -55,4 +74,8 @@ def main(schema_file, program):
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--write":
+        file = pathlib.Path(sys.argv[2])
+        file.write_text(with_columns(file.read_text(encoding="utf-8"), sys.argv[3]), encoding="utf-8")
+        sys.exit(0)
     sys.exit(main(*sys.argv[1:]))
