@@ -119,13 +119,11 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
 }
 
 /// The client's next request after a verified transfer failed. Throws Error(failed) with `why`
-/// where it sends none or was given kMostVerifications attempts.
-Request ask_again(Session& session, const std::string& why,
-                  std::vector<memory::FailedRoute>& failed, int tried) {
-  if (tried == kMostVerifications) throw Error(Fault::failed, why);
+/// where it sends none or has had all attempts.
+Request ask_again(Session& session, const std::string& why, FailedTransfers& failed) {
+  if (failed.were_all()) throw Error(Fault::failed, why);
   try {
-    if (tried % kTriesOfARoute == 0) add_failed(session, why, failed);
-    session.start_over(why);
+    failed.start_over(session, why);
     return parse_request(session.receive(SessionMessage::request, "request"));
   } catch (const std::exception& error) {
     throw Error(Fault::failed, fmt::format("{}; and it did not start over: {}", why, error.what()));
@@ -233,14 +231,14 @@ ServedEpochs serve_request(Session& session, Request& request, const ServerResou
 
 std::string run_server_session(Session& session, const ServerResources& resources) {
   Request request = parse_request(session.receive(SessionMessage::request, "request"));
-  std::vector<memory::FailedRoute> failed;
-  for (int tried = 1;; ++tried) {
-    const ServedEpochs done = serve_request(session, request, resources, failed);
+  FailedTransfers failed;
+  for (;;) {
+    const ServedEpochs done = serve_request(session, request, resources, failed.routes());
     if (done.failed.empty()) {
       return fmt::format("{}: {} messages", describe(request.spec, session.worker().describe()),
                          done.messages);
     }
-    request = ask_again(session, done.failed, failed, tried);
+    request = ask_again(session, done.failed, failed);
   }
 }
 

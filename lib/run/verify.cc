@@ -45,11 +45,14 @@ bool may_be_the_memory(const Session& session, const Error& error) {
   }
 }
 
-void add_failed(const Session& session, std::string_view why,
-                std::vector<memory::FailedRoute>& failed) {
-  for (std::string& route : session.direct_routes()) {
-    failed.push_back({std::move(route), ascii_only(why)});
+void FailedTransfers::start_over(Session& session, const std::string& why) {
+  if (!repeats()) {
+    for (std::string& route : session.direct_routes()) {
+      routes_.push_back({std::move(route), ascii_only(why)});
+    }
   }
+  ++count_;
+  session.start_over(why);
 }
 
 std::string verify_gpu_memory(Session& session, const Config& config, ServerAnswer& answer,
@@ -57,8 +60,8 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
   if (!session.spec().gpu) return "";
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the loop reads it
   const Deadline last = Deadline::after(kMaxTimeouts * config.timeout);
-  std::vector<memory::FailedRoute> failed;
-  for (int tried = 1;; ++tried) {
+  FailedTransfers failed;
+  for (;;) {
     std::string why;
     bool curable = false;
     try {
@@ -73,17 +76,16 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
     std::string what = fmt::format(
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
     if (!curable) return what;
-    if (!may_start_over(session.spec()) || tried == kMostVerifications || last.passed() ||
+    if (!may_start_over(session.spec()) || failed.were_all() || last.passed() ||
         (session.direct_routes().empty() && answer.memory == MemoryPath::host)) {
       return Error(Fault::failed, what, remedy_for(session.spec())).what();
     }
-    const bool again = tried % kTriesOfARoute != 0;
-    notes.push_back(fmt::format("GPU memory: {}. {}", what,
-                                again ? "It was tried once more." : "The next route was taken."));
-    if (!again) add_failed(session, why, failed);
+    notes.push_back(
+        fmt::format("GPU memory: {}. {}", what,
+                    failed.repeats() ? "It was tried once more." : "The next route was taken."));
     try {
-      session.start_over(why);
-      answer = negotiate(session, config, failed);
+      failed.start_over(session, why);
+      answer = negotiate(session, config, failed.routes());
     } catch (const Error& error) {
       throw Error(error.fault(),
                   fmt::format("{}; and then no other route was found: {}", what, error.what()));

@@ -11,13 +11,6 @@
 
 namespace rdmabench::run {
 
-/// A route of registering is given up after so many failures: one failure may be chance. Both sides
-/// count.
-inline constexpr int kTriesOfARoute = 2;
-
-/// The most verified transfers of a session: kTriesOfARoute by each of the five routes.
-inline constexpr int kMostVerifications = 5 * kTriesOfARoute;
-
 /// Whether a session of this kind may start over before anything is timed. An incast may not: its
 /// clients start together.
 bool may_start_over(const SessionSpec& spec);
@@ -26,13 +19,30 @@ bool may_start_over(const SessionSpec& spec);
 /// was wrong or could not be looked at, it did not complete, or it is the peer that says so.
 bool may_be_the_memory(const Session& session, const Error& error);
 
-/// The routes that the workers have taken now, with why none of them is to be taken again.
-void add_failed(const Session& session, std::string_view why,
-                std::vector<memory::FailedRoute>& failed);
+/// The verified transfers of a session that failed. Both sides count, and so agree on what is next:
+/// each route is tried twice, for one failure may be chance, and every route has had its turn after
+/// ten.
+class FailedTransfers {
+ public:
+  bool were_all() const noexcept { return count_ + 1 == kMost; }
+  /// Whether the next transfer takes the same routes.
+  bool repeats() const noexcept { return count_ % kTriesOfARoute == 0; }
+  /// Counts the last transfer, which failed for `why`, and begins the session anew.
+  void start_over(Session& session, const std::string& why);
+  /// Not to be taken again by this side.
+  const std::vector<memory::FailedRoute>& routes() const noexcept { return routes_; }
+
+ private:
+  static constexpr int kTriesOfARoute = 2;
+  static constexpr int kMost = 5 * kTriesOfARoute;
+
+  int count_ = 0;
+  std::vector<memory::FailedRoute> routes_;
+};
 
 /// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same
 /// routes and then without those of both sides that failed, for as long as there are others,
-/// kMostVerifications times and three times the session's timeout at most; `answer` is then the
+/// ten times and three times the session's timeout at most; `answer` is then the
 /// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
 /// be timed. Throws Error where the two sides cannot come together again, and what is
 /// Fault::usage.
