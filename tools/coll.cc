@@ -168,20 +168,10 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-/// What --require asked, as judgements like those of --expect.
-std::vector<nlohmann::ordered_json> judged_proofs(const collective::Run& run) {
-  std::vector<nlohmann::ordered_json> judged;
-  for (const collective::Proof& one : run.proofs) {
-    judged.push_back(
-        report::judgement("require " + one.required, one.subject, one.status, one.text));
-  }
-  return judged;
-}
-
 /// False where a result is not what was expected.
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
-  const Judged judged = judge(collective::to_document(run), options.expect, judged_proofs(run));
+  const Judged judged = judge(collective::to_document(run), options.expect, run.proofs);
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json

@@ -18,11 +18,11 @@ struct CollJob {
   /// Rank 0: what is measured among the ranks of these hosts, and how they are divided.
   std::function<void(collective::CollectivePlan& plan, const std::vector<std::string>& hosts)>
       fill{};
-  collective::CollectivePlan plan{};             ///< but for what `fill` enters
-  std::vector<std::string> devices{"all"};       ///< of collective::MemberOptions
-  bool check_by_cpu = false;                     ///< of collective::MemberOptions
-  std::vector<collective::Required> required{};  ///< of collective::prove()
-  std::string backend = "nccl";                  ///< "nccl", "mpi"
+  collective::CollectivePlan plan{};         ///< but for what `fill` enters
+  std::vector<std::string> devices{"all"};   ///< of collective::MemberOptions
+  bool check_by_cpu = false;                 ///< of collective::MemberOptions
+  std::vector<run::Requirement> required{};  ///< of collective::prove()
+  std::string backend = "nccl";              ///< "nccl", "mpi"
   collective::MpiOptions mpi{};
   collective::NcclOptions nccl{};
   control::RendezvousOptions rendezvous{};

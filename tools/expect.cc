@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,15 @@ void add_profile(const std::string& path, Expectations& to) {
   }
 }
 
+/// As a judgement like those of --expect.
+Json judged_proof(const report::Proof& proof) {
+  Json judged =
+      report::judgement("require " + proof.required, proof.subject, proof.status, proof.text);
+  if (proof.counted && std::isfinite(*proof.counted)) judged["value"] = *proof.counted;
+  if (proof.least > 0) judged["limit"] = proof.least;
+  return judged;
+}
+
 }  // namespace
 
 void add_expect(const OptionGroup& group, Expectations& to) {
@@ -61,7 +71,8 @@ void read_baselines(Expectations& expectations) {
   for (report::Expectation& one : expectations) report::read_baseline(one);
 }
 
-Judged judge(Json document, const Expectations& expectations, const std::vector<Json>& required) {
+Judged judge(Json document, const Expectations& expectations,
+             const std::vector<report::Proof>& required) {
   std::string schema = document["schema"];
   std::vector<report::Document> documents;
   documents.push_back({"the result", std::move(schema), std::move(document)});
@@ -69,13 +80,15 @@ Judged judge(Json document, const Expectations& expectations, const std::vector<
 }
 
 Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
-             const std::vector<Json>& required) {
+             const std::vector<report::Proof>& required) {
   Judged judged;
   Json bodies = Json::array();
   for (report::Document& document : documents) {
     if (!expectations.empty() || !required.empty()) {
       report::judge_expectations(document, expectations);
-      for (const Json& one : required) document.body["expectations"].push_back(one);
+      for (const report::Proof& one : required) {
+        document.body["expectations"].push_back(judged_proof(one));
+      }
       judged.failed = judged.failed || report::failed_expectation(document);
       judged.lines += report::expectations_text(document);
       judged.record +=

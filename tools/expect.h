@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "option_group.h"
+#include "rdmabench/report/conditions.h"
 #include "report/expectation.h"
 
 namespace rdmabench::tools {
@@ -26,11 +27,11 @@ struct Judged {
   bool failed = false;
 };
 
-/// `required` has judgements that were made already, of --require.
+/// `required`: what came of --require.
 Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
-             const std::vector<nlohmann::ordered_json>& required = {});
+             const std::vector<report::Proof>& required = {});
 Judged judge(nlohmann::ordered_json document, const Expectations& expectations,
-             const std::vector<nlohmann::ordered_json>& required = {});
+             const std::vector<report::Proof>& required = {});
 
 /// Writes a result, a table with the lines behind it, and prints the lines on standard error where
 /// they are not on standard output. "" is standard output.

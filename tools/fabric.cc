@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +23,7 @@
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/run.h"
 #include "rdmabench/run/backends.h"
+#include "run/requirements.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -94,26 +94,16 @@ std::string to_text(const fabric::FabricResult& outcome, const std::string& form
          fmt::format("\nThe coordinator itself took {:.1f} ms of a round at most.\n", most);
 }
 
-/// What --require asked, as judgements like those of --expect.
-std::vector<nlohmann::ordered_json> judged_proofs(const std::vector<fabric::Proof>& proofs,
-                                                  const run::Config& config) {
-  const bool of_device = std::any_of(config.requirements.begin(), config.requirements.end(),
-                                     [](const auto& one) { return one.name == "device"; });
-  std::string asked = "require ";
+/// What --require asked.
+std::string required(const run::Config& config) {
+  std::vector<std::string> words;
+  bool of_device = false;
   for (const run::Requirement& one : config.requirements) {
-    if (&one != &config.requirements.front()) asked += ',';
-    asked += one.value.empty() ? one.name : fmt::format("{}={}", one.name, one.value);
+    words.push_back(to_text(one));
+    of_device = of_device || one.name == "device";
   }
-  if (!of_device) asked += ", carried by the device that was taken";
-  std::vector<nlohmann::ordered_json> judged;
-  for (const fabric::Proof& one : proofs) {
-    const std::string row =
-        one.device.empty() ? one.node : fmt::format("{} of {}", one.device, one.node);
-    judged.push_back(report::judgement(asked, row, one.status, one.text));
-    if (one.counted && std::isfinite(*one.counted)) judged.back()["value"] = *one.counted;
-    if (one.least > 0) judged.back()["limit"] = one.least;
-  }
-  return judged;
+  return fmt::format("{}{}", fmt::join(words, ","),
+                     of_device ? "" : ", carried by the device that was taken");
 }
 
 int verdict(const fabric::FabricResult& outcome, bool strict) {
@@ -130,13 +120,13 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   const std::string& format = options.link.format;
   const bool wide = options.link.wide;
   std::string text = to_text(result, format, wide);
-  const std::vector<fabric::Proof> proofs = fabric::prove(result.matrix);
+  std::vector<report::Proof> proofs = fabric::prove(result.matrix);
+  for (report::Proof& one : proofs) one.required = required(options.link.config);
   Judged judged;
   if (!options.link.expect.empty() || !proofs.empty()) {
     std::vector<report::Document> documents;
     documents.push_back(fabric::to_document(result));
-    judged = judge(std::move(documents), options.link.expect,
-                   judged_proofs(proofs, options.link.config));
+    judged = judge(std::move(documents), options.link.expect, proofs);
     if (format == "json") text += judged.record;
     const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;
     if (!file.empty()) append(judged.record, file);

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
-#include "base/text.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 #include "report/carried.h"
 #include "report/facts.h"
+#include "run/requirements.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -78,15 +78,11 @@ void prove_device(const Proof& asked, const std::string& device, double share,
   for (const auto& [host, node] : nodes) {
     if (node.needed <= 0) continue;
     const double needed = node.needed * share;
-    const report::Carried one = report::carried(node.sent, device, needed, report::Flow::sent);
     Proof& proof = proofs.emplace_back(asked);
     proof.subject = host;
-    if (one.met || !one.at_least) {
-      proof.status = one.met ? Status::pass : Status::fail;
-    }
-    proof.text = fmt::format("it {}, where the rows need {} or more to leave the node", one.did,
-                             report::megabytes(needed));
-    if (!one.met) proof.text += "; " + one.instead;
+    report::judge_carried(
+        proof, node.sent, device, needed, report::Flow::sent,
+        fmt::format("the rows need {} or more to leave the node", report::megabytes(needed)));
   }
   if (proofs.size() != before) return fail_if_none_is_known(proofs, before);
   Proof& proof = proofs.emplace_back(asked);
@@ -145,50 +141,27 @@ void judge_network(const report::Facts& facts, const std::string& wanted, Proof&
 
 }  // namespace
 
-std::vector<Required> parse_required(std::string_view text) {
-  std::vector<Required> all;
-  for (const std::string_view word : split(text, ',')) {
-    const std::size_t equals = std::min(word.find('='), word.size());
-    const std::string_view name = word.substr(0, equals);
-    const std::string_view value = word.substr(std::min(equals + 1, word.size()));
-    Required one{.value = std::string(value)};
-    if (name == "device" && !value.empty()) {
-      one.kind = Required::Kind::device;
-    } else if (name == "network" && !value.empty()) {
-      one.kind = Required::Kind::network;
-    } else if (word == "gpudirect") {
-      one.kind = Required::Kind::gpudirect;
-    } else {
-      throw Error(Fault::usage, fmt::format("unknown requirement '{}'", word),
-                  "Take device=NAME, network=NAME or gpudirect.");
-    }
-    all.push_back(std::move(one));
-  }
-  return all;
+std::vector<run::Requirement> parse_required(std::string_view text) {
+  constexpr std::array<run::RequirementWord, 3> kWords{
+      {{"device", true}, {"network", true}, {"gpudirect"}}};
+  return run::parse_requirements(text, kWords);
 }
 
-std::vector<Proof> prove(const Run& run, const std::vector<Required>& required) {
-  using Kind = Required::Kind;
-  const auto devices =
-      static_cast<double>(std::count_if(required.begin(), required.end(), [](const Required& one) {
-        return one.kind == Kind::device;
-      }));
+std::vector<Proof> prove(const Run& run, const std::vector<run::Requirement>& required) {
+  const auto devices = static_cast<double>(
+      std::count_if(required.begin(), required.end(),
+                    [](const run::Requirement& one) { return one.name == "device"; }));
   const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
   std::vector<Proof> proofs;
-  for (const Required& one : required) {
-    switch (one.kind) {
-      case Kind::device:
-        prove_device({.required = "device=" + one.value}, one.value, 1 / devices, nodes, proofs);
-        break;
-      case Kind::network:
-        prove_ranks({.required = "network=" + one.value}, run, proofs,
-                    [&](const report::Facts& facts, Proof& proof) {
-                      judge_network(facts, one.value, proof);
-                    });
-        break;
-      case Kind::gpudirect:
-        prove_ranks({.required = "gpudirect"}, run, proofs, judge_gpudirect);
-        break;
+  for (const run::Requirement& one : required) {
+    const Proof asked{.required = to_text(one)};
+    if (one.name == "device") {
+      prove_device(asked, one.value, 1 / devices, nodes, proofs);
+    } else {
+      prove_ranks(asked, run, proofs, [&](const report::Facts& facts, Proof& proof) {
+        one.name == "network" ? judge_network(facts, one.value, proof)
+                              : judge_gpudirect(facts, proof);
+      });
     }
   }
   return proofs;

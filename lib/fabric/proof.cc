@@ -34,6 +34,7 @@ std::map<std::string, Host> hosts_of(const Matrix& matrix) {
     for (const DeviceBytes& one : node.devices) {
       if (one.measurements > 0) {
         DeviceBytes& all = host.planned[one.device];
+        all.device = one.device;
         all.planned += one.planned;
         all.measurements += one.measurements;
       }
@@ -48,45 +49,35 @@ std::map<std::string, Host> hosts_of(const Matrix& matrix) {
   return hosts;
 }
 
-void judge(Proof& proof, const Host& host, const DeviceBytes& planned, report::Flow flow) {
-  const std::string needed = report::megabytes(planned.planned);
-  const report::Carried one = report::carried(host.counted, proof.device, planned.planned, flow);
-  proof.planned = planned.planned;
-  proof.least = planned.planned * report::kCarriedShare;
-  if (const auto found = host.counted.find(proof.device); found != host.counted.end()) {
-    proof.counted = found->second.bytes;
-  }
-  proof.text = fmt::format("it {}, where the measurements {} {}", one.did, name(flow), needed);
-  if (planned.planned < kControlBytes * planned.measurements) {
-    proof.text +=
-        ": too little to distinguish from control messages; take larger sizes, or more time";
-  } else if (one.met) {
-    proof.status = Status::pass;
-  } else {
-    // A device without counters may be one whose packets go over another: Soft-RoCE.
-    if (one.counts && !one.at_least) proof.status = Status::fail;
-    proof.text += "; " + one.instead;
-  }
+void judge(report::Proof& proof, const Host& host, const DeviceBytes& planned, report::Flow flow) {
+  const bool too_few = planned.planned < kControlBytes * planned.measurements;
+  report::judge_carried(
+      proof, host.counted, planned.device, planned.planned, flow,
+      fmt::format("the measurements {} {}{}", name(flow), report::megabytes(planned.planned),
+                  too_few ? ": too little to distinguish from control messages; take larger sizes, "
+                            "or more time"
+                          : ""));
+  // A device without counters may be one whose packets go over another: Soft-RoCE.
+  if (too_few || !proof.counted) proof.status = Status::open;
 }
 
 }  // namespace
 
-std::vector<Proof> prove(const Matrix& matrix) {
-  std::vector<Proof> proofs;
+std::vector<report::Proof> prove(const Matrix& matrix) {
+  std::vector<report::Proof> proofs;
   for (const auto& [name, host] : hosts_of(matrix)) {
-    Proof proof{.node = host.ranks.size() == 1
-                            ? node_name(matrix, host.ranks.front())
-                            : fmt::format("nodes {} ({})", fmt::join(host.ranks, ", "), name)};
+    const std::string node = host.ranks.size() == 1
+                                 ? node_name(matrix, host.ranks.front())
+                                 : fmt::format("nodes {} ({})", fmt::join(host.ranks, ", "), name);
     if (host.planned.empty() || !host.told) {
-      proof.text =
-          host.told ? "nothing was measured from it" : "it did not tell what its devices counted";
-      proofs.push_back(std::move(proof));
+      proofs.push_back({.subject = node,
+                        .text = host.told ? "nothing was measured from it"
+                                          : "it did not tell what its devices counted"});
       continue;
     }
     for (const auto& [device, planned] : host.planned) {
-      Proof& one = proofs.emplace_back(proof);
-      one.device = device;
-      judge(one, host, planned, flow_of(matrix.plan));
+      judge(proofs.emplace_back(report::Proof{.subject = fmt::format("{} of {}", device, node)}),
+            host, planned, flow_of(matrix.plan));
     }
   }
   return proofs;

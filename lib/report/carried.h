@@ -32,16 +32,10 @@ void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow 
 /// that reduce halve an all-reduce's traffic.
 inline constexpr double kCarriedShare = 0.5;
 
-struct Carried {
-  bool counts = false;    ///< the device has a counter of bytes
-  bool met = false;       ///< and that grew by its share of `needed`
-  bool at_least = false;  ///< where it was not met, that proves nothing
-  std::string did;        ///< "sent 3 MB", "counted no bytes that it sent"
-  std::string instead;    ///< "sent by eth0 1010 MB"; where no other device did, that
-};
-
-/// Whether `device` carried `needed` bytes.
-Carried carried(const CountedBytes& counted, const std::string& device, double needed, Flow flow);
+/// Judges whether `device` carried `needed` bytes: OPEN where its counter is at its end, FAIL too
+/// where it has none. `where`: the end of the sentence that says what it carried.
+void judge_carried(Proof& proof, const CountedBytes& counted, const std::string& device,
+                   double needed, Flow flow, std::string_view where);
 
 /// "1010 MB", of 1e6 bytes.
 std::string megabytes(double bytes);

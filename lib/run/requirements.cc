@@ -1,6 +1,7 @@
-#include "rdmabench/run/config.h"
+#include "requirements.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -82,29 +83,40 @@ std::string reason_against(const Requirement& requirement, const Description& en
   return rule->otherwise.empty() ? value : fmt::format("With {} {}.", where, rule->otherwise);
 }
 
-Requirement parse_one(std::string_view word) {
-  const std::size_t equals = word.find('=');
-  Requirement requirement{
-      std::string(word.substr(0, equals)),
-      equals == std::string_view::npos ? "" : std::string(word.substr(equals + 1))};
-  const bool rule = std::any_of(kRules.begin(), kRules.end(), [&](const Rule& candidate) {
-    return candidate.name == requirement.name;
-  });
-  const bool named = std::any_of(kNamed.begin(), kNamed.end(), [&](const Named& candidate) {
-    return candidate.name == requirement.name && !requirement.value.empty();
-  });
-  if (named || (rule && equals == std::string_view::npos)) return requirement;
-  throw Error(Fault::usage, fmt::format("invalid `requirements` {}", word),
-              "There are rdma-write, rdma-read, no-shm, in-order-128, gpudirect, and backend=NAME, "
-              "provider=NAME, device=NAME and fabric=NAME.");
-}
-
 }  // namespace
 
-std::vector<Requirement> parse_requirements(std::string_view text) {
+std::string to_text(const Requirement& requirement) {
+  return requirement.value.empty() ? requirement.name
+                                   : fmt::format("{}={}", requirement.name, requirement.value);
+}
+
+std::vector<Requirement> parse_requirements(std::string_view text,
+                                            std::span<const RequirementWord> words) {
   std::vector<Requirement> requirements;
-  for (const std::string_view word : split(text, ',')) requirements.push_back(parse_one(word));
+  for (const std::string_view given : split(text, ',')) {
+    const std::size_t equals = std::min(given.find('='), given.size());
+    Requirement& one = requirements.emplace_back(
+        Requirement{std::string(given.substr(0, equals)),
+                    std::string(given.substr(std::min(equals + 1, given.size())))});
+    const bool known = std::any_of(words.begin(), words.end(), [&](const RequirementWord& word) {
+      return word.name == one.name && (word.is_named ? !one.value.empty() : given == word.name);
+    });
+    if (known) continue;
+    std::vector<std::string> all;
+    for (const auto& [name, is_named] : words) {
+      all.push_back(fmt::format("{}{}", name, is_named ? "=NAME" : ""));
+    }
+    throw Error(Fault::usage, fmt::format("invalid `requirements` {}", given),
+                fmt::format("There are {}.", fmt::join(all, ", ")));
+  }
   return requirements;
+}
+
+std::vector<Requirement> parse_requirements(std::string_view text) {
+  std::vector<RequirementWord> words;
+  for (const Rule& rule : kRules) words.push_back({rule.name});
+  for (const Named& named : kNamed) words.push_back({named.name, true});
+  return parse_requirements(text, words);
 }
 
 std::vector<Unmet> unmet(std::span<const Requirement> requirements, const Description& endpoint) {

@@ -17,6 +17,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/report/text_table.h"
+#include "rdmabench/run/config.h"
 
 namespace rdmabench::collective {
 
@@ -197,13 +198,7 @@ struct Bisected {
   std::string text{};  ///< as a sentence
 };
 
-/// What came of one requirement (parse_required()).
-struct Proof {
-  std::string required{};        ///< "device=mlx5_0"
-  std::string subject{};         ///< a node, or "rank 3 (n1)"; "": the whole run
-  Status status = Status::open;  ///< open: it is not known, for example without NCCL's log
-  std::string text{};            ///< what was found: "it sent 3 MB, where ..."
-};
+using report::Proof;
 
 struct Run {
   std::string backend{};
@@ -220,23 +215,17 @@ struct Run {
   std::vector<Proof> proofs{};  ///< prove(); a failed one fails the run
 };
 
-/// What has to have carried the bytes.
+/// What has to have carried the bytes, a comma-separated list. Throws Error(usage) that names the
+/// unknown word.
 ///   device=NAME   on every node this device sent half or more of the bytes that the rows' results
 ///                 need to leave it, by its own counters; of several such, an equal share each.
 ///                 Its traffic of other programs counts too, so the nodes should have no other.
 ///   network=NAME  NCCL's own word for its network
 ///   gpudirect     each rank's connections through a NIC use GPUDirect RDMA, by NCCL's own log
-struct Required {
-  enum class Kind : std::uint8_t { device, network, gpudirect };
-  Kind kind = Kind::device;
-  std::string value;  ///< "" of gpudirect
-};
-
-/// Parses a comma-separated list. Throws Error(usage) that names the unknown word.
-std::vector<Required> parse_required(std::string_view text);
+std::vector<run::Requirement> parse_required(std::string_view text);
 
 /// Of each requirement on each node, or on each rank for gpudirect, by the finished run. Pure.
-std::vector<Proof> prove(const Run& run, const std::vector<Required>& required);
+std::vector<Proof> prove(const Run& run, const std::vector<run::Requirement>& required);
 
 /// What to do first: "run doctor" on the nodes, or "investigate" what lies between two parts.
 std::string_view action_of(const Bisected& bisected) noexcept;

@@ -81,23 +81,14 @@ struct RankOutcome {
 RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
                 const OnFabricProgress& on_progress = {});
 
-/// Whether a device of a host carried the measurements whose endpoints named it.
-struct Proof {
-  std::string node{};    ///< "node 3 (host)"; several ranks of a host are one
-  std::string device{};  ///< "" = the node named none
-  /// fail: it counted less than half of their bytes; open: it has no counter of bytes, or too few
-  /// were sent.
-  Status status = Status::open;
-  std::optional<double> counted{};  ///< bytes
-  double planned = 0;               ///< bytes
-  double least = 0;                 ///< bytes, with which it passes
-  std::string text{};               ///< with what carried them instead
-};
-
+/// Whether a device of a host carried the measurements whose endpoints named it: "mlx5_0 of node 3
+/// (host)"; several ranks of a host are one, and a node may have named none. FAIL: it counted less
+/// than half of their bytes; OPEN: it has no counter of bytes, or too few were sent.
+///
 /// From Matrix::bytes, which runs with requirements have: by host, then by device. A device counts
 /// the traffic of all programs, so a pass says that it may have carried these bytes, and a fail
 /// that it did not. Pure.
-std::vector<Proof> prove(const Matrix& matrix);
+std::vector<report::Proof> prove(const Matrix& matrix);
 
 // A run as text: JSON Lines, a table, CSV.
 

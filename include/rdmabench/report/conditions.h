@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "rdmabench/base/status.h"
+
 namespace rdmabench::report {
 
 /// One fact. Where the value has a unit the name ends in it: "memlock_limit_bytes", "duration_s".
@@ -60,6 +62,16 @@ struct Suspicion {
   std::string side{};     ///< "client", "server" or "client, server"
   std::string summary{};  ///< the same for every suspicion of this code: what was found
   std::string remedy{};   ///< likewise: what to do about it
+};
+
+/// What came of one requirement of a run.
+struct Proof {
+  std::string required{};           ///< "device=mlx5_0"
+  std::string subject{};            ///< a node, a device of it, or "rank 3 (n1)"; "": the whole run
+  Status status = Status::open;     ///< open: it is not known, for example without NCCL's log
+  std::string text{};               ///< what was found: "it sent 3 MB, where ..."
+  std::optional<double> counted{};  ///< bytes
+  double least = 0;                 ///< bytes, with which it passes
 };
 
 }  // namespace rdmabench::report

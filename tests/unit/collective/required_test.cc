@@ -37,7 +37,7 @@ Run run_with(std::uint64_t ib_megabytes, std::uint64_t eth_megabytes) {
 }
 
 /// What was not met: "n0: it sent ...".
-std::vector<std::string> unmet(const Run& run, const std::vector<Required>& required) {
+std::vector<std::string> unmet(const Run& run, const std::vector<run::Requirement>& required) {
   std::vector<std::string> found;
   for (const Proof& one : prove(run, required)) {
     if (one.status == Status::fail) {

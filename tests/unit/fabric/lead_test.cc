@@ -124,14 +124,14 @@ TEST_F(LeadTest, ADeviceThatDidNotCarryTheBytesIsFound) {
     if (progress.round == 1) count("eth0", std::uint64_t{1} << 40);
   });
   EXPECT_THAT(errors(), IsEmpty());
-  const std::vector<Proof> proofs = prove(outcome.matrix);
+  const auto proofs = prove(outcome.matrix);
   ASSERT_THAT(proofs, SizeIs(3));
-  for (const Proof& proof : proofs) {
-    EXPECT_EQ(proof.device, "memory");
+  for (const report::Proof& proof : proofs) {
+    EXPECT_THAT(proof.subject, HasSubstr("memory of node"));
     EXPECT_EQ(proof.status, Status::fail);
     EXPECT_EQ(proof.counted, 0.0);
     // At least what was timed, to two nodes.
-    EXPECT_GE(proof.planned, 2 * 20 * double(1 << 20));
+    EXPECT_GE(proof.least, 20 * double(1 << 20));  // half of that
     EXPECT_THAT(proof.text, HasSubstr("sent by eth0 1.1e+06 MB"));
   }
   EXPECT_THAT(to_json_lines(outcome.matrix),
@@ -244,9 +244,9 @@ TEST_F(LeadTest, TheLastRankIsWaitedForAgainWhenItLeaves) {
                  to_text(Ready{.rails = {"eth0"}, .ports = {1}, .environment = {}}), plenty());
     open[0].readable(std::chrono::seconds(60));  // the end of the run
   });
-  ControlAgents agents(listener_, "abc", 1);
-  EXPECT_THAT(agents.admit(options_.plan, plenty()).lost, IsEmpty());
-  agents.drop(0, "the test is over");
+  std::vector<std::optional<Channel>> channels;
+  EXPECT_THAT(admit(listener_, "abc", 1, options_.plan, plenty(), channels).lost, IsEmpty());
+  channels.clear();
   ranks.join();
 }
 

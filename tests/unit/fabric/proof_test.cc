@@ -34,8 +34,7 @@ TEST(Prove, ADeviceThatCountedTheBytesPasses) {
       {{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega), other("eth0", 2)}}}));
   ASSERT_THAT(proofs, SizeIs(1));
   EXPECT_EQ(proofs[0].status, Status::pass);
-  EXPECT_EQ(proofs[0].node, "node 0 (host0)");
-  EXPECT_EQ(proofs[0].device, "mlx5_0");
+  EXPECT_EQ(proofs[0].subject, "mlx5_0 of node 0 (host0)");
   EXPECT_EQ(proofs[0].text, "it sent 1030 MB, where the measurements sent 1000 MB");
 }
 
@@ -47,7 +46,7 @@ TEST(Prove, TheNodeWhoseBytesWentAnotherWayFailsWithItsName) {
   ASSERT_THAT(proofs, SizeIs(3));
   EXPECT_EQ(proofs[0].status, Status::pass);
   EXPECT_EQ(proofs[1].status, Status::fail);
-  EXPECT_EQ(proofs[1].node, "node 1 (host1)");
+  EXPECT_EQ(proofs[1].subject, "mlx5_0 of node 1 (host1)");
   EXPECT_THAT(proofs[1].text, AllOf(HasSubstr("it sent 3 MB"), HasSubstr("sent 1000 MB"),
                                     HasSubstr("; sent by eth0 1100 MB")));
   EXPECT_EQ(proofs[2].status, Status::fail);
@@ -112,7 +111,7 @@ TEST(Prove, TheRanksOfAHostAreOne) {
   ASSERT_THAT(both(2000), SizeIs(1));
   EXPECT_EQ(both(2000)[0].status, Status::pass);
   EXPECT_EQ(both(900)[0].status, Status::fail);
-  EXPECT_EQ(both(900)[0].node, "nodes 0, 1 (host0)");
+  EXPECT_EQ(both(900)[0].subject, "eth0 of nodes 0, 1 (host0)");
 }
 
 TEST(Prove, OfAReadTheInitiatorsDeviceReceives) {
