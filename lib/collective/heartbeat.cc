@@ -23,7 +23,6 @@ constexpr std::array<std::string_view, kPhases> kPhaseNames = {
     "joining", "opening the library", "waiting", "preparing", "filling", "running", "checking",
     "closing"};
 constexpr auto kSendLimit = std::chrono::seconds(1);
-constexpr int kMaxAtOnce = 16;  // messages of one rank
 
 std::string describe(const RankState& where) {
   if (where.phase == Phase::joining || where.phase == Phase::opening ||
@@ -115,18 +114,17 @@ Blame who_hangs(const std::vector<RankStatus>& statuses, nanoseconds silence) {
 Heartbeat::Heartbeat(std::vector<RankIdentity> identities, std::vector<control::Channel> channels,
                      bool leads, const LiveRankState& state, HeartbeatOptions options)
     : identities_(std::move(identities)),
-      channels_(std::make_move_iterator(channels.begin()), std::make_move_iterator(channels.end())),
       leads_(leads),
       state_(state),
       options_(std::move(options)),
-      received_(channels_.size()) {
-  for (std::size_t i = 0; i < channels_.size(); ++i) readiness_.watch(*channels_[i], i);
+      star_({std::make_move_iterator(channels.begin()), std::make_move_iterator(channels.end())}),
+      received_(channels.size()) {
   thread_ = std::thread([this] { run(); });
 }
 
 Heartbeat::~Heartbeat() {
   stop_ = true;
-  readiness_.wake();
+  star_.wake();
   thread_.join();
 }
 
@@ -149,7 +147,7 @@ void Heartbeat::beat() {
   if (leads_) return;
   std::unique_lock lock(mutex_);
   const std::uint64_t own = ++asked_;
-  readiness_.wake();
+  star_.wake();
   told_changed_.wait_for(lock, kSendLimit, [&] { return told_ >= own || over_; });
 }
 
@@ -157,9 +155,7 @@ void Heartbeat::run() {
   while (!stop_) {
     try {
       if (!leads_) send_state();
-      for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
-        receive_state(static_cast<std::size_t>(key));
-      }
+      receive(options_.interval);
     } catch (const std::exception& error) {
       end(error.what());
       std::this_thread::sleep_for(options_.interval);
@@ -172,44 +168,42 @@ void Heartbeat::send_state() {
   std::unique_lock lock(mutex_);
   const std::uint64_t asked = asked_;
   lock.unlock();
-  if (!over_ && !expected_ && channels_.front()) {
-    channels_.front()->send(GroupMessage::heartbeat, to_text(state_.read()),
-                            Deadline::after(kSendLimit));
-  }
+  if (!over_ && !expected_) star_.send(0, GroupMessage::heartbeat, to_text(state_.read()));
   lock.lock();
   told_ = asked;
   lock.unlock();
   told_changed_.notify_all();
 }
 
-/// Drops a channel that has ended: it would stay readable. A few messages at a time: a rank that
-/// floods must not keep this thread from the others and from the end.
-void Heartbeat::receive_state(std::size_t index) {
-  if (!channels_[index]) return;
-  const std::string gone = [&]() -> std::string {
-    try {
-      for (int i = 0; i < kMaxAtOnce; ++i) {
-        auto message = channels_[index]->receive_ready("heartbeat");
-        if (!message) return "";
-        if (message->type == GroupMessage::abort) return ascii_only(message->payload);
-        const RankState where = parse_rank_state(
-            channels_[index]->expect(std::move(*message), GroupMessage::heartbeat));
-        const std::lock_guard lock(mutex_);
-        received_[index].where = where;
-        received_[index].when = steady_clock::now();
+void Heartbeat::receive(nanoseconds limit) {
+  events_.clear();
+  star_.wait(Deadline::after(limit), events_);
+  for (const control::Ranks::Event& event : events_) take(event);
+}
+
+void Heartbeat::take(const control::Ranks::Event& event) {
+  std::string gone = event.text;
+  try {
+    if (!event.ended) {
+      if (event.type != GroupMessage::heartbeat) {
+        throw Error(Fault::failed, "it sent something else than heartbeats");
       }
-      return "";
-    } catch (const std::exception& error) {
-      return error.what();
+      const RankState where = parse_rank_state(event.text);
+      const std::lock_guard lock(mutex_);
+      received_[event.rank].where = where;
+      received_[event.rank].when = steady_clock::now();
+      return;
     }
-  }();
-  if (gone.empty()) return;
+  } catch (const std::exception& error) {
+    gone = error.what();
+    star_.drop(event.rank, gone);
+  }
+  gone = ascii_only(gone);
   {
     const std::lock_guard lock(mutex_);
-    received_[index].gone = gone;
+    received_[event.rank].gone = gone;
   }
-  end(leads_ ? fmt::format("{}: {}", to_text(identities_[index + 1]), gone) : gone);
-  channels_[index].reset();
+  end(leads_ ? fmt::format("{}: {}", to_text(identities_[event.rank + 1]), gone) : gone);
 }
 
 std::vector<RankStatus> Heartbeat::statuses() const {
@@ -252,11 +246,7 @@ bool Heartbeat::claim_ending(std::string& what) {
 std::string Heartbeat::verdict() {
   // This thread receives the heartbeats: receive the latest before judging.
   const Deadline listen = Deadline::after(silence() + options_.interval);
-  while (!listen.passed() && reason().empty()) {
-    for (const std::uint64_t key : readiness_.wait(Deadline::after(options_.interval))) {
-      receive_state(static_cast<std::size_t>(key));
-    }
-  }
+  while (!listen.passed() && reason().empty()) receive(options_.interval);
   return who_hangs(statuses(), silence()).text;
 }
 
@@ -268,8 +258,8 @@ void Heartbeat::watch_guard() {
     std::string text = fmt::format("{} did not return in time", what);
     if (!why.empty()) text = fmt::format("{} was under way when the run ended: {}", what, why);
     if (leads_) text += ": " + verdict();
-    for (std::optional<control::Channel>& channel : channels_) {
-      if (leads_ && channel) channel->abort(text);
+    for (std::uint32_t i = 0; leads_ && i < received_.size(); ++i) {
+      star_.send(i, GroupMessage::abort, text);
     }
     options_.on_stuck(text);
   } catch (const std::exception& error) {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "control/readiness.h"
+#include "control/star.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/control/channel.h"
@@ -75,7 +75,8 @@ class Heartbeat {
 
  private:
   void run();
-  void receive_state(std::size_t index);
+  void receive(std::chrono::nanoseconds limit);
+  void take(const control::Ranks::Event& event);
   void send_state();
   void end(const std::string& reason);
   void watch_guard();
@@ -86,11 +87,11 @@ class Heartbeat {
   std::chrono::nanoseconds silence() const { return 4 * options_.interval; }
 
   std::vector<RankIdentity> identities_;
-  std::vector<std::optional<control::Channel>> channels_;  // none where it has ended
   bool leads_;
   const LiveRankState& state_;
   HeartbeatOptions options_;
-  control::Readiness readiness_;
+  control::Star star_;  // rank i + 1 is its i
+  std::vector<control::Ranks::Event> events_;
   std::atomic<bool> over_{false};
   std::atomic<bool> expected_{false};
   std::atomic<bool> stop_{false};

@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "base/number.h"
@@ -15,7 +12,6 @@
 #include "commands.h"
 #include "control/admission.h"
 #include "control/launch.h"
-#include "control/readiness.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -35,62 +31,6 @@ constexpr char kBad = '-';  // marks a failed answer; followed by the digit of i
 // A rank's connections to rank 0.
 constexpr std::uint32_t kMain = 0;
 constexpr std::uint32_t kHeartbeat = 1;
-
-/// Both channels of each rank from 1 on, by rank and channel. A rank has come once its first answer
-/// is there to be read: until then whoever leaves, the last one too, leaves its seat free. Throws
-/// Error(failed) that names the missing ranks.
-std::vector<std::optional<control::Channel>> admit(control::Listener& listener,
-                                                   const std::string& run_id,
-                                                   std::vector<RankIdentity>& identities,
-                                                   Deadline deadline) {
-  const auto size = static_cast<std::uint32_t>(identities.size());
-  control::Readiness readiness;
-  control::Admission admission(listener, readiness,
-                               {.run_id = run_id, .size = size, .channels = 2, .first_rank = 1});
-  std::vector<std::optional<control::Channel>> channels(std::size_t{2} * (size - 1));
-  std::map<std::uint64_t, std::size_t> place_of;  // by the key of the connection
-  std::set<std::uint32_t> silent;                 // ranks that have not answered
-  for (std::uint32_t rank = 1; rank < size; ++rank) silent.insert(rank);
-  while (!silent.empty() || !admission.complete()) {
-    if (deadline.passed()) {
-      const std::string& refusal = admission.first_refusal();
-      throw Error(
-          Fault::failed,
-          fmt::format("rank {} did not connect to rank 0 in time{}", fmt::join(silent, ", "),
-                      refusal.empty() ? "" : fmt::format(" ({})", refusal)),
-          "Is it running? Do firewalls let TCP through between the nodes?");
-    }
-    const auto next = admission.next_expiry().value_or(deadline.left());
-    for (const std::uint64_t key :
-         readiness.wait(Deadline::after(std::min(next, deadline.left())))) {
-      if (const auto left = place_of.find(key); left != place_of.end()) {
-        const auto place = static_cast<std::uint32_t>(left->second);
-        const std::uint32_t rank = place / 2 + 1;
-        const bool asked = place % 2 == kMain && silent.contains(rank);
-        if (asked && !channels[place]->interrupted()) {
-          readiness.watch_end(*channels[place], key);  // what it said is for the group
-          silent.erase(rank);
-          continue;
-        }
-        admission.vacate(rank, place % 2);
-        channels[place].reset();
-        place_of.erase(left);
-        silent.insert(rank);
-        continue;
-      }
-      std::optional<control::Admission::Joined> joined = admission.handle(key);
-      if (!joined) continue;
-      const control::RankHello& hello = joined->hello;
-      if (hello.channel == kHeartbeat) readiness.watch_end(joined->channel, key);
-      identities[hello.rank] = {.rank = hello.rank, .host = hello.host, .process = hello.process};
-      const std::size_t place = std::size_t{2} * (hello.rank - 1) + hello.channel;
-      channels[place] = std::move(joined->channel);
-      place_of.emplace(key, place);
-    }
-    admission.expire();
-  }
-  return channels;
-}
 
 }  // namespace
 
@@ -118,21 +58,46 @@ std::unique_ptr<RankGroup> RankGroup::lead(control::Listener& listener,
                                            const control::BootstrapAddress& address,
                                            std::uint32_t size, RankIdentity self,
                                            const HeartbeatOptions& options, Deadline deadline) {
-  std::vector<RankIdentity> identities(size);
-  identities.front() = std::move(self);
+  control::Admission admission(listener, {.run_id = address.run_id,
+                                          .size = size,
+                                          .channels = 2,
+                                          .first_rank = 1,
+                                          .ready = GroupMessage::answer,
+                                          .on_ready = [](std::uint32_t, const std::string& answer) {
+                                            if (answer == std::string{kGood}) return;
+                                            throw Error(Fault::failed, "it has failed: " + answer);
+                                          }});
+  std::vector<std::uint32_t> missing;
+  std::string why;
+  std::vector<RankIdentity> identities{std::move(self)};
   std::vector<control::Channel> channels;
   std::vector<control::Channel> heartbeats;
-  if (size > 1) {
-    std::size_t number = 0;
-    for (auto& channel : admit(listener, address.run_id, identities, deadline)) {
-      (number++ % 2 == kMain ? channels : heartbeats).push_back(std::move(*channel));
+  std::vector<std::string> addresses;
+  for (control::Seat& seat : admission.admit(deadline)) {
+    addresses.push_back(std::move(seat.address));
+    if (addresses.size() == 1) continue;  // this one
+    const auto rank = static_cast<std::uint32_t>(identities.size());
+    identities.push_back({rank, std::move(seat.hello.host), seat.hello.process});
+    if (seat.absent.empty()) {
+      channels.push_back(std::move(*seat.channels[kMain]));
+      heartbeats.push_back(std::move(*seat.channels[kHeartbeat]));
+    } else {
+      if (missing.empty()) why = std::move(seat.absent);
+      missing.push_back(rank);
     }
+  }
+  if (!missing.empty()) {
+    throw Error(Fault::failed,
+                fmt::format("rank {} did not connect to rank 0 in time ({})",
+                            fmt::join(missing, ", "), why),
+                "Is it running? Do firewalls let TCP through between the nodes?");
   }
   std::unique_ptr<RankGroup> group(new RankGroup({.rank = 0, .size = size}, std::move(identities),
                                                  address.authentication.derived(address.run_id)));
   group->channels_ = std::move(channels);
+  group->addresses_ = std::move(addresses);
   group->begin_heartbeat(std::move(heartbeats), options);
-  group->barrier(deadline);
+  group->broadcast({}, deadline);  // all have answered
   return group;
 }
 
@@ -159,19 +124,6 @@ std::unique_ptr<RankGroup> RankGroup::join(const control::BootstrapAddress& addr
 
 control::Channel& RankGroup::channel(std::uint32_t rank) {
   return channels_[leads() ? rank - 1 : 0];
-}
-
-std::vector<std::string> RankGroup::addresses() const {
-  if (!leads()) return {};
-  std::vector<const control::Channel*> members;
-  for (const control::Channel& channel : channels_) members.push_back(&channel);
-  const std::string here = control::address_reached(members);
-  std::vector<std::string> all{here.empty() && !members.empty() ? members.front()->local_ip()
-                                                                : here};
-  for (const control::Channel* const member : members) {
-    all.push_back(control::address_of(*member, here));
-  }
-  return all;
 }
 
 std::string RankGroup::identity(std::uint32_t rank) const {

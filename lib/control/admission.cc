@@ -31,6 +31,8 @@ constexpr std::chrono::seconds kAttempt{10};        // to connect to one address
 constexpr std::chrono::seconds kConnectAttempt{5};  // a lost SYN is sent again after 1 s
 constexpr std::chrono::milliseconds kJoinRetryPause{50};
 constexpr std::chrono::milliseconds kLeastAttempt{30};
+constexpr std::uint64_t kListenerKey = 0;
+constexpr std::string_view kTooLate = "this run has already started, or is another run";
 
 }  // namespace
 
@@ -54,17 +56,6 @@ RankHello parse_rank_hello(std::string_view text) {
   return hello;
 }
 
-std::string address_reached(const std::vector<const Channel*>& members) {
-  for (const Channel* const member : members) {
-    if (member->peer_ip() != member->local_ip()) return member->local_ip();
-  }
-  return "";
-}
-
-std::string address_of(const Channel& member, const std::string& here) {
-  return member.peer_ip() == member.local_ip() && !here.empty() ? here : member.peer_ip();
-}
-
 std::string reason_of(const Error& error) {
   std::string text = error.what();
   if (!error.remedy().empty() && text.ends_with(error.remedy())) {
@@ -74,12 +65,14 @@ std::string reason_of(const Error& error) {
   return text;
 }
 
-Admission::Admission(Listener& listener, Readiness& readiness, AdmissionRules rules)
+Admission::Admission(Listener& listener, AdmissionRules rules)
     : listener_(listener),
-      readiness_(readiness),
       rules_(std::move(rules)),
-      seats_(std::size_t{rules_.size - rules_.first_rank} * rules_.channels) {
-  raise_descriptor_limit();  // where it stays too low, first_refusal() says so
+      next_key_(kListenerKey + 1),
+      ranks_(rules_.size),
+      open_(rules_.first_rank) {
+  for (Rank& rank : ranks_) rank.seat.channels.resize(rules_.channels);
+  raise_descriptor_limit();  // where it stays too low, first_refusal_ says so
   readiness_.watch(listener_, kListenerKey);
 }
 
@@ -88,9 +81,8 @@ void Admission::accept() {
   try {
     std::optional<Channel> channel = listener_.accept(Deadline::after({}));
     if (!channel) return;
-    if (!closed_.empty()) return channel->abort(closed_);
     // Without a word: a rank whose connection breaks tries again.
-    if (pending_.size() >= seats_.size() + kMaxPending) {
+    if (pending_.size() >= ranks_.size() * rules_.channels + kMaxPending) {
       pending_.erase(pending_.begin());
     }
     readiness_.watch(*channel, next_key_);
@@ -99,17 +91,6 @@ void Admission::accept() {
     if (first_refusal_.empty()) first_refusal_ = ascii_only(error.what());
     std::this_thread::sleep_for(kNoRoomPause);
   }
-}
-
-std::string& Admission::seat_of(std::uint32_t rank, std::uint32_t channel) {
-  return seats_[std::size_t{rank - rules_.first_rank} * rules_.channels + channel];
-}
-
-void Admission::vacate(std::uint32_t rank, std::uint32_t channel) noexcept {
-  std::string& seat = seat_of(rank, channel);
-  if (seat.empty()) return;
-  seat.clear();
-  --admitted_;
 }
 
 /// Throws Error(failed) when it is not to be admitted.
@@ -133,60 +114,151 @@ RankHello Admission::read_hello(const Message& message) {
                 fmt::format("invalid rank {} of {} or connection {} of {}", hello.rank, rules_.size,
                             hello.channel, rules_.channels));
   }
-  const std::string& seat = seat_of(hello.rank, hello.channel);
-  if (!seat.empty()) {
-    throw Error(Fault::failed, fmt::format("rank {} came already, from {}", hello.rank, seat),
+  const Seat& seat = ranks_[hello.rank].seat;
+  if (const auto& there = seat.channels[hello.channel]) {
+    throw Error(Fault::failed,
+                fmt::format("rank {} came already, from {} ({})", hello.rank, seat.hello.host,
+                            there->peer_ip()),
                 "Two processes have one rank, or another job uses this address.");
   }
   return hello;
 }
 
-std::optional<Admission::Joined> Admission::handle(std::uint64_t key) {
-  if (key == kListenerKey) {
-    accept();
-    return std::nullopt;
-  }
-  const auto found = pending_.find(key);
-  if (found == pending_.end()) return std::nullopt;
-  Channel& channel = found->second.channel;
-  std::optional<Joined> joined;
+void Admission::take_hello(std::uint64_t key, Channel& channel) {
   try {
     const std::optional<Message> message = channel.receive_ready("hello");
-    if (!message) return std::nullopt;
+    if (!message) return;
     RankHello hello = read_hello(*message);
     // A welcome to a connection that the rank has closed would be sent all the same.
     if (channel.interrupted())
       throw Error(Fault::failed, "the rank closed its connection before it was admitted");
     channel.send(AdmissionMessage::welcome, rules_.run_id, Deadline::after(kSendLimit));
     // Only now: a rank that was not made welcome has not come, and may try again.
-    seat_of(hello.rank, hello.channel) = fmt::format("{} ({})", hello.host, channel.peer_ip());
-    ++admitted_;
-    joined.emplace(Joined{key, std::move(hello), std::move(channel)});
+    const Place place{hello.rank, hello.channel};
+    if (place.channel != 0) {
+      readiness_.watch_end(channel, key);  // what is said there is for the run
+    } else if (rules_.greeting) {
+      channel.send(rules_.greeting->type, rules_.greeting->payload, Deadline::after(kSendLimit));
+    }
+    Rank& rank = ranks_[place.rank];
+    rank.seat.hello = std::move(hello);
+    rank.seat.channels[place.channel] = std::move(channel);
+    rank.refused.clear();  // of who had its seat before
+    rank.left.clear();
+    places_.emplace(key, place);
   } catch (const Error& error) {
     const std::string reason = ascii_only(error.what());
     if (first_refusal_.empty()) first_refusal_ = reason;
     channel.abort(reason);
   }
-  pending_.erase(found);
-  return joined;
+  pending_.erase(key);
 }
 
-void Admission::close(std::string reason) {
-  closed_ = std::move(reason);
-  for (auto& [key, pending] : pending_) pending.channel.abort(closed_);
-  pending_.clear();
-}
-
-void Admission::expire() {
-  for (auto& [key, pending] : pending_) {
-    if (pending.hello_by.passed()) pending.channel.abort("no hello in time");
+/// What a rank says is final; one that only leaves may come again.
+void Admission::take(std::uint64_t key, Place place) {
+  Rank& rank = ranks_[place.rank];
+  std::optional<Channel>& channel = rank.seat.channels[place.channel];
+  bool said = false;
+  try {
+    if (place.channel != 0) throw Error(Fault::failed, "it closed one of its connections");
+    while (std::optional<Message> message = channel->receive_ready("answer")) {
+      said = true;
+      std::string payload = channel->expect(std::move(*message), rules_.ready);
+      if (rank.ready) throw Error(Fault::failed, "it did not wait for the other ranks");
+      if (rules_.on_ready) rules_.on_ready(place.rank, std::move(payload));
+      rank.ready = true;
+      said = false;
+    }
+    return;
+  } catch (const std::exception& error) {
+    std::string reason = ascii_only(error.what());
+    channel->abort(reason);
+    (said ? rank.refused : rank.left) = std::move(reason);
   }
-  std::erase_if(pending_, [](const auto& item) { return item.second.hello_by.passed(); });
+  rank.ready = false;
+  channel.reset();
+  places_.erase(key);
 }
 
-std::optional<nanoseconds> Admission::next_expiry() const {
-  if (pending_.empty()) return std::nullopt;
-  return pending_.begin()->second.hello_by.left();  // all have the same limit
+void Admission::turn(Deadline deadline) {
+  const Deadline sweep =
+      Deadline::after(std::min<nanoseconds>(deadline.left(), std::chrono::seconds(1)));
+  for (const std::uint64_t key : readiness_.wait(sweep)) {
+    if (key == kListenerKey) {
+      accept();
+    } else if (const auto admitted = places_.find(key); admitted != places_.end()) {
+      take(key, admitted->second);
+    } else if (const auto found = pending_.find(key); found != pending_.end()) {
+      take_hello(key, found->second.channel);
+    }
+  }
+  while (!pending_.empty() && pending_.begin()->second.hello_by.passed()) {
+    pending_.begin()->second.channel.abort("no hello in time");  // all have the same limit
+    pending_.erase(pending_.begin());
+  }
+}
+
+bool Admission::settled(const Rank& rank) const {
+  const auto& channels = rank.seat.channels;
+  return !rank.refused.empty() ||
+         (rank.ready && std::all_of(channels.begin(), channels.end(),
+                                    [](const auto& channel) { return channel.has_value(); }));
+}
+
+bool Admission::complete() {
+  if (open_ < rules_.size && !settled(ranks_[open_])) return false;  // mostly so: no need to search
+  open_ = rules_.first_rank;
+  while (open_ < rules_.size && settled(ranks_[open_])) ++open_;
+  return open_ == rules_.size;
+}
+
+std::string Admission::why_absent(const Rank& rank, const std::string& given) const {
+  if (!rank.refused.empty()) return rank.refused;
+  if (!rank.left.empty()) return rank.left;
+  if (rank.seat.channels.front()) return "it came, but was not ready " + given;
+  return "it never came " + given +
+         (first_refusal_.empty() ? "" : "; connections were refused, the first: " + first_refusal_);
+}
+
+std::vector<Seat> Admission::admit(Deadline deadline) {
+  const std::string given =
+      fmt::format("within {:.3g} s", std::chrono::duration<double>(deadline.left()).count());
+  while (!complete() && !deadline.passed()) turn(deadline);
+  for (auto& [key, pending] : pending_) pending.channel.abort(kTooLate);
+  // Where a rank of another machine reached this one. One of this machine is seen under the address
+  // that it dialled, which others may not reach (that of a bridge, for example).
+  std::string here;
+  for (const Rank& rank : ranks_) {
+    if (!rank.ready) continue;
+    const Channel& channel = *rank.seat.channels.front();
+    const bool far = channel.peer_ip() != channel.local_ip();
+    if (far || here.empty()) here = channel.local_ip();
+    if (far) break;
+  }
+  std::vector<Seat> seats;
+  for (Rank& rank : ranks_) {
+    Seat& seat = rank.seat;
+    const std::optional<Channel>& channel = seat.channels.front();
+    const bool near = !channel || channel->peer_ip() == channel->local_ip();
+    seat.address = near ? here : channel->peer_ip();
+    if (seats.size() >= rules_.first_rank && (!rank.ready || !settled(rank))) {
+      seat.absent = why_absent(rank, given);
+      for (std::optional<Channel>& one : seat.channels) {
+        if (one) one->abort(seat.absent);
+      }
+      seat.channels.clear();
+    }
+    seats.push_back(std::move(seat));
+  }
+  return seats;
+}
+
+void refuse_late(Listener& listener) try {
+  if (std::optional<Channel> channel = listener.accept(Deadline::after({}))) {
+    channel->abort(kTooLate);
+  }
+} catch (const std::exception&) {  // no room for it now: it stays queued
+  std::this_thread::sleep_for(kNoRoomPause);
 }
 
 Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline) {

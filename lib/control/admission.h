@@ -4,12 +4,15 @@
 //   rank                                                 rank 0
 //   hello {token, rank, size, host, process, channel} ->
 //                                              <- welcome run id, or abort {reason}
+//                                              <- the run's greeting, if it has one
+//   the run's word for "ready"                 ->
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,69 +55,77 @@ RankHello parse_rank_hello(std::string_view text);
 
 struct AdmissionRules {
   std::string run_id{};
-  std::uint32_t size = 1;        ///< ranks
-  std::uint32_t channels = 1;    ///< connections of each
-  std::uint32_t first_rank = 0;  ///< 1 where rank 0 itself does not connect
+  std::uint32_t size = 1;             ///< ranks
+  std::uint32_t channels = 1;         ///< connections of each
+  std::uint32_t first_rank = 0;       ///< 1 where rank 0 itself does not connect
+  std::optional<Message> greeting{};  ///< what each is sent first, on connection 0
+  MessageType ready{kAbortCode};      ///< what each answers there, once it can begin
+  /// Takes that answer. Who throws here refuses the rank, with the reason.
+  std::function<void(std::uint32_t rank, std::string payload)> on_ready{};
+};
+
+/// The place of a rank in the run.
+struct Seat {
+  RankHello hello{};                               ///< of who came last
+  std::vector<std::optional<Channel>> channels{};  ///< all of them, or none where it is absent
+  std::string address{};  ///< numeric: where the other ranks reach this one
+  std::string absent{};   ///< why it does not take part; "" = it does
 };
 
 /// Rank 0's side. It accepts connections, reads their hello, refuses wrong tokens, sizes, ranks and
 /// duplicates, and closes those that say nothing in time. Connections that are not admitted yet are
-/// limited in number: the oldest is closed. Thread rule: one thread.
+/// limited in number: the oldest is closed. The seat of a rank that leaves is free again, also that
+/// of the last one. Thread rule: one thread.
 class Admission {
  public:
-  struct Joined {
-    std::uint64_t key;  ///< what Readiness::wait() returns for the channel from now on
-    RankHello hello;
-    Channel channel;
-  };
+  /// `listener` has to outlive it.
+  Admission(Listener& listener, AdmissionRules rules);
 
-  /// Watches `listener` in `readiness`; both have to outlive it. Keys of `readiness` are its own.
-  Admission(Listener& listener, Readiness& readiness, AdmissionRules rules);
+  /// Until every rank is ready or refused, or the deadline. Returns the seats by rank. Whoever
+  /// comes later is to be told by refuse_late(). Throws Error(failed) when epoll_wait(2) fails.
+  std::vector<Seat> admit(Deadline deadline);
 
-  /// Whether the key is the listener's or of a connection that is not admitted.
-  bool owns(std::uint64_t key) const { return key == kListenerKey || pending_.contains(key); }
-
-  /// For a key that it owns: accepts, reads, refuses; returns the connection that is now admitted,
-  /// if any.
-  std::optional<Joined> handle(std::uint64_t key);
-
-  /// Closes connections that did not say hello in time. Call it at least every `next_expiry()`.
-  void expire();
-  std::optional<std::chrono::nanoseconds> next_expiry() const;
-
-  /// For who watches an admitted connection: it has ended before the run began, and its seat is
-  /// free for another.
-  void vacate(std::uint32_t rank, std::uint32_t channel = 0) noexcept;
-
-  bool complete() const noexcept { return admitted_ == seats_.size(); }
-  /// The reason of the first refusal; "" if there was none.
-  const std::string& first_refusal() const noexcept { return first_refusal_; }
-
-  /// From now on every connection is refused for this reason.
-  void close(std::string reason);
+  /// Whether every rank is ready or refused.
+  bool complete();
+  /// Takes what has come, or comes until the deadline or within a second.
+  void turn(Deadline deadline);
 
  private:
-  static constexpr std::uint64_t kListenerKey = 0;
-
   struct Pending {
     Channel channel;
     Deadline hello_by;
   };
+  struct Place {
+    std::uint32_t rank;
+    std::uint32_t channel;
+  };
+  struct Rank {
+    Seat seat;
+    bool ready = false;
+    std::string refused{};  ///< why it does not take part
+    std::string left{};     ///< how the last one to leave ended
+  };
 
   void accept();
+  void take_hello(std::uint64_t key, Channel& channel);
   RankHello read_hello(const Message& message);
-  std::string& seat_of(std::uint32_t rank, std::uint32_t channel);
+  void take(std::uint64_t key, Place place);
+  bool settled(const Rank& rank) const;
+  std::string why_absent(const Rank& rank, const std::string& given) const;
 
   Listener& listener_;
-  Readiness& readiness_;
+  Readiness readiness_;
   AdmissionRules rules_;
-  std::uint64_t next_key_ = kListenerKey + 1;
+  std::uint64_t next_key_;
   std::map<std::uint64_t, Pending> pending_;  // by key: the oldest first
-  std::vector<std::string> seats_;            // by rank and channel: who has it, "" = nobody
-  std::size_t admitted_ = 0;
+  std::map<std::uint64_t, Place> places_;     // by key: who has been admitted
+  std::vector<Rank> ranks_;
+  std::uint32_t open_;  // the last one that was not settled
   std::string first_refusal_;
-  std::string closed_;
 };
+
+/// Tells the next connection that the run has begun without it.
+void refuse_late(Listener& listener);
 
 struct BootstrapAddress;
 
@@ -129,13 +140,6 @@ struct Admitted {
 /// starting; what rank 0 answers is final. Throws Error(failed) that says what happened at each
 /// address.
 Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, Deadline deadline);
-
-/// The address at which a member of another machine reached this one; "" where there is none.
-std::string address_reached(const std::vector<const Channel*>& members);
-/// The address at which other members reach this one; `here` is address_reached(). A member of this
-/// machine is seen under the address that it dialled, which other machines may not reach (that of a
-/// bridge, for example).
-std::string address_of(const Channel& member, const std::string& here);
 
 /// What `error` says without its remedy, which may be for somebody else.
 std::string reason_of(const Error& error);

@@ -36,8 +36,9 @@ class Agent {
   Agent(const AgentOptions& options, control::Channel channel, FabricPlan plan)
       : options_(options), channel_(std::move(channel)), plan_(std::move(plan)) {}
 
-  /// Returns when the coordinator says goodbye. What ends it otherwise is told to the coordinator.
-  std::string serve_until_goodbye() {
+  /// Returns when the coordinator says goodbye. What ends it otherwise is told to the coordinator,
+  /// which may wait for others for `wait` before it speaks.
+  std::string serve_until_goodbye(nanoseconds wait) {
     try {
       open();
     } catch (const std::exception& error) {
@@ -45,7 +46,7 @@ class Agent {
       return error.what();
     }
     try {
-      follow_orders();
+      follow_orders(wait);
     } catch (const std::exception& error) {
       channel_.abort(error.what());
       throw;
@@ -91,9 +92,9 @@ class Agent {
     channel_.send(FabricMessage::ready, to_text(ready), Deadline::after(kSendLimit));
   }
 
-  void follow_orders() {
+  void follow_orders(nanoseconds wait) {
     readiness_.watch(channel_, 0);
-    Deadline patience = Deadline::after(options_.patience);
+    Deadline patience = Deadline::after(options_.patience + wait);
     for (;;) {
       readiness_.wait(patience);
       while (const std::optional<control::Message> message = channel_.receive_ready("next order")) {
@@ -264,7 +265,7 @@ std::string run_agent(const AgentOptions& options, const control::BootstrapAddre
   AgentOptions own = options;
   own.base.authentication = authentication;  // the servers and clients of this run
   Agent agent(own, std::move(channel), std::move(plan));
-  return agent.serve_until_goodbye();
+  return agent.serve_until_goodbye(timeout);
 }
 
 }  // namespace rdmabench::fabric

@@ -33,7 +33,8 @@ struct AgentOptions {
 /// It opens and connects only what the plan and the orders say; they are checked first. Returns ""
 /// when the coordinator said goodbye, and otherwise why it left before the end: the coordinator
 /// dropped it, or this node could not take part and has told the coordinator so. Throws Error: no
-/// coordinator at any address, it is gone or was silent for `patience`.
+/// coordinator at any address, it is gone or was silent for `patience`, at the start `timeout`
+/// more.
 std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
                       std::chrono::nanoseconds timeout);
 

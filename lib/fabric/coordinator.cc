@@ -56,7 +56,7 @@ struct Coordinator::Work {
   bool done = false;
 };
 
-Coordinator::Coordinator(Agents& agents, const FabricPlan& plan, AdmittedAgents admitted,
+Coordinator::Coordinator(control::Ranks& agents, const FabricPlan& plan, AdmittedAgents admitted,
                          Recorder& recorder, const CoordinatorOptions& options)
     : agents_(agents),
       recorder_(recorder),
@@ -262,7 +262,7 @@ void Coordinator::ask_those_of_failures() {
 void Coordinator::take_next(Deadline deadline) {
   events_.clear();
   agents_.wait(deadline, events_);
-  for (const Agents::Event& event : events_) take(event);
+  for (const control::Ranks::Event& event : events_) take(event);
 }
 
 /// Takes all events that have arrived, so that no node is called silent whose answer is waiting.
@@ -275,21 +275,22 @@ void Coordinator::drain() {
   }
 }
 
-void Coordinator::take(const Agents::Event& event) {
+void Coordinator::take(const control::Ranks::Event& event) {
   if (event.rank >= here_.size() || !here_[event.rank]) return;
   asked_[event.rank] = false;
-  if (event.ended) return lose(event.rank, ascii_only(event.text));
+  const bool gave_up = event.type == FabricMessage::abort;
+  if (event.ended) {
+    return lose(event.rank, (gave_up ? "it gave up: " : "") + ascii_only(event.text));
+  }
   try {
-    switch (event.type) {
+    switch (event.type.as<FabricMessage>()) {
       case FabricMessage::ready:
         return;
       case FabricMessage::results:
         return take_results(event.rank, event.text);
-      case FabricMessage::abort:
-        return lose(event.rank, "it gave up: " + ascii_only(event.text));
       default:
-        return lose(event.rank,
-                    fmt::format("it sent '{}' instead of a result", name_of(event.type)));
+        return lose(event.rank, fmt::format("it sent '{}' instead of a result",
+                                            name_of(event.type.as<FabricMessage>())));
     }
   } catch (const std::exception& error) {
     lose(event.rank, fmt::format("invalid answer: {}", error.what()));
@@ -357,7 +358,7 @@ void Coordinator::lose(std::uint32_t rank, const std::string& reason) {
   }
 }
 
-void Coordinator::take_bytes(const Agents::Event& event) {
+void Coordinator::take_bytes(const control::Ranks::Event& event) {
   if (event.rank >= here_.size() || !here_[event.rank]) return;
   NodeBytes& node = matrix_.bytes[event.rank];
   if (!event.ended && event.type != FabricMessage::bye) return;  // the answer to a beat
@@ -383,7 +384,7 @@ void Coordinator::finish(bool ask) {
   while (std::find(here_.begin(), here_.end(), true) != here_.end() && !limit.passed()) {
     events_.clear();
     agents_.wait(limit, events_);
-    for (const Agents::Event& event : events_) take_bytes(event);
+    for (const control::Ranks::Event& event : events_) take_bytes(event);
   }
   for (std::uint32_t rank = 0; rank < there.size(); ++rank) matrix_.bytes[rank].rank = rank;
   std::erase_if(matrix_.bytes, [&](const NodeBytes& node) { return !there[node.rank]; });

@@ -34,8 +34,8 @@ class Coordinator {
  public:
   /// `agents` and `recorder` have to outlive it. The agents that are lost already are recorded
   /// first.
-  Coordinator(Agents& agents, const FabricPlan& plan, AdmittedAgents admitted, Recorder& recorder,
-              const CoordinatorOptions& options = {});
+  Coordinator(control::Ranks& agents, const FabricPlan& plan, AdmittedAgents admitted,
+              Recorder& recorder, const CoordinatorOptions& options = {});
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
@@ -69,13 +69,13 @@ class Coordinator {
   void ask_those_of_failures();
   void take_next(Deadline deadline);
   void drain();
-  void take(const Agents::Event& event);
+  void take(const control::Ranks::Event& event);
   void take_results(std::uint32_t rank, std::string_view text);
   void close(Work& work, const std::string& error);
-  void take_bytes(const Agents::Event& event);
+  void take_bytes(const control::Ranks::Event& event);
   void lose(std::uint32_t rank, const std::string& reason);
 
-  Agents& agents_;
+  control::Ranks& agents_;
   Recorder& recorder_;
   CoordinatorOptions options_;
   Matrix matrix_;
@@ -90,7 +90,7 @@ class Coordinator {
   std::vector<std::size_t> work_;  ///< by rank: its index in works_, or their number
   std::size_t open_ = 0;           ///< works that are not done
   std::unordered_set<std::uint64_t> finished_;
-  std::vector<Agents::Event> events_;
+  std::vector<control::Ranks::Event> events_;
   std::vector<RoundCost> costs_;
 };
 

@@ -111,8 +111,10 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
   const FabricPlan& plan = options.plan;
   std::optional<Matrix>& earlier = prepared.earlier;
 
-  ControlAgents agents(listener, run_id, prepared.size);
-  AdmittedAgents admitted = agents.admit(plan, Deadline::after(options.wait));
+  std::vector<std::optional<control::Channel>> channels;
+  AdmittedAgents admitted =
+      admit(listener, run_id, prepared.size, plan, Deadline::after(options.wait), channels);
+  control::Star agents(std::move(channels), &listener);
   const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_hosts(*earlier, nodes);
   const Topology* const topology = prepared.topology ? &*prepared.topology : nullptr;

@@ -82,7 +82,7 @@ class RankGroup final : public Exchange {
   const std::vector<RankIdentity>& identities() const noexcept { return identities_; }
   /// On rank 0: an IP address of each rank, by rank, at which the others reach it. Nothing on other
   /// ranks.
-  std::vector<std::string> addresses() const;
+  const std::vector<std::string>& addresses() const noexcept { return addresses_; }
   /// Of further connections between the ranks.
   const control::Authentication& authentication() const noexcept { return authentication_; }
   LiveRankState& state() noexcept { return *state_; }
@@ -123,7 +123,8 @@ class RankGroup final : public Exchange {
   std::vector<RankIdentity> identities_;
   control::Authentication authentication_;
   std::vector<control::Channel> channels_;  // rank 0: of ranks 1, 2, ...; else: to rank 0
-  std::string verdict_;                     // rank 0's reason, where it ended the run
+  std::vector<std::string> addresses_;
+  std::string verdict_;  // rank 0's reason, where it ended the run
   std::unique_ptr<LiveRankState> state_;
   std::unique_ptr<Heartbeat> heartbeat_;
 };

@@ -2,20 +2,23 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
+#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "control/admission.h"
-#include "control/readiness.h"
+#include "control/star.h"
 #include "peers.h"
 
 namespace rdmabench::control {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
@@ -34,7 +37,6 @@ class RankZero {
   explicit RankZero(std::string run_id = "") : run_id_(std::move(run_id)) {}
   ~RankZero() {
     stop_ = true;
-    readiness_.wake();
     admitting_.join();
   }
 
@@ -42,18 +44,12 @@ class RankZero {
 
  private:
   void admit() {
-    Admission admission(listener_, readiness_, {.run_id = run_id_, .size = 2, .first_rank = 1});
-    std::vector<Channel> admitted;
-    while (!stop_) {
-      for (const std::uint64_t key : readiness_.wait(plenty())) {
-        if (auto joined = admission.handle(key)) admitted.push_back(std::move(joined->channel));
-      }
-    }
+    Admission admission(listener_, {.run_id = run_id_, .size = 2, .first_rank = 1});
+    while (!stop_) admission.turn(brief());
   }
 
   std::string run_id_;
   Listener listener_{"127.0.0.1", 0};
-  Readiness readiness_;
   std::atomic<bool> stop_{false};
   std::thread admitting_{[this] { admit(); }};
 };
@@ -68,15 +64,15 @@ TEST(Rendezvous, RanksMeetAtTheAddressThatTheyWereGiven) {
   const std::uint16_t port = free_port();
   Bootstrap one = rank_of_two(1, port)->meet("use", 0, plenty());
   EXPECT_FALSE(one.listener.has_value());
-  std::thread early(
-      [&] { EXPECT_NO_THROW(join_rank_0(one.address, {.rank = 1, .size = 2}, plenty())); });
+  std::optional<Admitted> rank;
+  std::thread early([&] {
+    EXPECT_NO_THROW(rank.emplace(join_rank_0(one.address, {.rank = 1, .size = 2}, plenty())));
+    rank->channel.send(TestMessage::ready, {}, plenty());
+  });
   Bootstrap zero = rank_of_two(0, port)->meet("use", port, plenty());
   EXPECT_EQ(zero.address.port, port);
-  Readiness readiness;
-  Admission admission(*zero.listener, readiness, {.run_id = "", .size = 2, .first_rank = 1});
-  while (!admission.complete()) {
-    for (const std::uint64_t key : readiness.wait(plenty())) admission.handle(key);
-  }
+  Admission admission(*zero.listener, {.size = 2, .first_rank = 1, .ready = TestMessage::ready});
+  EXPECT_EQ(admission.admit(plenty())[1].absent, "");
   early.join();
 }
 
@@ -160,9 +156,7 @@ TEST(JoinRankZero, TakesAnAnswerForFinal) {
 
 class AdmissionTest : public ::testing::Test {
  protected:
-  void serve() {
-    for (const std::uint64_t key : readiness_.wait(plenty())) admission_.handle(key);
-  }
+  void serve() { admission_.turn(plenty()); }
   /// Connects and is served up to its hello.
   void arrive(const RawSocket& client) {
     client.connect(listener_.port());
@@ -172,8 +166,7 @@ class AdmissionTest : public ::testing::Test {
   }
 
   Listener listener_{"127.0.0.1", 0, Authentication::insecure()};
-  Readiness readiness_;
-  Admission admission_{listener_, readiness_, {.run_id = "", .size = 1}};
+  Admission admission_{listener_, {.size = 1, .ready = TestMessage::ready}};
 };
 
 TEST_F(AdmissionTest, ClosesTheOldestConnectionWithoutRefusingItsRank) {
@@ -188,15 +181,20 @@ TEST_F(AdmissionTest, ClosesTheOldestConnectionWithoutRefusingItsRank) {
   EXPECT_EQ(oldest.read(1), "");  // closed
 }
 
-TEST_F(AdmissionTest, GivesASeatAgainThatIsVacated) {
+TEST_F(AdmissionTest, GivesTheSeatOfARankThatLeftAgain) {
   for (int i = 0; i < 2; ++i) {
-    const RawSocket client;
-    arrive(client);
-    client.write(frame(AdmissionMessage::hello, to_text(RankHello{})));
-    serve();
-    EXPECT_EQ(client.read(kHeaderBytes), frame(AdmissionMessage::welcome));
-    EXPECT_TRUE(admission_.complete());
-    admission_.vacate(0);
+    {
+      const RawSocket client;
+      arrive(client);
+      client.write(frame(AdmissionMessage::hello, to_text(RankHello{})));
+      serve();
+      EXPECT_EQ(client.read(kHeaderBytes), frame(AdmissionMessage::welcome));
+      EXPECT_FALSE(admission_.complete());
+      client.write(frame(TestMessage::ready));
+      serve();
+      EXPECT_TRUE(admission_.complete());
+    }
+    serve();  // sees its end
     EXPECT_FALSE(admission_.complete());
   }
 }
@@ -211,12 +209,64 @@ TEST_F(AdmissionTest, KeepsNoSeatForARankThatLeftBeforeItWasWelcome) {
     say_hello(left);
   }
   serve();  // reads its hello
-  EXPECT_FALSE(admission_.complete());
   const RawSocket again;
   say_hello(again);
   serve();
-  EXPECT_TRUE(admission_.complete());
   EXPECT_EQ(again.read(kHeaderBytes), frame(AdmissionMessage::welcome));
+}
+
+/// Who speaks before the run begins, or says something else than that it is ready, is named and the
+/// run goes on without it.
+TEST_F(AdmissionTest, RefusesARankForWhatItSays) {
+  for (const std::string& words :
+       {frame(TestMessage::ready) + frame(TestMessage::ready), frame(TestMessage::bye)}) {
+    Admission admission(listener_, {.size = 1, .ready = TestMessage::ready});
+    const RawSocket client;
+    client.connect(listener_.port());
+    client.write(greeting(Authentication::Method::none) +
+                 frame(AdmissionMessage::hello, to_text(RankHello{.host = "n7"})) + words);
+    const std::vector<Seat> seats = admission.admit(plenty());
+    EXPECT_THAT(seats[0].absent, AnyOf(HasSubstr("did not wait"), HasSubstr("sent 'bye'")));
+    EXPECT_EQ(seats[0].hello.host, "n7");
+  }
+}
+
+TEST(Star, DeliversWhatRanksSayAndHowTheyEnd) {
+  Pair said;
+  Pair aborted;
+  Pair gone;
+  std::vector<std::optional<Channel>> channels;
+  for (Pair* pair : {&said, &aborted, &gone}) channels.push_back(std::move(pair->server));
+  channels.emplace_back();  // a rank that never came
+  Listener late("127.0.0.1", 0);
+  Star star(std::move(channels), &late);
+  said.client.send(TestMessage::result, "12", plenty());
+  aborted.client.abort("no device");
+  { const Channel leaves = std::move(gone.client); }
+  star.send(3, TestMessage::offer, {});
+  std::vector<Ranks::Event> events;
+  while (events.size() < 3) star.wait(plenty(), events);
+  std::sort(events.begin(), events.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  EXPECT_FALSE(events[0].ended);
+  EXPECT_EQ(events[0].type, TestMessage::result);
+  EXPECT_EQ(events[0].text, "12");
+  EXPECT_TRUE(events[1].ended);
+  EXPECT_EQ(events[1].type, TestMessage::abort);
+  EXPECT_EQ(events[1].text, "no device");
+  EXPECT_TRUE(events[2].ended);
+  EXPECT_THAT(events[2].text, HasSubstr("closed the connection"));
+  star.drop(0, "not needed");
+  EXPECT_THAT(complaint([&] { said.client.receive(TestMessage::offer, plenty(), "offer"); }),
+              HasSubstr("not needed"));
+  auto too_late = std::async(std::launch::async, [&] {
+    return complaint([&] {
+      join_rank_0({.port = late.port(), .addresses = {"127.0.0.1"}}, {.rank = 3, .size = 4},
+                  plenty());
+    });
+  });
+  while (too_late.wait_for(0s) != std::future_status::ready) star.wait(brief(), events);
+  EXPECT_THAT(too_late.get(), HasSubstr("already started"));
 }
 
 /// Whether rank 1 is admitted after what `hostile` did.

@@ -40,7 +40,7 @@ inline std::vector<Measurement> answers(const MeasureOrder& order, const FabricP
   return cells;
 }
 
-class FakeAgents final : public Agents {
+class FakeAgents final : public control::Ranks {
  public:
   explicit FakeAgents(FabricPlan plan) : plan_(std::move(plan)) {}
 
@@ -65,7 +65,7 @@ class FakeAgents final : public Agents {
   std::set<std::uint32_t> sent_home;
   int asked = 0;
 
-  void send(std::uint32_t rank, FabricMessage type, std::string_view payload) override {
+  void send(std::uint32_t rank, control::MessageType type, std::string_view payload) override {
     if (type == FabricMessage::bye) {
       sent_home.insert(rank);
       if (told_.contains(rank)) {
