@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 
 #include "fabric/plan.h"
@@ -38,12 +37,7 @@ std::map<std::string, Host> hosts_of(const Matrix& matrix) {
         all.planned += one.planned;
         all.measurements += one.measurements;
       }
-      if (!one.counted) continue;
-      report::Counted& most =
-          host.counted.try_emplace(one.device, report::Counted{.at_least = one.at_least})
-              .first->second;
-      most.bytes = std::max(most.bytes, *one.counted);
-      most.at_least = most.at_least && one.at_least;
+      if (one.counted) report::add_counted(host.counted, one.device, *one.counted, one.at_least);
     }
   }
   return hosts;

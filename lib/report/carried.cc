@@ -12,16 +12,18 @@ std::string_view name(Flow flow) noexcept {
   return flow == Flow::sent ? "sent" : "received";
 }
 
+void add_counted(CountedBytes& counted, const std::string& device, double bytes, bool at_least) {
+  Counted& most = counted.try_emplace(device, Counted{.at_least = at_least}).first->second;
+  most.bytes = std::max(most.bytes, bytes);
+  most.at_least = most.at_least && at_least;
+}
+
 void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow flow) {
   const std::string ending = fmt::format("{}_bytes", name(flow));
   for (const Counter& counter : counters) {
     if (!counter.name.ends_with(ending) || !counter.change) continue;
-    Counted& most = counted
-                        .try_emplace(counter.device.substr(0, counter.device.find(':')),
-                                     Counted{.at_least = counter.at_least})
-                        .first->second;
-    most.bytes = std::max(most.bytes, static_cast<double>(*counter.change));
-    most.at_least = most.at_least && counter.at_least;
+    add_counted(counted, counter.device.substr(0, counter.device.find(':')),
+                static_cast<double>(*counter.change), counter.at_least);
   }
 }
 

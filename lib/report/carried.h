@@ -24,6 +24,9 @@ struct Counted {
 /// What the devices of one node counted, by device; a port is its device.
 using CountedBytes = std::map<std::string, Counted>;
 
+/// Adds what a device counted at one more place, or to another program of its node.
+void add_counted(CountedBytes& counted, const std::string& device, double bytes, bool at_least);
+
 /// Adds counters of the node. Its programs see the same ones, and one device may count at two
 /// places: the largest counts, and one that is not at its end is sure.
 void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow flow);
