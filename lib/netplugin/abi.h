@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace rdmabench::netplugin::abi {
 
@@ -175,143 +176,81 @@ struct Attributes {
   std::uint32_t operation, algorithm, protocol;
 };
 
-// The tables: their functions in the order of the interface. The functions that make a comm or take
-// a message changed from version to version.
-using Devices = Result (*)(int* count);
-using Listen = Result (*)(int device, void* handle, void** listening);
+// Functions that changed from version to version: what an older one lacks is a parameter.
+template <class... Arguments>
+using Init = Result (*)(Arguments... arguments);
+template <class... Context>
+using Listen = Result (*)(Context... context, int device, void* handle, void** listening);
+template <class... OnDevice>
+using Accept = Result (*)(void* listening, void** receiving, OnDevice... on_device);
+template <class Bytes, class... Profiled>
+using Send = Result (*)(void* comm, void* data, Bytes bytes, int tag, void* registration,
+                        Profiled... profiled, void** request);
+template <class Bytes, class... Profiled>
+using Receive = Result (*)(void* comm, int count, void** data, Bytes* bytes, int* tags,
+                           void** registrations, Profiled... profiled, void** request);
 using ConnectV6 = Result (*)(int device, void* handle, void** sending);
 using ConnectV7 = Result (*)(int device, void* handle, void** sending, DeviceHandle** on_device);
 using ConnectV10 = Result (*)(int device, CommConfig* config, void* handle, void** sending,
                               DeviceHandle** on_device);
-using AcceptV6 = Result (*)(void* listening, void** receiving);
-using AcceptV7 = Result (*)(void* listening, void** receiving, DeviceHandle** on_device);
-using RegisterV6 = Result (*)(void* comm, void* data, int bytes, int kind, void** registration);
-using RegisterV8 = Result (*)(void* comm, void* data, std::size_t bytes, int kind,
-                              void** registration);
-using RegisterDmaBuf = Result (*)(void* comm, void* data, std::size_t bytes, int kind,
-                                  std::uint64_t offset, int fd, void** registration);
-using Deregister = Result (*)(void* comm, void* registration);
-using SendV6 = Result (*)(void* comm, void* data, int bytes, int tag, void* registration,
-                          void** request);
-using SendV9 = Result (*)(void* comm, void* data, std::size_t bytes, int tag, void* registration,
-                          void** request);
-using SendV10 = Result (*)(void* comm, void* data, std::size_t bytes, int tag, void* registration,
-                           void* profiled, void** request);
-using ReceiveV6 = Result (*)(void* comm, int count, void** data, int* bytes, int* tags,
-                             void** registrations, void** request);
-using ReceiveV9 = Result (*)(void* comm, int count, void** data, std::size_t* bytes, int* tags,
-                             void** registrations, void** request);
-using ReceiveV10 = Result (*)(void* comm, int count, void** data, std::size_t* bytes, int* tags,
-                              void** registrations, void** profiled, void** request);
-using Flush = Result (*)(void* comm, int count, void** data, int* bytes, void** registrations,
-                         void** request);
-using Test = Result (*)(void* request, int* done, int* bytes);
+using ConnectV11 = Result (*)(void* context, int device, void* handle, void** sending,
+                              DeviceHandle** on_device);
 using Close = Result (*)(void* comm);
-using DeviceRegistration = Result (*)(void* comm, void* registration, void** on_device);
-using Consumed = Result (*)(void* comm, int count, void* request);
-using MakeVirtual = Result (*)(int* device, VirtualDevices* parts);
 
-struct NetV6 {
-  static constexpr int kVersion = 6;
-  using Properties = PropertiesV6;
-  const char* name;
-  Result (*init)(Logger);
-  Devices devices;
-  Result (*properties)(int, PropertiesV6*);
-  Listen listen;
-  ConnectV6 connect;
-  AcceptV6 accept;
-  RegisterV6 register_memory;
-  RegisterDmaBuf register_dma_buf;
-  Deregister deregister;
-  SendV6 send;
-  ReceiveV6 receive;
-  Flush flush;
-  Test test;
-  Close close_send, close_receive, close_listen;
+/// What versions from 7 on have behind the functions of version 6.
+struct AppendedV7 {
+  Result (*device_registration)(void* comm, void* registration, void** on_device);
+  Result (*consumed)(void* comm, int count, void* request);
 };
-
-/// Of versions 7 and 8.
-template <int kNumber, class PropertiesOf, class Register>
-struct NetWithDevice {
-  static constexpr int kVersion = kNumber;
-  using Properties = PropertiesOf;
-  const char* name;
-  Result (*init)(Logger);
-  Devices devices;
-  Result (*properties)(int, PropertiesOf*);
-  Listen listen;
-  ConnectV7 connect;
-  AcceptV7 accept;
-  Register register_memory;
-  RegisterDmaBuf register_dma_buf;
-  Deregister deregister;
-  SendV6 send;
-  ReceiveV6 receive;
-  Flush flush;
-  Test test;
-  Close close_send, close_receive, close_listen;
-  DeviceRegistration device_registration;
-  Consumed consumed;
+struct AppendedV9 {
+  AppendedV7 first;
+  Result (*make_virtual)(int* device, VirtualDevices* parts);
 };
-using NetV7 = NetWithDevice<7, PropertiesV7, RegisterV6>;
-using NetV8 = NetWithDevice<8, PropertiesV8, RegisterV8>;
-
-/// Of versions 9 and 10.
-template <int kNumber, class Init, class Connect, class Send, class Receive>
-struct NetWithVirtual {
-  static constexpr int kVersion = kNumber;
-  using Properties = PropertiesV9;
-  const char* name;
-  Init init;
-  Devices devices;
-  Result (*properties)(int, PropertiesV9*);
-  Listen listen;
-  Connect connect;
-  AcceptV7 accept;
-  RegisterV8 register_memory;
-  RegisterDmaBuf register_dma_buf;
-  Deregister deregister;
-  Send send;
-  Receive receive;
-  Flush flush;
-  Test test;
-  Close close_send, close_receive, close_listen;
-  DeviceRegistration device_registration;
-  Consumed consumed;
-  MakeVirtual make_virtual;
-};
-using NetV9 = NetWithVirtual<9, Result (*)(Logger), ConnectV7, SendV9, ReceiveV9>;
-using NetV10 =
-    NetWithVirtual<10, Result (*)(Logger, ProfilerCallback), ConnectV10, SendV10, ReceiveV10>;
-
-/// Of versions 11 and 12.
-template <int kNumber, class PropertiesOf, class VirtualDevicesOf>
-struct NetWithContext {
-  static constexpr int kVersion = kNumber;
-  using Properties = PropertiesOf;
-  const char* name;
-  Result (*init)(void** context, std::uint64_t comm_id, CommConfig*, Logger, ProfilerCallback);
-  Devices devices;
-  Result (*properties)(int, PropertiesOf*);
-  Result (*listen)(void* context, int device, void* handle, void** listening);
-  Result (*connect)(void* context, int device, void* handle, void** sending, DeviceHandle**);
-  AcceptV7 accept;
-  RegisterV8 register_memory;
-  RegisterDmaBuf register_dma_buf;
-  Deregister deregister;
-  SendV10 send;
-  ReceiveV10 receive;
-  Flush flush;
-  Test test;
-  Close close_send, close_receive, close_listen;
-  DeviceRegistration device_registration;
-  Consumed consumed;
+template <class VirtualDevicesOf>
+struct AppendedV11 {
+  AppendedV7 first;
   Result (*make_virtual)(int* device, VirtualDevicesOf* parts);
   Result (*finalize)(void* context);
   Result (*set_attributes)(void* context, Attributes*);
 };
-using NetV11 = NetWithContext<11, PropertiesV11, VirtualDevices>;
-using NetV12 = NetWithContext<12, PropertiesV12, VirtualDevicesV12>;
+struct Nothing {};
+
+/// What a plugin exports: its functions in the order of the interface.
+template <int kNumber>
+struct NetTable {
+  static constexpr int kVersion = kNumber;
+  /// `New` from version kFirst on.
+  template <int kFirst, class New, class Old>
+  using From = std::conditional_t<(kNumber >= kFirst), New, Old>;
+  using Properties =
+      From<12, PropertiesV12,
+           From<11, PropertiesV11,
+                From<9, PropertiesV9, From<8, PropertiesV8, From<7, PropertiesV7, PropertiesV6>>>>>;
+  using Appended = From<
+      12, AppendedV11<VirtualDevicesV12>,
+      From<11, AppendedV11<VirtualDevices>, From<9, AppendedV9, From<7, AppendedV7, Nothing>>>>;
+
+  const char* name;
+  From<11, Init<void**, std::uint64_t, CommConfig*, Logger, ProfilerCallback>,
+       From<10, Init<Logger, ProfilerCallback>, Init<Logger>>>
+      init;
+  Result (*devices)(int* count);
+  Result (*properties)(int, Properties*);
+  From<11, Listen<void*>, Listen<>> listen;
+  From<11, ConnectV11, From<10, ConnectV10, From<7, ConnectV7, ConnectV6>>> connect;
+  From<7, Accept<DeviceHandle**>, Accept<>> accept;
+  Result (*register_memory)(void* comm, void* data, From<8, std::size_t, int> bytes, int kind,
+                            void** registration);
+  Result (*register_dma_buf)(void* comm, void* data, std::size_t bytes, int kind,
+                             std::uint64_t offset, int fd, void** registration);
+  Result (*deregister)(void* comm, void* registration);
+  From<10, Send<std::size_t, void*>, Send<From<9, std::size_t, int>>> send;
+  From<10, Receive<std::size_t, void**>, Receive<From<9, std::size_t, int>>> receive;
+  Result (*flush)(void* comm, int count, void** data, int* bytes, void** registrations,
+                  void** request);
+  Result (*test)(void* request, int* done, int* bytes);
+  Close close_send, close_receive, close_listen;
+  [[no_unique_address]] Appended more;
+};
 
 }  // namespace rdmabench::netplugin::abi

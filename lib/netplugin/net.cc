@@ -39,8 +39,12 @@ void* load(const std::string& file) {
   return library;
 }
 
-template <class Table>
-std::unique_ptr<Net> net_of(void* table) {
+template <int kVersion = kOldestVersion>
+std::unique_ptr<Net> net_of(const void* table, int version) {
+  if constexpr (kVersion < kNewestVersion) {
+    if (version != kVersion) return net_of<kVersion + 1>(table, version);
+  }
+  using Table = abi::NetTable<kVersion>;
   return std::make_unique<NetOf<Table>>(*static_cast<const Table*>(table));
 }
 
@@ -100,22 +104,7 @@ std::unique_ptr<Net> open_net(const std::string& file, int version) {
     throw Error(Fault::usage, fmt::format("'{}' has no interface version {}", file, wanted),
                 fmt::format("It has {}.", fmt::join(versions, ", ")));
   }
-  switch (wanted) {
-    case 6:
-      return net_of<abi::NetV6>(table);
-    case 7:
-      return net_of<abi::NetV7>(table);
-    case 8:
-      return net_of<abi::NetV8>(table);
-    case 9:
-      return net_of<abi::NetV9>(table);
-    case 10:
-      return net_of<abi::NetV10>(table);
-    case 11:
-      return net_of<abi::NetV11>(table);
-    default:
-      return net_of<abi::NetV12>(table);
-  }
+  return net_of(table, wanted);
 }
 
 }  // namespace rdmabench::netplugin

@@ -48,7 +48,7 @@ class NetOf final : public Net {
     need(table().close_send != nullptr, "closeSend");
     need(table().close_receive != nullptr, "closeRecv");
     need(table().close_listen != nullptr, "closeListen");
-    if constexpr (kVersion >= 11) need(table().finalize != nullptr, "finalize");
+    if constexpr (kVersion >= 11) need(table().more.finalize != nullptr, "finalize");
     return names;
   }
 
@@ -60,7 +60,7 @@ class NetOf final : public Net {
 
   abi::Result finalize() override {
     if constexpr (kVersion >= 11) {
-      return table().finalize(std::exchange(context_, nullptr));
+      return table().more.finalize(std::exchange(context_, nullptr));
     } else {
       return abi::kSuccess;
     }

@@ -56,7 +56,7 @@ using abi::Result;
 
 struct Broken {
   std::string fault;
-  const abi::NetV12* good = nullptr;
+  const abi::NetTable<12>* good = nullptr;
   std::mutex mutex;
   std::map<void*, int> under_way;  // by comm
   std::map<void*, int> count;      // of sends, by comm
@@ -139,7 +139,7 @@ Result init(void** context, std::uint64_t id, abi::CommConfig* config, abi::Logg
   }
   void* const library = file == nullptr ? nullptr : dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return abi::kSystemError;
-  broken().good = static_cast<const abi::NetV12*>(dlsym(library, "ncclNetPlugin_v12"));
+  broken().good = static_cast<const abi::NetTable<12>*>(dlsym(library, "ncclNetPlugin_v12"));
   return broken().good->init(context, id, config, logger, profiler);
 }
 
@@ -299,17 +299,22 @@ Result close_listen(void* comm) {
   return broken().good->close_listen(comm);
 }
 Result finalize(void* context) {
-  return broken().good->finalize(context);
+  return broken().good->more.finalize(context);
 }
 
 }  // namespace
 
 extern "C" {
-extern abi::NetV12 ncclNetPlugin_v12;
-abi::NetV12 ncclNetPlugin_v12{
-    "broken",     init,       devices, properties, listen,   connect, accept,     register_memory,
-    nullptr,      deregister, send,    receive,    flush,    test,    close_send, close_receive,
-    close_listen, nullptr,    nullptr, nullptr,    finalize, nullptr};
+extern abi::NetTable<12> ncclNetPlugin_v12;
+abi::NetTable<12> ncclNetPlugin_v12{"broken",     init,
+                                    devices,      properties,
+                                    listen,       connect,
+                                    accept,       register_memory,
+                                    nullptr,      deregister,
+                                    send,         receive,
+                                    flush,        test,
+                                    close_send,   close_receive,
+                                    close_listen, {{nullptr, nullptr}, nullptr, finalize, nullptr}};
 }
 
 namespace {

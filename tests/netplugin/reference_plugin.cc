@@ -534,7 +534,7 @@ Table table() {
     t.connect = [](void*, int device, void* handle, void** comm, abi::DeviceHandle**) {
       return connect(device, handle, comm);
     };
-    t.finalize = [](void*) { return Result{abi::kSuccess}; };
+    t.more.finalize = [](void*) { return Result{abi::kSuccess}; };
   } else if constexpr (kVersion == 10) {
     t.listen = &listen;
     t.init = [](abi::Logger logger, abi::ProfilerCallback) { return init(logger); };
@@ -601,9 +601,9 @@ Table table_to_export() {
 }  // namespace
 
 extern "C" {
-#define EXPORT(version)                                     \
-  extern TABLE abi::NetV##version ncclNetPlugin_v##version; \
-  TABLE abi::NetV##version ncclNetPlugin_v##version = table_to_export<abi::NetV##version>()
+#define EXPORT(version)                                         \
+  extern TABLE abi::NetTable<version> ncclNetPlugin_v##version; \
+  TABLE abi::NetTable<version> ncclNetPlugin_v##version = table_to_export<abi::NetTable<version>>()
 EXPORT(6);
 EXPORT(7);
 EXPORT(8);
@@ -615,10 +615,10 @@ EXPORT(12);
 
 #ifdef REFERENCE_PLUGIN_LATE
 namespace {
-#define EXPORTED(version)            \
-  template <>                        \
-  abi::NetV##version& exported() {   \
-    return ncclNetPlugin_v##version; \
+#define EXPORTED(version)              \
+  template <>                          \
+  abi::NetTable<version>& exported() { \
+    return ncclNetPlugin_v##version;   \
   }
 EXPORTED(6)
 EXPORTED(7)

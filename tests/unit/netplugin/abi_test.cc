@@ -21,10 +21,14 @@ static_assert(offsetof(PropertiesV12, max_point_to_point_bytes) == 104);
 static_assert(offsetof(PropertiesV12, max_multi_request) == 120);
 static_assert(offsetof(PropertiesV12, rail_id) == 124 && offsetof(PropertiesV12, plane_id) == 126);
 static_assert(sizeof(PropertiesV12::rail_id) == 2 && sizeof(VirtualDevicesV12) == 36);
-static_assert(sizeof(NetV6) == 17 * 8 && sizeof(NetV7) == 19 * 8 && sizeof(NetV8) == 19 * 8);
-static_assert(sizeof(NetV9) == 20 * 8 && sizeof(NetV10) == 20 * 8 && sizeof(NetV11) == 22 * 8);
-static_assert(sizeof(NetV12) == 22 * 8 && offsetof(NetV12, set_attributes) == 21 * 8);
-static_assert(offsetof(NetV11, test) == 13 * 8 && offsetof(NetV11, finalize) == 20 * 8);
+static_assert(sizeof(NetTable<6>) == 17 * 8 && sizeof(NetTable<7>) == 19 * 8 &&
+              sizeof(NetTable<8>) == 19 * 8);
+static_assert(sizeof(NetTable<9>) == 20 * 8 && sizeof(NetTable<10>) == 20 * 8 &&
+              sizeof(NetTable<11>) == 22 * 8);
+static_assert(sizeof(NetTable<12>) == 22 * 8 &&
+              offsetof(NetTable<12>, more.set_attributes) == 21 * 8);
+static_assert(offsetof(NetTable<11>, test) == 13 * 8 &&
+              offsetof(NetTable<11>, more.finalize) == 20 * 8);
 static_assert(sizeof(DeviceHandle) == 32 && sizeof(Attributes) == 44);
 
 TEST(Abi, IsThatOfNccl) {

@@ -97,21 +97,21 @@ static_assert(NCCL_NET_DEVICE_UNPACK_VERSION == kUnpackVersion);
   SAME_FUNCTION(theirs, ours, closeRecv, close_receive);      \
   SAME_FUNCTION(theirs, ours, closeListen, close_listen)
 
-SAME_TABLE(ncclNet_v6_t, NetV6);
-SAME_TABLE(ncclNet_v7_t, NetV7);
-SAME_TABLE(ncclNet_v8_t, NetV8);
-SAME_TABLE(ncclNet_v9_t, NetV9);
-SAME_TABLE(ncclNet_v10_t, NetV10);
-SAME_TABLE(ncclNet_v11_t, NetV11);
-SAME_TABLE(ncclNet_v12_t, NetV12);
-SAME_FUNCTION(ncclNet_v7_t, NetV7, getDeviceMr, device_registration);
-SAME_FUNCTION(ncclNet_v10_t, NetV10, irecvConsumed, consumed);
-SAME_FUNCTION(ncclNet_v10_t, NetV10, makeVDevice, make_virtual);
-SAME_FUNCTION(ncclNet_v11_t, NetV11, finalize, finalize);
-SAME_FUNCTION(ncclNet_v11_t, NetV11, setNetAttr, set_attributes);
-SAME_FUNCTION(ncclNet_v12_t, NetV12, makeVDevice, make_virtual);
-SAME_FUNCTION(ncclNet_v12_t, NetV12, finalize, finalize);
-SAME_FUNCTION(ncclNet_v12_t, NetV12, setNetAttr, set_attributes);
+SAME_TABLE(ncclNet_v6_t, NetTable<6>);
+SAME_TABLE(ncclNet_v7_t, NetTable<7>);
+SAME_TABLE(ncclNet_v8_t, NetTable<8>);
+SAME_TABLE(ncclNet_v9_t, NetTable<9>);
+SAME_TABLE(ncclNet_v10_t, NetTable<10>);
+SAME_TABLE(ncclNet_v11_t, NetTable<11>);
+SAME_TABLE(ncclNet_v12_t, NetTable<12>);
+SAME_FUNCTION(ncclNet_v7_t, NetTable<7>, getDeviceMr, more.device_registration);
+SAME_FUNCTION(ncclNet_v10_t, NetTable<10>, irecvConsumed, more.first.consumed);
+SAME_FUNCTION(ncclNet_v10_t, NetTable<10>, makeVDevice, more.make_virtual);
+SAME_FUNCTION(ncclNet_v11_t, NetTable<11>, finalize, more.finalize);
+SAME_FUNCTION(ncclNet_v11_t, NetTable<11>, setNetAttr, more.set_attributes);
+SAME_FUNCTION(ncclNet_v12_t, NetTable<12>, makeVDevice, more.make_virtual);
+SAME_FUNCTION(ncclNet_v12_t, NetTable<12>, finalize, more.finalize);
+SAME_FUNCTION(ncclNet_v12_t, NetTable<12>, setNetAttr, more.set_attributes);
 
 /// The number of a function's arguments and the size of each: a size that became a size_t is seen.
 template <class R, class... A>
@@ -133,13 +133,13 @@ constexpr bool same_calls() {
          shape(decltype(Theirs::iflush){}) == shape(decltype(Ours::flush){}) &&
          shape(decltype(Theirs::test){}) == shape(decltype(Ours::test){});
 }
-static_assert(same_calls<ncclNet_v6_t, NetV6>());
-static_assert(same_calls<ncclNet_v7_t, NetV7>());
-static_assert(same_calls<ncclNet_v8_t, NetV8>());
-static_assert(same_calls<ncclNet_v9_t, NetV9>());
-static_assert(same_calls<ncclNet_v10_t, NetV10>());
-static_assert(same_calls<ncclNet_v11_t, NetV11>());
-static_assert(same_calls<ncclNet_v12_t, NetV12>());
+static_assert(same_calls<ncclNet_v6_t, NetTable<6>>());
+static_assert(same_calls<ncclNet_v7_t, NetTable<7>>());
+static_assert(same_calls<ncclNet_v8_t, NetTable<8>>());
+static_assert(same_calls<ncclNet_v9_t, NetTable<9>>());
+static_assert(same_calls<ncclNet_v10_t, NetTable<10>>());
+static_assert(same_calls<ncclNet_v11_t, NetTable<11>>());
+static_assert(same_calls<ncclNet_v12_t, NetTable<12>>());
 
 TEST(NcclLayout, IsOurs) {
   SUCCEED() << "what is asserted is asserted by the compiler";
