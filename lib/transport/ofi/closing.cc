@@ -26,48 +26,13 @@ int threads_left_closing() noexcept {
   return left_closing;
 }
 
-/// All that is open and what the provider borrows, in the order of Objects.
-struct Objects::Open {
-  Info info;
-  memory::Buffer operand_memory;
-  std::vector<ContextPool> contexts;
-  std::vector<ReceiveContext> receives;
-  memory::Buffer send_memory;
-  memory::Buffer receive_memory;
-  memory::Buffer window_memory;
-  Fid<fid_fabric> fabric;
-  Fid<fid_domain> domain;
-  Fid<fid_av> av;
-  Fid<fid_cq> cq;
-  std::vector<QueuePair> queue_pairs;
-  Fid<fid_mr> operand_registration;
-  Fid<fid_mr> send_registration;
-  Fid<fid_mr> receive_registration;
-  Fid<fid_mr> window_registration;
-};
-
 /// fi_close() of efa's endpoint polls until every packet has been answered, and a dead peer answers
 /// none: up to 2.4 what such a peer was not ready to receive is sent again without end. So a thread
 /// closes, and what does not end within the time of a step is left to it, and counted. Memory of
 /// the caller then stays registered. Source: efa_rdm_ep_wait_send().
 void Objects::close_apart() {
   const std::string what = call("fi_close", *info_);
-  auto open = std::make_unique<Open>(Open{.info = std::move(info_),
-                                          .operand_memory = std::move(operand_memory_),
-                                          .contexts = std::move(contexts_),
-                                          .receives = std::move(receives_),
-                                          .send_memory = std::move(send_memory_),
-                                          .receive_memory = std::move(receive_memory_),
-                                          .window_memory = std::move(window_memory_),
-                                          .fabric = std::move(fabric_),
-                                          .domain = std::move(domain_),
-                                          .av = std::move(av_),
-                                          .cq = std::move(cq_),
-                                          .queue_pairs = std::move(queue_pairs_),
-                                          .operand_registration = std::move(operand_registration_),
-                                          .send_registration = std::move(send_registration_),
-                                          .receive_registration = std::move(receive_registration_),
-                                          .window_registration = std::move(window_registration_)});
+  auto open = std::make_unique<OpenObjects>(std::move(static_cast<OpenObjects&>(*this)));
   const auto settled = std::make_shared<std::atomic<bool>>(false);
   std::promise<void> closing;
   const std::future<void> closed = closing.get_future();

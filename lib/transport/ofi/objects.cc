@@ -74,20 +74,24 @@ std::uint32_t depth_of(const EndpointRequest& request) {
 
 }  // namespace
 
+OpenObjects::OpenObjects() = default;
+OpenObjects::~OpenObjects() = default;
+OpenObjects::OpenObjects(OpenObjects&& other) noexcept = default;
+
 Objects::Objects(const EndpointRequest& request, std::string_view choice)
-    : info_(chosen_info(request, choice)),
-      accepted_(std::make_unique<Accepted>()),
-      receives_(std::size_t{request.receives} * request.queue_pairs),
-      send_memory_(make_memory(request, request.buffer, request.send_slots)),
-      receive_memory_(make_memory(request, request.receive_buffer, request.receive_slots)),
-      window_memory_(make_memory(request, request.buffer, request.send_slots)),
-      operations_(request.operations),
+    : operations_(request.operations),
       max_size_(request.max_size),
-      inject_limit_(inject_limit(*info_, request)),
-      write_flags_(FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE)),
       request_(request),
       route_(std::make_unique<MemoryRoute>()),
       offload_(std::make_unique<Offload>()) {
+  info_ = chosen_info(request, choice);
+  inject_limit_ = inject_limit(*info_, request);
+  write_flags_ = FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE);
+  accepted_ = std::make_unique<Accepted>();
+  receives_.resize(std::size_t{request.receives} * request.queue_pairs);
+  send_memory_ = make_memory(request, request.buffer, request.send_slots);
+  receive_memory_ = make_memory(request, request.receive_buffer, request.receive_slots);
+  window_memory_ = make_memory(request, request.buffer, request.send_slots);
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
   if (request.operations.any(is_atomic)) {

@@ -82,30 +82,12 @@ struct Address;
 struct MemoryRoute;  // lib/transport/ofi/gpu_memory.h
 struct Offload;      // lib/transport/ofi/offload.h
 
-/// Thread rule: one thread at a time.
-class Objects {
- public:
-  Objects(const Objects&) = delete;
-  Objects& operator=(const Objects&) = delete;
-
- protected:
-  Objects(const EndpointRequest& request, std::string_view choice);
-  ~Objects();
-
-  std::string address() const;
-  void connect(std::string_view peer_address);
-  Description describe(std::uint64_t bytes = 0) const;
-  std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
-  std::string failure() const;
-  FailedCall failed_call() const;
-
-  /// fi_recv(3) into a receive slot.
-  ssize_t receive_into(std::uint32_t slot) noexcept;
-  /// Gives the receive that a write with immediate took back to the provider (FI_RX_CQ_DATA).
-  void repost(void* receive_context) noexcept;
-  int poll_failed(ssize_t result) noexcept;
-  /// Until something may have completed; false when that failed.
-  bool sleep(std::chrono::milliseconds at_most) noexcept;
+/// All that is open, and what the provider borrows. The members are closed in reverse.
+struct OpenObjects {
+  OpenObjects();
+  ~OpenObjects();
+  OpenObjects(OpenObjects&& other) noexcept;
+  OpenObjects& operator=(OpenObjects&&) = delete;
 
   Info info_;
   std::unique_ptr<Accepted> accepted_;  ///< goes once the provider has closed everything
@@ -128,6 +110,32 @@ class Objects {
   Fid<fid_mr> send_registration_;
   Fid<fid_mr> receive_registration_;
   Fid<fid_mr> window_registration_;
+};
+
+/// Thread rule: one thread at a time.
+class Objects : protected OpenObjects {
+ public:
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+ protected:
+  Objects(const EndpointRequest& request, std::string_view choice);
+  ~Objects();
+
+  std::string address() const;
+  void connect(std::string_view peer_address);
+  Description describe(std::uint64_t bytes = 0) const;
+  std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
+  std::string failure() const;
+  FailedCall failed_call() const;
+
+  /// fi_recv(3) into a receive slot.
+  ssize_t receive_into(std::uint32_t slot) noexcept;
+  /// Gives the receive that a write with immediate took back to the provider (FI_RX_CQ_DATA).
+  void repost(void* receive_context) noexcept;
+  int poll_failed(ssize_t result) noexcept;
+  /// Until something may have completed; false when that failed.
+  bool sleep(std::chrono::milliseconds at_most) noexcept;
 
   Region send_region_;
   Region receive_region_;
@@ -158,7 +166,6 @@ class Objects {
   void open_datagram_queue_pairs();
   void open_listener();
   void check_atomics();
-  struct Open;
   void close_apart();
   memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                              std::uint32_t slots) const;
