@@ -17,8 +17,41 @@ bool fails_on(const Json& body, std::string_view what) {
   return std::any_of(list.begin(), list.end(), [&](const Json& one) { return one == what; });
 }
 
-/// As the exit code judges: what is DIFFERENT by itself alone, and not after the correction for
-/// many quantities, does not fail.
+/// Of all, as the exit code judges; what is worse without failing is a warning.
+Status status_of_verdict(const Json& body) {
+  if (flag_of(body, "failed")) return Status::fail;
+  const std::string confounded = text_of(body, "as_they_stand");
+  const std::string verdict = confounded.empty() ? text_of(body, "verdict") : confounded;
+  if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;
+  if (verdict != "DIFFERENT") {
+    const bool open = verdict == "INCONCLUSIVE" || verdict == "DRIFTING" || verdict == "REFUSED";
+    return open || verdict == "CONFOUNDED" ? Status::warn : Status::error;
+  }
+  const std::string direction = text_of(body, "direction");
+  const bool older = direction.empty() && !body.contains("failed");
+  const bool fails = older && text_of(body, "verdict") == verdict;
+  return direction == "better" ? Status::pass : fails ? Status::fail : Status::warn;
+}
+
+/// The summary, which documents of older releases do not have.
+std::string verdict_words(const Json& body) {
+  if (std::string summary = text_of(body, "summary"); !summary.empty()) return summary;
+  const std::string verdict = text_of(body, "verdict");
+  const std::string stands = text_of(body, "as_they_stand");
+  return fmt::format(
+      "Verdict: {}{}", verdict_text(verdict, text_of(body, "direction")),
+      stands.empty() || stands == verdict ? "" : ", as they stand " + verdict_text(stands, ""));
+}
+
+/// "1.25 times (1.2 to 1.3)".
+std::string ratio_text(const Json& estimate) {
+  if (estimate.empty()) return "no estimate";
+  return fmt::format("{:.4g} times ({:.4g} to {:.4g})", number_of(estimate, "ratio"),
+                     number_of(estimate, "ratio_low"), number_of(estimate, "ratio_high"));
+}
+
+}  // namespace
+
 Status status_of_cell(const Json& body, const Json& cell, std::string_view direction) {
   const std::string verdict = text_of(cell, "verdict");
   if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;
@@ -35,27 +68,14 @@ Status status_of_cell(const Json& body, const Json& cell, std::string_view direc
   return fails ? Status::fail : Status::pass;
 }
 
-/// "1.25 times (1.2 to 1.3)".
-std::string ratio_text(const Json& estimate) {
-  if (estimate.empty()) return "no estimate";
-  return fmt::format("{:.4g} times ({:.4g} to {:.4g})", number_of(estimate, "ratio"),
-                     number_of(estimate, "ratio_low"), number_of(estimate, "ratio_high"));
-}
-
-}  // namespace
-
 std::vector<Judgement> judge_comparison(const Document& document) {
   const Json& body = document.body;
   std::vector<Judgement> list;
   const std::string subject =
       fmt::format("{} against {}", side_name(body, "b"), side_name(body, "a"));
-  if (const std::string summary = text_of(body, "summary"); !summary.empty()) {
-    const std::string verdict = text_of(body, "as_they_stand");
-    const bool open = verdict == "INCONCLUSIVE" || verdict == "DRIFTING" || verdict == "REFUSED";
-    const Status outcome = flag_of(body, "failed") ? Status::fail
-                           : open                  ? Status::warn
-                                                   : Status::pass;
-    list.push_back({"compare", subject, "the verdict", outcome, summary});
+  if (!text_of(body, "verdict").empty()) {
+    list.push_back(
+        {"compare", subject, "the verdict", status_of_verdict(body), verdict_words(body)});
   }
   if (text_of(body, "verdict") == "CONFOUNDED") {
     list.push_back({"compare", subject, "confounds",

@@ -36,6 +36,16 @@ void add_values(Measured& measured, const Json& object, Keys keys) {
   }
 }
 
+/// A row's labels, and as values all else that is a number, or true or false.
+void add_row(Measured& measured, const Json& row, Keys labels) {
+  add_labels(measured, row, any_text_of, labels);
+  for (const auto& [key, value] : row.items()) {
+    if (std::find(labels.begin(), labels.end(), key) != labels.end()) continue;
+    if (value.is_number()) measured.values.emplace_back(key, value.get<double>());
+    if (value.is_boolean()) measured.values.emplace_back(key, value.get<bool>() ? 1 : 0);
+  }
+}
+
 void visit_run(const Document& document, const std::function<void(const Measured&)>& visit) {
   const Json& body = document.body;
   const std::string test = text_of(body, "test");
@@ -49,15 +59,9 @@ void visit_run(const Document& document, const std::function<void(const Measured
     add_label(measured, "client", fact_of(list_of(environment, "client"), "hostname"));
     add_label(measured, "server", fact_of(list_of(environment, "server"), "hostname"));
     add_label(measured, "transport", text_of(object_of(body, "resolved"), "transport"));
-    add_labels(measured, row, text_of,
-               {"operation", "backend", "provider", "device", "direction", "kind", "signal",
-                "completion", "memory", "route", "mapping"});
-    add_labels(measured, row, any_text_of, {"size_bytes", "load"});
-    for (const auto& [key, value] : row.items()) {
-      if (key == "size_bytes" || key == "load") continue;
-      if (value.is_number()) measured.values.emplace_back(key, value.get<double>());
-      if (value.is_boolean()) measured.values.emplace_back(key, value.get<bool>() ? 1 : 0);
-    }
+    add_row(measured, row,
+            {"operation", "backend", "provider", "device", "direction", "kind", "signal",
+             "completion", "memory", "route", "mapping", "size_bytes", "load"});
     if (body.contains("suspect")) {
       measured.values.emplace_back("suspect", flag_of(body, "suspect") ? 1 : 0);
     }
@@ -162,14 +166,8 @@ void visit_coll(const Document& document, const std::function<void(const Measure
     measured.kind = "collective";
     add_label(measured, "backend", backend);
     if (ranks > 0) measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
-    add_labels(measured, row, text_of, {"group", "operation", "type", "reduction"});
-    add_labels(measured, row, any_text_of, {"root", "size_bytes", "in_place"});
-    add_values(
-        measured, row,
-        {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "mean_ns", "stddev_ns",
-         "median_low_ns", "median_high_ns", "p90_low_ns", "p90_high_ns", "p99_low_ns",
-         "p99_high_ns", "p999_low_ns", "p999_high_ns", "algorithm_bytes_per_s", "bus_bytes_per_s"});
-    add_values(measured, row, {"iterations", "count"});
+    add_row(measured, row,
+            {"group", "operation", "type", "reduction", "root", "size_bytes", "in_place"});
     add_values(measured, object_of(row, "wrong"), {"wrong_elements"});
     measured.error = text_of(row, "skipped");
     visit(measured);
@@ -181,11 +179,7 @@ void visit_netplugin(const Document& document, const std::function<void(const Me
     Measured measured;
     measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
     add_label(measured, "plugin", text_of(object_of(document.body, "plugin"), "name"));
-    add_labels(measured, row, any_text_of, {"api_version", "kind", "completion", "size_bytes"});
-    for (const auto& [key, value] : row.items()) {
-      const bool label = key == "size_bytes" || key == "api_version";
-      if (!label && value.is_number()) measured.values.emplace_back(key, value.get<double>());
-    }
+    add_row(measured, row, {"api_version", "kind", "completion", "size_bytes"});
     measured.error = text_of(row, "error");
     visit(measured);
   }
@@ -208,6 +202,10 @@ struct Values {
 using Series = std::tuple<bool, std::uint64_t, std::uint32_t>;  // latency, size, rail
 
 }  // namespace
+
+std::ptrdiff_t place_of(Status status) noexcept {
+  return std::find(kWorstFirst.begin(), kWorstFirst.end(), status) - kWorstFirst.begin();
+}
 
 std::string word(Status status) {
   std::string text(name(status));
@@ -265,6 +263,23 @@ std::string host_of(const Document& fabric, std::uint64_t rank) {
   return host.empty() ? fmt::format("node {}", rank) : host;
 }
 
+FabricNames::FabricNames(const Document& fabric) : fabric_(fabric) {
+  std::set<std::string> known;
+  for (const Json& node : list_of(fabric.body, "nodes")) {
+    const std::string host = text_of(node, "host");
+    if (!known.insert(host).second) shared_.insert(host);
+  }
+}
+
+std::string FabricNames::host(std::uint64_t rank) const {
+  const std::string name = host_of(fabric_, rank);
+  return shared_.contains(name) ? fmt::format("{} ({})", name, rank) : name;
+}
+
+bool is_own_fact(std::string_view name) noexcept {
+  return name == "hostname" || name == "collected_utc";
+}
+
 std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail) {
   const Json* const node = node_of(fabric, rank);
   if (node != nullptr) {
@@ -319,6 +334,18 @@ std::string time_text(double ns) {
 std::string size_text(double bytes) {
   const bool whole = std::isfinite(bytes) && bytes >= 0 && bytes < 0x1p63;
   return whole ? format_size(static_cast<std::uint64_t>(bytes)) : "-";
+}
+
+std::string amount_text(double number) {
+  if (!std::isfinite(number)) return "-";
+  return number >= 1e9   ? fmt::format("{:.4g} G", number / 1e9)
+         : number >= 1e6 ? fmt::format("{:.4g} M", number / 1e6)
+         : number >= 1e3 ? fmt::format("{:.4g} k", number / 1e3)
+                         : fmt::format("{:.4g}", number);
+}
+
+std::string percent_text(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.4g} %", ratio * 100) : "-";
 }
 
 std::vector<NodeMedian> node_medians(const Document& fabric) {

@@ -1,9 +1,12 @@
 // What every writer of documents asks of them: what was judged, and what was measured.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +23,11 @@ using Json = nlohmann::ordered_json;
 /// "pass", "warn", ...
 std::string word(Status status);
 
+/// The order in which judgements are told.
+inline constexpr std::array<Status, 6> kWorstFirst{Status::fail, Status::error, Status::warn,
+                                                   Status::open, Status::skip,  Status::pass};
+std::ptrdiff_t place_of(Status status) noexcept;
+
 struct Judgement {
   std::string group;    ///< "doctor.port", "fabric.node", "compare"
   std::string subject;  ///< of whom: a host, "host, mlx5_0:1", a pair
@@ -27,6 +35,7 @@ struct Judgement {
   Status outcome = Status::pass;
   std::string text{};    ///< why; may be empty where it passed
   std::string remedy{};  ///< what to do; may be empty
+  std::string alike{};   ///< where many may be told as one: what all of them say
   /// Observed, expected, evidence, ...
   std::vector<std::pair<std::string, std::string>> details{};
   bool measured = false;  ///< a row of what was measured says the same
@@ -66,8 +75,29 @@ std::string host_of(const Document& fabric, std::uint64_t rank);
 /// "mlx5_0", or "rail 1" where the plan names none.
 std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail);
 
+/// The hosts of a fabric's nodes, with the rank where several nodes are on one host.
+class FabricNames {
+ public:
+  explicit FabricNames(const Document& fabric);
+  std::string host(std::uint64_t rank) const;
+  const Document& fabric() const { return fabric_; }
+
+ private:
+  const Document& fabric_;
+  std::set<std::string> shared_;
+};
+
+/// Who is at fault, by the part that the finding names.
+std::string suspect_of(const FabricNames& names, const nlohmann::ordered_json& finding);
+
+/// Whether the fact differs between any two machines, which says nothing.
+bool is_own_fact(std::string_view name) noexcept;
+
 /// A cell of a fabric's matrix, without what came of it.
 Judgement cell_of(const Document& fabric, const PairMeasurement& pair);
+
+/// A row of collectives: wrong, late, left out or fine.
+Judgement judge_row(const nlohmann::ordered_json& row, const std::string& backend);
 
 /// What a side, "a" or "b", of a comparison or projection is called; "A" or "B" where the document
 /// has no name.
@@ -75,6 +105,11 @@ std::string side_name(const nlohmann::ordered_json& body, std::string_view side)
 
 /// Of a verdict, for people: "WORSE", "EQUIVALENT", "DIFFERENT BUT IMMATERIAL".
 std::string verdict_text(std::string_view verdict, std::string_view direction);
+
+/// As the exit code judges a cell of a comparison: what is DIFFERENT by itself alone, and not after
+/// the correction for many quantities, does not fail.
+Status status_of_cell(const nlohmann::ordered_json& body, const nlohmann::ordered_json& cell,
+                      std::string_view direction);
 
 /// "better", "worse" or empty, of a cell of a comparison; by its ratio where an older document does
 /// not say.
@@ -95,6 +130,9 @@ std::string decision_text(const nlohmann::ordered_json& body, std::size_t level)
 std::string rate_text(double bits_per_s);
 std::string time_text(double ns);
 std::string size_text(double bytes);
+/// "48.5 G", "1.5 M", "93 %": of a ratio of 0.93.
+std::string amount_text(double number);
+std::string percent_text(double ratio);
 
 // What comparisons, projections and decisions judge.
 

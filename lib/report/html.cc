@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <tuple>
 
-#include "digest.h"
 #include "rdmabench/features.h"
 #include "rdmabench/report/text_table.h"
+#include "row.h"
+#include "sections.h"
 
 // web/report.html, as it lies in this program: page_template.cc.
 extern "C" {
@@ -24,6 +26,8 @@ constexpr std::string_view kDataMark = "@RDMABENCH_DATA@";
 
 /// Errors of single cells that are told in words; a dead switch gives a million alike.
 constexpr std::size_t kErrors = 2000;
+constexpr std::size_t kPageRows = 20'000;  // of a table
+constexpr std::size_t kMostPoints = 16;    // of what to look at first
 
 /// Text that no word can leave: outside of strings JSON has none of these three, and inside \u003c
 /// is the same. All that is not ASCII is escaped too, U+2028 among it.
@@ -112,6 +116,74 @@ Json to_object(const Document& document) {
   return object;
 }
 
+Json to_json(const Cell& cell) {
+  const bool plain = !cell.status && cell.hint.empty() && cell.items.empty();
+  if (plain) return safe_words(std::string_view(cell.text));
+  Json object{{"text", cell.text}};
+  if (cell.status) object["status"] = name(*cell.status);
+  if (!cell.hint.empty()) object["hint"] = cell.hint;
+  if (!cell.items.empty()) object["items"] = cell.items;
+  return safe_words(object);
+}
+
+Json to_json(const Section& section) {
+  const auto cells = [](const std::vector<Cell>& list) {
+    return list_of_each(list, [](const Cell& cell) { return to_json(cell); });
+  };
+  const std::size_t shown = std::min(section.rows.size(), kPageRows);
+  Json rows = list_of_each(std::span(section.rows).first(shown), [&](const TableRow& row) {
+    return Json{{"cells", cells(row.cells)}, {"differs", row.differs}};
+  });
+  Json columns = list_of_each(section.columns, [](const Column& column) {
+    return Json{{"name", safe_words(std::string_view(column.heading))}, {"number", column.number}};
+  });
+  return {{"title", safe_words(std::string_view(section.title))},
+          {"open", section.open},
+          {"words", cells(section.words)},
+          {"columns", std::move(columns)},
+          {"rows", std::move(rows)},
+          {"left_out", section.left_out + section.rows.size() - shown}};
+}
+
+Json to_json(const Part& part) {
+  const auto cells = [](const Cell& cell) { return to_json(cell); };
+  const auto tables = [](const Section& section) { return to_json(section); };
+  return {
+      {"title", safe_words(std::string_view(part.title))},
+      {"kind", part.kind},
+      {"documents", part.documents},
+      {"headlines", list_of_each(part.headlines, cells)},
+      {"found", part.found.empty() ? Json(nullptr)
+                                   : to_json(found_table(part.found, part.documents.size() > 1))},
+      {"sections", list_of_each(part.sections, tables)}};
+}
+
+/// How many judgements have a status, and the worst ones, each in a line.
+Json what_to_look_at_first(const std::vector<Part>& parts) {
+  std::vector<const Found*> all;
+  for (const Part& part : parts) {
+    for (const Found& one : part.found) all.push_back(&one);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Found* a, const Found* b) {
+    return place_of(a->first.outcome) < place_of(b->first.outcome);
+  });
+  Json counts = Json::array();
+  for (const Status status : kWorstFirst) {
+    const auto number = std::count_if(
+        all.begin(), all.end(), [&](const Found* one) { return one->first.outcome == status; });
+    if (number > 0) {
+      counts.push_back(to_json(Cell(status, fmt::format("{} {}", number, name(status)))));
+    }
+  }
+  const std::size_t shown = std::min(all.size(), kMostPoints);
+  return {{"counts", std::move(counts)},
+          {"points", list_of_each(std::span(all).first(shown),
+                                  [](const Found* one) {
+                                    return to_json(Cell(one->first.outcome, one->text()));
+                                  })},
+          {"more", all.size() - shown}};
+}
+
 }  // namespace
 
 std::string to_html(std::span<const Document> documents, std::string_view generated) {
@@ -119,6 +191,9 @@ std::string to_html(std::span<const Document> documents, std::string_view genera
   const std::size_t at = page.find(kDataMark);
   Json data{{"generated", generated}, {"version", RDMABENCH_VERSION}, {"documents", Json::array()}};
   for (const Document& document : documents) data["documents"].push_back(to_object(document));
+  const std::vector<Part> all = parts(documents);
+  data["first"] = what_to_look_at_first(all);
+  data["parts"] = list_of_each(all, [](const Part& part) { return to_json(part); });
   std::string text(page.substr(0, at));
   text += to_script_text(data);
   text += page.substr(at + kDataMark.size());

@@ -32,6 +32,7 @@ Judgements of_doctor(const Document& document) {
                              any_text_of(finding, "observed"), any_text_of(finding, "expected"));
     }
     one.remedy = text_of(finding, "remedy");
+    one.alike = fmt::format("{}: {}", one.id, text_of(finding, "title"));
     one.add_details(finding, {"title", "observed", "expected", "expected_source", "action",
                               "evidence", "privilege"});
     list.push_back(std::move(one));
@@ -63,15 +64,18 @@ Judgements of_run(const Document& document) {
       one.details.emplace_back(value.first, fmt::format("{}", value.second));
       if (value.first == "stable" && value.second == 0) {
         one.outcome = Status::warn;
-        one.text = "The epochs still differed when the run ended.";
+        one.text = one.alike = "The epochs still differed when the run ended.";
       }
     }
     one.measured = one.outcome == Status::pass;
     list.push_back(std::move(one));
   });
   for (const Json& suspicion : list_of(body, "suspicions")) {
-    list.push_back({"run." + test, subject, "suspect: " + text_of(suspicion, "code"), Status::warn,
-                    text_of(suspicion, "text")});
+    Judgement& one = list.emplace_back(Judgement{"run." + test, subject,
+                                                 "suspect: " + text_of(suspicion, "code"),
+                                                 Status::warn, text_of(suspicion, "text")});
+    const std::string remedy = text_of(suspicion, "remedy");
+    one.alike = text_of(suspicion, "summary") + (remedy.empty() ? "" : "; " + remedy);
   }
   const auto failed = [&](const std::string& why) {
     list.push_back({"run." + test, subject, "the run", Status::fail, why});
@@ -86,28 +90,6 @@ Judgements of_run(const Document& document) {
   }
   for (Judgement& one : list) one.finding = false;
   return list;
-}
-
-/// Who is at fault, by the part that the finding names.
-std::string suspect_of(const Document& document, const Json& finding) {
-  const std::string part = text_of(finding, "part");
-  const auto rank = [&](const char* key) {
-    const double value = number_of(finding, key);
-    return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
-  };
-  if (part == "rail") {  // of the whole fabric
-    return fmt::format("rail {} ({})", rank("a"), rail_of(document, 0, rank("a")));
-  }
-  if (std::string element = text_of(finding, "element"); !element.empty()) return element;
-  const std::string a = host_of(document, rank("a"));
-  std::string text = a;
-  if (std::isfinite(number_of(finding, "b"))) {
-    text += fmt::format(" to {}", host_of(document, rank("b")));
-  }
-  if (std::isfinite(number_of(finding, "rail"))) {
-    text += fmt::format(", {}", rail_of(document, rank("a"), rank("rail")));
-  }
-  return text;
 }
 
 void add_unfinished(Judgements& list) {
@@ -156,18 +138,20 @@ void add_headline(Judgements& list, const Document& document) {
 
 Judgements of_fabric(const Document& document) {
   Judgements list;
+  const FabricNames names(document);
   add_headline(list, document);
   for (const Json& lost : list_of(document.body, "lost")) {
     const double rank = number_of(lost, "rank");
     const std::string host =
-        rank >= 0 && rank < 0x1p32 ? host_of(document, static_cast<std::uint64_t>(rank)) : "?";
+        rank >= 0 && rank < 0x1p32 ? names.host(static_cast<std::uint64_t>(rank)) : "?";
     list.push_back({"fabric.node",
                     host,
                     "lost in round " + any_text_of(lost, "round"),
                     Status::fail,
                     text_of(lost, "reason"),
                     "See whether the node is up and its process runs, and measure again.",
-                    {{"action", "run doctor"}}});
+                    "",
+                    {{"rank", any_text_of(lost, "rank")}, {"action", "run doctor"}}});
   }
   if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
     add_unfinished(list);
@@ -177,7 +161,7 @@ Judgements of_fabric(const Document& document) {
   for (const Json& finding : list_of(object_of(document.body, "verdict"), "findings")) {
     Judgement one;
     one.group = "fabric." + text_of(finding, "part");
-    one.subject = suspect_of(document, finding);
+    one.subject = suspect_of(names, finding);
     one.id = fmt::format("{} {}", text_of(finding, "metric"),
                          size_text(number_of(finding, "size_bytes")));
     const bool confirmed = flag_of(finding, "confirmed");
@@ -193,6 +177,7 @@ Judgements of_fabric(const Document& document) {
     if (pair.error.empty()) continue;
     Judgement& one = list.emplace_back(cell_of(document, pair));
     one.outcome = Status::fail;
+    one.alike = "the measurement of a pair of nodes failed";
     one.text = pair.error;
   }
   return list;
@@ -211,6 +196,13 @@ Judgements of_coll(const Document& document) {
     Judgement& one = list.emplace_back(Judgement{"coll", backend, "run", Status::error, error});
     one.add_details(object_of(document.body, "blame"), {"action"});
   }
+  if (const std::string blame = text_of(object_of(document.body, "blame"), "text");
+      !blame.empty()) {
+    list.push_back({"coll", backend, "blamed", Status::fail, blame});
+  }
+  if (list_of(document.body, "results").empty() && text_of(document.body, "error").empty()) {
+    list.push_back({"coll", backend, "run", Status::error, "The document has no result."});
+  }
   const Json& judged = list_of(document.body, "expectations");
   if (std::none_of(judged.begin(), judged.end(), is_required)) {  // else they are among those
     for (const Json& unmet : list_of(document.body, "unmet")) {
@@ -224,41 +216,7 @@ Judgements of_coll(const Document& document) {
     one.add_details(bisected, {"action"});
   }
   for (const Json& row : list_of(document.body, "results")) {
-    Judgement one;
-    one.group = "coll." + text_of(row, "operation");
-    one.subject = backend;
-    one.id = fmt::format("{} {} {}{}", text_of(row, "type"), any_text_of(row, "reduction"),
-                         size_text(number_of(row, "size_bytes")),
-                         flag_of(row, "in_place") ? " in place" : "");
-    if (const std::string group = text_of(row, "group"); !group.empty()) one.id += ", " + group;
-    const Json& wrong = object_of(row, "wrong");
-    const Json& first = object_of(wrong, "first");
-    if (const std::string why = text_of(row, "skipped"); !why.empty()) {
-      one.outcome = Status::skip;
-      one.text = why;
-    } else if (number_of(wrong, "wrong_elements") > 0 || !first.empty()) {
-      one.outcome = Status::fail;
-      one.text = fmt::format("{} wrong elements", any_text_of(wrong, "wrong_elements"));
-      if (!first.empty()) {  // other tools do not tell where
-        one.text += fmt::format("; rank {}, iteration {}, byte {} for {} bytes: {}",
-                                any_text_of(first, "rank"), any_text_of(first, "iteration"),
-                                any_text_of(first, "offset_bytes"), any_text_of(first, "run_bytes"),
-                                text_of(first, "pattern"));
-      }
-      one.add_details(first, {"action"});
-    }
-    const Json& late = object_of(row, "late");
-    if (one.outcome == Status::pass && !late.empty()) {
-      one.outcome = Status::warn;
-      one.text = fmt::format("rank {} is late by {}", any_text_of(late, "rank"),
-                             time_text(number_of(late, "by_ns")));
-    }
-    for (const char* key : {"rank", "by_ns", "share", "action"}) {
-      if (late.contains(key)) {
-        one.details.emplace_back(fmt::format("late_{}", key), any_text_of(late, key));
-      }
-    }
-    list.push_back(std::move(one));
+    list.push_back(judge_row(row, backend));
   }
   return list;
 }
@@ -274,6 +232,7 @@ Judgements of_netplugin(const Document& document) {
     one.id = text_of(row, "id");
     one.outcome = status_of(text_of(row, "status"));
     one.text = text_of(row, "reason");
+    if (one.outcome == Status::skip) one.alike = one.text;
     one.add_details(row, {"title", "side", "took_ms"});
     list.push_back(std::move(one));
   }
@@ -296,6 +255,7 @@ void add_expectations(Judgements& list, const Document& document) {
     Judgement& one = list.emplace_back(
         Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
                   status_of(text_of(judged, "status")), text_of(judged, "text")});
+    if (!one.subject.empty()) one.alike = one.id;
     if (one.outcome == Status::fail) {
       one.details.emplace_back("action", is_required(judged) ? "change setting" : "run doctor");
     }
@@ -315,6 +275,73 @@ Judgements of_any(const Document& document) {
 }
 
 }  // namespace
+
+Judgement judge_row(const Json& row, const std::string& backend) {
+  Judgement one;
+  one.group = "coll." + text_of(row, "operation");
+  one.subject = backend;
+  one.id = fmt::format("{} {} {}{}", text_of(row, "type"), any_text_of(row, "reduction"),
+                       size_text(number_of(row, "size_bytes")),
+                       flag_of(row, "in_place") ? " in place" : "");
+  if (const std::string group = text_of(row, "group"); !group.empty()) one.id += ", " + group;
+  const Json& wrong = object_of(row, "wrong");
+  const Json& first = object_of(wrong, "first");
+  const Json& late = object_of(row, "late");
+  if (const std::string why = text_of(row, "skipped"); !why.empty()) {
+    one.outcome = Status::skip;
+    one.text = one.alike = why;
+  } else if (number_of(wrong, "wrong_elements") > 0 || !first.empty()) {
+    one.outcome = Status::fail;
+    one.text = fmt::format("{} wrong elements", any_text_of(wrong, "wrong_elements"));
+    if (!first.empty()) {  // other tools do not tell where
+      one.text += fmt::format("; rank {}, iteration {}, byte {} for {} bytes: {}, {} for {}",
+                              any_text_of(first, "rank"), any_text_of(first, "iteration"),
+                              any_text_of(first, "offset_bytes"), any_text_of(first, "run_bytes"),
+                              text_of(first, "pattern"), any_text_of(first, "actual"),
+                              any_text_of(first, "expected"));
+    }
+    one.add_details(first, {"action"});
+  }
+  if (!late.empty()) {
+    const std::string who = fmt::format("rank {} is late", any_text_of(late, "rank"));
+    if (one.outcome == Status::pass) {
+      one.outcome = Status::warn;
+      one.alike = who;
+    }
+    one.text += fmt::format("{}{} by {} (clocks to {}), last in {}", one.text.empty() ? "" : "; ",
+                            who, time_text(number_of(late, "by_ns")),
+                            time_text(number_of(late, "error_bound_ns")),
+                            percent_text(number_of(late, "share")));
+  }
+  for (const char* key : {"rank", "by_ns", "share", "action"}) {
+    if (late.contains(key)) {
+      one.details.emplace_back(fmt::format("late_{}", key), any_text_of(late, key));
+    }
+  }
+  return one;
+}
+
+std::string suspect_of(const FabricNames& names, const Json& finding) {
+  const Document& document = names.fabric();
+  const std::string part = text_of(finding, "part");
+  const auto rank = [&](const char* key) {
+    const double value = number_of(finding, key);
+    return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
+  };
+  if (part == "rail") {  // of the whole fabric
+    return fmt::format("rail {} ({})", rank("a"), rail_of(document, 0, rank("a")));
+  }
+  if (std::string element = text_of(finding, "element"); !element.empty()) return element;
+  const std::string a = names.host(rank("a"));
+  std::string text = a;
+  if (std::isfinite(number_of(finding, "b"))) {
+    text += fmt::format(" to {}", names.host(rank("b")));
+  }
+  if (std::isfinite(number_of(finding, "rail"))) {
+    text += fmt::format(", {}", rail_of(document, rank("a"), rank("rail")));
+  }
+  return text;
+}
 
 Judgements judgements(const Document& document) {
   Judgements list = of_any(document);

@@ -41,9 +41,9 @@ const verdict = (body) => h('p', {class: `verdict ${text(body.answer).toLowerCas
 const sections = (page, heading) => list(page.sections).map(object).map((one) => h('section', {class: `s-${text(one.key)}`},
     one.title ? h(heading, {}, said(one.title)) : null, list(one.blocks).map((part) => block(object(part), said(one.title)))));
 
-export function decideSection({body}) {
+export function decideSection([{body}]) {
   const page = object(body.page);
-  return h('div', {lang: text(body.language)}, h('p', {}, said(page.question)), verdict(body), h('p', {}, said(page.subject)), sections(page, 'h3'));
+  return [h('div', {lang: text(body.language)}, h('p', {}, said(page.question)), verdict(body), h('p', {}, said(page.subject)), sections(page, 'h3'))];
 }
 
 /** The whole page, in the decision's language. */

@@ -23,19 +23,11 @@ export function add(element, children) {
 let numbered = 0;
 export const freshId = (word) => `${word}-${++numbered}`;
 
-/**
- * A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a cell is text, a node,
- * or {node, attributes}.
- */
+/** A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a row is its cells, or {cells, attributes}. */
 export function table(caption, columns, rows, attributes = {}) {
   const head = h('tr', {}, columns.map((one) => h('th', {scope: 'col', class: one.number ? 'n' : null}, one.name)));
-  const body = rows.map((row) => h('tr', row.attributes ?? {}, (row.cells ?? row).map((cell, i) => {
-    const named = cell !== null && typeof cell === 'object' && !(cell instanceof Node) && !Array.isArray(cell);
-    const given = named ? cell.attributes : {};
-    const number = columns[i]?.number ? 'n' : null;
-    const tag = i === 0 ? 'th' : 'td';
-    return h(tag, {scope: i === 0 ? 'row' : null, class: number, ...given}, named ? cell.node : cell);
-  })));
+  const body = rows.map((row) => h('tr', row.attributes ?? {}, (row.cells ?? row).map((cell, i) =>
+    h(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, class: columns[i]?.number ? 'n' : null}, cell))));
   return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption, ...attributes},
       h('table', {}, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, body)));
 }

@@ -1,8 +1,7 @@
-// A fabric: the heat map of its pairs on a fixed scale, who stands out, and each node's medians.
+// A fabric: the heat map of its pairs on a fixed scale.
 import {axis, figure, isDark, palette, tip} from './chart.js';
-import {add, fold, h, isNumber, list, object, select, table, text} from './dom.js';
+import {fold, h, isNumber, list, object, select, table, text} from './dom.js';
 import {median, percent, plural, rate, size, time} from './format.js';
-import {badge} from './status.js';
 
 // Shares of the typical value. They are the same on every page: two reports can be laid side by side, and one lucky
 // pair darkens nothing. Lightness falls steadily, so that the order can be seen with any colour vision, and on paper.
@@ -32,7 +31,6 @@ class Fabric {
   constructor(document) {
     this.body = object(document.body);
     this.verdict = object(this.body.verdict);
-    this.nodeVerdicts = new Map(list(this.verdict.nodes).map(object).map((one) => [`${one.rank} ${one.metric} ${one.size_bytes}`, one.verdict]));
     this.errors = list(document.errors);
     this.lost = list(this.body.lost);
     this.ranks = [];
@@ -104,65 +102,6 @@ class Fabric {
   }
 }
 
-function where(fabric, finding) {
-  if (finding.element) return text(finding.element);
-  if (finding.part === 'rail') return `rail ${text(finding.a)} (${fabric.railName(finding.a)})`;
-  const words = [fabric.host(finding.a)];
-  if (isNumber(finding.b)) words.push(`to ${fabric.host(finding.b)}`);
-  const rail = isNumber(finding.rail) ? `, ${fabric.railName(finding.rail, finding.a)}` : '';
-  return words.join(' ') + rail;
-}
-
-/** Measured over typical, in the metric's own direction. */
-function ratioText(finding) {
-  if (!isNumber(finding.ratio)) return '\u2013';
-  return finding.ratio === 0 ? 'failed' : percent(finding.ratio, 0);
-}
-
-const kJudged = ['good', 'suspect', 'slow', 'failing'];
-
-const isFinished = (fabric) => fabric.body.verdict !== null && fabric.body.verdict !== undefined;
-const isJudged = (fabric) => list(fabric.verdict.findings).length > 0 || [...fabric.nodeVerdicts.values()].some((one) => kJudged.includes(one));
-
-/** Why that nothing stands out does not yet say that all is well, in sentences. */
-function reservations(fabric) {
-  const all = list(fabric.verdict.doubts).map(text);
-  if (fabric.lost.length > 0) all.push(`${plural(fabric.lost.length, 'node')} lost.`);
-  if (fabric.errors.length > 0) all.push(`${plural(fabric.errors.length, 'measurement')} failed.`);
-  if (all.length === 0 && !isJudged(fabric)) all.push('No node was measured with enough partners.');
-  return all;
-}
-
-/** Who was lost limits what all the rest says. Files of earlier releases have no such sentence. */
-const lostFirst = (fabric) => (fabric.lost.length > 0 && text(fabric.verdict.summary) !== '' ? [{status: 'FAIL', text: text(fabric.verdict.summary)}] : []);
-
-/** What the verdict says; without one nobody is accused. */
-function verdictTable(fabric) {
-  const findings = list(fabric.verdict.findings);
-  if (!isFinished(fabric)) {
-    return h('p', {class: 'note'}, 'This file holds no verdict: the run did not come to its end. The heat map shows what was measured.');
-  }
-  if (findings.length === 0) {
-    const but = reservations(fabric);
-    if (but.length === 0) return h('p', {}, badge('PASS'), ' No node, direction, rail or route stands out.');
-    return h('p', {}, badge(isJudged(fabric) ? 'WARN' : 'SKIP', 'not judged'), `: ${but.join(' ')}`);
-  }
-  return table('Who stands out, and why', [{name: 'Verdict'}, {name: 'Part'}, {name: 'Where'}, {name: 'Metric'},
-    {name: 'Measured, typical = 100 %', number: true}, {name: 'Do first'}, {name: 'Why and evidence'}],
-  findings.map((one) => [
-    badge(one.confirmed === true ? 'FAIL' : 'WARN', one.confirmed === true ? 'confirmed' : 'suspected'),
-    text(one.part), where(fabric, one),
-    `${text(one.metric)} ${isNumber(one.size_bytes) ? size(one.size_bytes) : ''}`, ratioText(one), text(one.action) || '\u2013',
-    [text(one.text), list(one.evidence).length > 0 ? h('ul', {}, list(one.evidence).map((line) => h('li', {}, text(line)))) : null],
-  ]), {class: 'scroll wide'});
-}
-
-function lostTable(fabric) {
-  if (fabric.lost.length === 0) return null;
-  return table('Nodes that were lost', [{name: 'Node'}, {name: 'Rank', number: true}, {name: 'In round', number: true}, {name: 'Reason'}],
-      fabric.lost.map((one) => [fabric.host(one.rank), text(one.rank), text(one.round), text(one.reason)]));
-}
-
 function worstPairs(fabric, all, most) {
   const pairs = all.flatMap((series) => [...series.pairs.values()].map((pair) => ({series, pair})));
   pairs.sort((a, b) => a.pair.share - b.pair.share);
@@ -170,32 +109,6 @@ function worstPairs(fabric, all, most) {
       [{name: 'Sender'}, {name: 'Receiver'}, {name: 'Rail'}, {name: 'Value', number: true}, {name: 'Of typical', number: true}],
       pairs.slice(0, most).map(({series, pair}) => [fabric.host(pair.sender), fabric.host(pair.receiver),
         fabric.railName(series.rail, pair.sender), valueText(series, pair.value), percent(pair.share, 0)]));
-}
-
-function nodeTable(fabric, all) {
-  const rows = [];
-  for (const series of all) {
-    const by = new Map();
-    const put = (rank, role, pair) => {
-      if (!by.has(rank)) by.set(rank, {sender: [], receiver: []});
-      by.get(rank)[role].push(pair.value);
-    };
-    for (const pair of series.pairs.values()) {
-      put(pair.sender, 'sender', pair);
-      put(pair.receiver, 'receiver', pair);
-    }
-    for (const [rank, values] of by) {
-      const cells = ['sender', 'receiver'].map((role) => median(values[role]));
-      const shares = cells.map((value) => share(series, value));
-      const verdict = fabric.nodeVerdicts.get(`${rank} ${series.metric} ${series.size_bytes}`);
-      rows.push({worst: Math.min(...shares.filter(isNumber)), cells: [fabric.host(rank), fabric.railName(series.rail, rank),
-        valueText(series, cells[0]), percent(shares[0], 0), valueText(series, cells[1]), percent(shares[1], 0), text(verdict)]});
-    }
-  }
-  rows.sort((a, b) => a.worst - b.worst);
-  return table('Each node: the median over its partners, the worst first', [{name: 'Node'}, {name: 'Rail'},
-    {name: 'As sender', number: true}, {name: 'of typical', number: true}, {name: 'As receiver', number: true},
-    {name: 'of typical', number: true}, {name: 'Verdict'}], rows.map((row) => row.cells));
 }
 
 /** Every cell; for those who read, or copy, the numbers of a fabric that is not too large. */
@@ -341,7 +254,7 @@ function heatMap(fabric, title, every) {
   };
   const chart = figure({
     title, description: describe(), options, below: legend, square: true, canvas: places > 100,
-    tables: () => [worstPairs(fabric, every, 50), nodeTable(fabric, every),
+    tables: () => [worstPairs(fabric, every, 50),
       fabric.ranks.length <= 128 ? fold(`All ${plural(fabric.ranks.length ** 2, 'cell')}`, () => matrixTable(fabric, every)) : null],
   });
   const rails = every.map((series) => series.rail);
@@ -355,12 +268,7 @@ function heatMap(fabric, title, every) {
   return h('div', {}, h('div', {class: 'choices'}, choice.node), chart.node);
 }
 
-function planFacts(fabric) {
-  const facts = Object.entries(object(fabric.body.plan)).filter(([, value]) => value !== null && text(value) !== '' && typeof value !== 'object' || Array.isArray(value));
-  return fold('The plan of this run', () => table('Plan', [{name: 'What'}, {name: 'Value'}], facts.map(([name, value]) => [name, text(value)])));
-}
-
-export function fabricSection(document) {
+export function fabricCharts([document]) {
   const fabric = new Fabric(document);
   const names = [...new Set(fabric.series.map(seriesName))];
   const box = h('div');
@@ -370,13 +278,7 @@ export function fabricSection(document) {
     const again = rails.map((series) => series.again).filter((series) => series.pairs.size > 0 || fabric.failures(series).length > 0);
     if (again.length > 0) box.append(fold(`Confirming rounds: ${name}`, () => heatMap(fabric, `Node pairs, confirming rounds: ${name}`, again)));
   };
-  // Where nobody is accused they stand beside the badge.
-  const doubts = list(fabric.verdict.findings).length > 0 ? list(fabric.verdict.doubts).map(text) : [];
-  const withdrawn = list(fabric.verdict.withdrawn).map(object);
-  const parts = [lostFirst(fabric).map((one) => h('p', {class: 'verdict'}, badge(one.status), ` ${one.text}`)), verdictTable(fabric), lostTable(fabric),
-    doubts.length > 0 ? h('ul', {class: 'plain'}, doubts.map((one) => h('li', {}, badge('WARN', 'doubt'), ` ${one}`))) : null,
-    withdrawn.length > 0 ? fold(`${plural(withdrawn.length, 'suspicion')} that further tests did not bear out`,
-        () => h('ul', {}, withdrawn.map((one) => h('li', {}, `${text(one.part)} ${where(fabric, one)}: ${text(one.text)}`)))) : null];
+  const parts = [];
   if (names.length > 0) {
     if (names.length > 1) {
       parts.push(h('div', {class: 'choices'}, select('Metric', names.map((name) => ({value: name, text: name})), draw).node));
@@ -386,29 +288,5 @@ export function fabricSection(document) {
   } else {
     parts.push(h('p', {class: 'note'}, 'No pair was measured.'));
   }
-  if (fabric.errors.length > 0) {
-    parts.push(fold(`${plural(fabric.errors.length, 'measurement')} that failed`, () => table('Measurements that failed', [{name: 'Sender'}, {name: 'Receiver'}, {name: 'Rail'},
-      {name: 'Metric'}, {name: 'Round', number: true}, {name: 'Why'}], fabric.errors.slice(0, 200).map((one) => [fabric.host(one.sender), fabric.host(one.receiver),
-      fabric.railName(one.rail, one.sender), `${text(one.metric)} ${size(one.size_bytes)}`, text(one.round), text(one.error)]))));
-  }
-  parts.push(planFacts(fabric));
-  return add(h('div'), parts);
-}
-
-/** One line for the top of the page, and the nodes that are at fault. */
-export function fabricSummary(document) {
-  const fabric = new Fabric(document);
-  const points = lostFirst(fabric);  // it names them
-  if (points.length === 0) points.push(...fabric.lost.map((one) => ({status: 'FAIL', text: `${fabric.host(one.rank)} was lost in round ${text(one.round)}: ${text(one.reason)}`})));
-  if (!isFinished(fabric)) {
-    points.push({status: 'ERROR', text: `${text(document.source)} holds no verdict: the run did not come to its end`});
-  } else if (!isJudged(fabric)) {
-    points.push({status: 'SKIP', text: `${text(document.source)}: no node could be judged`});
-  }
-  for (const one of list(fabric.verdict.findings)) {
-    points.push({status: one.confirmed === true ? 'FAIL' : 'WARN', text: `${text(one.part)} ${where(fabric, one)}: ${text(one.text) || ratioText(one)}`});
-  }
-  for (const one of list(fabric.verdict.doubts)) points.push({status: 'WARN', text: text(one)});
-  if (fabric.errors.length > 0) points.push({status: 'FAIL', text: `${plural(fabric.errors.length, 'measurement')} of node pairs failed`});
-  return {about: plural(fabric.ranks.length, 'node'), points};
+  return parts;
 }

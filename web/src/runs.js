@@ -1,8 +1,7 @@
-// Runs of lat, bw and load: curves over size, percentiles, load, and every row as a table.
+// Runs of lat, bw and load: curves over size, percentiles and load.
 import {axis, figure, kSymbols, legend, palette, tip} from './chart.js';
-import {add, fold, h, isNumber, list, object, select, table, text} from './dom.js';
-import {count, messages, percent, plural, rate, shortSize, size, time} from './format.js';
-import {badge} from './status.js';
+import {h, isNumber, list, object, select, text} from './dom.js';
+import {count, messages, percent, rate, shortSize, size, time} from './format.js';
 
 const kPercentiles = [['p50_ns', 'p50', 0.5], ['p90_ns', 'p90', 0.9], ['p99_ns', 'p99', 0.99], ['p999_ns', 'p99.9', 0.999], ['p9999_ns', 'p99.99', 0.9999]];
 
@@ -49,7 +48,7 @@ function sizeAxis(rows) {
     axisTick: {customValues: sizes, lineStyle: {color: palette().line}}, axisLabel: {formatter: shortSize, customValues: sizes}});
 }
 
-function curve({all, title, description, yTitle, format, series, columns}) {
+function curve({all, title, description, yTitle, format, series, tables}) {
   const rows = all.flatMap((line) => line.rows);
   const points = (line, one) => line.rows.filter((row) => isNumber(one.value(row)) && one.value(row) > 0)
       .sort((a, b) => a.size_bytes - b.size_bytes);
@@ -64,28 +63,13 @@ function curve({all, title, description, yTitle, format, series, columns}) {
       data: points(line, one).map((row) => [row.size_bytes, one.value(row)]),
     }))),
   });
-  return figure({title, description, options, tables: () => rowTable(all, title, columns)}).node;
+  return figure({title, description, options, tables}).node;
 }
-
-function rowTable(all, caption, columns) {
-  return table(caption, [{name: 'Run'}, {name: 'Size', number: true}, ...columns.map((one) => ({name: one.name, number: true}))],
-      all.flatMap((line) => line.rows.map((row) => [line.name, size(row.size_bytes), ...columns.map((one) => one.text(row))])));
-}
-
-const timeCell = (key) => (row) => {
-  if (!isNumber(row[key])) return '\u2013';
-  return unsupported(row, key) ? h('span', {class: 'weak', title: 'Fewer than 10 samples lie beyond it: a repetition may give quite another.'}, `(${time(row[key])})`) : time(row[key]);
-};
-const kLatencyColumns = [
-  {name: 'samples', text: (row) => count(row.iterations)}, {name: 'min', text: timeCell('min_ns')},
-  ...kPercentiles.map(([key, word]) => ({name: word, text: timeCell(key)})), {name: 'max', text: timeCell('max_ns')},
-];
-const kMeanColumns = [{name: 'samples', text: (row) => count(row.iterations)}, {name: 'mean', text: timeCell('mean_ns')}];
 
 /** Percentile p at -log10(1 - p): each 9 more takes the same room, which is where tails are to be seen. */
 const nines = (p) => -Math.log10(1 - p);
 
-function percentileChart(all) {
+function percentileChart(all, tables) {
   const sizes = [...new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes)))].sort((a, b) => a - b);
   const state = {size: sizes[0]};
   const points = (row) => {
@@ -114,8 +98,7 @@ function percentileChart(all) {
     };
   };
   const describe = () => `Latency at each percentile, ${size(state.size)}. Hollow marks rest on fewer than 10 samples beyond them, or are the largest one of all.`;
-  const chart = figure({title: 'Latency by percentile', description: describe(), options,
-    tables: () => rowTable(all, 'Latency by percentile', kLatencyColumns)});
+  const chart = figure({title: 'Latency by percentile', description: describe(), options, tables});
   if (sizes.length < 2) return chart.node;
   const choice = select('Size', sizes.map((one) => ({value: String(one), text: size(one)})), (value) => {
     state.size = Number(value);
@@ -127,49 +110,34 @@ function percentileChart(all) {
 
 const several = (all) => new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes))).size > 1;
 
-function latency(documents) {
+export function latency(documents, tables) {
   const every = lines(documents);
   const means = every.filter((line) => !line.rows.some((row) => isNumber(row.p50_ns)));  // of other tools
   const all = every.filter((line) => !means.includes(line));
   const meanCurve = means.length === 0 ? null : curve({all: means, title: 'Mean latency over message size', yTitle: 'mean latency', format: time,
-    description: 'The mean of each size: no percentile is known. Both axes are logarithmic.', series: [{name: 'mean', value: (row) => row.mean_ns}], columns: kMeanColumns});
+    description: 'The mean of each size: no percentile is known. Both axes are logarithmic.', series: [{name: 'mean', value: (row) => row.mean_ns}], tables});
   if (all.length === 0) return [meanCurve].filter(Boolean);
   return [
     meanCurve,
     several(all) ? curve({all, title: 'Latency over message size', yTitle: 'latency', format: time,
       description: 'The median and the 99th percentile of each size; both axes are logarithmic.',
-      series: [{name: 'p50', value: (row) => row.p50_ns}, {name: 'p99', dash: 'dashed', value: (row) => (unsupported(row, 'p99_ns') ? null : row.p99_ns)}],
-      columns: kLatencyColumns}) : null,
-    percentileChart(all),
+      series: [{name: 'p50', value: (row) => row.p50_ns}, {name: 'p99', dash: 'dashed', value: (row) => (unsupported(row, 'p99_ns') ? null : row.p99_ns)}], tables}) : null,
+    percentileChart(all, tables),
   ];
 }
 
-const kBandwidthColumns = [
-  {name: 'messages', text: (row) => count(row.iterations)}, {name: 'depth', text: (row) => text(row.depth)},
-  {name: 'bandwidth', text: (row) => rate(row.bits_per_s)},
-  {name: 'interval', text: (row) => (isNumber(row.bits_per_s_low) ? `${rate(row.bits_per_s_low)} to ${rate(row.bits_per_s_high)}` : '\u2013')},
-  {name: 'message rate', text: (row) => messages(row.messages_per_s)},
-  {name: 'lost', text: (row) => (isNumber(row.lost) ? count(row.lost) : '\u2013')},
-];
-
-function bandwidth(documents) {
+export function bandwidth(documents, tables) {
   const all = lines(documents);
-  if (all.length === 0) return [];
-  if (!several(all)) return [rowTable(all, 'Bandwidth', kBandwidthColumns)];
+  if (!several(all)) return [];
   return [
     curve({all, title: 'Bandwidth over message size', yTitle: 'bandwidth', format: rate, description: 'Payload over time; both axes are logarithmic.',
-      series: [{name: 'bandwidth', value: (row) => row.bits_per_s}], columns: kBandwidthColumns}),
+      series: [{name: 'bandwidth', value: (row) => row.bits_per_s}], tables}),
     all.every((line) => line.rows.every((row) => !isNumber(row.messages_per_s))) ? null : curve({all, title: 'Message rate over message size', yTitle: 'messages per second', format: (value) => messages(value), description: 'Messages per second; both axes are logarithmic.',
-      series: [{name: 'message rate', value: (row) => row.messages_per_s}], columns: kBandwidthColumns}),
+      series: [{name: 'message rate', value: (row) => row.messages_per_s}], tables}),
   ];
 }
 
-const kLoadColumns = [
-  {name: 'load', text: (row) => percent(row.load, 0)}, {name: 'offered', text: (row) => messages(row.offered_messages_per_s)},
-  {name: 'achieved', text: (row) => messages(row.achieved_messages_per_s)}, ...kLatencyColumns, {name: 'knee', text: (row) => (row.knee !== true ? '' : row.knee_reliable === false ? 'knee, not reliable' : 'knee')},
-];
-
-function loadChart(line, bytes) {
+function loadChart(line, bytes, tables) {
   const rows = line.rows.filter((row) => row.size_bytes === bytes && isNumber(row.offered_messages_per_s)).sort((a, b) => a.offered_messages_per_s - b.offered_messages_per_s);
   const knee = rows.find((row) => row.knee === true);
   const keys = [['p50_ns', 'p50', 'solid'], ['p99_ns', 'p99', 'dashed'], ['p999_ns', 'p99.9', 'dotted']];
@@ -190,92 +158,13 @@ function loadChart(line, bytes) {
     };
   };
   const doubt = rows.some((row) => row.knee_reliable === false);
-  const fine = rows.filter((row) => row.taken_off === false).at(-1);
+  const fine = rows.filter((row) => (row.saturated ?? row.taken_off) === false).at(-1);
   const words = (knee ? `The knee, the highest load before latency rises steeply, is at ${messages(knee.offered_messages_per_s)}, ${percent(knee.load, 0)} of capacity.`
     : doubt ? 'Latency already rose steeply at the lowest load.' : 'No knee was found: latency did not rise steeply, or it did at once.')
     + (doubt ? ` This is not reliable: ${fine ? `at ${percent(fine.load, 0)} it was normal again` : 'at a higher load it was normal again'}.` : '');
-  return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options,
-    tables: () => rowTable([{...line, rows}], 'Latency under load', kLoadColumns)}).node;
+  return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options, tables}).node;
 }
 
-function load(documents) {
-  return lines(documents).flatMap((line) => [...new Set(line.rows.map((row) => row.size_bytes))].map((bytes) => loadChart(line, bytes)));
-}
-
-function registration(documents) {
-  return documents.map((document) => table(`Registration of memory on ${text(document.body.device)}`, [{name: 'Memory'}, {name: 'Size', number: true}, {name: 'Route'},
-    {name: 'register p50', number: true}, {name: 'p99', number: true}, {name: 'deregister p50', number: true}],
-  rowsOf(document).map((row) => [text(row.memory), size(row.size_bytes), text(row.route), time(row.register_p50_ns), time(row.register_p99_ns), time(row.deregister_p50_ns)])));
-}
-
-/** The suspicions of runs, those of one code together, the most frequent first. */
-function suspicions(documents) {
-  const all = new Map();
-  for (const {source, body} of documents) {
-    for (const one of list(body.suspicions).map(object)) {
-      const code = text(one.code) || text(one.text);
-      if (!all.has(code)) all.set(code, {summary: text(one.summary), remedy: text(one.remedy), found: [], sources: new Set()});
-      all.get(code).found.push(`${source}: ${text(one.text)}`);
-      all.get(code).sources.add(source);
-    }
-  }
-  return [...all].map(([code, one]) => ({code, ...one})).sort((a, b) => b.sources.size - a.sources.size);
-}
-
-const suspicionText = (one) => (one.found.length === 1 ? one.found[0] :
-  `${plural(one.sources.size, 'run')}: ${one.summary || one.code}${one.remedy ? `; ${one.remedy}` : ''}.`);
-
-/** What one should know before believing a number. */
-function doubts(documents) {
-  const items = [];
-  const unstable = [];
-  for (const {source, body} of documents) {
-    if (text(body.error)) items.push(h('li', {}, badge('FAIL', 'ended early'), ` ${source}: ${text(body.error)}`));
-    for (const one of list(body.errors)) items.push(h('li', {}, badge('FAIL'), ` ${source}: ${text(one)}`));
-    for (const row of rowsOf({body})) {
-      if (row.stable === false) unstable.push(`${source}, ${size(row.size_bytes)}: the epochs differed by ${percent(row.spread)}.`);
-    }
-  }
-  const each = (found) => (found.length > 1 ? fold(`Each of the ${found.length} findings`, () => h('ul', {}, found.map((line) => h('li', {}, line)))) : null);
-  for (const one of suspicions(documents)) items.push(h('li', {}, badge('WARN', 'suspect'), ` ${suspicionText(one)}`, each(one.found)));
-  if (unstable.length > 0) {
-    items.push(h('li', {}, badge('WARN', 'not stable'), unstable.length === 1 ? ` ${unstable[0]}` : ` ${plural(unstable.length, 'row')}: the epochs still differed when the run ended.`, each(unstable)));
-  }
-  return items.length > 0 ? h('ul', {class: 'plain'}, items) : null;
-}
-
-function notes(documents) {
-  const said = new Set(documents.flatMap(({body}) => [...list(body.notes), ...rowsOf({body}).flatMap((row) => list(row.notes))]).map(text));
-  return said.size === 0 ? null : fold(plural(said.size, 'note'), () => h('ul', {}, [...said].map((one) => h('li', {}, one))));
-}
-
-const kTests = {latency: ['Latency', latency], bandwidth: ['Bandwidth', bandwidth], load: ['Latency under load', load], registration: ['Registration', registration]};
-
-/** Sections {title, node} for the runs of each kind of test. */
-export function runSections(documents) {
-  return Object.entries(kTests).map(([test, [title, draw]]) => {
-    const mine = documents.filter((document) => text(document.body.test) === test);
-    if (mine.length === 0) return null;
-    const parts = draw(mine);
-    if (parts.length === 0) parts.push(h('p', {class: 'note'}, 'Nothing was measured.'));
-    return {title, node: add(h('div'), [doubts(mine), ...parts, counters(mine), notes(mine)])};
-  }).filter(Boolean);
-}
-
-function counters(documents) {
-  const rows = documents.flatMap(({source, body}) => ['client', 'server'].flatMap((side) => list(object(body.counters)[side]).map(object)
-      .filter((one) => one.change !== 0).map((one) => [source, side, text(one.device), text(one.name), text(one.class), one.change === null ? 'went backwards' : `${one.at_least === true ? 'at least ' : ''}${text(one.change)}`])));
-  if (rows.length === 0) return null;
-  return fold(`${plural(rows.length, 'counter')} of the hardware that changed meanwhile`, () => table('Counters that changed during the runs',
-      [{name: 'Run'}, {name: 'Side'}, {name: 'Device'}, {name: 'Counter'}, {name: 'Class'}, {name: 'Change', number: true}], rows));
-}
-
-export function runPoints(documents) {
-  const points = [];
-  for (const {source, body} of documents) {
-    if (text(body.error)) points.push({status: 'FAIL', text: `${source} ended early: ${text(body.error)}`});
-    else if (list(body.results).length === 0 && list(body.errors).length === 0) points.push({status: 'ERROR', text: `${source} holds no result`});
-  }
-  for (const one of suspicions(documents)) points.push({status: 'WARN', text: `Suspect: ${suspicionText(one)}`});
-  return points;
+export function load(documents, tables) {
+  return lines(documents).flatMap((line) => [...new Set(line.rows.map((row) => row.size_bytes))].map((bytes) => loadChart(line, bytes, tables)));
 }

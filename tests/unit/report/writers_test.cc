@@ -312,12 +312,19 @@ TEST(Markdown, NoWordBecomesMarkup) {
 
 TEST(Markdown, HasTheNodesOfAFabricTheWorstFirst) {
   const std::string text = to_markdown(parse_documents(fabric_text(), "f"));
-  EXPECT_LT(text.find("50 % |"), text.find("100 % |"));
+  std::vector<std::string> nodes;
+  for (const std::string& line : lines(text)) {
+    if (line.find(" % |") != std::string::npos) nodes.push_back(line);
+  }
+  ASSERT_EQ(nodes.size(), 12);
+  EXPECT_THAT(nodes.front(), HasSubstr("| 50 % |"));
+  EXPECT_THAT(nodes.back(), HasSubstr("| 100 % |"));
+  EXPECT_THAT(nodes.back(), Not(HasSubstr("| 50 % |")));
 }
 
 TEST(Markdown, TellsVerdicts) {
   const std::string text = to_markdown(parse_documents(compare_text(), "c"));
-  EXPECT_THAT(text, HasSubstr("Verdict: **CONFOUNDED**, as they stand DIFFERENT"));
+  EXPECT_THAT(text, HasSubstr("**Verdict: CONFOUNDED, as they stand DIFFERENT**"));
   EXPECT_THAT(
       text,
       HasSubstr(
@@ -381,21 +388,22 @@ TEST(Markdown, HasTheCostAndTheBoundsOfAProjection) {
   EXPECT_THAT(text, HasSubstr("| nodes | ib | roce | change | verdict |"));
   EXPECT_THAT(text, HasSubstr("| 2 | 2 s | 1 s | 0.5 times | BETTER |"));
   EXPECT_THAT(text, HasSubstr("| 2 | 0.25 | 0.125 |"));
-  EXPECT_THAT(text, HasSubstr("| roce | 1.25 s | 750 ms |"));
+  EXPECT_THAT(text, HasSubstr("| 2 | 2.5 s | 1.5 s | 1.25 s | 750 ms |"));
   EXPECT_TRUE(junit(documents).select_node("//testcase[@name='nodes 2 [roce against ib]']"));
 }
 
 TEST(Markdown, PrintsAPlan) {
   const auto plan = parse_documents(
       R"({"schema":"rdmabench-compare/1","plan":{"launches_per_side":23},"notes":[]})", "p");
-  EXPECT_THAT(to_markdown(plan), HasSubstr("Plan: **23** launches of each side"));
+  EXPECT_THAT(to_markdown(plan), HasSubstr("Plan:\n\n23 launches of each side"));
   EXPECT_EQ(junit(plan).select_nodes("//testcase").size(), 0);
 }
 
 TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
   const std::string text = to_markdown(parse_documents(project_text(), "p"));
-  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.5 s | +0.00 % | EQUIVALENT |"));
-  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | too few samples |"));
+  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.25 s to 1.75 s | 1.5 s | 1.25 s to 1.75 s | "
+                              "+0.00 % | EQUIVALENT |"));
+  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | - | - | skip: too few samples |"));
   EXPECT_THAT(text, HasSubstr("| overlap | 0.5 "));
 }
 
@@ -413,6 +421,66 @@ TEST(Html, NoWordLeavesTheData) {
   EXPECT_EQ(json["documents"][0]["series"].size(), 4);
   EXPECT_EQ(json["documents"][0]["errors"].size(), 1);
   EXPECT_EQ(json["documents"][0]["errors"][0]["confirming"], false);
+}
+
+/// What the page draws.
+nlohmann::json page_data(const std::vector<Document>& documents) {
+  const std::string page = to_html(documents, "now");
+  const std::string open = R"(<script type="application/json" id="data">)";
+  const std::size_t begin = page.find(open) + open.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+TEST(Html, WhatToLookAtFirstIsTheWorst) {
+  const auto data = page_data(every_document());
+  std::vector<std::string> statuses;
+  for (const auto& one : data["first"]["counts"]) statuses.push_back(one["status"]);
+  EXPECT_EQ(statuses, (std::vector<std::string>{"FAIL", "ERROR", "WARN", "SKIP"}));
+  const auto& points = data["first"]["points"];
+  ASSERT_FALSE(points.empty());
+  EXPECT_EQ(points[0]["status"], "FAIL");
+  EXPECT_THAT(points[0]["text"].get<std::string>(), HasSubstr("1 of 3 nodes lost"));
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const auto place = [&](const auto& status) {
+      return std::find(statuses.begin(), statuses.end(), status);
+    };
+    EXPECT_LE(place(points[i - 1]["status"]), place(points[i]["status"]));
+  }
+}
+
+TEST(Html, WhatManyPairsShareIsToldOnceAndNoTableIsOfAllPairs) {
+  constexpr std::size_t kPairs = 50'000;
+  std::vector<Document> documents = parse_documents(fabric_text(), "f");
+  const auto failed = std::find_if(documents[0].pairs.begin(), documents[0].pairs.end(),
+                                   [](const PairMeasurement& one) { return !one.error.empty(); });
+  ASSERT_NE(failed, documents[0].pairs.end());
+  documents[0].pairs.resize(kPairs, PairMeasurement(*failed));
+  const auto data = page_data(documents);
+  const auto& part = data["parts"][0];
+  std::size_t rows = part["found"]["rows"].size();
+  EXPECT_LT(rows, 10);
+  EXPECT_THAT(part["found"].dump(), HasSubstr("49977 places"));
+  for (const auto& section : part["sections"]) {
+    rows += section["rows"].size();
+    if (section["title"] != "Measurements that failed") continue;
+    EXPECT_EQ(section["rows"].size() + section["left_out"].get<std::size_t>(), 49'977);
+  }
+  EXPECT_LT(rows, 300);
+  EXPECT_LT(to_markdown(documents).size(), 100'000);
+}
+
+TEST(Html, RunsOfOneTestStandInOneTableWithTheirNames) {
+  std::vector<Document> runs = parse_documents(to_json(latency_sample()), "a.json");
+  runs.push_back(parse_documents(to_json(latency_sample()), "b.json")[0]);
+  const auto data = page_data(runs);
+  ASSERT_EQ(data["parts"].size(), 1);
+  EXPECT_EQ(data["parts"][0]["title"], "Latency");
+  for (const auto& section : data["parts"][0]["sections"]) {
+    if (section["title"] != "Every row") continue;
+    EXPECT_EQ(section["columns"][0]["name"], "document");
+    EXPECT_EQ(section["rows"].front()["cells"][0], "a.json");
+    EXPECT_EQ(section["rows"].back()["cells"][0], "b.json");
+  }
 }
 
 TEST(Writers, NoWordTurnsWhatFollowsOrCommandsATerminal) {

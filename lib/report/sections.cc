@@ -1,0 +1,327 @@
+#include "sections.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+namespace rdmabench::report {
+namespace {
+
+constexpr std::size_t kMostPlaces = 100;  // that are named of many
+
+struct Kind {
+  std::string_view schema;
+  std::string_view title;
+};
+/// In the order of the page.
+constexpr std::array<Kind, 12> kKinds{{{kFabricSchema, "Fabric"},
+                                       {kDoctorSchema, "Node checks"},
+                                       {kNetPluginSchema, "Network plugin"},
+                                       {kCollSchema, "Collectives"},
+                                       {kCompareSchema, "Comparison"},
+                                       {kProjectSchema, "Projection"},
+                                       {kDecideSchema, "Decision"},
+                                       {"latency", "Latency"},
+                                       {"bandwidth", "Bandwidth"},
+                                       {"load", "Latency under load"},
+                                       {"registration", "Registration"},
+                                       {kRunSchema, "Other runs"}}};
+
+/// The schema, or of runs the test.
+std::string_view kind_of(const Document& document) {
+  if (document.schema != kRunSchema) return document.schema;
+  const std::string test = text_of(document.body, "test");
+  const auto* const known = std::find_if(kKinds.begin(), kKinds.end(),
+                                         [&](const Kind& one) { return one.schema == test; });
+  return known == kKinds.end() ? kRunSchema : known->schema;
+}
+
+Section every_check(const Json& body) {
+  const std::string host = text_of(body, "host");
+  Section section = table_of("Every check",
+                             {{"host", false, [&host](const Json& /*row*/) { return Cell(host); }},
+                              words_column("check", "id"),
+                              status_column(),
+                              words_column("of", "subject"),
+                              words_column("what", "title"),
+                              words_column("observed", "observed"),
+                              words_column("expected", "expected"),
+                              words_column("reason", "reason")},
+                             list_of(body, "findings"));
+  section.open = false;
+  constexpr std::size_t kStatus = 2;
+  std::stable_sort(section.rows.begin(), section.rows.end(),
+                   [](const TableRow& a, const TableRow& b) {
+                     return place_of(*a.cells[kStatus].status) < place_of(*b.cells[kStatus].status);
+                   });
+  return section;
+}
+
+/// Columns that say nothing in any row are left out.
+void drop_empty_columns(Section& section) {
+  for (std::size_t i = section.columns.size(); i-- > 0;) {
+    const bool empty =
+        std::all_of(section.rows.begin(), section.rows.end(), [i](const TableRow& row) {
+          const Cell& cell = row.cells[i];
+          return (cell.text.empty() || cell.text == "-") && !cell.status && cell.items.empty();
+        });
+    if (!empty) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    section.columns.erase(section.columns.begin() + at);
+    for (TableRow& row : section.rows) row.cells.erase(row.cells.begin() + at);
+  }
+}
+
+/// Adds those of one document, whose rows begin with its name if it has one.
+void join(std::vector<Section>& all, std::vector<Section> more, const std::string& source) {
+  for (Section& section : more) {
+    if (!source.empty() && !section.columns.empty()) {
+      section.columns.insert(section.columns.begin(), {"document"});
+      for (TableRow& row : section.rows) row.cells.insert(row.cells.begin(), Cell(source));
+    }
+    auto known = std::find_if(all.begin(), all.end(), [&](const Section& one) {
+      return one.title == section.title && one.columns.size() == section.columns.size();
+    });
+    if (known == all.end()) {
+      all.push_back(std::move(section));
+      continue;
+    }
+    for (Cell& words : section.words) {
+      const bool is_new = std::none_of(known->words.begin(), known->words.end(),
+                                       [&](const Cell& one) { return one.text == words.text; });
+      if (is_new) known->words.push_back(std::move(words));
+    }
+    std::move(section.rows.begin(), section.rows.end(), std::back_inserter(known->rows));
+    known->open |= section.open;
+  }
+}
+
+std::vector<Section> without_empty(std::vector<Section> sections) {
+  std::erase_if(sections, [](const Section& one) { return one.rows.empty() && one.words.empty(); });
+  for (Section& section : sections) drop_empty_columns(section);
+  return sections;
+}
+
+std::vector<Section> every_section(const Document& document) {
+  const Json& body = document.body;
+  if (document.schema == kRunSchema) return run_sections(body);
+  if (document.schema == kFabricSchema) return fabric_sections(document);
+  if (document.schema == kCompareSchema) return comparison_sections(body);
+  if (document.schema == kProjectSchema) return projection_sections(body);
+  if (document.schema == kCollSchema) return coll_sections(body);
+  if (document.schema == kNetPluginSchema) return netplugin_sections(body);
+  return {};
+}
+
+/// What a page has room for besides.
+std::vector<Section> every_detail(const Document& document) {
+  const Json& body = document.body;
+  std::vector<Section> all;
+  if (document.schema == kRunSchema) all = run_details(body);
+  if (document.schema == kFabricSchema) all = fabric_details(document);
+  if (document.schema == kDoctorSchema) all.push_back(every_check(body));
+  if (document.schema == kCollSchema) {
+    all.push_back(facts_table("What was asked for", list_of(body, "config")));
+    all.push_back(facts_table("The machine of rank 0", list_of(body, "environment")));
+  }
+  all.push_back(table_of("What came of each limit",
+                         {words_column("limit", "expectation"), status_column(),
+                          words_column("of", "row"), words_column("measured", "text")},
+                         list_of(body, "expectations")));
+  return all;
+}
+
+std::string joined(std::initializer_list<std::string> parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text.append(text.empty() ? "" : separator).append(part);
+  }
+  return text;
+}
+
+std::string detail_of(const Judgement& one, std::string_view key) {
+  for (const auto& [name, value] : one.details) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+}  // namespace
+
+ColumnOf words_column(std::string heading, std::string key) {
+  return {std::move(heading), false,
+          [key = std::move(key)](const Json& row) { return Cell(any_text_of(row, key)); }};
+}
+
+ColumnOf number_column(std::string heading, std::string key, std::string (*text)(double)) {
+  return {std::move(heading), true,
+          [key = std::move(key), text](const Json& row) { return text(number_of(row, key)); }};
+}
+
+ColumnOf status_column() {
+  return {"status", false, [](const Json& row) { return Cell(status_of(text_of(row, "status"))); }};
+}
+
+Section table_of(std::string title, const Columns& columns, const Json& items) {
+  Section section{std::move(title)};
+  for (const ColumnOf& one : columns) section.columns.push_back({one.heading, one.number});
+  for (const Json& item : items) {
+    TableRow& row = section.rows.emplace_back();
+    for (const ColumnOf& one : columns) row.cells.push_back(one.cell(item));
+  }
+  return section;
+}
+
+Section facts_table(std::string title, const Json& facts) {
+  Section section{std::move(title), false, {}, {{"name"}, {"value"}}};
+  for (const auto& [key, value] : facts.items()) {
+    const bool named = facts.is_array();
+    section.rows.push_back({{named ? text_of(value, "name") : key,
+                             named ? any_text_of(value, "value") : any_text(value)}});
+  }
+  return section;
+}
+
+Section notes_of(const Json& body) {
+  Section section{"Notes", false};
+  for (const Json& one : list_of(body, "notes")) section.words.emplace_back(any_text(one));
+  return section;
+}
+
+Cell headline(const Judged& judged) {
+  const Json& body = judged.document.body;
+  Cell cell(text_of(body, "summary"));
+  if (cell.text.empty()) cell.text = text_of(object_of(body, "verdict"), "summary");
+  for (const Judgement& one : judged.list) {
+    const bool same = !cell.text.empty() && one.text == cell.text && !one.measured;
+    const bool of_all = (one.group == "compare" && one.id == "the verdict") ||
+                        (one.group == "fabric" && one.outcome == Status::pass);
+    if (same || of_all) return {one.outcome, cell.text.empty() ? one.text : cell.text};
+  }
+  return cell;
+}
+
+std::vector<Section> sections(const Document& document) {
+  return without_empty(every_section(document));
+}
+
+std::string Found::what() const {
+  if (!same_id) return first.alike;
+  const std::size_t dot = first.group.find('.');  // of "coll.all-reduce"
+  std::string part = dot == std::string::npos ? "" : first.group.substr(dot + 1);
+  if (!first.finding || first.id.starts_with(part)) part.clear();
+  std::string title = detail_of(first, "title");
+  if (same_text && first.text.starts_with(title)) title.clear();
+  return joined({std::move(part), first.id, std::move(title)}, ": ");
+}
+
+std::string Found::why() const {
+  if (same_text) return first.text;
+  return same_id && first.alike != first.id ? first.alike : "";
+}
+
+std::string Found::text() const {
+  const std::string where = count == 1 ? joined({places.front().source, places.front().where}, ", ")
+                                       : fmt::format("{} places", count);
+  return joined({where, what(), same_text && first.text.empty() ? first.remedy : why()}, ": ");
+}
+
+std::vector<Found> found(std::span<const Judged> documents) {
+  std::vector<Found> all;
+  std::map<std::tuple<Status, std::string, std::string>, std::size_t> known;
+  for (const auto& [document, list] : documents) {
+    for (const Judgement& one : list) {
+      if (one.outcome == Status::pass || (one.measured && one.alike.empty())) continue;
+      std::size_t at = all.size();
+      if (!one.alike.empty()) {
+        at = known.try_emplace({one.outcome, one.alike, one.remedy}, at).first->second;
+      }
+      if (at == all.size()) all.emplace_back().first = one;
+      Found& place = all[at];
+      ++place.count;
+      place.same_id &= one.id == place.first.id;
+      place.same_text &= one.text == place.first.text;
+      if (place.places.size() == kMostPlaces) continue;
+      const bool has_host = document.schema == kDoctorSchema;
+      place.places.push_back({has_host ? "" : document.source, one.subject, one.id, one.text});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Found& a, const Found& b) {
+    return place_of(a.first.outcome) < place_of(b.first.outcome);
+  });
+  return all;
+}
+
+Section found_table(const std::vector<Found>& all, bool of_several) {
+  Section section{"What stands out",
+                  true,
+                  {},
+                  {{"status"}, {"what"}, {"where"}, {"why"}, {"do first"}, {"remedy"}, {"more"}}};
+  for (const Found& one : all) {
+    const auto where_of = [of_several](const Found::Place& place) {
+      return joined({of_several ? place.source : "", place.where}, ", ");
+    };
+    Cell where = where_of(one.places.front());
+    if (one.count > 1) {
+      where.text = fmt::format("{} places", one.count);
+      for (const Found::Place& place : one.places) {
+        where.items.push_back(joined(
+            {place.where, one.same_id ? "" : place.id, one.same_text ? "" : place.text}, ": "));
+      }
+      if (one.places.size() < one.count) where.items.emplace_back("...");
+    }
+    Cell more;
+    for (const auto& [key, value] : one.first.details) {
+      const bool told = key == "title" || key == "action" || key == "privilege" ||
+                        (key == "observed" && !one.same_text);
+      if (told || value.empty() || !one.first.finding) continue;
+      more.items.push_back(fmt::format("{}: {}", replaced(key, {{'_', " "}}), value));
+    }
+    section.rows.push_back({{one.first.outcome, one.what(), std::move(where), one.why(),
+                             detail_of(one.first, "action"), one.first.remedy, std::move(more)}});
+  }
+  drop_empty_columns(section);
+  return section;
+}
+
+std::vector<Part> parts(std::span<const Document> documents) {
+  std::vector<Part> all;
+  for (const Kind& kind : kKinds) {
+    const auto of_kind = [&](const Document& one) { return kind_of(one) == kind.schema; };
+    const bool together = kind.schema == kDoctorSchema || !kind.schema.starts_with("rdmabench-");
+    const auto number = std::count_if(documents.begin(), documents.end(), of_kind);
+    const std::size_t first = all.size();
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      if (!of_kind(documents[i])) continue;
+      if (all.size() == first || !together) {
+        all.push_back({std::string(kind.title), std::string(kind.schema)});
+        if (number > 1 && !together) all.back().title += ": " + documents[i].source;
+      }
+      all.back().documents.push_back(i);
+    }
+  }
+  for (Part& part : all) {
+    std::vector<Judged> mine;
+    for (const std::size_t i : part.documents) mine.emplace_back(documents[i]);
+    part.found = found(mine);
+    std::vector<Section> more;
+    for (const Judged& judged : mine) {
+      const Document& one = judged.document;
+      if (Cell said = headline(judged); !said.text.empty()) {
+        part.headlines.push_back(std::move(said));
+      }
+      const bool alone = mine.size() == 1 || part.kind == kDoctorSchema;  // checks name their host
+      join(part.sections, every_section(one), alone ? "" : one.source);
+      join(more, every_detail(one), alone ? "" : one.source);
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(part.sections));
+    part.sections = without_empty(std::move(part.sections));
+  }
+  return all;
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,132 @@
+// What a document says, as titled words and tables: Markdown and the page draw them alike.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "digest.h"
+
+namespace rdmabench::report {
+
+struct Cell {
+  Cell() = default;
+  Cell(std::string words) : text(std::move(words)) {}
+  Cell(const char* words) : text(words) {}
+  Cell(Status judged, std::string words = {}) : text(std::move(words)), status(judged) {}
+
+  std::string text{};                ///< with its unit; of a status alone its word
+  std::optional<Status> status{};    ///< what was judged
+  std::string hint{};                ///< what the text does not say
+  std::vector<std::string> items{};  ///< more, one below another
+};
+
+struct Column {
+  std::string heading;
+  bool number = false;  ///< aligned to the right
+};
+
+struct TableRow {
+  std::vector<Cell> cells;
+  bool differs = false;  ///< two sides have not the same here
+};
+
+struct Section {
+  std::string title{};
+  bool open = true;  ///< else folded
+  std::vector<Cell> words{};
+  std::vector<Column> columns{};
+  std::vector<TableRow> rows{};
+  std::size_t left_out = 0;  ///< rows beyond what a reader takes
+};
+
+/// A column, and how a row's cell in it is read.
+struct ColumnOf {
+  std::string heading;
+  bool number = false;
+  std::function<Cell(const Json&)> cell;
+};
+using Columns = std::vector<ColumnOf>;
+
+ColumnOf words_column(std::string heading, std::string key);
+/// `text` gives "-" for what is not a number.
+ColumnOf number_column(std::string heading, std::string key, std::string (*text)(double));
+
+/// The judgement in "status".
+ColumnOf status_column();
+
+/// A row for each item of the list.
+Section table_of(std::string title, const Columns& columns, const Json& items);
+
+/// A list of {"name", "value"}, or an object.
+Section facts_table(std::string title, const Json& facts);
+
+/// The notes of a document, folded.
+Section notes_of(const Json& body);
+
+/// With its judgements, which a fabric has millions of: they are made once.
+struct Judged {
+  explicit Judged(const Document& one) : document(one), list(judgements(one)) {}
+
+  const Document& document;
+  std::vector<Judgement> list;
+};
+
+/// Its first sentence, and how that was judged. Empty where it has none.
+Cell headline(const Judged& judged);
+
+/// What was measured, in the order of reading. Of a decision nothing: decision_text() has it.
+std::vector<Section> sections(const Document& document);
+
+/// A judgement that is not a pass, or several of which the same is to be said.
+struct Found {
+  struct Place {
+    std::string source, where, id, text;
+  };
+
+  Judgement first{};
+  std::size_t count = 0;
+  bool same_id = true;
+  bool same_text = true;
+  std::vector<Place> places{};  ///< the first ones of many
+
+  std::string what() const;
+  std::string why() const;
+  /// In one line.
+  std::string text() const;
+};
+
+/// The worst first. What a row of the measurements says by itself is left out.
+std::vector<Found> found(std::span<const Judged> documents);
+
+/// Names the document of each place only where it is `of_several`.
+Section found_table(const std::vector<Found>& all, bool of_several);
+
+/// What stands under one heading of the page: a document, the checks of all nodes, or the runs of
+/// one test.
+struct Part {
+  std::string title{};
+  std::string kind{};  ///< the schema, or of runs the test
+  std::vector<std::size_t> documents{};
+  std::vector<Found> found{};
+  std::vector<Cell> headlines{};
+  std::vector<Section> sections{};  ///< of several documents joined, with a column of their names
+};
+
+std::vector<Part> parts(std::span<const Document> documents);
+
+// Of each kind, by sections() and details().
+std::vector<Section> run_sections(const Json& body);
+std::vector<Section> run_details(const Json& body);
+std::vector<Section> coll_sections(const Json& body);
+std::vector<Section> netplugin_sections(const Json& body);
+std::vector<Section> comparison_sections(const Json& body);
+std::vector<Section> projection_sections(const Json& body);
+std::vector<Section> fabric_sections(const Document& document);
+std::vector<Section> fabric_details(const Document& document);
+
+}  // namespace rdmabench::report

@@ -1,0 +1,348 @@
+// What runs, collectives and plugins measured, as tables.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "rdmabench/base/units.h"
+#include "sections.h"
+
+namespace rdmabench::report {
+namespace {
+
+ColumnOf spaced_column(std::string heading, std::string key) {
+  return {std::move(heading), false, [key = std::move(key)](const Json& row) {
+            return Cell(replaced(text_of(row, key), {{'_', " "}}));
+          }};
+}
+
+/// In brackets, where a repetition may give quite another.
+ColumnOf time_column(std::string heading, std::string key) {
+  return {std::move(heading), true, [key = std::move(key)](const Json& row) {
+            Cell cell = time_text(number_of(row, key));
+            const Json& unsupported = list_of(row, "unsupported_percentiles");
+            if (std::find(unsupported.begin(), unsupported.end(), key) == unsupported.end() ||
+                cell.text == "-") {
+              return cell;
+            }
+            cell.text = fmt::format("({})", cell.text);
+            cell.hint = "Fewer than 10 samples lie beyond it: a repetition may give quite another.";
+            return cell;
+          }};
+}
+
+std::string per_second(double number) {
+  return std::isfinite(number) ? amount_text(number) + "/s" : "-";
+}
+
+std::string bytes_per_second(double number) {
+  if (!std::isfinite(number)) return "-";
+  const std::string text = amount_text(number);
+  return text + (text.find(' ') == std::string::npos ? " B/s" : "B/s");
+}
+
+Cell interval_cell(const Json& row) {
+  const double low = number_of(row, "bits_per_s_low");
+  if (!std::isfinite(low)) return "-";
+  return fmt::format("{} to {}", rate_text(low), rate_text(number_of(row, "bits_per_s_high")));
+}
+
+Cell knee_cell(const Json& row) {
+  const bool doubtful = row.contains("knee_reliable") && !flag_of(row, "knee_reliable");
+  if (!flag_of(row, "knee")) return doubtful ? "not reliable" : "";
+  return doubtful ? "knee, not reliable" : "knee";
+}
+
+std::string load_text(double load) {
+  return std::isfinite(load) ? fmt::format("{:.0f} %", load * 100) : "-";
+}
+
+Columns times() {
+  return {time_column("min", "min_ns"),    time_column("p50", "p50_ns"),
+          time_column("p90", "p90_ns"),    time_column("p99", "p99_ns"),
+          time_column("p99.9", "p999_ns"), time_column("p99.99", "p9999_ns"),
+          time_column("max", "max_ns"),    time_column("mean", "mean_ns")};
+}
+
+Columns columns_of(const std::string& test) {
+  if (test == "registration") {
+    return {words_column("memory", "memory"),
+            number_column("size", "size_bytes", size_text),
+            words_column("route", "route"),
+            words_column("mapping", "mapping"),
+            time_column("register p50", "register_p50_ns"),
+            time_column("p99", "register_p99_ns"),
+            time_column("deregister p50", "deregister_p50_ns")};
+  }
+  Columns columns{words_column("operation", "operation"),
+                  number_column("size", "size_bytes", size_text)};
+  const auto add = [&columns](Columns more) {
+    std::move(more.begin(), more.end(), std::back_inserter(columns));
+  };
+  if (test == "load") {
+    add({number_column("load", "load", load_text),
+         number_column("offered", "offered_messages_per_s", per_second),
+         number_column("achieved", "achieved_messages_per_s", per_second),
+         {"knee", false, knee_cell}});
+  }
+  if (test == "bandwidth") {
+    add({number_column("bandwidth", "bits_per_s", rate_text),
+         {"interval", true, interval_cell},
+         number_column("messages", "messages_per_s", per_second),
+         number_column("lost", "lost", amount_text),
+         words_column("depth", "depth")});
+  } else {
+    add(times());
+  }
+  add({number_column("samples", "iterations", amount_text), spaced_column("kind", "kind"),
+       spaced_column("direction", "direction"), spaced_column("completion", "completion")});
+  return columns;
+}
+
+Section counters(const Json& body) {
+  Section section{"Counters of the hardware that changed meanwhile",
+                  false,
+                  {},
+                  {{"side"}, {"device"}, {"counter"}, {"class"}, {"change", true}}};
+  for (const char* const side : {"client", "server"}) {
+    for (const Json& one : list_of(object_of(body, "counters"), side)) {
+      if (number_of(one, "change") == 0) continue;
+      const std::string change = any_text_of(one, "change");
+      section.rows.push_back(
+          {{side, text_of(one, "device"), text_of(one, "name"), text_of(one, "class"),
+            change.empty() ? "went backwards"
+                           : (flag_of(one, "at_least") ? "at least " : "") + change}});
+    }
+  }
+  return section;
+}
+
+/// Of a run, and of each of its rows.
+Section every_note(const Json& body) {
+  Section section = notes_of(body);
+  std::set<std::string> said;
+  for (const Cell& one : section.words) said.insert(one.text);
+  for (const Json& row : list_of(body, "results")) {
+    for (const Json& note : list_of(row, "notes")) {
+      const std::string text = any_text(note);
+      if (said.insert(text).second) section.words.emplace_back(text);
+    }
+  }
+  return section;
+}
+
+Section machines(const Json& body) {
+  Section section{"Machines", false, {}, {{"fact"}, {"client"}, {"server"}, {"alike?"}}};
+  const Json& environment = object_of(body, "environment");
+  const Json& client = list_of(environment, "client");
+  const Json& server = list_of(environment, "server");
+  std::set<std::string> known;
+  for (const Json* const side : {&client, &server}) {
+    for (const Json& fact : *side) {
+      const std::string name = text_of(fact, "name");
+      if (!known.insert(name).second) continue;
+      const std::string a = fact_of(client, name);
+      const std::string b = fact_of(server, name);
+      const bool differs = !client.empty() && !server.empty() && a != b && !is_own_fact(name);
+      section.open |= differs;
+      section.rows.push_back({{name, a, b, differs ? "differs" : ""}, differs});
+    }
+  }
+  std::stable_partition(section.rows.begin(), section.rows.end(),
+                        [](const TableRow& row) { return row.differs; });
+  return section;
+}
+
+// Collectives.
+
+std::string place_text(const Json& row) {
+  const double root = number_of(row, "root");
+  return fmt::format("{}{}", std::isfinite(root) ? fmt::format("root {:g}, ", root) : "",
+                     flag_of(row, "in_place") ? "in" : "out");
+}
+
+/// The median; of what another tool measured often only a mean is known.
+Cell typical_cell(const Json& row) {
+  const double mean = number_of(row, "mean_ns");
+  const bool only_mean = !std::isfinite(number_of(row, "p50_ns")) && std::isfinite(mean);
+  return only_mean ? Cell("mean " + time_text(mean)) : time_column("", "p50_ns").cell(row);
+}
+
+Cell bus_cell(const Json& row) {
+  Cell cell = bytes_per_second(number_of(row, "bus_bytes_per_s"));
+  if (cell.text == "-" && text_of(row, "skipped").empty()) {
+    cell.text = "n/a";
+    cell.hint = text_of(row, "bus_reason");
+  }
+  return cell;
+}
+
+/// What its judgement says, and else how much was checked.
+Cell judged_cell(const Json& row) {
+  Judgement one = judge_row(row, "");
+  if (one.outcome != Status::pass) return {one.outcome, std::move(one.text)};
+  const std::string checked = any_text_of(object_of(row, "wrong"), "checked_results");
+  return checked.empty() ? "not checked" : fmt::format("0 wrong of {} results", checked);
+}
+
+double fact_number(const Json& row, std::string_view name) {
+  for (const Json& fact : list_of(row, "facts")) {
+    if (text_of(fact, "name") == name) return number_of(fact, "value");
+  }
+  return NAN;
+}
+
+Cell facts_cell(const Json& row) {
+  std::string text;
+  for (const Json& fact : list_of(row, "facts")) {
+    const std::string name = text_of(fact, "name");
+    if (name.starts_with("wire_")) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, any_text_of(fact, "value"));
+  }
+  return text;
+}
+
+bool is_wire(const Json& note) {
+  return any_text(note).starts_with("Wire, ");
+}
+
+/// What share of the wire is reached. Without one a pair of it failed.
+void add_wire(Section& about, const Json& body) {
+  const Json& rows = list_of(body, "results");
+  const Json* best = nullptr;
+  double most = 0;
+  double wire = 0;
+  for (const Json& row : rows) {
+    const double share = fact_number(row, "wire_share");
+    if (wire == 0 && fact_number(row, "wire_bits_per_s") > 0) {
+      wire = fact_number(row, "wire_bits_per_s");
+    }
+    if (!(share > most)) continue;
+    most = share;
+    best = &row;
+  }
+  const Json& notes = list_of(body, "notes");
+  if (best == nullptr) {
+    if (wire > 0 || std::any_of(notes.begin(), notes.end(), is_wire)) {
+      about.words.emplace_back(Status::warn,
+                               "A pair of the wire failed, so there is no share of it.");
+    }
+    return;
+  }
+  constexpr double kBitsPerByte = 8;
+  about.words.emplace_back(fmt::format(
+      "Of the wire, the slowest pair of neighbours with {}, bus bandwidth reaches {} at most: {}, "
+      "{}.{}",
+      bytes_per_second(wire / kBitsPerByte), percent_text(most), text_of(*best, "operation"),
+      size_text(number_of(*best, "size_bytes")),
+      most > 1 ? " More than 100 %: the ranks have a faster way than this wire (NVLink, shared "
+                 "memory), or the algorithm sends less than a ring does."
+               : ""));
+}
+
+Section about_ranks(const Json& body) {
+  const Json& ranks = list_of(body, "ranks");
+  std::set<std::string> hosts;
+  for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
+  Section about;
+  about.words.emplace_back(
+      fmt::format("{}, by {}. Times are of one operation: the longest that any rank took.",
+                  ranks.empty() ? "An unknown number of ranks"
+                                : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
+                                              hosts.size() == 1 ? "" : "s"),
+                  text_of(body, "backend")));
+  add_wire(about, body);
+  return about;
+}
+
+Section plugin_rows(const Json& body, std::string_view metric, std::string title, Columns columns) {
+  Json rows = Json::array();
+  for (const Json& row : list_of(body, "results")) {
+    if (text_of(row, "metric") == metric) rows.push_back(row);
+  }
+  columns.insert(columns.begin(), {words_column("interface", "api_version"),
+                                   number_column("size", "size_bytes", size_text)});
+  columns.push_back(words_column("error", "error"));
+  return table_of(std::move(title), columns, rows);
+}
+
+}  // namespace
+
+std::vector<Section> run_sections(const Json& body) {
+  const Json& resolved = object_of(body, "resolved");
+  std::string over = text_of(body, "test");
+  for (const char* const key : {"backend", "provider", "device"}) {
+    const std::string word = text_of(resolved, key);
+    if (!word.empty()) over += (over.find(" over ") == std::string::npos ? " over " : ", ") + word;
+  }
+  Section rows = table_of("Every row", columns_of(text_of(body, "test")), list_of(body, "results"));
+  return {{.words = {over}}, std::move(rows), counters(body), every_note(body)};
+}
+
+std::vector<Section> run_details(const Json& body) {
+  Json asked = object_of(body, "config");
+  for (const char* const key : {"resolved", "clock"}) {
+    for (const auto& [name, value] : object_of(body, key).items()) {
+      if (name != "details") asked[fmt::format("{} {}", key, name)] = value;
+    }
+  }
+  asked.update(object_of(object_of(body, "resolved"), "details"));
+  return {machines(body), facts_table("What was asked for and what it came to", asked)};
+}
+
+std::vector<Section> coll_sections(const Json& body) {
+  const auto wire_share = [](const Json& row) {
+    return Cell(percent_text(fact_number(row, "wire_share")));
+  };
+  Section rows = table_of("Every row",
+                          {words_column("operation", "operation"),
+                           words_column("type", "type"),
+                           words_column("reduction", "reduction"),
+                           words_column("group", "group"),
+                           number_column("size", "size_bytes", size_text),
+                           {"place", false, place_text},
+                           {"p50", true, typical_cell},
+                           time_column("p99", "p99_ns"),
+                           time_column("max", "max_ns"),
+                           number_column("algbw", "algorithm_bytes_per_s", bytes_per_second),
+                           {"busbw", true, bus_cell},
+                           {"of the wire", true, wire_share},
+                           {"judged", false, judged_cell},
+                           words_column("who is late is unknown", "late_reason"),
+                           {"facts", false, facts_cell}},
+                          list_of(body, "results"));
+  Section wire{"Pairs of the wire", false};
+  Section notes{"Notes", false};
+  for (const Json& note : list_of(body, "notes")) {
+    (is_wire(note) ? wire : notes).words.emplace_back(any_text(note));
+  }
+  return {about_ranks(body), std::move(rows), std::move(wire),
+          facts_table("The library", list_of(body, "library")), std::move(notes)};
+}
+
+std::vector<Section> netplugin_sections(const Json& body) {
+  const Json& plugin = object_of(body, "plugin");
+  Section about;
+  about.words.emplace_back(fmt::format("The plugin '{}' of {}, both ends in {}.",
+                                       text_of(plugin, "name"), text_of(plugin, "file"),
+                                       any_text_of(body, "ends")));
+  return {
+      std::move(about),
+      table_of("Cases",
+               {words_column("interface", "api_version"), words_column("case", "id"),
+                status_column(), words_column("what", "title"), words_column("reason", "reason")},
+               list_of(body, "cases")),
+      plugin_rows(body, "latency", "Half a round trip",
+                  {time_column("minimum", "min_ns"), time_column("median", "p50_ns"),
+                   time_column("99 %", "p99_ns"), time_column("maximum", "max_ns")}),
+      plugin_rows(body, "bandwidth", "One way",
+                  {number_column("minimum", "min_bits_per_s", rate_text),
+                   number_column("median", "bits_per_s", rate_text),
+                   number_column("maximum", "max_bits_per_s", rate_text)})};
+}
+
+}  // namespace rdmabench::report
