@@ -134,7 +134,7 @@ void BM_StreamLoop(benchmark::State& state) {
                        .depth = kDepth,
                        .receives = 1,
                        .post_list = static_cast<std::uint32_t>(state.range(0))};
-  run_loop(state, {.shape = Shape::stream, .operation = OperationCode::write}, plan, {});
+  run_loop(state, {.shape = Shape::bandwidth, .operation = OperationCode::write}, plan, {});
 }
 BENCHMARK(BM_StreamLoop)->Arg(1)->Arg(16)->UseRealTime();
 

@@ -67,7 +67,7 @@ int stream(OperationCode operation, char** argv) {
   plan.post_list = request.post_list;
   confirm_early(target);
 
-  workload::LoopKey key{.shape = workload::Shape::stream, .operation = operation};
+  workload::LoopKey key{.shape = workload::Shape::bandwidth, .operation = operation};
   if (!run(initiator, key, plan)) return 1;
   key.side = workload::Side::target;
   return run(target, key, plan) ? 0 : 1;

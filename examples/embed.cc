@@ -38,7 +38,7 @@ double copy_bits_per_s(std::size_t bytes) {
 
 report::Report measure(std::size_t bytes, const std::string& backend, std::uint16_t port) {
   run::Config config;
-  config.shape = rdmabench::workload::Shape::stream;
+  config.shape = rdmabench::workload::Shape::bandwidth;
   config.operation = rdmabench::transport::OperationCode::write;
   config.sizes = {bytes};
   config.stop = rdmabench::measure::StopRule::iterations(2000);

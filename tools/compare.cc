@@ -278,12 +278,13 @@ void add_compare(CLI::App& app, Command& command) {
   group.plain("--a", options->a, "FILES", "files and directories of A");
   group.plain("--b", options->b, "FILES", "files and directories of B");
   group.parsed(
-      "--factor", [options](const std::string& text) { options->factors = split(text); }, "NAMES",
+      "--factor", [options](const std::string& text) { options->factors = comma_separated(text); },
+      "NAMES",
       "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas");
   group.parsed(
       "--metric",
       [options](const std::string& text) {
-        for (const std::string& word : split(text)) {
+        for (const std::string& word : comma_separated(text)) {
           options->comparison.metrics.push_back(analysis::parse_metric(word));
         }
       },
@@ -295,7 +296,8 @@ void add_compare(CLI::App& app, Command& command) {
   group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
   group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
   group.parsed(
-      "--fail-on", [options](const std::string& text) { options->fail_on = split(text); }, "LIST",
+      "--fail-on", [options](const std::string& text) { options->fail_on = comma_separated(text); },
+      "LIST",
       "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
       "commas; or none [worse]");
   group.flag("--strict", options->strict, "all that --fail-on knows")

@@ -165,7 +165,7 @@ int demo(const Options& options, const std::string& json) {
 
   std::vector<report::Report> reports;
   std::size_t part = 0;
-  for (const Shape shape : {Shape::latency, Shape::stream}) {
+  for (const Shape shape : {Shape::latency, Shape::bandwidth}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
       config.authentication = server.authentication();

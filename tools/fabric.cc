@@ -17,7 +17,6 @@
 #include "interruption.h"
 #include "options.h"
 #include "output.h"
-#include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/rendezvous.h"
@@ -192,7 +191,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
   group.parsed(
       "--op",
       [&options](const std::string& text) {
-        options.link.config.operation = parse_operation(text);
+        set_option(*run::find_option("operation"), options.link.config, {"--op", text});
       },
       "OP", fmt::format("{} [write]", fmt::join(transport::kOperationNames, ", ")));
   group.parsed(

@@ -63,15 +63,16 @@ int measure(Options options) {
   settle(options);
   check_writable(options.output);
   read_baselines(options.expect);
-  if (options.config.clients > 1 && options.config.job.empty()) options.config.job = usual_job();
+  if (options.config.incast_clients > 1 && options.config.incast_job.empty())
+    options.config.incast_job = usual_job();
   return measure_launches(options);
 }
 
-std::shared_ptr<Options> add(CLI::App& subcommand, Command& command, Test test) {
+void add(CLI::App& subcommand, Command& command, run::TestSet test, workload::Shape shape) {
   auto options = std::make_shared<Options>();
+  options->config = run::usual_config(shape);
   add_measuring(subcommand, *options, test);
   subcommand.callback([options, &command] { command = [options] { return measure(*options); }; });
-  return options;
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ void add_lat(CLI::App& app, Command& command) {
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
       "  rdmabench lat --backend loop              the overhead of rdmabench itself" +
       std::string(kExitCodes));
-  add(*lat, command, Test::latency)->config = run::usual_config(workload::Shape::latency);
+  add(*lat, command, run::kLat, workload::Shape::latency);
 }
 
 void add_bw(CLI::App& app, Command& command) {
@@ -106,7 +107,7 @@ void add_bw(CLI::App& app, Command& command) {
       "  rdmabench bw node2 --op send -s 64        message rate\n"
       "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size" +
       std::string(kExitCodes));
-  add(*bw, command, Test::bandwidth)->config = run::usual_config(workload::Shape::stream);
+  add(*bw, command, run::kBw, workload::Shape::bandwidth);
 }
 
 void add_load(CLI::App& app, Command& command) {
@@ -128,7 +129,7 @@ void add_load(CLI::App& app, Command& command) {
       "  rdmabench load node2 --launches 6         the knee with its 95 % interval\n"
       "  rdmabench load node2 --rate 100k          one load" +
       std::string(kExitCodes));
-  add(*load, command, Test::load)->config = run::usual_config(workload::Shape::open_loop);
+  add(*load, command, run::kLoad, workload::Shape::load);
 }
 
 }  // namespace rdmabench::tools

@@ -30,6 +30,27 @@ class OptionGroup {
   CLI::Option* action(const std::string& names, Act&& act, const std::string& help) const {
     return app_.add_flag_callback(names, std::forward<Act>(act), help)->group(title_);
   }
+  /// A row of a table: set(const Given&) is called.
+  template <class Set>
+  void add(const Spelling& row, std::string_view text, Set set) const {
+    const std::string name = row.long_name();
+    const std::string names = row.letter == '\0' ? name : row.short_name() + ',' + name;
+    if (row.takes == Value::none) {
+      action(
+          names,
+          [set, name] {
+            set({name, ""});
+          },
+          std::string(text));
+    } else {
+      parsed(
+          names,
+          [set, name](const std::string& value) {
+            set({name, value});
+          },
+          std::string(row.value), std::string(text));
+    }
+  }
   /// A value as CLI11 reads its type.
   template <class T>
   CLI::Option* plain(const std::string& names, T& value, const std::string& type,
@@ -68,36 +89,37 @@ class OptionGroup {
         "N", help);
   }
   CLI::Option* size(const std::string& names, std::uint64_t& value, const std::string& help) const {
-    return parsed(
-        names, [&value](const std::string& text) { value = parse_size(text); }, "SIZE", help);
+    return read(names, value, parse_size, "SIZE", help);
   }
   CLI::Option* sizes(const std::string& names, std::vector<std::uint64_t>& value,
                      const std::string& help) const {
-    return parsed(
-        names, [&value](const std::string& text) { value = parse_size_list(text); }, "SIZES", help);
+    return read(names, value, parse_size_list, "SIZES", help);
   }
   template <class Duration>
   CLI::Option* time(const std::string& names, Duration& value, const std::string& help) const {
-    return parsed(
-        names,
-        [&value](const std::string& text) {
-          value = std::chrono::duration_cast<Duration>(parse_duration(text));
-        },
-        "TIME", help);
+    const auto parse = [](const std::string& text) {
+      return std::chrono::duration_cast<Duration>(parse_duration(text));
+    };
+    return read(names, value, parse, "TIME", help);
   }
   /// "5%", see parse_percent().
   CLI::Option* percent(const std::string& names, double& value, const std::string& help) const {
-    return parsed(
-        names, [&value](const std::string& text) { value = parse_percent(text); }, "PERCENT", help);
+    return read(names, value, parse_percent, "PERCENT", help);
   }
   /// "8B", see parse_quantity().
   template <class T>
   CLI::Option* quantity(const std::string& names, T& value, const std::string& help) const {
-    return parsed(
-        names, [&value](const std::string& text) { value = parse_quantity(text); }, "N", help);
+    return read(names, value, parse_quantity, "N", help);
   }
 
  private:
+  template <class T, class Parse>
+  CLI::Option* read(const std::string& names, T& value, Parse parse, const std::string& type,
+                    const std::string& help) const {
+    return parsed(
+        names, [&value, parse](const std::string& text) { value = parse(text); }, type, help);
+  }
+
   CLI::App& app_;
   std::string title_;
 };

@@ -8,34 +8,11 @@
 #include "flags/authentication.h"
 #include "flags/values.h"
 #include "help.h"
-#include "option_table.h"
-#include "parse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 
 namespace rdmabench::tools {
 namespace {
-
-/// Adds the rows of a group that the commands of `tools` have.
-void add_group(CLI::App& app, Options& options, const FlagGroup<Options>& group, ToolSet tools) {
-  for (const measuring::Flag& flag : group.flags) {
-    if ((flag.tools & tools) == 0) continue;
-    const std::string text =
-        flag.usual.empty() ? std::string(flag.text) : fmt::format("{} [{}]", flag.text, flag.usual);
-    const auto set = [&options, &flag](const std::string& value) {
-      flag.set(options, {flag.long_name(), value});
-    };
-    const std::string names = flag.letter == '\0'
-                                  ? flag.long_name()
-                                  : fmt::format("{},{}", flag.short_name(), flag.long_name());
-    CLI::Option* const option = flag.takes == Value::none
-                                    ? app.add_flag_callback(
-                                          names, [set] { set(""); }, text)
-                                    : app.add_option_function<std::string>(names, set, text)
-                                          ->type_name(std::string(flag.value));
-    option->group(std::string(group.title));
-  }
-}
 
 /// "HOST:18515" and "[fd00::1]:18515": people write it so.
 void split_port(Options& options) {
@@ -56,14 +33,14 @@ void split_port(Options& options) {
 
 }  // namespace
 
-void add_measuring(CLI::App& app, Options& options, Test test) {
+void add_measuring(CLI::App& app, Options& options, run::TestSet test) {
   app.add_option("HOST", options.host, "the server's name or address (not with --backend loop)");
-  for (const FlagGroup<Options>& group : measuring::groups()) {
-    add_group(app, options, group, measuring::set_of(test));
+  for (const run::OptionGroup& group : run::option_groups()) {
+    add_options(app, options, group.title, test);
   }
   app.get_option("--op")->description(fmt::format("{} [{}]",
                                                   fmt::join(transport::kOperationNames, ", "),
-                                                  test == Test::load ? "send-imm" : "send"));
+                                                  test == run::kLoad ? "send-imm" : "send"));
   add_port(OptionGroup(app), options.port);
   add_authentication(OptionGroup(app, "Path"), options.config.authentication);
   add_cpus(OptionGroup(app, "Other"), options.config.cpus);
@@ -75,8 +52,8 @@ void add_measuring(CLI::App& app, Options& options, Test test) {
 }
 
 void add_link(CLI::App& app, Options& options) {
-  for (const FlagGroup<Options>& group : measuring::connection_groups()) {
-    add_group(app, options, group, measuring::kAll);
+  for (const std::string_view group : {run::kQueues, run::kPath, run::kMemory}) {
+    add_options(app, options, group, run::kEveryTest);
   }
   add_cpus(OptionGroup(app), options.config.cpus);
 }
@@ -128,26 +105,9 @@ void add_cpus(const OptionGroup& group, std::vector<int>& cpus) {
 }
 
 void add_authentication(const OptionGroup& group, control::Authentication& to) {
-  group.parsed(
-      "--token-file",
-      [&to](const std::string& text) {
-        set_token_file(to, {"--token-file", text});
-      },
-      "PATH",
-      "the secret that both sides share [RDMABENCH_TOKEN_FILE, else ~/.config/rdmabench/token, made "
-      "at first use]");
-  group.parsed(
-      "--auth",
-      [&to](const std::string& text) {
-        set_auth(to, {"--auth", text});
-      },
-      "METHOD", "how both sides authenticate each other: token, or munge [token]");
-  group.action(
-      "--insecure",
-      [&to] {
-        set_insecure(to, {"--insecure", ""});
-      },
-      "no authentication; must be given on both sides");
+  for (const Flag<control::Authentication>& flag : authentication_flags()) {
+    group.add(flag, flag.text, [&](const Given& given) { flag.set(to, given); });
+  }
 }
 
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
@@ -163,6 +123,18 @@ void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, 
 
 void add_port(const OptionGroup& group, std::uint16_t& port) {
   group.whole("-p,--port", port, 0, 65535, "TCP port of the server [18515]");
+}
+
+void settle_backend(run::Config& config) {
+  const std::string_view needed = run::backend_of(config.service);
+  if (needed.empty() || !run::reaches_others(config.backend)) return;
+  if (config.backend != "auto" && config.backend != needed) {
+    throw Error(Fault::usage,
+                fmt::format("--transport {} with --backend {}", transport::name(config.service),
+                            config.backend),
+                fmt::format("Add --backend {}, or leave one of them out.", needed));
+  }
+  config.backend = needed;
 }
 
 void settle(Options& options) {
@@ -190,9 +162,9 @@ void settle(Options& options) {
     }
     config.devices[0] += fmt::format(":{}", options.port_number);
   }
-  config.workers = std::max(config.workers, static_cast<std::uint32_t>(config.devices.size()));
+  config.threads = std::max(config.threads, static_cast<std::uint32_t>(config.devices.size()));
   if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
-      bytes != 0 && config.sizes == run::usual_config(workload::Shape::stream).sizes) {
+      bytes != 0 && config.sizes == run::usual_config(workload::Shape::bandwidth).sizes) {
     config.sizes = {bytes};  // in place of the default of bw
   }
   settle_backend(config);

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "expect.h"
 #include "option_group.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/run/config.h"
+#include "run/options.h"
 
 namespace rdmabench::tools {
 
@@ -27,11 +29,12 @@ struct Options {
   std::string stop;  ///< the option that set the rule; a second one is refused
 };
 
-/// What a subcommand measures. It decides which options the subcommand has.
-enum class Test : std::uint8_t { latency, bandwidth, load };
+/// Adds the options that run/options.h has under that heading for one of `tests`, and those of the
+/// command line alone.
+void add_options(CLI::App& app, Options& options, std::string_view group, run::TestSet tests);
 
-/// HOST, and everything that says what to measure.
-void add_measuring(CLI::App& app, Options& options, Test test);
+/// HOST, and everything that says what to measure by `test`.
+void add_measuring(CLI::App& app, Options& options, run::TestSet test);
 
 /// Options of the connection, but not of what is measured: queues, path, memory and processors.
 void add_link(CLI::App& app, Options& options);
@@ -65,6 +68,9 @@ void add_port(const OptionGroup& group, std::uint16_t& port);
 
 /// --as: which program printed the files, where neither they nor their names say so.
 void add_program(const OptionGroup& group, std::string& program);
+
+/// Sets the back end that --transport needs. Throws Error(usage) where --backend is another one.
+void settle_backend(run::Config& config);
 
 /// Checks combinations of options, and completes the configuration. Throws Error(usage).
 void settle(Options& options);

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/text.h"
+#include "flags/values.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
@@ -43,18 +43,6 @@ std::optional<double> power(std::string_view suffix) {
 
 }  // namespace
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (const std::string_view word : rdmabench::split(text, ',')) {
-    words.emplace_back(word);
-    if (word.empty()) {
-      throw Error(Fault::usage, fmt::format("'{}' has an empty item", text),
-                  "Separate items by single commas.");
-    }
-  }
-  return words;
-}
-
 double parse_percent(const std::string& text) {
   std::string_view rest = text;
   const auto value = take_number(rest);
@@ -91,7 +79,7 @@ std::vector<double> parse_quantities(const std::string& text) {
     }
     values.push_back(last);
   } else {
-    for (const std::string& word : split(text)) values.push_back(parse_quantity(word));
+    for (const std::string& word : comma_separated(text)) values.push_back(parse_quantity(word));
   }
   for (std::size_t i = 1; i < values.size(); ++i) {
     if (values[i] > values[i - 1]) continue;

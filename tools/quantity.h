@@ -23,7 +23,4 @@ double parse_quantity(const std::string& text);
 /// "8,16,64" as written, or "2:1024" for every doubling, the last included. Rising.
 std::vector<double> parse_quantities(const std::string& text);
 
-/// Words separated by commas; none may be empty.
-std::vector<std::string> split(const std::string& text);
-
 }  // namespace rdmabench::tools

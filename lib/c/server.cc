@@ -4,7 +4,7 @@
 
 #include "c/guard.h"
 #include "rdmabench.h"
-#include "rdmabench/run/shared_options.h"
+#include "rdmabench/run/config.h"
 #include "run/user_options.h"
 
 namespace rdmabench::c {

@@ -43,7 +43,7 @@ run::Config config_of(const PointToPointOptions& options,
                       const std::string& peer_memory) {
   run::Config config;
   config.authentication = authentication;
-  config.shape = workload::Shape::stream;
+  config.shape = workload::Shape::bandwidth;
   config.operation = transport::OperationCode::write;
   config.sizes = {options.shape.size_bytes};
   config.depth = options.shape.in_flight;

@@ -7,7 +7,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/run/shared_options.h"
+#include "rdmabench/run/config.h"
 #include "run/facts_fields.h"
 
 namespace rdmabench::fabric {

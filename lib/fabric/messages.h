@@ -55,7 +55,8 @@ struct Target {
 /// Measure against all of these at once.
 struct MeasureOrder {
   std::uint64_t number = 0;
-  std::uint32_t senders = 1;  ///< of one target: they start together, see SharedOptions::clients
+  std::uint32_t senders =
+      1;  ///< of one target: they start together, see SharedOptions::incast_clients
   std::vector<std::uint32_t> rails{};
   std::vector<Target> targets{};
 };

@@ -123,7 +123,7 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
                       std::uint32_t rail) {
   run::Config config = base;
   const bool latency = metric == Metric::latency;
-  config.shape = latency ? workload::Shape::latency : workload::Shape::stream;
+  config.shape = latency ? workload::Shape::latency : workload::Shape::bandwidth;
   config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
   config.operation = operation_of(plan);
   config.service =

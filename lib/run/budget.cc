@@ -24,11 +24,11 @@ struct Kind {
 
 constexpr std::string_view kLess = "Lower `sizes`, `depth` or `queue_pairs`, or try again later";
 constexpr std::string_view kUlimit =
-    "Lower `workers` or `queue_pairs`, or raise the server's hard limit 'ulimit -Hn'";
+    "Lower `threads` or `queue_pairs`, or raise the server's hard limit 'ulimit -Hn'";
 constexpr std::array kKinds{
     Kind{&Usage::sessions, "sessions", "Try again when other clients are done",
          "Try again when they are done", "--max-clients", "--max-address-clients"},
-    Kind{&Usage::threads, "threads", "Lower `workers`", "Lower `workers`", "--max-threads",
+    Kind{&Usage::threads, "threads", "Lower `threads`", "Lower `threads`", "--max-threads",
          "--max-address-threads"},
     Kind{&Usage::memory, "bytes", kLess, kLess, "--max-memory", "--max-address-memory"},
     Kind{&Usage::descriptors, "file descriptors", kUlimit, kUlimit, "", ""},

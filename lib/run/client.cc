@@ -18,8 +18,8 @@
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/run/server.h"
 #include "run/epoch_text.h"
+#include "run/options.h"
 #include "run/pattern_table.h"
-#include "spec_fields.h"
 #include "verify.h"
 
 namespace rdmabench::run {
@@ -33,24 +33,13 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   }
   report::Facts facts{{"operation", operation_text(config.pattern, config.operation)},
                       {"sizes", sizes},
-                      {"service", std::string(transport::name(spec.service))},
-                      {"threads", std::uint64_t{spec.workers}},
-                      {"queue_pairs", std::uint64_t{spec.queue_pairs}},
-                      {"depth", std::uint64_t{spec.depth}},
-                      {"signal_every", std::uint64_t{spec.signal_every}},
-                      {"bidirectional", config.shape == workload::Shape::duplex},
-                      {"events", spec.events},
-                      {"validate", config.validate},
-                      {"timeout_s", std::chrono::duration<double>(config.timeout).count()}};
-  const SessionSpec absent;
-  FactWriter given(facts);
-  walk_given(given, spec, absent);
+                      {"bidirectional", config.shape == workload::Shape::bidirectional}};
+  Config chosen = config;
+  chosen.depth = depth_of(spec);
+  chosen.signal_every = signal_every_of(spec);
+  add_facts(facts, chosen);
   if (config.rate > 0) facts.push_back({"rate_messages_per_s", config.rate});
   if (config.bit_rate > 0) facts.push_back({"rate_bits_per_s", config.bit_rate});
-  if (config.memory != "host") facts.push_back({"memory", config.memory});
-  if (!config.peer_memory.empty()) facts.push_back({"peer_memory", config.peer_memory});
-  if (spec.gpu) facts.push_back({"gpu_mapping", config.gpu_mapping});
-  if (config.numa != "auto") facts.push_back({"numa", config.numa});
   switch (config.stop.kind) {
     case Kind::iterations:
       facts.push_back({"iterations", config.stop.count});
@@ -62,12 +51,9 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
       facts.push_back({"max_noise", config.stop.stability.max_noise});
       break;
   }
-  facts.push_back({"backend", config.backend});
   if (!config.devices.empty()) {
     facts.push_back({"device", fmt::format("{}", fmt::join(config.devices, ","))});
   }
-  if (!config.fabric.empty()) facts.push_back({"fabric", config.fabric});
-  if (!config.source_ip.empty()) facts.push_back({"source_ip", config.source_ip});
   return facts;
 }
 
@@ -186,11 +172,11 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   switch (config.shape) {
     case workload::Shape::latency:
       break;
-    case workload::Shape::stream:
-    case workload::Shape::duplex:
+    case workload::Shape::bandwidth:
+    case workload::Shape::bidirectional:
       report.results = std::vector<report::BandwidthResult>();
       break;
-    case workload::Shape::open_loop:
+    case workload::Shape::load:
       report.results = std::vector<report::LoadResult>();
       break;
   }
@@ -216,9 +202,9 @@ report::Report run_in_process(const Config& config, const RunHooks& hooks) {
   std::vector<int> cpus = processors();
   // From where this thread is on: several runs at once do not meet on the first processors.
   std::rotate(cpus.begin(), std::find(cpus.begin(), cpus.end(), sched_getcpu()), cpus.end());
-  if (config.cpus.empty() && cpus.size() >= 2 * std::size_t{config.workers}) {
-    pinned.cpus.assign(cpus.begin(), cpus.begin() + config.workers);
-    server_config.cpus.assign(cpus.begin() + config.workers, cpus.begin() + 2 * config.workers);
+  if (config.cpus.empty() && cpus.size() >= 2 * std::size_t{config.threads}) {
+    pinned.cpus.assign(cpus.begin(), cpus.begin() + config.threads);
+    server_config.cpus.assign(cpus.begin() + config.threads, cpus.begin() + 2 * config.threads);
   }
   const ServerThread server(server_config);
   return run(pinned, "127.0.0.1", server.port(), hooks);

@@ -48,7 +48,7 @@ void check_operation(const SessionSpec& spec) {
             : "Only RC queue pairs of verbs have it: take `service` rc, or leave it out.");
   }
   if (transport::is_extended(spec.operation) &&
-      ((spec.shape != Shape::latency && spec.shape != Shape::stream) || spec.target_idle)) {
+      ((spec.shape != Shape::latency && spec.shape != Shape::bandwidth) || spec.target_idle)) {
     refuse(fmt::format("`operation` {} in this test", operation),
            "It is measured by 'lat' and 'bw' in one direction.");
   }
@@ -65,8 +65,9 @@ void check_operation(const SessionSpec& spec) {
              fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
     }
     if (spec.misalignment % bytes != 0) {
-      refuse(fmt::format("`operation` {} with `misalignment` {}", operation, spec.misalignment),
-             fmt::format("It needs aligned words: take a multiple of {}.", bytes));
+      refuse(
+          fmt::format("`operation` {} with `misalignment_bytes` {}", operation, spec.misalignment),
+          fmt::format("It needs aligned words: take a multiple of {}.", bytes));
     }
   }
 }
@@ -85,10 +86,10 @@ void check_shape(const SessionSpec& spec) {
              "One message is under way at a time: leave it out, or measure bw.");
     }
   }
-  if (spec.paced && spec.shape != Shape::stream && spec.shape != Shape::open_loop) {
+  if (spec.paced && spec.shape != Shape::bandwidth && spec.shape != Shape::load) {
     refuse("a rate limit in this test", "Take 'bw' in one direction, or 'load'.");
   }
-  if (spec.shape == Shape::open_loop && !transport::is_reliable(spec.service)) {
+  if (spec.shape == Shape::load && !transport::is_reliable(spec.service)) {
     refuse(fmt::format("load over {}", transport::name(spec.service)),
            "A lost message has no latency: take `service` rc, rdm or msg.");
   }
@@ -105,17 +106,17 @@ void check_shape(const SessionSpec& spec) {
 }
 
 void check_queues(const SessionSpec& spec) {
-  if (spec.signal_every > spec.depth) {
-    refuse(
-        fmt::format("`signal_every` {}", spec.signal_every),
-        fmt::format("It may be `depth` ({}) at most, or the queue would stay full.", spec.depth));
+  const std::uint32_t depth = depth_of(spec);
+  if (const std::uint32_t every = signal_every_of(spec); every > depth) {
+    refuse(fmt::format("`signal_every` {}", every),
+           fmt::format("It may be `depth` ({}) at most, or the queue would stay full.", depth));
   }
-  if (spec.post_list > spec.depth) {
+  if (spec.post_list > depth) {
     refuse(fmt::format("`post_list` {}", spec.post_list),
-           fmt::format("It may be `depth` ({}) at most.", spec.depth));
+           fmt::format("It may be `depth` ({}) at most.", depth));
   }
-  if (spec.workers * spec.queue_pairs > kMaxAllQueuePairs) {
-    refuse(fmt::format("{} queue pairs in each of {} threads", spec.queue_pairs, spec.workers),
+  if (spec.threads * spec.queue_pairs > kMaxAllQueuePairs) {
+    refuse(fmt::format("{} queue pairs in each of {} threads", spec.queue_pairs, spec.threads),
            fmt::format("All together may be {}.", kMaxAllQueuePairs));
   }
   if (spec.segments > spec.max_size) {
@@ -125,8 +126,7 @@ void check_queues(const SessionSpec& spec) {
   if (spec.client_queue_pairs != 0 && spec.service != Service::ud) {
     refuse("`peers` without `service` ud", "Only a UD queue pair reaches several others.");
   }
-  if (spec.connection_manager && spec.service != Service::automatic &&
-      spec.service != Service::rc) {
+  if (spec.rdma_cm && spec.service != Service::automatic && spec.service != Service::rc) {
     refuse(fmt::format("rdma_cm with `service` {}", transport::name(spec.service)),
            "Only RC is connected by rdma_cm here: leave out one of them.");
   }
@@ -144,17 +144,17 @@ void check_queues(const SessionSpec& spec) {
 
 void check_memory(const SessionSpec& spec) {
   if (spec.stride != 0 && spec.stride < spec.max_size + spec.misalignment) {
-    refuse(fmt::format("`stride` {} for messages of {} bytes", spec.stride, spec.max_size),
+    refuse(fmt::format("`stride_bytes` {} for messages of {} bytes", spec.stride, spec.max_size),
            "Messages must not overlap.");
   }
   if (spec.stride % 64 != 0) {
-    refuse(fmt::format("`stride` {}", spec.stride),
-           "It is a multiple of 64; `misalignment` moves messages off their cache line.");
+    refuse(fmt::format("`stride_bytes` {}", spec.stride),
+           "It is a multiple of 64; `misalignment_bytes` moves messages off their cache line.");
   }
   if (spec.working_set != 0 && spec.working_set < spec.max_size) {
-    refuse(
-        fmt::format("`working_set` {} for messages of {} bytes", spec.working_set, spec.max_size),
-        "It must hold a message at least.");
+    refuse(fmt::format("`working_set_bytes` {} for messages of {} bytes", spec.working_set,
+                       spec.max_size),
+           "It must hold a message at least.");
   }
 }
 
@@ -181,7 +181,6 @@ void check_peer_memory(const SessionSpec& spec) {
   // Errors quote what a peer wrote; an unprintable text is not a known word either.
   const std::string asked = ascii_only(spec.peer_memory);
   const memory::Kind kind = memory::parse_request(asked).kind;
-  memory::parse_gpu_mapping(ascii_only(spec.gpu_mapping));
   if (kind == memory::Kind::file || kind == memory::Kind::dmabuf) {
     refuse(fmt::format("`peer_memory` {}", asked),
            "A client may ask a server for host, huge or cuda:...");

@@ -4,8 +4,9 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/config.h"
+#include "run/options.h"
+#include "run/protocol.h"
 #include "run/user_options.h"
-#include "spec_fields.h"
 
 namespace rdmabench::run {
 namespace {
@@ -51,18 +52,24 @@ void read_stop_rule(UserOptions& given, measure::StopRule& rule) {
   }
 }
 
-void read_own_side(UserOptions& given, Config& config) {
-  given.text("backend", config.backend);
-  given.texts("devices", config.devices);
-  given.number("gid_index", transport::kAnyIpv6Gid, 255, config.gid_index);
-  given.authentication(config.authentication);
-  given.text("fabric", config.fabric);
-  given.text("source_ip", config.source_ip);
-  given.text("memory", config.memory);
-  given.text("peer_memory", config.peer_memory);
-  given.text("numa", config.numa);
-  given.numbers("cpus", 0, 1023, config.cpus);
-  given.parsed("requirements", config.requirements, parse_requirements);
+void read_option(UserOptions& given, const Option& option, Config& config) {
+  const char* const name = option.name;
+  std::visit(
+      [&](auto* value) {
+        using T = std::remove_pointer_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
+          given.seconds(name, 0, kMaxSeconds, *value);
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          given.texts(name, *value);
+        } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
+          given.sizes(name, *value);
+        } else if constexpr (std::is_same_v<T, std::vector<Requirement>>) {
+          given.parsed(name, *value, parse_requirements);
+        } else {
+          walk_option(given, name, *value);
+        }
+      },
+      option.in(config));
 }
 
 }  // namespace
@@ -71,39 +78,39 @@ Config usual_config(Shape shape) {
   constexpr std::uint64_t kStreamSize = 65536;
   Config config;
   config.shape = shape;
-  if (shape == Shape::stream || shape == Shape::duplex) config.sizes = {kStreamSize};
-  if (shape == Shape::open_loop) config.operation = transport::OperationCode::send_imm;
+  if (shape == Shape::bandwidth || shape == Shape::bidirectional) config.sizes = {kStreamSize};
+  if (shape == Shape::load) config.operation = transport::OperationCode::send_imm;
   return config;
 }
 
 ClientConfig config_from_json(std::string_view text) {
   UserOptions given(text, "the configuration");
   Shape shape = Shape::latency;
-  given.name("shape", kShapes, shape);
+  given.name("shape", workload::kShapeNames, shape);
   ClientConfig client{.config = usual_config(shape), .host = {}};
   Config& config = client.config;
-  walk_shared(given, config);
+  for_each_option([&](const Option& option) { read_option(given, option, config); });
   // An atomic has the one size that it acts on.
-  if (const std::uint64_t bytes = transport::traits(config.operation).bytes; bytes != 0) {
+  if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
+      bytes != 0 && !given.has("sizes")) {
     config.sizes = {bytes};
   }
-  given.sizes("sizes", kMaxSize, config.sizes);
+  // As on the command line: a thread for each device.
+  config.threads = std::max(config.threads, static_cast<std::uint32_t>(std::min<std::size_t>(
+                                                config.devices.size(), kMaxWorkers)));
+  given.authentication(config.authentication);
   given.object("stop", [&](UserOptions& rule) { read_stop_rule(rule, config.stop); });
   given.numbers("counts", std::uint64_t{1}, kMaxMessages, config.counts);
   given.number("warmup", -1, 1U << 30, config.warmup);
   given.seconds("warmup_time_s", 0, kMaxSeconds, config.warmup_time);
-  read_own_side(given, config);
-  // As on the command line: a thread for each device.
-  config.workers = std::max(config.workers, static_cast<std::uint32_t>(std::min<std::size_t>(
-                                                config.devices.size(), kMaxWorkers)));
+  given.numbers("cpus", 0, 1023, config.cpus);
   given.real("rate", 0, kMaxRate, config.rate);
   given.real("bit_rate", 0, kMaxBitRate, config.bit_rate);
-  given.seconds("interval_s", 0, kMaxSeconds, config.interval);
   given.seconds("connect_retry_s", 0, kMaxSeconds, config.connect_retry);
-  given.seconds("timeout_s", 0.1, 600, config.timeout);
   given.text("host", client.host);
   given.number("port", 0, 65535, client.port);
   given.refuse_others();
+  check_bounds(config);
   return client;
 }
 

@@ -19,6 +19,11 @@ constexpr std::uint64_t kValidatedMemory = std::uint64_t{16} << 20;
 // one line.
 constexpr std::uint64_t kHotMemory = 4096;
 
+constexpr std::uint32_t kStreamDepth = 128;  // perftest's default for bandwidth
+constexpr std::uint32_t kLatencyDepth = 16;
+// Posts for each signalled one: a completion costs the loop and the device.
+constexpr std::uint32_t kStreamInterval = 32;
+constexpr std::uint32_t kLatencyInterval = 8;
 constexpr std::uint32_t kMarkerReceives = 8;    // where only markers and ping-pong replies arrive
 constexpr std::uint32_t kStreamReceives = 512;  // perftest's default: a burst that finds room
 constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 30;
@@ -43,10 +48,11 @@ transport::OperationSet operations_of(const SessionSpec& spec) {
 
 /// Receives of a queue pair, unless the client said how many.
 std::uint32_t usual_receives(const SessionSpec& spec) {
-  if (!spec.pattern.empty()) return std::max(2 * spec.depth, kMarkerReceives);
+  const std::uint32_t twice = 2 * depth_of(spec);
+  if (!spec.pattern.empty()) return std::max(twice, kMarkerReceives);
   if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kMarkerReceives;
   // Many queue pairs share the burst: no one fills up all of them at once.
-  return std::max({kStreamReceives / spec.queue_pairs, 2 * spec.depth, kMarkerReceives});
+  return std::max({kStreamReceives / spec.queue_pairs, twice, kMarkerReceives});
 }
 
 }  // namespace
@@ -56,57 +62,77 @@ bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept {
          spec.shape == Shape::latency && !spec.target_idle;
 }
 
+std::uint32_t depth_of(const SessionSpec& spec) noexcept {
+  const std::uint32_t usual = spec.shape == Shape::latency ? kLatencyDepth : kStreamDepth;
+  return spec.depth.value_or(std::max(usual, spec.post_list));
+}
+
+std::uint32_t signal_every_of(const SessionSpec& spec) noexcept {
+  const std::uint32_t most = spec.shape == Shape::latency ? kLatencyInterval : kStreamInterval;
+  // By default at most half of the send queue is unsignalled, so that it has room again before it
+  // is full.
+  return spec.signal_every.value_or(std::clamp(depth_of(spec) / 2, 1U, most));
+}
+
+SlotPlan plan_slots(const SessionSpec& spec) {
+  const std::uint32_t depth = depth_of(spec);
+  const std::uint32_t posts = transport::posts_of_message(spec.operation);
+  SlotPlan plan{.depth = depth * posts,
+                .receives = spec.receives.value_or(usual_receives(spec)),
+                .signal_every = signal_every_of(spec),
+                .post_list = spec.post_list,
+                // A message that is off its cache line needs room for the rest of it in its slot.
+                .stride = spec.stride != 0
+                              ? spec.stride
+                              : memory::slot_stride(spec.max_size + spec.misalignment)};
+  const bool keeps_each = spec.validate && spec.shape != Shape::latency;
+  // Only the pattern knows which of its messages may share a slot.
+  const std::uint64_t memory = spec.working_set != 0   ? spec.working_set
+                               : !spec.pattern.empty() ? kMaxSize * kMaxSlots
+                               : keeps_each            ? kValidatedMemory
+                                                       : kHotMemory;
+  const auto slots = [&](std::uint64_t of_each) {
+    return slots_within(memory, plan.stride,
+                        spec.working_set != 0 ? kMaxSlots : of_each * spec.queue_pairs);
+  };
+  plan.send_slots = slots(depth);
+  plan.receive_slots = slots(plan.receives);
+  // Each word is one queue pair's own: swaps of two queue pairs on one word would not know each
+  // other. And what is under way must not change where each message is kept.
+  if (keeps_each || transport::is_atomic(spec.operation)) {
+    plan.send_slots = std::max(plan.send_slots, spec.queue_pairs);
+  }
+  if (!keeps_each) return plan;
+  plan.depth = std::min(depth, plan.send_slots / spec.queue_pairs) * posts;
+  plan.signal_every = std::min(plan.signal_every, std::max(1U, plan.depth / 2));
+  plan.post_list = std::min(plan.post_list, plan.depth);
+  if (spec.operation == transport::OperationCode::send ||
+      spec.operation == transport::OperationCode::send_imm) {
+    // What has arrived must stay until it was checked.
+    plan.receive_slots = std::max(plan.receive_slots, spec.queue_pairs);
+    plan.receives = std::min(plan.receives, plan.receive_slots / spec.queue_pairs);
+  }
+  return plan;
+}
+
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client) {
+  const SlotPlan slots = plan_slots(spec);
   transport::EndpointRequest request;
-  const transport::EndpointOptions& options = spec;
-  static_cast<transport::EndpointOptions&>(request) = options;
+  static_cast<transport::EndpointOptions&>(request) = spec;
   request.client = client;
   request.operations = operations_of(spec);
+  request.depth = slots.depth;
+  request.receives = slots.receives;
+  request.signal_every = slots.signal_every;
+  request.post_list = slots.post_list;
   request.latency = spec.shape == Shape::latency;
   request.max_size = spec.max_size;
   request.local_queue_pairs = client ? spec.client_queue_pairs : 0;
+  request.send_slots = slots.send_slots;
+  request.receive_slots = slots.receive_slots;
+  request.slot_stride = slots.stride;
   request.memory = spec.peer_memory;
   request.timeout = spec.timeout;
-  request.receives = spec.receives != 0 ? spec.receives : usual_receives(spec);
-
-  // A message that is off its cache line needs room for the rest of it in its slot.
-  request.slot_stride = spec.stride;
-  if (spec.stride == 0 && spec.misalignment != 0) {
-    request.slot_stride = memory::slot_stride(spec.max_size + spec.misalignment);
-  }
-
-  const std::uint64_t stride = transport::stride_of(request);
-  const bool keeps_each = spec.validate && spec.shape != Shape::latency;
-  const std::uint64_t outstanding = std::uint64_t{spec.depth} * spec.queue_pairs;
-  const std::uint64_t all_receives = std::uint64_t{request.receives} * spec.queue_pairs;
-  // Only the pattern knows which of its messages may share a slot.
-  const std::uint64_t memory = !spec.pattern.empty() ? kMaxSize * kMaxSlots
-                               : keeps_each          ? kValidatedMemory
-                                                     : kHotMemory;
-  request.send_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
-                                             : slots_within(memory, stride, outstanding);
-  request.receive_slots = spec.working_set != 0 ? slots_within(spec.working_set, stride, kMaxSlots)
-                                                : slots_within(memory, stride, all_receives);
-  if (transport::is_atomic(spec.operation)) {
-    // Each word is one queue pair's own: swaps of two queue pairs on one word would not know each
-    // other.
-    request.send_slots = std::max(request.send_slots, spec.queue_pairs);
-  }
-  const std::uint32_t posts = transport::posts_of_message(spec.operation);
-  request.depth *= posts;
-  if (keeps_each) {
-    // What is under way must not change, and what has arrived must stay until it was checked.
-    request.send_slots = std::max(request.send_slots, spec.queue_pairs);
-    request.depth = std::min(spec.depth, request.send_slots / spec.queue_pairs);
-    request.depth *= posts;
-    request.signal_every = std::min(request.signal_every, std::max(1U, request.depth / 2));
-    request.post_list = std::min(request.post_list, request.depth);
-    if (spec.operation == transport::OperationCode::send ||
-        spec.operation == transport::OperationCode::send_imm) {
-      request.receive_slots = std::max(request.receive_slots, spec.queue_pairs);
-      request.receives = std::min(request.receives, request.receive_slots / spec.queue_pairs);
-    }
-  }
   return request;
 }
 

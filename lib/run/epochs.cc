@@ -25,8 +25,7 @@ Epochs::Epochs(Session& session, const Config& config)
     : session_(session),
       config_(config),
       anchor_(measure::take_anchor()),
-      intervals_(config.shape == workload::Shape::latency ||
-                         config.shape == workload::Shape::open_loop
+      intervals_(config.shape == workload::Shape::latency || config.shape == workload::Shape::load
                      ? kMostIntervals
                      : 0) {}
 
@@ -54,7 +53,7 @@ EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double ra
 void Epochs::verify() {
   constexpr std::uint64_t kFewest = 8;
   const SessionSpec& spec = session_.spec();
-  const bool paced = spec.paced || spec.shape == workload::Shape::open_loop;
+  const bool paced = spec.paced || spec.shape == workload::Shape::load;
   run(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.queue_pairs),
       paced ? kUnreachableRate : 0, /*verify=*/true);
 }
@@ -68,7 +67,7 @@ std::uint64_t Epochs::warm_up(std::uint64_t size) {
   // Of an open loop without a rate "as fast as it goes" is one beyond any device.
   const double given = rate_of(config_, size);
   const double rate =
-      config_.shape == workload::Shape::open_loop && given <= 0 ? kUnreachableRate : given;
+      config_.shape == workload::Shape::load && given <= 0 ? kUnreachableRate : given;
   longest_ = kUnknownSpeed;
   std::uint64_t done = 0;
   while (done < messages || too_short()) {

@@ -27,7 +27,7 @@ void IncastBarrier::pass(const std::string& job, std::uint32_t clients, const De
   throw Error(Fault::failed,
               fmt::format("only {} of {} clients of the incast{} came in time", there, clients,
                           job.empty() ? "" : fmt::format(" '{}'", ascii_only(job, 40))),
-              "Start them at the same time with the same `job`, or raise `timeout`.");
+              "Start them at the same time with the same `incast_job`, or raise `timeout`.");
 }
 
 std::size_t IncastBarrier::groups() {

@@ -141,10 +141,8 @@ class LatencySink {
 /// Messages that may be outstanding over all queue pairs.
 std::uint64_t depth_of(Session& session) {
   const SessionSpec& spec = session.spec();
-  const transport::EndpointRequest request = endpoint_request(spec, true);
-  const std::uint64_t each =
-      session.worker().bounded({.depth = request.depth, .receives = request.receives}).depth;
-  return each / transport::posts_of_message(spec.operation) * spec.queue_pairs * spec.workers;
+  const std::uint64_t each = session.worker().bounded({.depth = session.slots().depth}).depth;
+  return each / transport::posts_of_message(spec.operation) * spec.queue_pairs * spec.threads;
 }
 
 class BandwidthSink {
@@ -152,7 +150,7 @@ class BandwidthSink {
   using Result = report::BandwidthResult;
 
   BandwidthSink(Session& session, const Config& config)
-      : directions_(config.shape == workload::Shape::duplex ? 2 : 1),
+      : directions_(config.shape == workload::Shape::bidirectional ? 2 : 1),
         config_(config),
         interval_ns_(static_cast<double>(config.interval.count())),
         depth_(depth_of(session)) {}
@@ -209,7 +207,7 @@ class BandwidthSink {
   static bool loses(Session& session) {
     return !transport::is_reliable(session.spec().service) &&
            transport::notifies(session.spec().operation) &&
-           session.spec().shape == workload::Shape::stream;
+           session.spec().shape == workload::Shape::bandwidth;
   }
 
   /// The target confirms what it counted. It cannot count writes. Its confirmation of them means no

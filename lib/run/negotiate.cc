@@ -9,15 +9,11 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/conditions.h"
+#include "run/options.h"
 
 namespace rdmabench::run {
 namespace {
 
-constexpr std::uint32_t kStreamDepth = 128;  // perftest's default for bandwidth
-constexpr std::uint32_t kLatencyDepth = 16;
-constexpr std::uint32_t kStreamInterval =
-    32;  // of signalled posts; a completion costs the loop and the device
-constexpr std::uint32_t kLatencyInterval = 8;
 // Without persistence mode the first use of a GPU's driver wakes every GPU of the server.
 constexpr std::chrono::seconds kDriverWake{60};
 
@@ -55,8 +51,9 @@ std::string peer_memory(const Config& config) {
   }
 }
 
-/// The bounds of what is not in a SessionSpec.
+/// What is not in a SessionSpec.
 void check_config(const Config& config) {
+  check_bounds(config);
   if (!config.counts.empty() && config.counts.size() != config.sizes.size()) {
     throw Error(Fault::usage, fmt::format("{} counts of messages for {} sizes",
                                           config.counts.size(), config.sizes.size()));
@@ -64,10 +61,6 @@ void check_config(const Config& config) {
   if (config.sizes.empty())
     throw Error(Fault::usage, "`sizes` is empty", "Give at least one, such as `sizes` 8.");
   for (const std::uint64_t size : config.sizes) {
-    if (size == 0 || size > kMaxSize) {
-      throw Error(Fault::usage, fmt::format("invalid `sizes` {}", size),
-                  fmt::format("Sizes go from 1 to {}.", format_size(kMaxSize)));
-    }
     if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
         bytes != 0 && size != bytes) {
       throw Error(
@@ -76,27 +69,10 @@ void check_config(const Config& config) {
           fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
     }
   }
-  const auto bound = [](std::string_view field, std::uint64_t value, std::uint64_t least,
-                        std::uint64_t most, std::string_view what) {
-    if (value >= least && value <= most) return;
-    throw Error(Fault::usage, fmt::format("invalid `{}` {}", field, value),
-                fmt::format("{} go from 1 to {}.", what, most));
-  };
-  bound("depth", config.depth, 0, kMaxDepth, "Depths");  // 0: not given
-  bound("queue_pairs", config.queue_pairs, 1, kMaxQueuePairs, "Queue pairs");
-  bound("workers", config.workers, 1, kMaxWorkers, "Threads");
-  bound("clients", config.clients, 1, kMaxClients, "Clients of an incast");
-  if (config.workers < config.devices.size()) {
+  if (config.threads < config.devices.size()) {
     throw Error(Fault::usage,
-                fmt::format("`workers` {} for {} devices", config.workers, config.devices.size()),
+                fmt::format("`threads` {} for {} devices", config.threads, config.devices.size()),
                 "Each device needs a thread at least.");
-  }
-  if (config.timeout < std::chrono::milliseconds(100) ||
-      config.timeout > std::chrono::minutes(10)) {
-    throw Error(
-        Fault::usage,
-        fmt::format("invalid `timeout` of {} ms", config.timeout / std::chrono::milliseconds(1)),
-        "It may be 100ms to 10m.");
   }
 }
 
@@ -136,18 +112,8 @@ void check_requirements(Session& session, const Config& config, MemoryPath peer)
 
 SessionSpec make_spec(const Config& config) {
   check_config(config);
-  const bool latency = config.shape == workload::Shape::latency;
-  SessionSpec spec(config);
-  spec.shape = config.shape;
-  spec.operation = config.operation;
+  SessionSpec spec{config};
   spec.max_size = *std::max_element(config.sizes.begin(), config.sizes.end());
-  spec.depth = config.depth != 0 ? config.depth : latency ? kLatencyDepth : kStreamDepth;
-  spec.depth = std::max(spec.depth, config.depth != 0 ? 1U : spec.post_list);
-  const std::uint32_t interval = latency ? kLatencyInterval : kStreamInterval;
-  // By default at most half of the send queue is unsignalled, so that it has room again before it
-  // is full.
-  spec.signal_every =
-      config.signal_every != 0 ? config.signal_every : std::clamp(spec.depth / 2, 1U, interval);
   spec.paced = config.rate > 0 || config.bit_rate > 0;
   spec.peer_memory = peer_memory(config);
   spec.gpu = is_gpu(config.memory) || is_gpu(spec.peer_memory);
@@ -177,7 +143,7 @@ ServerAnswer negotiate(Session& session, const Config& config,
   session.send(SessionMessage::request, to_text(Request{session.spec(), ours}));
   const bool wakes = is_gpu(session.spec().peer_memory);
   ServerAnswer answer =
-      connect_client(session, wanted, rails, ours, session.spec().workers, session.opener(),
+      connect_client(session, wanted, rails, ours, session.spec().threads, session.opener(),
                      session.timeout() + (wakes ? kDriverWake : std::chrono::seconds(0)));
   session.set_peer_write_order(answer.writes);
   check_requirements(session, config, answer.memory);

@@ -6,7 +6,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "run/facts_fields.h"
-#include "spec_fields.h"
+#include "run/options.h"
 
 namespace rdmabench::run {
 namespace {
@@ -14,23 +14,6 @@ namespace {
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
 constexpr std::size_t kMaxOffers = 16;     // back ends
 constexpr std::size_t kMaxFacts = 1024;
-
-/// An opaque text of a back end, as an object of its own.
-struct Text {
-  std::string text;
-};
-
-void walk(MessageFields& fields, Text& one) {
-  fields.text("text", one.text, kMaxOffer);
-}
-
-void walk_texts(MessageFields& fields, const char* key, std::vector<std::string>& texts) {
-  std::vector<Text> list;
-  for (const std::string& text : texts) list.push_back({text});
-  fields.list(key, kMaxWorkers, list);
-  texts.clear();
-  for (const Text& one : list) texts.push_back(one.text);
-}
 
 }  // namespace
 
@@ -47,7 +30,19 @@ void walk(MessageFields& fields, std::vector<Offer>& offers) {
 void walk(MessageFields& fields, Request& request) {
   fields.milliseconds("timeout_ms", std::chrono::milliseconds(100), std::chrono::minutes(10),
                       request.spec.timeout);
-  walk(fields, request.spec);
+  SessionSpec& spec = request.spec;
+  Config config;
+  SharedOptions& both = config;
+  both = spec;
+  for_each_option([&](const Option& option) {
+    if (!option.of_both) return;
+    std::visit([&](auto* value) { walk_option(fields, option.name, *value); }, option.in(config));
+  });
+  static_cast<SharedOptions&>(spec) = both;
+  fields.number("max_size_bytes", 1, kMaxSize, spec.max_size);
+  fields.text("memory", spec.peer_memory);
+  fields.flag("gpu", spec.gpu);
+  fields.flag("paced", spec.paced);
   fields.list("rails", kMaxWorkers, request.rails);
 }
 
@@ -58,6 +53,9 @@ std::string to_text(const Request& request) {
 Request parse_request(std::string_view text) {
   auto request = read_fields<Request>(parse_object(text, "request"));
   if (request.rails.empty()) throw Error(Fault::failed, "the client's request has no offers");
+  Config both;
+  static_cast<SharedOptions&>(both) = request.spec;
+  check_bounds(both);
   check(request.spec);
   return request;
 }
@@ -72,7 +70,7 @@ std::vector<Offer> parse_offers(std::string_view text) {
 
 void walk(MessageFields& fields, Selection& selection) {
   fields.text("backend", selection.backend);
-  walk_texts(fields, "choices", selection.choices);
+  fields.texts("choices", kMaxWorkers, kMaxOffer, selection.choices);
 }
 
 std::string to_text(const Selection& selection) {
@@ -86,7 +84,7 @@ Selection parse_selection(std::string_view text) {
 constexpr std::array<std::string_view, 3> kMemoryPaths{"host", "direct", "staged"};
 
 void walk(MessageFields& fields, Introduction& introduction) {
-  walk_texts(fields, "addresses", introduction.addresses);
+  fields.texts("addresses", kMaxWorkers, kMaxOffer, introduction.addresses);
   walk_facts(fields, "environment", kMaxFacts, kMaxName, kMaxOffer, introduction.environment);
   fields.name("memory", kMemoryPaths, introduction.memory);
 }

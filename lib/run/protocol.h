@@ -36,6 +36,8 @@
 
 namespace rdmabench::run {
 
+inline constexpr double kMaxRate = 1e12;  ///< messages per second
+
 /// What client and server of a session send each other.
 enum class SessionMessage : std::uint16_t {
   abort = control::kAbortCode,
@@ -57,14 +59,6 @@ constexpr std::string_view name_of(SessionMessage type) noexcept {
 
 /// What both sides agree on before they open endpoints.
 struct SessionSpec : SharedOptions {
-  SessionSpec() : SessionSpec(SharedOptions{}) {}
-  explicit SessionSpec(const SharedOptions& options) : SharedOptions(options) {
-    depth = depth != 0 ? depth : 16;
-    signal_every = signal_every != 0 ? signal_every : 1;
-  }
-
-  workload::Shape shape = workload::Shape::latency;
-  transport::OperationCode operation = transport::OperationCode::send;
   std::uint64_t max_size = 8;                ///< 1..kMaxSize
   std::string peer_memory = "host";          ///< the server's: "host", "huge", "cuda:..."
   bool gpu = false;                          ///< messages of either side lie in a GPU's memory
@@ -154,7 +148,27 @@ void check(const SessionSpec& spec);
 /// Whether each side sees the other's writes by polling its own memory.
 bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept;
 
-/// The endpoint that a side needs for each worker. Pure, so that both sides come to the same sizes.
+// What was given, else what is chosen.
+std::uint32_t depth_of(const SessionSpec& spec) noexcept;
+std::uint32_t signal_every_of(const SessionSpec& spec) noexcept;
+
+/// How much an endpoint of a session has under way, and where it lies.
+struct SlotPlan {
+  std::uint32_t depth = 1;          ///< posts outstanding on a queue pair
+  std::uint32_t receives = 1;       ///< kept posted on a queue pair
+  std::uint32_t signal_every = 1;   ///< posts for each completion: 1..depth
+  std::uint32_t post_list = 1;      ///< 1..depth
+  std::uint32_t send_slots = 1;     ///< of all queue pairs
+  std::uint32_t receive_slots = 1;  ///< likewise
+  std::uint64_t stride = 64;        ///< bytes from one slot to the next
+
+  bool operator==(const SlotPlan&) const = default;
+};
+
+/// Pure, so that both sides come to the same sizes.
+SlotPlan plan_slots(const SessionSpec& spec);
+
+/// The endpoint that a side needs for each worker.
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client);
 
 /// Bytes of memory that the messages of such an endpoint take, in whole pages; saturates.

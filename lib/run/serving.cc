@@ -46,10 +46,10 @@ struct ServedEpochs {
 /// Waits until all clients of an incast can begin.
 void wait_for_others(const Session& session, const ServerResources& resources) {
   const SessionSpec& spec = session.spec();
-  if (spec.clients == 1) return;
+  if (spec.incast_clients == 1) return;
   // A little less than the client waits, so that it receives the error.
-  resources.incast.pass(spec.job, spec.clients, Deadline::after(spec.timeout * 9 / 10),
-                        session.stop());
+  resources.incast.pass(spec.incast_job, spec.incast_clients,
+                        Deadline::after(spec.timeout * 9 / 10), session.stop());
 }
 
 /// The workers' part of an epoch.
@@ -167,7 +167,7 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
           wait_for_turn(session, resources);  // it may look for devices
       for (const std::string& choice : choices) each.push_back(backend.footprint(wanted, choice));
     }
-    for (std::size_t i = 0; i < request.spec.workers; ++i) {
+    for (std::size_t i = 0; i < request.spec.threads; ++i) {
       const transport::Footprint& takes = each[i % each.size()];
       resources.shares.push_back(resources.budget.take(
           resources.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
@@ -191,7 +191,7 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
     return answer_offers(wanted, request.rails.front());
   }();
   const std::size_t rails = std::exchange(request.rails, {}).size();  // a client's may be large
-  connect_server(session, wanted, ours, rails, request.spec.workers, steps);
+  connect_server(session, wanted, ours, rails, request.spec.threads, steps);
 }
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.
@@ -212,7 +212,7 @@ ServedEpochs serve_request(Session& session, Request& request, const ServerResou
   resources.shares.clear();  // the workers that they were for are closed
   resources.shares.push_back(resources.budget.take(
       resources.name,
-      {.threads = request.spec.workers, .memory = memory_of(wanted) * request.spec.workers}));
+      {.threads = request.spec.threads, .memory = memory_of(wanted) * request.spec.threads}));
   open_workers(session, request, wanted, resources);
   std::optional<health::RunWatch> watch;
   if (request.spec.watch) {

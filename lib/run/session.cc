@@ -159,20 +159,19 @@ transport::OperationCode Session::posted(std::uint64_t size) const noexcept {
 }
 
 void Session::prepare(Side side, const EpochOrder& order) {
-  const transport::EndpointRequest request = endpoint_request(spec_, true);
   key_ = {.shape = spec_.shape,
           .operation = order.immediate ? transport::OperationCode::write_imm : spec_.operation,
           .side = side,
           .validate = spec_.validate || order.verify,
           .epoch_content = spec_.gpu,
           .clock = measure::clock_choice().source,
-          .paced = spec_.paced && spec_.shape == workload::Shape::stream,
+          .paced = spec_.paced && spec_.shape == workload::Shape::bandwidth,
           .target_idle = spec_.target_idle};
   plan_ = {.iterations = order.iterations,
            .size = order.size,
-           .depth = request.depth,
-           .receives = request.receives,
-           .post_list = request.post_list,
+           .depth = slots_.depth,
+           .receives = slots_.receives,
+           .post_list = slots_.post_list,
            .gap_q16 =
                gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
            .events = spec_.events};

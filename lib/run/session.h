@@ -46,7 +46,8 @@ class Session : public Connection {
   std::size_t workers() const { return workers_.size(); }
   Worker& worker(std::size_t i = 0) { return *workers_[i]; }
 
-  void agree(const SessionSpec& spec) { spec_ = spec; }
+  const SlotPlan& slots() const { return slots_; }
+  void agree(const SessionSpec& spec) { spec_ = spec, slots_ = plan_slots(spec); }
 
   /// Worker i is driven on processor cpus[i modulo their number]. The first one is driven by the
   /// caller's thread, which stays where it is.
@@ -110,6 +111,7 @@ class Session : public Connection {
   std::string reason_of_peer();  ///< its own words, or how the channel ended
 
   SessionSpec spec_;
+  SlotPlan slots_;
   std::vector<int> cpus_;
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -56,7 +56,7 @@ void run_together(std::size_t count, const Prepare& prepare, const Work& work,
   throw Error(
       Fault::failed,
       fmt::format("{} of {} threads could be started: {}", threads.size() + 1, count, failure),
-      "Lower `workers`, or raise 'ulimit -u' or the limit of the control group.");
+      "Lower `threads`, or raise 'ulimit -u' or the limit of the control group.");
 }
 
 }  // namespace rdmabench::run

@@ -7,7 +7,9 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -23,7 +26,7 @@ namespace rdmabench::run {
 
 /// Each key is read by one of the calls, which leaves its value alone where the object has not the
 /// key or has null there. They throw Error(usage) that names the key in backquotes, what it is and
-/// what it must be. As `Fields` of walk_shared() it reads the options of both sides.
+/// what it must be. It may be the `fields` of walk_option().
 class UserOptions {
  public:
   static constexpr std::size_t kMaxText = 1 << 20;  ///< bytes of the whole object
@@ -37,12 +40,13 @@ class UserOptions {
   template <class T>
   void number(std::string_view key, std::int64_t min, std::uint64_t max, T& value) {
     take(key, [&](const std::string& name) {
-      if constexpr (std::is_signed_v<T>) {
-        value = static_cast<T>(get_int(object_, name, min, static_cast<std::int64_t>(max)));
-      } else {
-        value = static_cast<T>(get_uint(object_, name, static_cast<std::uint64_t>(min), max));
-      }
+      MessageFields(&object_).number(name.c_str(), min, max, value);
     });
+  }
+  /// Any that the type holds.
+  template <class T>
+  void number(std::string_view key, T& value) {
+    number(key, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), value);
   }
   template <class Flag>  // bool, or an optional one
   void flag(std::string_view key, Flag& value) {
@@ -50,6 +54,10 @@ class UserOptions {
   }
   void text(std::string_view key, std::string& value) {
     take(key, [&](const std::string& name) { value = get_string(object_, name, kMaxValue); });
+  }
+  template <class T, class Walk>
+  void optional(std::string_view key, std::optional<T>& value, Walk walk_value) {
+    if (has(key)) walk_value(value.emplace());
   }
   /// `token_file`, `auth` and `insecure`.
   void authentication(control::Authentication& value);
@@ -84,8 +92,12 @@ class UserOptions {
     real(key, min, max, number);
     value = std::chrono::round<Duration>(std::chrono::duration<double>(number));
   }
-  /// A list of texts, each as long as the object may be.
-  void texts(std::string_view key, std::vector<std::string>& values);
+  /// A list of texts, each as long as a whole object may be.
+  void texts(std::string_view key, std::vector<std::string>& values) {
+    take(key, [&](const std::string& name) {
+      values = get_string_list(object_, name, kMaxItems, std::size_t{1} << 28);
+    });
+  }
   template <class T>
   void numbers(std::string_view key, T min, T max, std::vector<T>& values) {
     take(key, [&](const std::string& name) {
@@ -103,8 +115,8 @@ class UserOptions {
       inner.refuse_others();
     });
   }
-  /// Sizes in bytes, each up to `max`: 8, [8, 64], or a text as parse_size_list() reads it.
-  void sizes(std::string_view key, std::uint64_t max, std::vector<std::uint64_t>& values);
+  /// Sizes in bytes: 8, [8, 64], or a text as parse_size_list() reads it.
+  void sizes(std::string_view key, std::vector<std::uint64_t>& values);
 
   /// Whether the key is given. It counts as known from then on.
   bool has(std::string_view key);
@@ -117,14 +129,13 @@ class UserOptions {
   void take(std::string_view key, Read&& read) {
     if (!has(key)) return;
     try {
-      read(spelled(key));
+      read(std::string(key));
     } catch (const FieldError& error) {
       refuse(error);
     }
   }
   UserOptions(nlohmann::json object, std::string what)
       : what_(std::move(what)), object_(std::move(object)) {}
-  static std::string spelled(std::string_view key);
   std::size_t index_of(std::string_view key, std::string_view word,
                        std::span<const std::string_view> names) const;
   [[noreturn]] void refuse(const FieldError& error) const;

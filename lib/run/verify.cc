@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxTimeouts = 3;  // timeouts of the session, after which no other route is tried
 
 std::string remedy_for(const SessionSpec& spec) {
-  if (spec.clients == 1) {
+  if (spec.incast_clients == 1) {
     return "Try another `gpu_mapping` (default, pcie, data-direct), and `memory` host to see "
            "whether the path itself works.";
   }
@@ -27,7 +27,8 @@ std::string remedy_for(const SessionSpec& spec) {
 }  // namespace
 
 bool may_start_over(const SessionSpec& spec) {
-  return spec.gpu && spec.clients == 1 && spec.gpu_mapping == name(memory::GpuMapping::automatic);
+  return spec.gpu && spec.incast_clients == 1 &&
+         spec.gpu_mapping == name(memory::GpuMapping::automatic);
 }
 
 bool may_be_the_memory(const Session& session, const Error& error) {

@@ -75,7 +75,7 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
   static workload::Entry<T> entry(const workload::LoopKey& key) {
     const workload::Entry<T> found = workload::find_loop<T>(key);
     if (found.loop == nullptr) {
-      const bool load = key.shape == workload::Shape::open_loop;
+      const bool load = key.shape == workload::Shape::load;
       throw Error(
           Fault::usage,
           fmt::format("{} of `operation` {} is not in this back end", load ? "load" : "a test",

@@ -220,7 +220,7 @@ bool ConnectionManager::accept_one(Id id, const Event& request,
     rdma_reject(id.get(), why.data(),
                 static_cast<std::uint8_t>(std::min(why.size(), kMostRefusal)));
     throw Error(Fault::unavailable, fmt::format("rdma_cm: {}", why),
-                "Start the server with that device, or leave out `connection_manager`.");
+                "Start the server with that device, or leave out `rdma_cm`.");
   }
   taken[request.number] = true;
   ibv_qp& queue_pair = *queue_pairs[request.number];
@@ -279,7 +279,7 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
     throw Error(Fault::unavailable,
                 fmt::format("rdma_cm reaches {} by {}, but the queue pairs belong to {}", where,
                             place_of(*id), place_of(with)),
-                "Choose it in `devices`, or leave out `connection_manager`.");
+                "Choose it in `devices`, or leave out `rdma_cm`.");
   }
   step = fmt::format("rdma_resolve_route({})", where);
   must(SetupCall::resolve_route, rdma_resolve_route(id, milliseconds), step);

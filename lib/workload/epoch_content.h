@@ -75,11 +75,11 @@ ContentSlots window_of(const T& endpoint) noexcept {
 template <class Op>
 struct ContentRoles {
   explicit ContentRoles(const LoopKey& key) noexcept
-      : initiates(key.side == Side::initiator || key.shape == Shape::duplex),
-        serves(key.side == Side::target || key.shape == Shape::duplex) {
+      : initiates(key.side == Side::initiator || key.shape == Shape::bidirectional),
+        serves(key.side == Side::target || key.shape == Shape::bidirectional) {
     const bool answered =
         !transport::is_timed_by_completion(Op::kCode) &&
-        (key.shape == Shape::latency || (key.shape == Shape::open_loop && Op::kNotifies));
+        (key.shape == Shape::latency || (key.shape == Shape::load && Op::kNotifies));
     sends = !Op::kFromTarget && (initiates || answered);
     lands = !Op::kFromTarget && (serves || answered);
     fetches = Op::kFromTarget && initiates;

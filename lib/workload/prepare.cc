@@ -18,7 +18,7 @@ void check_plan(const LoopKey& key, const EpochPlan& plan) {
                 fmt::format("{} of {} bytes", transport::name(key.operation), plan.size),
                 fmt::format("It acts on {} bytes: use `sizes` {}.", bytes, bytes));
   }
-  if (key.shape != Shape::open_loop && !key.paced) return;
+  if (key.shape != Shape::load && !key.paced) return;
   if (plan.gap_q16 == 0) {
     throw Error(Fault::usage, "no rate was given to pace messages",
                 "Give a rate, or measure as fast as it goes with 'bw'.");

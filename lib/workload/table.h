@@ -85,17 +85,18 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> usual_loop(const LoopKey& key) {
   // An open loop is always paced.
-  if (key.paced && (key.shape == Shape::latency || key.shape == Shape::duplex)) return nullptr;
+  if (key.paced && (key.shape == Shape::latency || key.shape == Shape::bidirectional))
+    return nullptr;
   if (key.target_idle) return key.shape == Shape::latency ? idle_loop<T, Op>(key.side) : nullptr;
   switch (key.shape) {
     case Shape::latency:
       return latency_loop<T, Op, kValidate>(key);
-    case Shape::stream:
+    case Shape::bandwidth:
       return stream_loop<T, Op, kValidate>(key);
-    case Shape::duplex:
+    case Shape::bidirectional:
       return key.side == Side::initiator ? &duplex<T, Op, kValidate, Side::initiator>
                                          : &duplex<T, Op, kValidate, Side::target>;
-    case Shape::open_loop:
+    case Shape::load:
       return open_loop<T, Op, kValidate>(key);
   }
   return nullptr;
@@ -107,7 +108,7 @@ constexpr Loop<T> loop_for(const LoopKey& key) {
   if constexpr (Op::kExtended) {
     if (key.target_idle) return nullptr;
     if (key.shape == Shape::latency && !key.paced) return latency_loop<T, Op, kValidate>(key);
-    return key.shape == Shape::stream ? stream_loop<T, Op, kValidate>(key) : nullptr;
+    return key.shape == Shape::bandwidth ? stream_loop<T, Op, kValidate>(key) : nullptr;
   } else {
     return usual_loop<T, Op, kValidate>(key);
   }

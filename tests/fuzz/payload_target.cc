@@ -58,9 +58,11 @@ const auto kWriteRun = [](const auto& value) { return run::to_text(value); };
 
 std::string request_rule(const run::Request& request) {
   const run::SessionSpec& spec = request.spec;
-  if (spec.depth == 0 || spec.depth > run::kMaxDepth) return "a depth out of bounds was taken";
+  const std::uint32_t depth = run::depth_of(spec);
+  if (depth == 0 || depth > run::kMaxDepth) return "a depth out of bounds was taken";
   if (spec.max_size == 0 || spec.max_size > run::kMaxSize) return "a size out of bounds was taken";
-  if (spec.signal_every == 0 || spec.signal_every > spec.depth) {
+  const std::uint32_t every = run::signal_every_of(spec);
+  if (every == 0 || every > depth) {
     return "an interval of signals beyond the depth was taken";
   }
   for (const bool client : {true, false}) {
@@ -116,8 +118,8 @@ Verdict judge_config(std::string_view text) {
     const bool good =
         !config.sizes.empty() &&
         *std::max_element(config.sizes.begin(), config.sizes.end()) <= run::kMaxSize &&
-        config.depth <= run::kMaxDepth && config.workers >= 1 &&
-        config.workers <= run::kMaxWorkers && config.timeout.count() > 0;
+        config.depth.value_or(1) <= run::kMaxDepth && config.threads >= 1 &&
+        config.threads <= run::kMaxWorkers && config.timeout.count() > 0;
     return {good ? "" : "a configuration out of bounds was taken", true};
   } catch (const Error& error) {
     if (error.fault() == Fault::usage && is_good_text(error.what())) return {};

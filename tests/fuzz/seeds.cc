@@ -112,7 +112,7 @@ void add_plugin_checks(std::vector<Seed>& list) {
 
 void add_run(std::vector<Seed>& list) {
   run::Request request;
-  request.spec.shape = workload::Shape::stream;
+  request.spec.shape = workload::Shape::bandwidth;
   request.spec.operation = transport::OperationCode::write_imm;
   request.spec.max_size = 65536;
   request.spec.depth = 128;

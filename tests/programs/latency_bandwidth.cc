@@ -43,7 +43,7 @@ int main() try {
         0 < ns.min_ns && ns.min_ns <= ns.p50_ns && ns.p50_ns <= ns.p99_ns && ns.p99_ns <= ns.max_ns,
         "latencies in no order");
   }
-  const auto bandwidth = measure(rdmabench::workload::Shape::stream, server.port());
+  const auto bandwidth = measure(rdmabench::workload::Shape::bandwidth, server.port());
   const auto& rates = std::get<std::vector<report::BandwidthResult>>(bandwidth.results);
   demand(rates.size() == 2, "not one bandwidth for each size");
   for (const auto& row : rates) {

@@ -69,7 +69,7 @@ class DeviceTest : public testing::Test {
     EndpointRequest server = request_;
     server.client = false;
     server_.emplace(server, choice.server);
-    if (!request_.connection_manager) {
+    if (!request_.rdma_cm) {
       server_->connect(client_->address());
       client_->connect(server_->address());
       return;
@@ -370,7 +370,7 @@ TEST_F(VerbsDevice, TakesPathOptions) {
 }
 
 TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
-  request_.connection_manager = true;
+  request_.rdma_cm = true;
   request_.queue_pairs = 3;
   request_.signal_every = 1;
   open(1024);
@@ -380,7 +380,7 @@ TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
 }
 
 TEST_F(VerbsDevice, TheConnectionManagerSaysThatNobodyListens) {
-  request_.connection_manager = true;
+  request_.rdma_cm = true;
   request_.timeout = std::chrono::milliseconds(3000);
   const Choice choice = choose(request_, offer_, offer_);
   Endpoint client(request_, choice.client);

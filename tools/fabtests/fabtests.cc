@@ -22,14 +22,8 @@
 namespace rdmabench::tools::fabtests {
 namespace {
 
-/// fabtests' options for what the library's errors name.
-constexpr FieldFlag kFields[] = {
-    {"cpus", "--pin-core"}, {"depth", "-W"},        {"devices", "-d"},   {"events", "-c"},
-    {"fabric", "-f"},       {"inline_limit", "-j"}, {"operation", "-o"}, {"port", "-P or -B"},
-    {"provider", "-p"},     {"service", "-e"},      {"sizes", "-S"},     {"validate", "-v"}};
-
 void say(const std::string& text) {
-  std::fputs(fmt::format("{}\n", with_flags(text, kFields)).c_str(), stderr);
+  std::fputs(fmt::format("{}\n", with_flags(text, fields())).c_str(), stderr);
 }
 
 void pin(const std::vector<int>& cores) {
@@ -104,10 +98,7 @@ int exit_code(const Error& error) {
 
 int run(const Tool& tool, const std::vector<std::string>& words) {
   try {
-    std::vector<std::string> own = words;
-    const control::Authentication authentication = take_authentication(own);
-    Options options = parse(tool.program, own);
-    options.config.authentication = authentication;
+    Options options = parse(tool.program, words);
     if (!options.answer.empty()) {
       say(options.answer);
       return EXIT_FAILURE;

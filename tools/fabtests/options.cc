@@ -205,36 +205,45 @@ void set_cores(State& state, const Given& given) {
   }
 }
 
-constexpr Flag row(Spelling spelling, std::string_view text, Flag::Set set, ToolSet tools = kAll) {
-  return {spelling, tools, Handling::mapped, text, "unit", set};
+constexpr Flag row(Spelling spelling, std::string_view text, Flag::Set set, ToolSet tools = kAll,
+                   std::string_view option = {}) {
+  return {spelling, tools, Handling::mapped, text, "unit", set, "", option};
+}
+/// Sets an option of rdmabench, by its name in run/options.h.
+constexpr Flag same(Spelling spelling, std::string_view option, std::string_view text,
+                    ToolSet tools = kAll) {
+  return row(spelling, text, nullptr, tools, option);
 }
 constexpr Flag skipped(Spelling spelling, std::string_view instead) {
   return {spelling, kAll, Handling::refused, instead, "unit"};
 }
 
-template <auto Member>
-constexpr Flag::Set kSetText = set_text<&State::options, &Options::config, Member>;
-
 constexpr Flag kFlags[] = {
-    row("-p=provider", "libfabric provider: tcp, shm, efa", kSetText<&Config::provider>),
-    row("-d=domain", "domain of this side",
-        [](State& s, const Given& given) { s.options.config.devices = {given.text}; }),
-    row("-f=fabric", "fabric of this side: efa, efa-direct", kSetText<&Config::fabric>),
-    row("-e=type", "endpoint type, msg or rdm [rdm]", set_endpoint_type),
+    same("-p=provider", "provider", "libfabric provider: tcp, shm, efa"),
+    row(
+        "-d=domain", "domain of this side",
+        [](State& s, const Given& given) { s.options.config.devices = {given.text}; }, kAll,
+        "devices"),
+    same("-f=fabric", "fabric", "fabric of this side: efa, efa-direct"),
+    row("-e=type", "endpoint type, msg or rdm [rdm]", set_endpoint_type, kAll, "service"),
     row("-I=number", "iterations of each size [by size]",
         set_number<1, kMaxCount, &State::iterations>),
-    row("-S=size", "bytes; all; r:first,step,last; l:one,another [64,256,1K,4K,64K,1M]",
-        [](State& s, const Given& given) { s.options.config.sizes = parse_sizes(given.text); }),
+    row(
+        "-S=size", "bytes; all; r:first,step,last; l:one,another [64,256,1K,4K,64K,1M]",
+        [](State& s, const Given& given) { s.options.config.sizes = parse_sizes(given.text); },
+        kAll, "sizes"),
     row("-w=number", "iterations before the timed ones [10]",
         set_number<0, kMaxCount, &State::options, &Options::config, &Config::warmup>),
     row("-W=number", "messages under way, of a bandwidth test [64]",
-        set_number<1, run::kMaxDepth, &State::window>),
-    row("-o=op", "write, writedata, and read of fi_rma_bw", set_operation, kRma | kMsgPingPong),
-    row("-U", "complete at delivery (FI_DELIVERY_COMPLETE)",
-        turn_on<&State::options, &Options::config, &Config::delivery>, kAll & ~kMsgPingPong),
-    row("-v", "check the data", turn_on<&State::options, &Options::config, &Config::validate>),
-    row("-j=size", "inject messages below this size [as the provider has it]", set_injection),
-    row("-c=method", "wait for completions by spin, sread or fd [spin]", set_completion),
+        set_number<1, run::kMaxDepth, &State::window>, kAll, "depth"),
+    row("-o=op", "write, writedata, and read of fi_rma_bw", set_operation, kRma | kMsgPingPong,
+        "operation"),
+    same("-U", "delivery", "complete at delivery (FI_DELIVERY_COMPLETE)", kAll & ~kMsgPingPong),
+    same("-v", "validate", "check the data"),
+    row("-j=size", "inject messages below this size [as the provider has it]", set_injection, kAll,
+        "inline_limit"),
+    row("-c=method", "wait for completions by spin, sread or fd [spin]", set_completion, kAll,
+        "events"),
     row("-t=type", "queue", check_queue),
     row("-m", "machine-readable results", turn_on<&State::options, &Options::machine_readable>),
     row("-l", "align every message to a page", turn_on<&State::page_aligned>),
@@ -245,7 +254,7 @@ constexpr Flag kFlags[] = {
     row("-E[=port]", "the same", set_out_of_band),
     row("-i=device", "the device of -D", nullptr),
     row("-C=number", "connections to the server, 1", check_connections),
-    row("--pin-core=LIST", "run on these processors: 0,2-4", set_cores),
+    row("--pin-core=LIST", "run on these processors: 0,2-4", set_cores, kAll, "cpus"),
     row("--timeout=SECONDS", "longest wait for the peer [10]",
         [](State& s, const Given& given) {
           s.options.config.timeout = std::chrono::seconds(whole_as<int>(given, 1, 600));
@@ -322,6 +331,12 @@ std::string_view name(Program test) {
   return kTools[static_cast<std::size_t>(test)].name;
 }
 
+std::vector<FieldFlag> fields() {
+  std::vector<FieldFlag> fields{{"port", "-P or -B"}};
+  add_fields(kFlags, fields);
+  return fields;
+}
+
 Options parse(Program test, const std::vector<std::string>& words) {
   constexpr std::int64_t kWarmup = 10;
   const CommandLineStyle<State> fabtests{
@@ -335,6 +350,7 @@ Options parse(Program test, const std::vector<std::string>& words) {
           "Options of fabtests that are not listed end with 38 or 61, which its runner counts as "
           "skipped.",
       .tables = {kFlags},
+      .config = [](State& state) -> Config& { return state.options.config; },
       .whose = [](ToolSet set) { return fmt::format("It is an option of {}.", names_of(set)); },
       .refuse = skip};
   CommandLine<State> line;
@@ -345,12 +361,13 @@ Options parse(Program test, const std::vector<std::string>& words) {
   options.words.insert(options.words.end(), words.begin(), words.end());
   Config& config = options.config;
   config.backend = "ofi";
-  config.shape = is_ping_pong(test) ? workload::Shape::latency : workload::Shape::stream;
+  config.shape = is_ping_pong(test) ? workload::Shape::latency : workload::Shape::bandwidth;
   config.operation = (set_of(test) & kRma) != 0 ? OperationCode::write : OperationCode::send;
   config.sizes = {64, 256, 1024, 4096, 65536, 1048576};
   config.warmup = kWarmup;
   read_command_line(fabtests, name(test), set_of(test), words, line);
   options.answer = line.answer;
+  config.authentication = line.authentication;
   options.host = line.operand;
   if (options.answer.empty()) settle(state);
   return options;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../flags/fields.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::tools::fabtests {
@@ -51,6 +52,9 @@ struct Options {
   std::string answer;              ///< of -h or --version: print it, and do nothing else
   std::vector<std::string> words;  ///< the command line, as -m repeats it
 };
+
+/// fabtests' options for what the library's errors name.
+std::vector<FieldFlag> fields();
 
 /// `words` are those after the program's name. Throws Error(usage) for what fabtests ends with
 /// EXIT_FAILURE for, and Skip for what fabtests has and this program has not.

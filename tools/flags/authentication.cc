@@ -1,9 +1,6 @@
 #include "authentication.h"
 
-#include <fmt/format.h>
-
-#include <cstddef>
-#include <utility>
+#include <array>
 
 #include "rdmabench/base/error.h"
 #include "values.h"
@@ -13,81 +10,39 @@ namespace {
 
 using control::Authentication;
 
-constexpr const char* kFile = "--token-file";
-constexpr const char* kAuth = "--auth";
-constexpr const char* kInsecure = "--insecure";
-
-[[noreturn]] void refuse_both(std::string_view one, const std::string& other) {
-  throw Error(Fault::usage, fmt::format("{} and {} together", one, other),
-              "Leave out one of them: both sides prove who they are in one way, or in none.");
+std::string way_of(const Authentication& to) {
+  return to.method() == Authentication::Method::munge ? "munge" : "";
 }
 
-/// What the earlier options chose: one that does not go with a token.
-void refuse_other_way(const Authentication& authentication, std::string_view given) {
-  if (authentication.method() == Authentication::Method::munge) {
-    refuse_both(given, fmt::format("{} munge", kAuth));
-  }
-  if (authentication.is_insecure()) refuse_both(given, kInsecure);
+void set_token_file(Authentication& to, const Given& given) {
+  if (given.text.empty()) throw Error(Fault::usage, "an empty --token-file", "Name the file.");
+  to = run::authentication_of(given.text, way_of(to), to.is_insecure());
+}
+
+void set_auth(Authentication& to, const Given& given) {
+  if (given.text != "token" && given.text != "munge") refuse_word(given, "token or munge");
+  to = run::authentication_of(to.file(), given.text, to.is_insecure());
+}
+
+void set_insecure(Authentication& to, const Given& /*given*/) {
+  to = run::authentication_of(to.file(), way_of(to), true);
 }
 
 }  // namespace
 
-void set_token_file(Authentication& to, const Given& given) {
-  refuse_other_way(to, given.name);
-  if (given.text.empty()) throw Error(Fault::usage, "an empty --token-file", "Name the file.");
-  to = Authentication::token_file(std::string(given.text));
-}
-
-void set_auth(Authentication& to, const Given& given) {
-  if (to.is_insecure()) refuse_both(fmt::format("{} {}", kAuth, given.text), kInsecure);
-  if (given.text == "token") return refuse_other_way(to, fmt::format("{} token", kAuth));
-  if (given.text != "munge") refuse_word(given, "token or munge");
-  if (!to.file().empty()) refuse_both(fmt::format("{} munge", kAuth), kFile);
-  to = Authentication::munge();
-}
-
-void set_insecure(Authentication& to, const Given& given) {
-  if (to.method() == Authentication::Method::munge) {
-    refuse_both(given.name, fmt::format("{} munge", kAuth));
-  }
-  if (!to.file().empty()) refuse_both(given.name, kFile);
-  to = Authentication::insecure();
-}
-
-Authentication take_authentication(std::vector<std::string>& words) {
-  Authentication taken;
-  std::vector<std::string> others;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      others.insert(others.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-      break;
-    }
-    const std::string name = word.substr(0, word.find('='));
-    if (word == kInsecure) {
-      set_insecure(taken, {name, ""});
-      continue;
-    }
-    if (name != kFile && name != kAuth) {
-      others.push_back(word);
-      continue;
-    }
-    std::string text = name.size() < word.size() ? word.substr(name.size() + 1) : "";
-    if (name.size() == word.size()) {
-      if (++i == words.size()) {
-        throw Error(Fault::usage, fmt::format("{} without a value", name),
-                    name == kFile ? "Name the file." : "Write token or munge.");
-      }
-      text = words[i];
-    }
-    if (name == kFile) {
-      set_token_file(taken, {name, text});
-    } else {
-      set_auth(taken, {name, text});
-    }
-  }
-  words = std::move(others);
-  return taken;
+std::span<const Flag<Authentication>> authentication_flags() {
+  const auto row = [](Spelling spelling, std::string_view text, Flag<Authentication>::Set set) {
+    return Flag<Authentication>{spelling, 0, Handling::mapped, text, "", set};
+  };
+  static const std::array kFlags{
+      row("--token-file=PATH",
+          "the secret that both sides share [RDMABENCH_TOKEN_FILE, else ~/.config/rdmabench/token, "
+          "made at first use]",
+          set_token_file),
+      row("--auth=METHOD", "how both sides authenticate each other: token, or munge [token]",
+          set_auth),
+      row("--insecure", "no authentication; must be given on both sides", set_insecure)};
+  return kFlags;
 }
 
 std::string who_is_served(const Authentication& authentication) {

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "../terminal.h"
+#include "authentication.h"
+#include "fields.h"
 #include "flag.h"
 #include "rdmabench/base/error.h"
+#include "values.h"
 
 namespace rdmabench::tools {
 
@@ -36,6 +39,8 @@ struct CommandLineStyle {
   std::string_view version;  ///< the answer to --version
   std::string_view footer;
   std::vector<std::span<const Flag<Target>>> tables{};
+  /// Where the flags that set an option of rdmabench set it.
+  run::Config& (*config)(Target& target) = nullptr;
   /// A sentence: which programs have the flag that this one does not have.
   std::string (*whose)(ToolSet tools) = nullptr;
   /// Throws for a flag that is refused; nullptr = Error(usage).
@@ -47,7 +52,16 @@ struct CommandLine {
   Target flags{};
   std::string operand;  ///< "" where there is none
   std::string answer;   ///< of --help or --version: print it, and do nothing else
+  control::Authentication authentication{};
 };
+
+/// Which flag sets what, for errors that name an option.
+template <class Table>
+void add_fields(const Table& table, std::vector<FieldFlag>& fields) {
+  for (const auto& flag : table) {
+    if (!flag.option.empty()) fields.emplace_back(flag.option, flag.short_name());
+  }
+}
 
 /// "  -s, --size bytes    text\n"
 std::string help_line(const Spelling& flag, std::string_view text);
@@ -87,13 +101,20 @@ void read_command_line(const CommandLineStyle<Target>& of, std::string_view prog
       spellings.push_back(flag);
     }
   }
+  const auto secret = authentication_flags();
+  spellings.insert(spellings.end(), secret.begin(), secret.end());
   const Words parted = split_words(program, spellings, words);
   for (const auto& [index, given] : parted.flags) {
+    if (index >= flags.size()) continue;
     if (flags[index]->name == "help") line.answer = help(of, program, bit);
     if (flags[index]->name == "version") line.answer = fmt::format("{}\n", of.version);
     if (!line.answer.empty()) return;
   }
   for (const auto& [index, given] : parted.flags) {
+    if (index >= flags.size()) {
+      secret[index - flags.size()].set(line.authentication, given);
+      continue;
+    }
     const Flag<Target>& flag = *flags[index];
     if ((flag.tools & bit) == 0 && flag.handling != Handling::refused) {
       throw Error(Fault::usage, fmt::format("{} is not a flag of {}", given.name, program),
@@ -105,7 +126,11 @@ void read_command_line(const CommandLineStyle<Target>& of, std::string_view prog
       if (of.refuse != nullptr) of.refuse(what, flag.text);
       throw Error(Fault::usage, what, flag.text);
     }
-    if (flag.set != nullptr) flag.set(line.flags, given);
+    if (flag.set != nullptr) {
+      flag.set(line.flags, given);
+    } else if (!flag.option.empty()) {
+      set_option(*run::find_option(flag.option), of.config(line.flags), given);
+    }
     if (flag.handling == Handling::ignored && !is_usual(given, flag.usual)) {
       line.flags.notes.push_back(fmt::format("{} has no effect: {}", given.name, flag.text));
     }

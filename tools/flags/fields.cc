@@ -2,34 +2,16 @@
 
 #include <algorithm>
 
+#include "run/options.h"
+
 namespace rdmabench::tools {
 namespace {
 
-/// Those that are not named as their flag.
-constexpr FieldFlag kNative[] = {{"allow_providers", "--allow-provider"},
-                                 {"bandwidth_sizes", "--size"},
-                                 {"connection_manager", "--rdma-cm"},
-                                 {"cpus", "--cpu"},
-                                 {"devices", "--device"},
-                                 {"duration_s", "--duration"},
-                                 {"inline_limit", "--inline"},
-                                 {"latency_sizes", "--latency-size"},
-                                 {"misalignment", "--misalign"},
-                                 {"on_demand", "--odp"},
-                                 {"region_per_queue_pair", "--mr-per-qp"},
-                                 {"operation", "--op"},
-                                 {"outstanding_reads", "--outstanding"},
-                                 {"parameters", "--params"},
-                                 {"queue_pairs", "--qps"},
-                                 {"registration", "--register"},
-                                 {"requirements", "--require"},
-                                 {"segments", "--sge"},
-                                 {"service", "--transport"},
-                                 {"shared_receives", "--srq"},
-                                 {"sizes", "--size"},
-                                 {"timeout_s", "--timeout"},
-                                 {"variation", "--cv"},
-                                 {"workers", "--threads"}};
+/// Of commands that measure by other options than a run::Config's.
+const FieldFlag kOthers[] = {{"bandwidth_sizes", "--size"},
+                             {"parameters", "--params"},
+                             {"registration", "--register"},
+                             {"variation", "--cv"}};
 
 std::set<std::string>& known_flags() {
   static std::set<std::string> flags;
@@ -38,14 +20,22 @@ std::set<std::string>& known_flags() {
 
 /// "" if there is none.
 std::string flag_of(std::string_view field, std::span<const FieldFlag> own) {
-  for (const std::span<const FieldFlag> flags : {own, std::span<const FieldFlag>(kNative)}) {
+  for (const std::span<const FieldFlag> flags : {own, std::span<const FieldFlag>(kOthers)}) {
     const auto found = std::find_if(flags.begin(), flags.end(),
                                     [&](const FieldFlag& flag) { return flag.first == field; });
-    if (found != flags.end()) return std::string(found->second);
+    if (found != flags.end()) return found->second;
   }
+  const run::Option* const option = run::find_option(field);
+  if (option != nullptr && !option->flag.empty()) return std::string(option->long_flag());
   std::string flag = "--" + std::string(field);
   std::replace(flag.begin(), flag.end(), '_', '-');
-  return known_flags().contains(flag) ? flag : "";
+  // A flag has neither the plural nor the unit: --cpu of `cpus`, --duration of `duration_s`.
+  for (const std::string_view end : {"", "s", "-s"}) {
+    if (!flag.ends_with(end)) continue;
+    const std::string shorter = flag.substr(0, flag.size() - end.size());
+    if (known_flags().contains(shorter)) return shorter;
+  }
+  return "";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace rdmabench::tools {
 
 /// A field of run::Config or of a fabric's options, and the flag that sets it.
-using FieldFlag = std::pair<std::string_view, std::string_view>;
+using FieldFlag = std::pair<std::string_view, std::string>;
 
 /// The long flags of all commands, "--depth": they stand for the fields of the same name. To be
 /// called before any other thread runs.

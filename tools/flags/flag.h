@@ -1,7 +1,7 @@
 // One flag of a command line, as a row of a table: how it is written, what it does, what it sets.
 //
-// The tables of perftest, fabtests and nccl-tests, and of `rdmabench lat`, `bw` and `load`, are
-// made of these rows. read_command_line() in command_line.h reads a command line by such a table.
+// The tables of perftest, fabtests and nccl-tests are made of these rows. read_command_line() in
+// command_line.h reads a command line by such a table.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,9 @@ struct Spelling {
 
   Spelling() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a row begins with the text.
-  constexpr Spelling(const char* spelling) {
-    std::string_view text = spelling;
+  constexpr Spelling(const char* spelling) : Spelling(std::string_view(spelling)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise
+  constexpr Spelling(std::string_view text) {
     if (text.starts_with("+ ") || text.starts_with("- ")) {
       release = text[0] == '+' ? Release::new_only : Release::old_only;
       text.remove_prefix(2);
@@ -82,12 +83,8 @@ struct Flag : Spelling {
   Set set = nullptr;
   std::string_view usual =
       {};  ///< the default; a refused flag that has one accepts that value only
-};
-
-template <class Target>
-struct FlagGroup {
-  std::string_view title;
-  std::span<const Flag<Target>> flags;
+  /// The option of rdmabench that it sets where `set` is null, and that errors name for it.
+  std::string_view option = {};
 };
 
 /// "taken", "refused": of the documents' tables.

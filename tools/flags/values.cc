@@ -1,12 +1,15 @@
 #include "values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -47,6 +50,22 @@ std::optional<std::uint64_t> fraction(const std::string& text) {
   return static_cast<std::uint64_t>(all);
 }
 
+/// The place of the word that was given.
+std::size_t one_of(const Given& given, std::span<const std::string_view> all) {
+  const auto found = std::find(all.begin(), all.end(), lower(given.text));
+  if (found != all.end()) return static_cast<std::size_t>(found - all.begin());
+  refuse_word(given,
+              fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back()));
+}
+
+std::int32_t signed_number(const run::Bounds& bounds, const Given& given) {
+  if (!bounds.word.empty() && given.text == bounds.word) return bounds.value;
+  const auto most = static_cast<std::uint64_t>(bounds.max);
+  return static_cast<std::int32_t>(
+      bounds.unit == run::Unit::limit ? std::min(bytes(given), most)
+                                      : whole(given, static_cast<std::uint64_t>(bounds.min), most));
+}
+
 }  // namespace
 
 std::uint64_t whole(const Given& given, std::uint64_t min, std::uint64_t max) {
@@ -79,6 +98,53 @@ std::uint64_t bytes(const Given& given) {
 
 std::chrono::nanoseconds duration(const Given& given) {
   return named(given, [&] { return parse_duration(given.text); });
+}
+
+std::vector<std::string> comma_separated(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, ',')) {
+    words.emplace_back(word);
+    if (word.empty()) {
+      throw Error(Fault::usage, fmt::format("'{}' has an empty item", text),
+                  "Separate items by single commas.");
+    }
+  }
+  return words;
+}
+
+void set_option(const run::Option& option, run::Config& config, const Given& given) {
+  const run::Bounds& bounds = option.bounds;
+  std::visit(
+      [&](auto* value) {
+        using T = std::remove_pointer_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          run::Config usual;
+          *value = !*std::get<bool*>(option.in(usual));
+        } else if constexpr (std::is_same_v<T, std::optional<bool>>) {
+          *value = true;
+        } else if constexpr (std::is_same_v<T, std::int32_t>) {
+          *value = signed_number(bounds, given);
+        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+          *value = bytes(given);
+        } else if constexpr (std::is_enum_v<T>) {
+          *value = static_cast<T>(one_of(given, run::names_of(*value)));
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          if (!option.words.empty()) one_of(given, option.words);
+          *value = given.text;
+        } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
+          *value = duration(given);
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          *value = comma_separated(given.text);
+        } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
+          *value = parse_size_list(given.text);
+        } else if constexpr (std::is_same_v<T, std::vector<run::Requirement>>) {
+          *value = run::parse_requirements(given.text);
+        } else {
+          *value = whole_as<std::uint32_t>(given, static_cast<std::uint64_t>(bounds.min),
+                                           static_cast<std::uint64_t>(bounds.max));
+        }
+      },
+      option.in(config));
 }
 
 void refuse_word(const Given& given, std::string_view words) {

@@ -3,11 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "flag.h"
+#include "run/options.h"
 
 namespace rdmabench::tools {
 
@@ -24,6 +27,12 @@ std::uint64_t bytes(const Given& given);
 
 /// "10" and "10s" are seconds, "250ms", "2m".
 std::chrono::nanoseconds duration(const Given& given);
+
+/// Words separated by commas; none may be empty.
+std::vector<std::string> comma_separated(const std::string& text);
+
+/// Sets an option as the command line of rdmabench does.
+void set_option(const run::Option& option, run::Config& config, const Given& given);
 
 /// A value that is not one of the allowed words.
 [[noreturn]] void refuse_word(const Given& given, std::string_view words);

@@ -40,9 +40,7 @@ void tell_of(const collective::Run& run, const Flags& flags) {
 }  // namespace
 
 int run(const Tool& tool, const std::vector<std::string>& words) {
-  std::vector<std::string> own = words;
-  const control::Authentication authentication = take_authentication(own);
-  const CommandLine<Flags> line = parse(tool, own);
+  const CommandLine<Flags> line = parse(tool, words);
   const Flags& flags = line.flags;
   if (!line.answer.empty()) {
     write_text(line.answer, "");
@@ -69,7 +67,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     local.emplace(static_cast<std::uint32_t>(ranks), all);
   }
   CollJob job = to_job(tool, flags);
-  job.rendezvous.authentication = authentication;
+  job.rendezvous.authentication = line.authentication;
   if (!local && !is_launched()) job.rendezvous.size = 1;
   job.write = [&](const collective::Run& run, const collective::PointToPoint&) {
     write_text(report::to_nccl_tests(to_table(tool, flags, run)), "");

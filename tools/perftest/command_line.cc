@@ -11,13 +11,10 @@ namespace rdmabench::tools::perftest {
 namespace {
 
 constexpr Flag kOwn[] = {
-    mapped("--backend=NAME", kAll, "not perftest's: verbs, ofi or loop [verbs]", "",
-           set_text<&Flags::config, &Config::backend>),
-    mapped("--provider=NAME", kAll, "not perftest's: libfabric provider [by route]", "",
-           set_text<&Flags::config, &Config::provider>),
-    mapped("--timeout=TIME", kAll,
-           "not perftest's: fail when nothing completes for this long [10s]", "",
-           set_duration<&Flags::config, &Config::timeout>)};
+    same("--backend=NAME", "backend", kAll, "not perftest's: verbs, ofi or loop [verbs]", ""),
+    same("--provider=NAME", "provider", kAll, "not perftest's: libfabric provider [by route]", ""),
+    same("--timeout=TIME", "timeout_s", kAll,
+         "not perftest's: fail when nothing completes for this long [10s]", "")};
 
 void check(const Tool& tool, const Flags& flags) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
@@ -72,6 +69,13 @@ void check(const Tool& tool, const Flags& flags) {
 
 }  // namespace
 
+std::vector<FieldFlag> fields() {
+  std::vector<FieldFlag> fields{{"memory", "memory"},
+                                {"relaxed_ordering", "PCIe relaxed ordering"}};
+  for (const FlagGroup& group : flag_groups()) add_fields(group.flags, fields);
+  return fields;
+}
+
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
   CommandLineStyle<Flags> perftest{
       .about =
@@ -83,9 +87,9 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
       .footer =
           "Flags that are not listed are refused, and the error says what to use instead; "
           "docs/perftest.md has them all.",
-      .whose = [](ToolSet tools) {
-        return fmt::format("perftest has it for {}.", to_text(tools));
-      }};
+      .config = [](Flags& flags) -> Config& { return flags.config; },
+      .whose =
+          [](ToolSet tools) { return fmt::format("perftest has it for {}.", to_text(tools)); }};
   for (const FlagGroup& group : flag_groups()) perftest.tables.push_back(group.flags);
   perftest.tables.emplace_back(kOwn);
   CommandLine<Flags> line;
@@ -93,6 +97,7 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   if (!line.answer.empty()) return line;
   Flags& flags = line.flags;
   flags.host = line.operand;
+  flags.config.authentication = line.authentication;
   check(tool, flags);
   if (flags.cpu_util && !flags.duration && !flags.endless) {
     flags.cpu_util = false;

@@ -14,4 +14,7 @@ namespace rdmabench::tools::perftest {
 /// unknown flag the text names the nearest right one, for a refused flag what to use instead.
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words);
 
+/// perftest's flags for what the library's errors name.
+std::vector<FieldFlag> fields();
+
 }  // namespace rdmabench::tools::perftest

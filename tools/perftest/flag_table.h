@@ -16,7 +16,11 @@ namespace rdmabench::tools::perftest {
 
 using run::Config;
 using Flag = tools::Flag<Flags>;
-using FlagGroup = tools::FlagGroup<Flags>;
+
+struct FlagGroup {
+  std::string_view title;
+  std::span<const Flag> flags;
+};
 
 std::span<const FlagGroup> flag_groups();
 
@@ -28,9 +32,14 @@ std::span<const Flag> traffic_flags();
 std::span<const Flag> memory_flags();
 
 // Rows of the tables. `exercised` is "guest", "unit", or why it is not.
+/// Sets an option of rdmabench, by its name in run/options.h.
+constexpr Flag same(Spelling spelling, std::string_view option, ToolSet tools,
+                    std::string_view text, std::string_view exercised) {
+  return {spelling, tools, Handling::mapped, text, exercised, nullptr, "", option};
+}
 constexpr Flag mapped(Spelling spelling, ToolSet tools, std::string_view text,
-                      std::string_view exercised, Flag::Set set) {
-  return {spelling, tools, Handling::mapped, text, exercised, set};
+                      std::string_view exercised, Flag::Set set, std::string_view option = {}) {
+  return {spelling, tools, Handling::mapped, text, exercised, set, "", option};
 }
 constexpr Flag not_needed(Spelling spelling, ToolSet tools, std::string_view text,
                           std::string_view exercised) {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "../ending.h"
-#include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../output.h"
 #include "base/descriptor.h"
@@ -32,41 +31,18 @@ constexpr const char* kBanner =
     "* Waiting for client to connect... *\n"
     "************************************\n";
 
-/// perftest's flags for what the library's errors name.
-constexpr FieldFlag kFields[] = {{"connection_manager", "-R"},
-                                 {"cpus", "--pin_cores"},
-                                 {"depth", "-t"},
-                                 {"devices", "-d"},
-                                 {"events", "-e"},
-                                 {"gid_index", "-x"},
-                                 {"inline_limit", "-I"},
-                                 {"memory", "memory"},
-                                 {"mtu", "-m"},
-                                 {"numa", "--numa_node"},
-                                 {"outstanding_reads", "-o"},
-                                 {"port", "-p"},
-                                 {"post_list", "-l"},
-                                 {"queue_pairs", "-q"},
-                                 {"receives", "-r"},
-                                 {"relaxed_ordering", "PCIe relaxed ordering"},
-                                 {"service", "-c"},
-                                 {"shared_receives", "--use-srq"},
-                                 {"signal_every", "-Q"},
-                                 {"sizes", "-s"},
-                                 {"validate", "--data_validation"}};
-
 void tell(std::string_view text) {
-  tools::tell(with_flags(text, kFields));
+  tools::tell(with_flags(text, fields()));
 }
 
 /// Serves one client, as perftest's server does. The client prints the results.
-int serve(const Flags& flags, const control::Authentication& authentication) {
+int serve(const Flags& flags) {
   if (!flags.file.empty()) {
     throw Error(Fault::usage, "--mmap at the server", "Give it at the client: it decides.");
   }
   run::ServerConfig config;
   config.port = flags.port;
-  config.authentication = authentication;
+  config.authentication = flags.config.authentication;
   config.max_clients = 1;
   config.sessions = 1;
   config.timeout = flags.config.timeout;
@@ -120,7 +96,7 @@ std::int32_t port_mtu([[maybe_unused]] const Flags& flags) {
   return static_cast<std::int32_t>(smallest);
 }
 
-int measure(const Tool& tool, Flags flags, const control::Authentication& authentication) {
+int measure(const Tool& tool, Flags flags) {
   if (flags.all_sizes && flags.config.service == transport::Service::ud &&
       flags.config.backend == "verbs") {
     flags.port_mtu = port_mtu(flags);
@@ -130,7 +106,6 @@ int measure(const Tool& tool, Flags flags, const control::Authentication& authen
     if (flags.port_mtu == 0) run::check_this_side(usual);  // a device is missing, and not -m
   }
   run::Config config = to_config(tool, flags);
-  config.authentication = authentication;
   if (flags.json) check_writable(flags.json_file);
   report::PerftestStyle style{
       .gigabits = flags.gigabits, .peak = flags.peak, .cycles = flags.cycles};
@@ -156,9 +131,7 @@ int measure(const Tool& tool, Flags flags, const control::Authentication& authen
 
 }  // namespace
 
-int run(const Tool& tool, const std::vector<std::string>& given) {
-  std::vector<std::string> words = given;
-  const control::Authentication authentication = take_authentication(words);
+int run(const Tool& tool, const std::vector<std::string>& words) {
   const CommandLine<Flags> line = parse(tool, words);
   if (!line.answer.empty()) {
     write_text(line.answer, "");
@@ -167,7 +140,7 @@ int run(const Tool& tool, const std::vector<std::string>& given) {
   for (const std::string& note : line.flags.notes) tell(note);
   const bool client = !line.flags.host.empty() || !run::reaches_others(line.flags.config.backend);
   try {
-    return client ? measure(tool, line.flags, authentication) : serve(line.flags, authentication);
+    return client ? measure(tool, line.flags) : serve(line.flags);
   } catch (const Error& error) {
     tell(error.what());
     return static_cast<int>(error.fault());

@@ -62,7 +62,7 @@ void set_rate(run::Config& config, const Flags& flags) {
 
 workload::Shape shape(const Tool& tool, const Flags& flags) {
   if (tool.latency) return workload::Shape::latency;
-  return flags.both_ways ? workload::Shape::duplex : workload::Shape::stream;
+  return flags.both_ways ? workload::Shape::bidirectional : workload::Shape::bandwidth;
 }
 
 /// The target of a latency test of write polls the last byte, so bytes must arrive in order. Other
@@ -108,13 +108,12 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
   return all;
 }
 
-std::uint32_t signal_every(const Tool& tool, const Flags& flags) {
+std::optional<std::uint32_t> signal_every(const Tool& tool, const Flags& flags) {
   const run::Config& given = flags.config;
-  if (given.signal_every != 0) return given.signal_every;
-  if (tool.latency) return 0;
+  if (given.signal_every || tool.latency) return given.signal_every;
   if (given.post_list > 1) return given.post_list;
   const bool large = sizes(tool, flags).front() > kSmall;  // -a starts small: perftest takes 100
-  return large ? 1 : std::min(kSignalEvery, given.depth == 0 ? kDepth : given.depth);
+  return large ? 1 : std::min(kSignalEvery, given.depth.value_or(kDepth));
 }
 
 run::Config to_config(const Tool& tool, const Flags& flags) {
@@ -128,7 +127,7 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   if (config.backend != "verbs" && config.service == transport::Service::rc) {
     config.service = transport::Service::automatic;
   }
-  if (config.depth == 0 && !tool.latency) config.depth = kDepth;
+  if (!config.depth && !tool.latency) config.depth = kDepth;
   config.signal_every = signal_every(tool, flags);
   set_rate(config, flags);
   config.memory = memory(flags);

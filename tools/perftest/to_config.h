@@ -1,6 +1,8 @@
 // From perftest's flags to what the library measures.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,7 @@ std::string device(const Flags& flags);
 /// In bytes, ascending.
 std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags);
 
-/// Messages per queue pair and completion; 0 = the library's choice.
-std::uint32_t signal_every(const Tool& tool, const Flags& flags);
+/// Messages per queue pair and completion; none = the library's choice.
+std::optional<std::uint32_t> signal_every(const Tool& tool, const Flags& flags);
 
 }  // namespace rdmabench::tools::perftest

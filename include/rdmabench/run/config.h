@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,13 +12,47 @@
 
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/stop.h"
-#include "rdmabench/run/shared_options.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"
 
 namespace rdmabench::run {
 
 inline constexpr std::uint16_t kDefaultPort = 18515;  ///< perftest's
+
+// Bounds of what a client may ask for, kept by both sides.
+inline constexpr std::uint64_t kMaxSize = std::uint64_t{256} << 20;  ///< bytes of one message
+inline constexpr std::uint32_t kMaxDepth = 16384;                    ///< messages outstanding
+inline constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 31;   ///< messages of one epoch
+inline constexpr std::uint32_t kMaxWorkers = 64;                     ///< threads
+inline constexpr std::uint32_t kMaxQueuePairs = 1024;                ///< queue pairs of a worker
+inline constexpr std::uint32_t kMaxAllQueuePairs = 4096;             ///< ... of all workers
+inline constexpr std::uint32_t kMaxClients = 1024;                   ///< of one incast
+inline constexpr std::uint32_t kMaxSegments = 32;
+using transport::kMaxPostList;
+inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< bytes
+
+/// The options of the endpoints, and what else both sides of a session do alike.
+/// lib/run/options.cc has the bounds of each.
+struct SharedOptions : transport::EndpointOptions {
+  workload::Shape shape = workload::Shape::latency;
+  transport::OperationCode operation = transport::OperationCode::send;  ///< not of a `pattern`
+  /// Messages that may be outstanding on a queue pair; none: 128, and 16 for latency.
+  std::optional<std::uint32_t> depth;
+  std::optional<std::uint32_t> receives;      ///< kept posted on a queue pair; none: choose
+  std::optional<std::uint32_t> signal_every;  ///< messages for each completion; none: choose
+  std::uint32_t threads = 1;                  ///< of each side, each with an endpoint of its own
+  std::uint32_t client_queue_pairs = 0;  ///< UD: the client's queue pairs for all peers; 0 = all
+  /// A traffic pattern that both programs registered, in place of the loops of the shape, which is
+  /// then latency: see run/patterns.h. "" = none.
+  std::string pattern;
+  bool validate = false;             ///< compare every byte that arrives
+  bool target_idle = false;          ///< latency: the target's CPU stays idle and does not poll
+  bool watch = true;                 ///< counters, placement and noise of both sides; about 50 ms
+  std::uint32_t incast_clients = 1;  ///< so many clients of the server start together
+  std::string incast_job;            ///< clients with another one do not count; at most 256 bytes
+  std::uint64_t working_set = 0;     ///< bytes that messages walk through; 0 = hot in cache
+  std::uint64_t stride = 0;  ///< bytes from one message to the next; 0 = its size in cache lines
+};
 
 /// One condition on an open endpoint.
 ///   rdma-write, rdma-read   the device does writes, or reads, and not software
@@ -48,8 +83,6 @@ std::vector<Unmet> unmet(std::span<const Requirement> requirements,
                          const transport::Description& endpoint);
 
 struct Config : SharedOptions {
-  workload::Shape shape = workload::Shape::latency;
-  transport::OperationCode operation = transport::OperationCode::send;  ///< not of a `pattern`
   std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
   measure::StopRule stop = measure::StopRule::stable({});
   std::vector<std::uint64_t> counts;  ///< messages of each of `sizes`, instead of `stop`; or none
@@ -100,7 +133,7 @@ struct ClientConfig {
 
 /// Reads a JSON object of at most 1 MiB, as a user writes it: {"shape": "bandwidth", "operation":
 /// "write", "sizes": [8, 4096], "stop": {"duration_s": 0.5}, "host": "node1"}. docs/c.md lists the
-/// keys: the members of Config, named as errors name them. What it does not have, and null, is as
+/// keys: named as in errors and in the `config` of a report. What it does not have, and null, is as
 /// in usual_config(). Throws Error(usage) that names the key in backquotes, its value and what is
 /// allowed; which options exclude one another is left to run().
 ClientConfig config_from_json(std::string_view text);

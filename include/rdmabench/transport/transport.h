@@ -81,9 +81,6 @@ inline constexpr std::uint32_t kMaxPostList = 1024;
 struct EndpointOptions {
   Service service = Service::automatic;
   std::uint32_t queue_pairs = 1;        ///< >= 1; `depth` and `receives` are of each
-  std::uint32_t depth = 1;              ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;           ///< receives kept posted, >= 1
-  std::uint32_t signal_every = 1;       ///< ask for one completion in so many posts, 1..depth
   std::uint32_t post_list = 1;          ///< of one post_list(): 1..depth, at most kMaxPostList
   std::uint32_t segments = 1;           ///< scatter/gather entries of a message, 1..max_size
   std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
@@ -99,12 +96,12 @@ struct EndpointOptions {
   bool on_demand = false;  ///< on-demand paging instead of pinned pages
   /// verbs: each queue pair has a memory region of its own over the same memory, and its own keys.
   bool region_per_queue_pair = false;
-  std::string provider;             ///< ofi only; "" = choose
-  bool delivery = false;            ///< ofi only: ask for completions at delivery (fi_cq(3))
-  bool shared_memory = false;       ///< ofi only: efa may reach a peer of this host by memory
-  bool connection_manager = false;  ///< verbs: connect by rdma_cm(7) and not by our own exchange
-  std::int32_t mtu = 0;  ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
-  PathOptions path{};    ///< verbs only
+  std::string provider;        ///< ofi only; "" = choose
+  bool delivery = false;       ///< ofi only: ask for completions at delivery (fi_cq(3))
+  bool shared_memory = false;  ///< ofi only: efa may reach a peer of this host by memory
+  bool rdma_cm = false;        ///< verbs: connect by rdma_cm(7) and not by our own exchange
+  std::int32_t mtu = 0;        ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
+  PathOptions path{};          ///< verbs only
 };
 
 /// What one side of a run needs from an endpoint. Both sides give the same values, except `client`
@@ -114,8 +111,11 @@ struct EndpointRequest : EndpointOptions {
   bool client = true;        ///< this side initiates
   std::uint32_t worker = 0;  ///< of several endpoints of a session, which: they share no vector
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
-  bool latency = true;         ///< small messages go inline or injected; else a stream
-  std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
+  std::uint32_t depth = 1;                        ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;                     ///< receives kept posted, >= 1
+  std::uint32_t signal_every = 1;  ///< ask for one completion in so many posts, 1..depth
+  bool latency = true;             ///< small messages go inline or injected; else a stream
+  std::uint64_t max_size = 8;      ///< bytes; the largest message, >= 1
   /// Memory of the caller, in place of memory of the endpoint's own. It is registered where it lies
   /// and never copied; messages are sent from it, and the peer reads and writes it (the "window";
   /// not a verbs memory window): send_region() and window() are the same bytes, of as many slots as

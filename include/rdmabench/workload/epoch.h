@@ -5,16 +5,21 @@
 // only.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "rdmabench/measure/clock.h"
 
 namespace rdmabench::workload {
 
-/// latency: one message at a time. stream: as many as the depth allows, one way. duplex: a stream
-/// each way at the same time. open_loop: messages at a given rate, answered, each timed from its
-/// intended start.
-enum class Shape : std::uint8_t { latency, stream, duplex, open_loop };
+/// latency: one message at a time. bandwidth: a stream of as many as the depth allows, one way.
+/// bidirectional: a stream each way at the same time. load: messages at a given rate, answered,
+/// each timed from its intended start.
+enum class Shape : std::uint8_t { latency, bandwidth, bidirectional, load };
+
+inline constexpr std::array<std::string_view, 4> kShapeNames{"latency", "bandwidth",
+                                                             "bidirectional", "load"};
 
 enum class Side : std::uint8_t { initiator, target };
 

@@ -62,7 +62,7 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.segments > 1) refuse("scatter/gather lists");
   if (request.region_per_queue_pair) refuse("memory region for each queue pair");
   if (request.shared_receives) refuse("shared receive queue");
-  if (request.connection_manager) refuse("connection manager");
+  if (request.rdma_cm) refuse("connection manager");
   if (!request.provider.empty()) refuse(fmt::format("provider '{}'", request.provider));
   if (request.mtu != 0 || request.path != PathOptions{}) refuse("packets");
   if (request.operations.any(acts_on_word) && request.misalignment % kAtomicBytes != 0) {

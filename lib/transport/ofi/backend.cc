@@ -199,7 +199,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.shared_receives, "a shared receive queue"},
       Refusal{r.separate_queues, "separate completion queues"},
       Refusal{r.completion_vector >= 0, "a completion vector"},
-      Refusal{r.connection_manager, "rdma_cm; `service` msg connects by the provider's own"},
+      Refusal{r.rdma_cm, "rdma_cm; `service` msg connects by the provider's own"},
       Refusal{r.gid_index != transport::kAnyGid, "a GID index"},
       Refusal{r.mtu > 0, "a path MTU"},
       Refusal{r.path != PathOptions{}, "path options"},

@@ -168,7 +168,7 @@ ibv::Gid Core::manager_address() const {
   if (address) return *address;
   throw Error(
       Fault::unavailable, "rdma_cm on InfiniBand without an IP address",
-      "It needs one of an IPoIB interface: reach the server by it, or leave `connection_manager` out.");
+      "It needs one of an IPoIB interface: reach the server by it, or leave `rdma_cm` out.");
 }
 
 /// A server listens from the start, because its address is what the client connects to.

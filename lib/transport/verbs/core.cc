@@ -67,7 +67,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
     first_packets_.push_back(random() & 0xffffff);
   }
   open_flush();
-  if (request.connection_manager) open_manager();
+  if (request.rdma_cm) open_manager();
 }
 
 Core::~Core() = default;

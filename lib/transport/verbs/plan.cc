@@ -329,10 +329,9 @@ Service service_of(const EndpointRequest& request) {
                        request.queue_pairs, name(service)),
            "Only UD queue pairs reach several peers, and there are no more of them than peers.");
   }
-  if (request.connection_manager && service != Service::rc) {
-    refuse(
-        fmt::format("rdma_cm with `service` {}", name(service)),
-        "`connection_manager` connects RC queue pairs only: leave it out, or take `service` rc.");
+  if (request.rdma_cm && service != Service::rc) {
+    refuse(fmt::format("rdma_cm with `service` {}", name(service)),
+           "`rdma_cm` connects RC queue pairs only: leave it out, or take `service` rc.");
   }
   return service;
 }

@@ -11,7 +11,7 @@ inline constexpr std::array kOwnServices{Service::rc,  Service::uc, Service::ud,
                                          Service::xrc, Service::dc, Service::srd};
 
 inline bool has_own_option(const EndpointRequest& request) {
-  return request.gid_index != kAnyGid || request.mtu > 0 || request.connection_manager ||
+  return request.gid_index != kAnyGid || request.mtu > 0 || request.rdma_cm ||
          request.shared_receives || request.path != PathOptions{} ||
          request.operations.any(is_extended);
 }

@@ -52,7 +52,7 @@ TEST(FabtestsOptions, DefaultsAreFabtests) {
 
   const Options stream = parsed(Program::rma_bw, {"10.0.0.1"});
   EXPECT_EQ(stream.host, "10.0.0.1");
-  EXPECT_EQ(stream.config.shape, workload::Shape::stream);
+  EXPECT_EQ(stream.config.shape, workload::Shape::bandwidth);
   EXPECT_EQ(stream.config.operation, OperationCode::write);
   EXPECT_EQ(stream.config.depth, 64U);
   EXPECT_THAT(stream.config.counts, ElementsAre(20000, 20000, 20000, 20000, 2000, 200));

@@ -34,7 +34,7 @@ struct Sides {
 };
 
 struct Case {
-  Shape shape = Shape::stream;
+  Shape shape = Shape::bandwidth;
   OperationCode operation = OperationCode::send;
   bool validate = true;
   std::uint64_t size = 200;
@@ -50,7 +50,7 @@ EpochPlan plan_of(const Case& one) {
           .size = is_atomic(one.operation) ? kAtomicBytes : one.size,
           .depth = 8,
           .receives = 16,
-          .gap_q16 = one.shape == Shape::open_loop ? std::uint64_t{2000} << 16 : 0};
+          .gap_q16 = one.shape == Shape::load ? std::uint64_t{2000} << 16 : 0};
 }
 
 EndpointRequest request_of(const Case& one, const std::string& memory, bool client) {
@@ -106,7 +106,7 @@ class GpuLoops : public OnFakeGpu {
                 .validate = one.validate,
                 .epoch_content = true,
                 .clock = measure::clock_choice().source,
-                .paced = one.shape == Shape::open_loop};
+                .paced = one.shape == Shape::load};
     LoopKey target = key;
     target.side = Side::target;
     Outcomes last;
@@ -126,7 +126,7 @@ class GpuLoops : public OnFakeGpu {
   }
 };
 
-constexpr std::array kShapes{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
+constexpr std::array kShapes{Shape::latency, Shape::bandwidth, Shape::bidirectional, Shape::load};
 constexpr std::array kOperations{OperationCode::send,        OperationCode::send_imm,
                                  OperationCode::write,       OperationCode::write_imm,
                                  OperationCode::read,        OperationCode::fetch_add,
@@ -172,7 +172,7 @@ TEST_F(GpuLoops, TheProcessorCopiesNoShortMessageToAGpu) {
   for (const int completion_bytes : {64, 128}) {
     have({}, [&](fake_verbs::Device& device) { make_mlx5(device, completion_bytes); });
     for (const Case& one : {Case{Shape::latency, OperationCode::send, true, 8},
-                            Case{Shape::stream, OperationCode::send_imm, true, 32},
+                            Case{Shape::bandwidth, OperationCode::send_imm, true, 32},
                             Case{Shape::latency, OperationCode::send, true, 64}}) {
       SCOPED_TRACE(testing::Message()
                    << name(one.operation) << " of " << one.size << ", " << completion_bytes);
@@ -282,7 +282,7 @@ TEST_F(GpuLoops, StagedMessagesAreComparedByTheGpuToo) {
   have({{"FAKE_CUDA_DMA_BUF", "0"}});
   for (const OperationCode operation : kOperations) {
     const Outcomes got =
-        run({Shape::stream, operation}, {}, [](Endpoint& client, Endpoint& server) {
+        run({Shape::bandwidth, operation}, {}, [](Endpoint& client, Endpoint& server) {
           EXPECT_TRUE(client.window_memory().gpu()->staged());
           EXPECT_TRUE(server.send_memory().gpu()->staged());
         });
@@ -294,7 +294,7 @@ TEST_F(GpuLoops, StagedMessagesAreComparedByTheGpuToo) {
 TEST_F(GpuLoops, BytesThatNeverArriveAreFoundThoughAllCompletionsSayWell) {
   for (const OperationCode operation : kOperations) {
     if (operation == OperationCode::compare_swap) continue;  // may fail, and then moves nothing
-    const Outcomes got = run({Shape::stream, operation}, {},
+    const Outcomes got = run({Shape::bandwidth, operation}, {},
                              [](Endpoint&, Endpoint&) { fake_verbs::lose_gpu_bytes(true); });
     fake_verbs::lose_gpu_bytes(false);
     const EpochResult& found = operation == OperationCode::read ? got.client : got.server;
@@ -325,7 +325,7 @@ TEST_F(GpuLoops, WhatOnlyAReadOfTheNicShowsIsReadBeforeItIsJudged) {
 
 TEST_F(GpuLoops, NothingIsReadWhereNothingIsLookedAt) {
   have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
-  const Outcomes got = run({Shape::stream, OperationCode::write, /*validate=*/false}, {});
+  const Outcomes got = run({Shape::bandwidth, OperationCode::write, /*validate=*/false}, {});
   EXPECT_EQ(got.server.outcome, Outcome::ok);
   EXPECT_EQ(fake_verbs::gpu_reads(), 0) << "a flush is no part of what is timed";
 }
@@ -333,7 +333,7 @@ TEST_F(GpuLoops, NothingIsReadWhereNothingIsLookedAt) {
 TEST_F(GpuLoops, WithoutTheFlushWhatIsHeldBackIsTakenForWrong) {
   // A GPU that says of itself that it orders writes, and does not.
   fake_verbs::hold_gpu_writes(true);
-  const Outcomes got = run({Shape::stream, OperationCode::write}, {});
+  const Outcomes got = run({Shape::bandwidth, OperationCode::write}, {});
   fake_verbs::hold_gpu_writes(false);
   EXPECT_EQ(got.server.outcome, Outcome::wrong_data);
   EXPECT_EQ(fake_verbs::gpu_reads(), 0);

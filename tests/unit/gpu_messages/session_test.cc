@@ -27,7 +27,7 @@ Config config_of(const std::string& memory = "cuda:0") {
   config.gid_index = 1;
   config.memory = memory;
   config.operation = transport::OperationCode::send;
-  config.shape = workload::Shape::stream;
+  config.shape = workload::Shape::bandwidth;
   config.sizes = {4096};
   config.depth = 8;
   config.stop = measure::StopRule::iterations(50);
@@ -38,11 +38,8 @@ Config config_of(const std::string& memory = "cuda:0") {
 
 /// What the two sides agree on for such a configuration.
 SessionSpec spec_of(const Config& config) {
-  SessionSpec spec(config);
-  spec.shape = config.shape;
-  spec.operation = config.operation;
+  SessionSpec spec{config};
   spec.max_size = config.sizes[0];
-  spec.depth = config.depth;
   spec.peer_memory = "cuda:auto";
   spec.gpu = true;
   spec.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout);
@@ -227,7 +224,7 @@ TEST_F(GpuSession, WhatIsNotOfTheMemoryStepsNowhere) {
 TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
   fake_verbs::lose_bytes_of_mapping("default");
   Config on_gpu = config_of();
-  on_gpu.clients = 2;
+  on_gpu.incast_clients = 2;
   Config on_host = on_gpu;
   on_host.memory = "host";
   const auto both = [&] { return measure_all({on_gpu, on_host}); };
@@ -374,7 +371,7 @@ TEST_F(GpuSession, OneStagedDeviceMakesItsSideStaged) {
   config.devices = {"rxe0"};
   EXPECT_FALSE(server.measure(config).resolved.staged);
   config.devices.emplace_back("rxe1");
-  config.workers = 2;
+  config.threads = 2;
   const report::Report report = server.measure(config);
   EXPECT_EQ(report.error.value_or(""), "");
   EXPECT_TRUE(report.resolved.staged);
@@ -414,8 +411,8 @@ TEST_F(GpuSession, LatencyAndSeveralLinksStepDownToo) {
   Config config = config_of();
   config.shape = workload::Shape::latency;
   EXPECT_EQ(measure(config).error.value_or(""), "");
-  config.shape = workload::Shape::duplex;
-  config.workers = 2;
+  config.shape = workload::Shape::bidirectional;
+  config.threads = 2;
   config.queue_pairs = 2;
   const report::Report report = measure(config);
   EXPECT_EQ(report.error.value_or(""), "");

@@ -28,9 +28,10 @@ TEST(ToConfig, DefaultsArePerftests) {
   EXPECT_EQ(config_of("ib_send_bw", {"h"}).stop.count, 1000U);
   EXPECT_EQ(config_of("ib_write_lat", {"h"}).stop.kind, Kind::iterations);
   EXPECT_EQ(config_of("ib_write_bw", {"h"}).depth, 128U);
-  EXPECT_EQ(config_of("ib_write_lat", {"h"}).depth, 0U) << "perftest waits for each completion";
+  EXPECT_EQ(config_of("ib_write_lat", {"h"}).depth, std::nullopt)
+      << "perftest waits for each completion";
   EXPECT_EQ(config_of("ib_write_bw", {"h"}).backend, "verbs");
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).shape, workload::Shape::stream);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).shape, workload::Shape::bandwidth);
   EXPECT_EQ(config_of("ib_read_lat", {"h"}).shape, workload::Shape::latency);
 }
 
@@ -61,7 +62,7 @@ TEST(ToConfig, CompletionModerationIsPerftests) {
   EXPECT_EQ(config_of("ib_write_bw", {"-s8K", "-t", "16", "h"}).signal_every, 16U);
   EXPECT_EQ(config_of("ib_write_bw", {"-Q", "7", "h"}).signal_every, 7U);
   EXPECT_EQ(config_of("ib_write_bw", {"-a", "h"}).signal_every, 100U);
-  EXPECT_EQ(config_of("ib_write_lat", {"h"}).signal_every, 0U);
+  EXPECT_EQ(config_of("ib_write_lat", {"h"}).signal_every, std::nullopt);
   const Tool& tool = *find_tool_in(tools(), "ib_write_bw");
   EXPECT_EQ(signal_every(tool, parse(tool, {"-s8", "-l", "4", "h"}).flags), 4U);
 }
@@ -100,7 +101,7 @@ TEST(ToConfig, EveryOptionOfALinkArrives) {
   EXPECT_EQ(config.inline_limit, 64);
   EXPECT_EQ(config.gid_index, 2);
   EXPECT_EQ(config.mtu, 1024);
-  EXPECT_TRUE(config.connection_manager);
+  EXPECT_TRUE(config.rdma_cm);
   EXPECT_EQ(config.path.service_level, 3);
   EXPECT_EQ(config.path.traffic_class, 96);
   EXPECT_EQ(config.path.timeout, 18);
@@ -115,7 +116,7 @@ TEST(ToConfig, EveryOptionOfALinkArrives) {
 }
 
 TEST(ToConfig, ShapesServicesAndQueues) {
-  EXPECT_EQ(config_of("ib_write_bw", {"-b", "h"}).shape, workload::Shape::duplex);
+  EXPECT_EQ(config_of("ib_write_bw", {"-b", "h"}).shape, workload::Shape::bidirectional);
   EXPECT_EQ(config_of("ib_write_bw", {"h"}).service, transport::Service::rc);
   EXPECT_EQ(config_of("ib_write_bw", {"--backend=ofi", "h"}).service,
             transport::Service::automatic);

@@ -180,6 +180,7 @@ constexpr std::array kRecorded{
     Recorded{"admission", 10, 0xe7e6778d78850d6},
     Recorded{"netplugin", 10, 0x98eb2668f68a682c},
     Recorded{"verbs", 11, 0x6c0fdf4e814f4494},
+    Recorded{"session", 12, 0x89a398fabef78d7d},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

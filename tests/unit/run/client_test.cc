@@ -150,7 +150,7 @@ TEST(Client, EachRowIsToldWhenItIsFinished) {
 
 TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
   using Clock = std::chrono::steady_clock;
-  for (const auto shape : {workload::Shape::latency, workload::Shape::stream}) {
+  for (const auto shape : {workload::Shape::latency, workload::Shape::bandwidth}) {
     Config config = quick();
     config.shape = shape;
     config.sizes = {8, 65536};

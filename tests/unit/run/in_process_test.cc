@@ -63,7 +63,7 @@ TEST(InProcess, EachSizeMayHaveACountOfItsOwn) {
 
 TEST(InProcess, BandwidthCountsThePayloadOnce) {
   for (const OperationCode operation : kAllOperations) {
-    const report::Report report = run_in_process(config(Shape::stream, operation));
+    const report::Report report = run_in_process(config(Shape::bandwidth, operation));
     EXPECT_EQ(report.error, std::nullopt);
     const auto& rows = std::get<std::vector<report::BandwidthResult>>(report.results);
     ASSERT_EQ(rows.size(), 3U);
@@ -115,7 +115,7 @@ TEST(InProcess, BindsItsSidesDuringTheRunAndLeavesTheCallersThreadAsItWas) {
   EXPECT_EQ(during, 1U);
   EXPECT_EQ(processors(), before);
   c.cpus.clear();
-  c.workers = static_cast<std::uint32_t>(before.size() / 2 + 1);  // more threads than processors
+  c.threads = static_cast<std::uint32_t>(before.size() / 2 + 1);  // more threads than processors
   run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, before.size());
 }

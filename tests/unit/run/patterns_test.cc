@@ -143,7 +143,7 @@ TEST(Patterns, ANameHasADomainAndIsRegisteredOnce) {
 
 TEST(Patterns, AStreamOfAPatternIsRefused) {
   Config config = config_of(Good::kName);
-  config.shape = workload::Shape::stream;
+  config.shape = workload::Shape::bandwidth;
   EXPECT_THAT(complaint([&] { run_in_process(config); }).what(), HasSubstr("other than latency"));
 }
 

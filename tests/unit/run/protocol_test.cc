@@ -1,13 +1,17 @@
 #include "run/protocol.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
+#include <type_traits>
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
+#include "run/options.h"
 
 namespace rdmabench::run {
 namespace {
@@ -16,7 +20,7 @@ using ::testing::HasSubstr;
 
 Request sample() {
   Request request;
-  request.spec.shape = workload::Shape::stream;
+  request.spec.shape = workload::Shape::bandwidth;
   request.spec.operation = transport::OperationCode::write_imm;
   request.spec.max_size = 4096;
   request.spec.depth = 64;
@@ -40,7 +44,7 @@ std::string refusal_with(const std::string& from, const std::string& to) {
 
 TEST(Protocol, ARequestSurvivesTheWire) {
   const Request got = parse_request(to_text(sample()));
-  EXPECT_EQ(got.spec.shape, workload::Shape::stream);
+  EXPECT_EQ(got.spec.shape, workload::Shape::bandwidth);
   EXPECT_EQ(got.spec.operation, transport::OperationCode::write_imm);
   EXPECT_EQ(got.spec.max_size, 4096U);
   EXPECT_EQ(got.spec.signal_every, 16U);
@@ -70,7 +74,7 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
   EXPECT_THAT(refusal_with("\"timeout_ms\":10000", "\"timeout_ms\":86400000"),
               HasSubstr("timeout"));
   EXPECT_THAT(refusal_with("\"write-imm\"", "\"format-disk\""), HasSubstr("format-disk"));
-  EXPECT_THAT(refusal_with("\"bandwidth\"", "7"), HasSubstr("test"));
+  EXPECT_THAT(refusal_with("\"bandwidth\"", "7"), HasSubstr("shape"));
 }
 
 TEST(Protocol, AnEpochMayNotPassTheSession) {
@@ -88,7 +92,7 @@ TEST(Protocol, OnlyWritesOfALatencyTestMayBeGivenAnImmediate) {
   EXPECT_THROW(parse_epoch_order(order, spec), Error) << "of sends";
   spec.operation = transport::OperationCode::write;
   EXPECT_TRUE(parse_epoch_order(order, spec).immediate);
-  spec.shape = workload::Shape::stream;
+  spec.shape = workload::Shape::bandwidth;
   EXPECT_THROW(parse_epoch_order(order, spec), Error) << "nobody polls in a stream";
 }
 
@@ -120,11 +124,89 @@ TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
 
 SessionSpec stream_of(std::uint64_t size) {
   SessionSpec spec;
-  spec.shape = workload::Shape::stream;
+  spec.shape = workload::Shape::bandwidth;
   spec.max_size = size;
   spec.depth = 128;
   spec.signal_every = 32;
   return spec;
+}
+
+TEST(Options, HaveNamesAndFlagsOfTheirOwn) {
+  std::set<std::string_view> names;
+  std::set<std::string_view> flags;
+  for_each_option([&](const Option& option) {
+    EXPECT_TRUE(names.insert(option.name).second) << option.name;
+    if (option.flag.empty()) return;
+    EXPECT_TRUE(flags.insert(option.long_flag()).second) << option.long_flag();
+    EXPECT_FALSE(option.text.empty()) << option.name;
+  });
+}
+
+TEST(Options, AreRefusedBeyondTheirBounds) {
+  std::size_t refused = 0;
+  for_each_option([&](const Option& option) {
+    Config config;
+    std::visit(
+        [&](auto* value) {
+          using T = std::remove_pointer_t<decltype(value)>;
+          if constexpr (std::is_same_v<T, std::optional<std::uint32_t>> ||
+                        (std::is_integral_v<T> && !std::is_same_v<T, bool>)) {
+            *value = static_cast<T>(option.bounds.max + 1);
+            ++refused;
+            EXPECT_THAT(complaint([&] { check_bounds(config); }, Fault::usage),
+                        HasSubstr(fmt::format("invalid `{}`", option.name)));
+          }
+        },
+        option.in(config));
+  });
+  EXPECT_GT(refused, 20U);
+}
+
+TEST(SlotPlan, FollowsFromWhatWasGiven) {
+  using transport::OperationCode;
+  struct Case {
+    const char* what;
+    void (*give)(SessionSpec& spec);
+    SlotPlan plan;  // depth, receives, signals, list, slots to send, slots to receive, stride
+  };
+  constexpr auto kBandwidth = workload::Shape::bandwidth;
+  const Case cases[] = {
+      {"latency", [](SessionSpec&) {}, {16, 8, 8, 1, 16, 8, 64}},
+      {"a stream",
+       [](SessionSpec& s) { s.shape = kBandwidth, s.max_size = 4096; },
+       {128, 512, 32, 1, 1, 1, 4096}},
+      {"a depth",
+       [](SessionSpec& s) { s.shape = kBandwidth, s.depth = 4; },
+       {4, 512, 2, 1, 4, 64, 64}},
+      {"all",
+       [](SessionSpec& s) { s.depth = 9, s.receives = 3, s.signal_every = 5; },
+       {9, 3, 5, 1, 9, 3, 64}},
+      {"a list longer than the usual depth",
+       [](SessionSpec& s) { s.shape = kBandwidth, s.post_list = 200; },
+       {200, 512, 32, 200, 64, 64, 64}},
+      {"two posts of a message",
+       [](SessionSpec& s) { s.operation = OperationCode::flush; },
+       {32, 8, 8, 1, 16, 8, 64}},
+      {"a word of each queue pair",
+       [](SessionSpec& s) { s.operation = OperationCode::fetch_add, s.queue_pairs = 100; },
+       {16, 8, 8, 1, 100, 64, 64}},
+      {"all is kept until it was compared",
+       [](SessionSpec& s) {
+         s.shape = kBandwidth, s.max_size = 1 << 20, s.validate = true, s.post_list = 32;
+       },
+       {16, 16, 8, 16, 16, 16, 1 << 20}},
+      {"messages that walk",
+       [](SessionSpec& s) { s.working_set = 1 << 20, s.stride = 128; },
+       {16, 8, 8, 1, 8192, 8192, 128}},
+      {"messages off their line",
+       [](SessionSpec& s) { s.max_size = 4096, s.misalignment = 3; },
+       {16, 8, 8, 1, 1, 1, 4160}},
+  };
+  for (const Case& one : cases) {
+    SessionSpec spec;
+    one.give(spec);
+    EXPECT_EQ(plan_slots(spec), one.plan) << one.what;
+  }
 }
 
 TEST(EndpointRequest, IsTheSameOnBothSidesButForTheRole) {
@@ -231,7 +313,7 @@ TEST(Combination, SrdHasNeitherAtomicsNorASharedReceiveQueue) {
   spec.shared_receives = true;
   EXPECT_THAT(refusal(spec), HasSubstr("`shared_receives` with `service` srd"));
   spec.shared_receives = false;
-  spec.connection_manager = true;
+  spec.rdma_cm = true;
   EXPECT_THAT(refusal(spec), HasSubstr("rdma_cm with `service` srd"));
 }
 
@@ -257,19 +339,19 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
   EXPECT_THAT(with([](SessionSpec& s) { s.operation = OperationCode::fetch_add; }),
               HasSubstr("64 bytes"));
   EXPECT_THAT(with([](SessionSpec& s) {
-                s.connection_manager = true;
+                s.rdma_cm = true;
                 s.service = Service::uc;
               }),
               HasSubstr("rdma_cm"));
   EXPECT_THAT(with([](SessionSpec& s) { s.client_queue_pairs = 1; }), HasSubstr("`peers`"));
   EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }),
               HasSubstr("`segments`"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("`stride` 100"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("`working_set` 8"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("`stride_bytes` 100"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("`working_set_bytes` 8"));
   EXPECT_THAT(with([](SessionSpec& s) { s.post_list = 200; }), HasSubstr("`post_list` 200"));
   EXPECT_THAT(with([](SessionSpec& s) {
                 s.service = Service::ud;
-                s.shape = workload::Shape::open_loop;
+                s.shape = workload::Shape::load;
               }),
               HasSubstr("load over ud"));
   EXPECT_THAT(with([](SessionSpec& s) { s.target_idle = true; }), HasSubstr("`target_idle`"));

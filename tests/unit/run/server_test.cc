@@ -280,7 +280,7 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
   start({.max_address_threads = 2});
   Config wide;
   wide.backend = "loop";
-  wide.workers = 3;
+  wide.threads = 3;
   EXPECT_THAT(complaint([&] { run(wide, "127.0.0.1", server_->port()); }).what(),
               HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
   expect_service();

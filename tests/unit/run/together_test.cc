@@ -53,7 +53,7 @@ TEST(RunTogether, NothingWorksWhereAThreadCannotBeStarted) {
                   },
                   Fault::failed),
               AllOf(HasSubstr("3 of 5 threads could be started: Resource temporarily"),
-                    HasSubstr("`workers`")));
+                    HasSubstr("`threads`")));
   EXPECT_EQ(worked, 0);
   EXPECT_EQ(ended, 2);  // those that started were joined
 }

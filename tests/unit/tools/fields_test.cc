@@ -7,7 +7,9 @@ namespace {
 
 class WithFlags : public testing::Test {
  protected:
-  void SetUp() override { know_flags({"--depth", "--rails", "--stride"}); }
+  void SetUp() override {
+    know_flags({"--cpu", "--depth", "--duration", "--latency-size", "--rails", "--stride"});
+  }
   void TearDown() override { know_flags({}); }
 };
 
@@ -23,7 +25,7 @@ TEST_F(WithFlags, KnowsTheFieldsOfAFabricsPlan) {
 }
 
 TEST_F(WithFlags, PrefersTheFlagsOfTheProgram) {
-  constexpr FieldFlag kOwn[] = {{"depth", "-t"}};
+  const FieldFlag kOwn[] = {{"depth", "-t"}};
   EXPECT_EQ(with_flags("`depth` and `stride`", kOwn), "-t and --stride");
 }
 
@@ -32,7 +34,7 @@ TEST_F(WithFlags, LeavesOtherTextAsItIs) {
   EXPECT_EQ(with_flags("`nothing` known, and `depth"), "`nothing` known, and `depth");
 }
 
-TEST(NameFlags, NamesThemInSuspicions) {
+TEST_F(WithFlags, AreNamedInSuspicions) {
   report::Report report;
   report.suspicions.push_back(
       {.code = "migration", .text = "moved; pin with `cpus`.", .remedy = "pin with `cpus`"});

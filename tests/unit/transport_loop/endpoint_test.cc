@@ -319,7 +319,7 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   refused([](EndpointRequest& r) { r.events = true; });
   refused([](EndpointRequest& r) { r.segments = 2; });
   refused([](EndpointRequest& r) { r.shared_receives = true; });
-  refused([](EndpointRequest& r) { r.connection_manager = true; });
+  refused([](EndpointRequest& r) { r.rdma_cm = true; });
   refused([](EndpointRequest& r) { r.provider = "tcp"; });
   refused([](EndpointRequest& r) { r.mtu = 1024; });
   refused([](EndpointRequest& r) { r.path.hop_limit = 2; });

@@ -337,8 +337,7 @@ TEST(OfiOfferRefuses, WhatOtherBackEndsHave) {
   EXPECT_THAT(refused([](EndpointRequest& r) { r.service = Service::rc; }), HasSubstr("rc, uc"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.post_list = 4; }), HasSubstr("post lists"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.shared_receives = true; }), HasSubstr("shared"));
-  EXPECT_THAT(refused([](EndpointRequest& r) { r.connection_manager = true; }),
-              HasSubstr("rdma_cm"));
+  EXPECT_THAT(refused([](EndpointRequest& r) { r.rdma_cm = true; }), HasSubstr("rdma_cm"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.path.timeout = 3; }), HasSubstr("path"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.fabric = "efa-direct"; }),
               HasSubstr("fabric 'efa-direct'"));

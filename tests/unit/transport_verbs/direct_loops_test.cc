@@ -43,7 +43,7 @@ EpochPlan plan_of(const Case& one) {
           .depth = 8,
           .receives = 16,
           .post_list = one.post_list,
-          .gap_q16 = one.shape == Shape::open_loop ? std::uint64_t{2000} << 16 : 0};
+          .gap_q16 = one.shape == Shape::load ? std::uint64_t{2000} << 16 : 0};
 }
 
 EndpointRequest request_of(const Case& one, Service service) {
@@ -90,7 +90,7 @@ void run(Service service, const Case& one) {
               .operation = told ? OperationCode::write_imm : one.operation,
               .validate = true,
               .clock = measure::clock_choice().source,
-              .paced = one.shape == Shape::open_loop};
+              .paced = one.shape == Shape::load};
   LoopKey target_key = key;
   target_key.side = Side::target;
   const auto initiate = workload::find_loop<T>(key);
@@ -115,7 +115,7 @@ class DirectLoops : public OnFakeVerbs {
  protected:
   template <class T>
   void run_all(Service service) {
-    for (const Shape shape : {Shape::latency, Shape::stream, Shape::duplex}) {
+    for (const Shape shape : {Shape::latency, Shape::bandwidth, Shape::bidirectional}) {
       for (const OperationCode operation :
            {OperationCode::send, OperationCode::send_imm, OperationCode::write,
             OperationCode::write_imm, OperationCode::read}) {
@@ -130,15 +130,15 @@ class DirectLoops : public OnFakeVerbs {
       }
     }
     run<T>(service, {.shape = Shape::latency, .operation = OperationCode::write, .queue_pairs = 3});
-    run<T>(service, {.shape = Shape::open_loop, .operation = OperationCode::send_imm});
-    run<T>(service, {.shape = Shape::stream, .operation = OperationCode::send, .size = 32});
+    run<T>(service, {.shape = Shape::load, .operation = OperationCode::send_imm});
+    run<T>(service, {.shape = Shape::bandwidth, .operation = OperationCode::send, .size = 32});
   }
 };
 
 TEST_F(DirectLoops, OfDc) {
   fake_verbs::reset({fake_verbs::mlx5()});
   run_all<DynamicEndpoint>(Service::dc);
-  for (const Shape shape : {Shape::latency, Shape::stream}) {
+  for (const Shape shape : {Shape::latency, Shape::bandwidth}) {
     for (const OperationCode operation : {OperationCode::fetch_add, OperationCode::compare_swap}) {
       run<DynamicEndpoint>(Service::dc,
                            {.shape = shape, .operation = operation, .size = kAtomicBytes});
@@ -156,7 +156,7 @@ TEST_F(DirectLoops, OfExtendedOperations) {
   device.capabilities = ~std::uint64_t{0};
   fake_verbs::reset({device});
   for (const std::uint32_t queue_pairs : {1U, 3U}) {
-    for (const Shape shape : {Shape::latency, Shape::stream}) {
+    for (const Shape shape : {Shape::latency, Shape::bandwidth}) {
       run<ExtendedEndpoint>(Service::rc, {.shape = shape,
                                           .operation = OperationCode::atomic_write,
                                           .size = kAtomicBytes,
@@ -168,7 +168,7 @@ TEST_F(DirectLoops, OfExtendedOperations) {
       fake_verbs::hold_writes(false);
     }
   }
-  run<ExtendedEndpoint>(Service::rc, {.shape = Shape::stream,
+  run<ExtendedEndpoint>(Service::rc, {.shape = Shape::bandwidth,
                                       .operation = OperationCode::atomic_write,
                                       .size = kAtomicBytes,
                                       .queue_pairs = 2,
@@ -176,7 +176,7 @@ TEST_F(DirectLoops, OfExtendedOperations) {
 }
 
 TEST_F(DirectLoops, OfExtendedOperationsAreOnTheirEndpointAlone) {
-  LoopKey key{.shape = Shape::stream, .operation = OperationCode::atomic_write};
+  LoopKey key{.shape = Shape::bandwidth, .operation = OperationCode::atomic_write};
   EXPECT_NE(workload::find_loop<ExtendedEndpoint>(key).loop, nullptr);
   EXPECT_EQ(workload::find_loop<ScalableEndpoint>(key).loop, nullptr);
   key.operation = OperationCode::write;
@@ -190,7 +190,7 @@ TEST_F(DirectLoops, OfSrdHaveNoAtomics) {
 
 TEST_F(DirectLoops, EndWhenACompletionFails) {
   fake_verbs::reset({fake_verbs::efa()});
-  const Case one{.shape = Shape::stream, .operation = OperationCode::send};
+  const Case one{.shape = Shape::bandwidth, .operation = OperationCode::send};
   PairOf<ScalableEndpoint> pair(request_of(one, Service::srd));
   const LoopKey key{.shape = one.shape, .operation = one.operation};
   const EpochPlan plan = plan_of(one);

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kSoon(50);  // where a side waits for what n
 EndpointRequest managed(std::uint32_t queue_pairs = 1,
                         std::chrono::milliseconds timeout = std::chrono::seconds(5)) {
   EndpointRequest request = small_request();
-  request.connection_manager = true;
+  request.rdma_cm = true;
   request.queue_pairs = queue_pairs;
   request.timeout = timeout;
   return request;

@@ -22,7 +22,7 @@ EpochPlan plan_for(OperationCode operation) {
 }
 
 constexpr auto kFaultyShapes =
-    std::array{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
+    std::array{Shape::latency, Shape::bandwidth, Shape::bidirectional, Shape::load};
 
 constexpr const char* kNoAnswers = "its target answers nothing";
 
@@ -55,7 +55,7 @@ TEST_P(WrongImmediate, IsSeenAmongSeveralQueuePairs) {
 
 TEST_P(WrongImmediate, OfAnAnswerIsSeenByTheInitiator) {
   const auto [shape, operation] = GetParam();
-  if (shape == Shape::stream) GTEST_SKIP() << kNoAnswers;
+  if (shape == Shape::bandwidth) GTEST_SKIP() << kNoAnswers;
   Pair pair(key_of(shape, operation, false), kFaultyPlan);
   pair.server.wrong_immediate_at = 100;
   const BothResults run = pair.run();
@@ -84,7 +84,7 @@ TEST_P(WrongByte, IsFoundByTheTarget) {
 
 TEST_P(WrongByte, IsFoundByTheTargetOfLists) {
   const auto [shape, operation] = GetParam();
-  if (shape != Shape::stream && shape != Shape::duplex) GTEST_SKIP() << "has no lists";
+  if (shape != Shape::bandwidth && shape != Shape::bidirectional) GTEST_SKIP() << "has no lists";
   EpochPlan lists = kFaultyPlan;
   lists.post_list = 4;
   Pair pair(key_of(shape, operation, true), lists);
@@ -104,7 +104,7 @@ TEST_P(WrongByte, IsFoundAmongSeveralQueuePairs) {
 
 TEST_P(WrongByte, OfAnAnswerIsFoundByTheInitiator) {
   const auto [shape, operation] = GetParam();
-  if (shape == Shape::stream || (shape == Shape::open_loop && operation == OperationCode::write)) {
+  if (shape == Shape::bandwidth || (shape == Shape::load && operation == OperationCode::write)) {
     GTEST_SKIP() << kNoAnswers;
   }
   Pair pair(key_of(shape, operation, true), kFaultyPlan);
@@ -137,7 +137,7 @@ TEST(ReadFaults, WrongDataInTheTargetsWindowIsFoundByTheReader) {
 }
 
 TEST(AtomicFaults, SwapsThatFailAreCountedWithoutValidation) {
-  for (const Shape shape : {Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop}) {
+  for (const Shape shape : {Shape::latency, Shape::bandwidth, Shape::bidirectional, Shape::load}) {
     Pair pair(key_of(shape, OperationCode::compare_swap, false),
               plan_for(OperationCode::compare_swap), 1);
     pair.client.lose_at = 100;  // so that all that come after find a word too small
@@ -148,7 +148,7 @@ TEST(AtomicFaults, SwapsThatFailAreCountedWithoutValidation) {
 }
 
 TEST(AtomicFaults, AnAdditionThatDidNotHappenIsFoundWhenValidating) {
-  for (const Shape shape : {Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop}) {
+  for (const Shape shape : {Shape::latency, Shape::bandwidth, Shape::bidirectional, Shape::load}) {
     Pair pair(key_of(shape, OperationCode::fetch_add, true), plan_for(OperationCode::fetch_add));
     pair.client.lose_at = 299;
     const BothResults run = pair.run();
@@ -174,20 +174,20 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(ShapeAndOperation(Shape::latency, OperationCode::send),
                       ShapeAndOperation(Shape::latency, OperationCode::write),
                       ShapeAndOperation(Shape::latency, OperationCode::write_imm),
-                      ShapeAndOperation(Shape::stream, OperationCode::send),
-                      ShapeAndOperation(Shape::stream, OperationCode::write_imm),
-                      ShapeAndOperation(Shape::duplex, OperationCode::send),
-                      ShapeAndOperation(Shape::duplex, OperationCode::write_imm),
-                      ShapeAndOperation(Shape::open_loop, OperationCode::send),
-                      ShapeAndOperation(Shape::open_loop, OperationCode::send_imm)),
+                      ShapeAndOperation(Shape::bandwidth, OperationCode::send),
+                      ShapeAndOperation(Shape::bandwidth, OperationCode::write_imm),
+                      ShapeAndOperation(Shape::bidirectional, OperationCode::send),
+                      ShapeAndOperation(Shape::bidirectional, OperationCode::write_imm),
+                      ShapeAndOperation(Shape::load, OperationCode::send),
+                      ShapeAndOperation(Shape::load, OperationCode::send_imm)),
     faulty_case_name);
 
 TEST(LostMarker, EndsBothSidesWithinTheLimit) {
   for (const auto& [shape, operation] :
        {ShapeAndOperation(Shape::latency, OperationCode::read),
-        ShapeAndOperation(Shape::stream, OperationCode::write),
-        ShapeAndOperation(Shape::duplex, OperationCode::write),
-        ShapeAndOperation(Shape::open_loop, OperationCode::write)}) {
+        ShapeAndOperation(Shape::bandwidth, OperationCode::write),
+        ShapeAndOperation(Shape::bidirectional, OperationCode::write),
+        ShapeAndOperation(Shape::load, OperationCode::write)}) {
     Pair pair(key_of(shape, operation, false), kFaultyPlan);
     pair.client.lost_markers = 1;
     pair.limit = 50ms;
@@ -198,7 +198,7 @@ TEST(LostMarker, EndsBothSidesWithinTheLimit) {
 }
 
 TEST(LostMarker, OfTheTargetEndsTheInitiatorWithinTheLimit) {
-  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       Pair pair(key_of(shape, operation, false), kFaultyPlan);
       pair.server.lost_markers = 1;
@@ -211,7 +211,7 @@ TEST(LostMarker, OfTheTargetEndsTheInitiatorWithinTheLimit) {
 }
 
 TEST(Duplicates, AreFoundWhenValidating) {
-  for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional, Shape::load}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::send_imm}) {
       Pair pair(key_of(shape, operation, true), kFaultyPlan);
       pair.client.double_at = 3;
@@ -223,7 +223,7 @@ TEST(Duplicates, AreFoundWhenValidating) {
 }
 
 TEST(Duplicates, AreFoundAmongSeveralQueuePairsByTheirSums) {
-  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
     PairOf<FaultyQueuePairs> pair(key_of(shape, OperationCode::send_imm, false), kFaultyPlan, 8, 4);
     pair.client.double_at = 3;
     EXPECT_TRUE(is_about_data(pair.run().target.outcome)) << name_of(shape);
@@ -231,14 +231,14 @@ TEST(Duplicates, AreFoundAmongSeveralQueuePairsByTheirSums) {
 }
 
 TEST(Duplicates, OfAnswersAreFound) {
-  PairOf<FaultyQueuePairs> pair(key_of(Shape::open_loop, OperationCode::send_imm, false),
-                                kFaultyPlan, 8, 4);
+  PairOf<FaultyQueuePairs> pair(key_of(Shape::load, OperationCode::send_imm, false), kFaultyPlan, 8,
+                                4);
   pair.server.double_at = 3;
   EXPECT_TRUE(is_about_data(pair.run().initiator.outcome));
 }
 
 TEST(StreamFaults, ALostWriteIsFoundWhenValidating) {
-  for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional, Shape::load}) {
     Pair pair(key_of(shape, OperationCode::write, true), kFaultyPlan);
     pair.client.lose_at = 298;
     const BothResults run = pair.run();
@@ -247,7 +247,7 @@ TEST(StreamFaults, ALostWriteIsFoundWhenValidating) {
 }
 
 TEST(StreamFaults, WhatAnEarlierEpochWroteDoesNotPassForALostWrite) {
-  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
     for (const OperationCode operation : {OperationCode::write, OperationCode::write_imm}) {
       Pair pair(key_of(shape, operation, true), kFaultyPlan);
       ASSERT_EQ(pair.run().target.outcome, Outcome::ok);
@@ -274,13 +274,13 @@ TEST(Faults, AFailedPostEndsTheLoop) {
     pair.client.fail_post_at = 3;
     const BothResults run = pair.run();
     EXPECT_EQ(run.initiator.outcome, Outcome::post_failed);
-    EXPECT_TRUE(shape == Shape::open_loop || run.initiator.message == 3U);
+    EXPECT_TRUE(shape == Shape::load || run.initiator.message == 3U);
     EXPECT_EQ(run.target.outcome, Outcome::interrupted);
   }
 }
 
 TEST(Faults, AFailedListEndsTheLoop) {
-  for (const Shape shape : {Shape::stream, Shape::duplex}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
     EpochPlan lists = kFaultyPlan;
     lists.post_list = 4;
     Pair pair(key_of(shape, OperationCode::send, false), lists);
@@ -293,7 +293,7 @@ TEST(Faults, AFailedListEndsTheLoop) {
 }
 
 TEST(Faults, AFailedPostOfTheTargetEndsBoth) {
-  for (const Shape shape : {Shape::latency, Shape::duplex, Shape::open_loop}) {
+  for (const Shape shape : {Shape::latency, Shape::bidirectional, Shape::load}) {
     Pair pair(key_of(shape, OperationCode::send, false), kFaultyPlan);
     pair.server.fail_post_at = 3;
     const BothResults run = pair.run();
@@ -351,7 +351,7 @@ TEST(Rests, AreTakenInsteadOfSpinning) {
 TEST(Rests, DoNotHideAStall) {
   EpochPlan plan = kFaultyPlan;
   plan.events = true;
-  Pair pair(key_of(Shape::stream, OperationCode::send, false), plan);
+  Pair pair(key_of(Shape::bandwidth, OperationCode::send, false), plan);
   pair.client.nap = pair.server.nap = 10ms;
   pair.client.lose_at = 100;
   pair.limit = 50ms;

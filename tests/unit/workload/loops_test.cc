@@ -11,7 +11,7 @@ namespace {
 using transport::OperationCode;
 
 constexpr auto kAllShapes =
-    std::array{Shape::latency, Shape::stream, Shape::duplex, Shape::open_loop};
+    std::array{Shape::latency, Shape::bandwidth, Shape::bidirectional, Shape::load};
 constexpr auto kAllOperations =
     std::array{OperationCode::send,         OperationCode::send_imm,     OperationCode::write,
                OperationCode::write_imm,    OperationCode::read,         OperationCode::fetch_add,
@@ -19,7 +19,7 @@ constexpr auto kAllOperations =
 
 /// Whether there is a loop: operations that few devices have are measured by two shapes alone.
 bool has_loop(Shape shape, OperationCode operation) {
-  return !transport::is_extended(operation) || shape == Shape::latency || shape == Shape::stream;
+  return !transport::is_extended(operation) || shape == Shape::latency || shape == Shape::bandwidth;
 }
 
 /// How many messages both sides together must have compared.
@@ -27,13 +27,13 @@ std::uint64_t expected_checks(Shape shape, OperationCode operation, std::uint64_
                               std::uint64_t slots) {
   const bool by_window =
       (!transport::notifies(operation) && !transport::is_from_target(operation)) ||
-      (operation == OperationCode::write_imm && shape != Shape::open_loop);
+      (operation == OperationCode::write_imm && shape != Shape::load);
   if (shape == Shape::latency && transport::traits(operation).flushes) return std::min(n, slots);
   if (shape == Shape::latency) return transport::is_from_target(operation) ? n : 2 * n;
-  if (shape == Shape::open_loop) {
+  if (shape == Shape::load) {
     return by_window ? slots : transport::notifies(operation) ? 2 * n : n;
   }
-  return (by_window ? slots : n) * (shape == Shape::duplex ? 2 : 1);
+  return (by_window ? slots : n) * (shape == Shape::bidirectional ? 2 : 1);
 }
 
 constexpr const char* kImpossible = "no loop of this shape has this operation and size";
@@ -48,7 +48,7 @@ void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t s
     ASSERT_EQ(run.target.outcome, Outcome::ok) << run.target.message;
     EXPECT_EQ(pair.client.posted(), pair.client.completed());
     EXPECT_EQ(pair.server.posted(), pair.server.completed());
-    if (key.shape == Shape::latency || key.shape == Shape::open_loop) {
+    if (key.shape == Shape::latency || key.shape == Shape::load) {
       for (const measure::Ticks interval : run.intervals) EXPECT_GT(interval, 0U);
     }
     if (key.shape != Shape::latency) {
@@ -56,7 +56,7 @@ void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t s
     }
     if (transport::is_atomic(key.operation)) {
       EXPECT_EQ(run.target.succeeded, plan.iterations);
-      EXPECT_EQ(run.initiator.succeeded, key.shape == Shape::duplex ? plan.iterations : 0);
+      EXPECT_EQ(run.initiator.succeeded, key.shape == Shape::bidirectional ? plan.iterations : 0);
     }
     if (transport::notifies(key.operation) && key.shape != Shape::latency) {
       EXPECT_EQ(run.target.arrived, plan.iterations);
@@ -105,7 +105,7 @@ TEST_P(Loops, GoOverSeveralQueuePairs) {
   if (!possible()) GTEST_SKIP() << kImpossible;
   if (loop_over(FaultyQueuePairs(transport::EndpointRequest{}, ""), key()).loop == nullptr) {
     // Without an immediate, nothing says which message an answer is for.
-    EXPECT_EQ(key().shape, Shape::open_loop);
+    EXPECT_EQ(key().shape, Shape::load);
     EXPECT_FALSE(key().operation == OperationCode::send_imm ||
                  key().operation == OperationCode::write_imm);
     return;
@@ -116,7 +116,7 @@ TEST_P(Loops, GoOverSeveralQueuePairs) {
 TEST_P(Loops, GoByLists) {
   if (!possible()) GTEST_SKIP() << kImpossible;
   if (key().operation == OperationCode::compare_swap || key().operation == OperationCode::flush ||
-      (key().shape != Shape::stream && key().shape != Shape::duplex)) {
+      (key().shape != Shape::bandwidth && key().shape != Shape::bidirectional)) {
     GTEST_SKIP() << "has no lists";
   }
   EpochPlan by_lists = plan();
@@ -154,7 +154,7 @@ TEST(Tags, AreNeverZeroAndDifferFromTheNext) {
 }
 
 TEST(Lists, AreHandedOverWhole) {
-  const LoopKey key = key_of(Shape::stream, OperationCode::send, false);
+  const LoopKey key = key_of(Shape::bandwidth, OperationCode::send, false);
   const EpochPlan plan{.iterations = 102, .size = 8, .depth = 8, .receives = 16, .post_list = 4};
   Pair pair(key, plan);
   ASSERT_EQ(pair.run().initiator.outcome, Outcome::ok);
@@ -170,14 +170,14 @@ TEST(Lists, CompleteWhereTheIntervalOfCompletionsIsLongerThanWhatFits) {
                        .post_list = 5,
                        .events = true};  // completes at every 8th post, see pair.h
   for (const bool validate : {false, true}) {
-    const LoopKey key = key_of(Shape::stream, OperationCode::write_imm, validate);
+    const LoopKey key = key_of(Shape::bandwidth, OperationCode::write_imm, validate);
     EXPECT_EQ(Pair(key, plan).run().initiator.outcome, Outcome::ok);
     EXPECT_EQ(PairOf<FaultyQueuePairs>(key, plan, 8, 4).run().initiator.outcome, Outcome::ok);
   }
 }
 
 TEST(Stream, RefusedPostsAndReceivesAreMadeAgain) {
-  for (const Shape shape : {Shape::stream, Shape::duplex, Shape::open_loop}) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional, Shape::load}) {
     for (const std::uint32_t list : {1U, 2U}) {
       Pair pair(key_of(shape, OperationCode::write_imm, true),
                 {.iterations = 100,
@@ -210,7 +210,7 @@ TEST(Stream, ASingleMessageOfDepthOneArrives) {
 }
 
 TEST(Duplex, OneReceiveOnEachSideIsEnough) {
-  Pair pair(key_of(Shape::duplex, OperationCode::send, true),
+  Pair pair(key_of(Shape::bidirectional, OperationCode::send, true),
             {.iterations = 200, .size = 8, .depth = 8, .receives = 1});
   const BothResults run = pair.run();
   EXPECT_EQ(run.initiator.outcome, Outcome::ok);
@@ -218,11 +218,11 @@ TEST(Duplex, OneReceiveOnEachSideIsEnough) {
 }
 
 TEST(Loops, AreNotThereWhereTheyWouldProveNothing) {
-  Pair pair(key_of(Shape::stream, OperationCode::send, false), {});
-  LoopKey key = key_of(Shape::duplex, OperationCode::send, false);
+  Pair pair(key_of(Shape::bandwidth, OperationCode::send, false), {});
+  LoopKey key = key_of(Shape::bidirectional, OperationCode::send, false);
   key.paced = true;
   EXPECT_EQ(loop_over(pair.client, key).loop, nullptr);
-  key.shape = Shape::open_loop;  // always paced
+  key.shape = Shape::load;  // always paced
   EXPECT_NE(loop_over(pair.client, key).loop, nullptr);
   key = key_of(Shape::latency, OperationCode::send, false);
   key.target_idle = true;

@@ -30,7 +30,7 @@ class Lossy : public ::testing::TestWithParam<std::tuple<Shape, OperationCode, b
     EXPECT_GT(run.initiator.end, run.initiator.begin);
     if (!notifies()) return;
     EXPECT_EQ(run.target.arrived, from_client);
-    if (shape() == Shape::duplex) {
+    if (shape() == Shape::bidirectional) {
       EXPECT_EQ(run.initiator.arrived, from_server);
     }
   }
@@ -99,7 +99,7 @@ TEST_P(Lossy, WhatComesIsStillCompared) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Lossy,
-    ::testing::Combine(::testing::Values(Shape::stream, Shape::duplex),
+    ::testing::Combine(::testing::Values(Shape::bandwidth, Shape::bidirectional),
                        ::testing::Values(OperationCode::send, OperationCode::send_imm,
                                          OperationCode::write, OperationCode::write_imm),
                        ::testing::Bool()),
@@ -119,9 +119,9 @@ TEST(LossyPingPong, ALostMessageIsAStallThatNamesIt) {
 }
 
 TEST(LossyOpenLoop, DoesNotExist) {
-  PairOf<LossyEndpoint> pair(key_of(Shape::stream, OperationCode::send, false), kLossyPlan);
+  PairOf<LossyEndpoint> pair(key_of(Shape::bandwidth, OperationCode::send, false), kLossyPlan);
   for (const OperationCode operation : {OperationCode::send, OperationCode::send_imm}) {
-    EXPECT_EQ(loop_over(pair.client, key_of(Shape::open_loop, operation, false)).loop, nullptr);
+    EXPECT_EQ(loop_over(pair.client, key_of(Shape::load, operation, false)).loop, nullptr);
   }
 }
 

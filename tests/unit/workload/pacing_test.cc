@@ -87,7 +87,7 @@ TEST(OpenLoop, ShowsAStallOfThePeerThread) {
                        .depth = 64,
                        .receives = 128,
                        .gap_q16 = std::uint64_t{20'000} << 16};
-  LoopKey key = key_of(Shape::open_loop, OperationCode::send, false);
+  LoopKey key = key_of(Shape::load, OperationCode::send, false);
   key.clock = measure::ClockSource::raw;  // 40 ms at 20 us
   Pair pair(key, plan);
   pair.server.stall_at = 50;
@@ -101,7 +101,7 @@ TEST(OpenLoop, ShowsAStallOfThePeerThread) {
 
 TEST(OpenLoop, ARateBelowTheWatchIsNoStall) {
   for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
-    LoopKey key = key_of(Shape::open_loop, operation, true);
+    LoopKey key = key_of(Shape::load, operation, true);
     key.clock = measure::ClockSource::raw;
     Pair pair(key, {.iterations = 3,
                     .size = 8,
@@ -138,7 +138,7 @@ TEST(OpenLoop, ARateBelowTheWatchIsNoStall) {
 }
 
 TEST(OpenLoop, SeesThatThePeerHasGoneWhileNothingIsDue) {
-  LoopKey key = key_of(Shape::open_loop, OperationCode::send, false);
+  LoopKey key = key_of(Shape::load, OperationCode::send, false);
   key.clock = measure::ClockSource::raw;
   Pair pair(key, {.iterations = 10,
                   .size = 8,
@@ -154,7 +154,7 @@ TEST(PacedStream, KeepsToItsRateAndCatchesUp) {
   for (const OperationCode operation :
        {OperationCode::send, OperationCode::write, OperationCode::read, OperationCode::fetch_add}) {
     for (const std::uint32_t list : {1U, 4U}) {
-      LoopKey key = key_of(Shape::stream, operation, true);
+      LoopKey key = key_of(Shape::bandwidth, operation, true);
       key.clock = measure::ClockSource::raw;
       key.paced = true;
       const EpochPlan plan{.iterations = 1000,
@@ -176,7 +176,7 @@ TEST(PacedStream, KeepsToItsRateAndCatchesUp) {
 }
 
 TEST(PacedStream, ARateBelowTheWatchIsNoStall) {
-  LoopKey key = key_of(Shape::stream, OperationCode::write, false);
+  LoopKey key = key_of(Shape::bandwidth, OperationCode::write, false);
   key.clock = measure::ClockSource::raw;
   key.paced = true;
   const EpochPlan plan{.iterations = 4,
@@ -195,7 +195,7 @@ TEST(PacedStream, ARateBelowTheWatchIsNoStall) {
 }
 
 TEST(PacedStream, SeveralQueuePairsShareTheRate) {
-  LoopKey key = key_of(Shape::stream, OperationCode::send, true);
+  LoopKey key = key_of(Shape::bandwidth, OperationCode::send, true);
   key.clock = measure::ClockSource::raw;
   key.paced = true;
   PairOf<FaultyQueuePairs> pair(key,
@@ -223,17 +223,17 @@ TEST(Plans, ThatCannotBeKeptAreRefused) {
   const auto refused = [](const LoopKey& key, const EpochPlan& plan) {
     EXPECT_THROW(check_plan(key, plan), Error);
   };
-  LoopKey key = key_of(Shape::open_loop, OperationCode::send, false);
+  LoopKey key = key_of(Shape::load, OperationCode::send, false);
   EXPECT_NO_THROW(check_plan(key, {.gap_q16 = 1}));
   refused(key, {.gap_q16 = 0});
   refused(key, {.iterations = 0, .gap_q16 = 1});
   refused(key, {.iterations = std::uint64_t{1} << 32, .gap_q16 = 1});
   refused(key, {.iterations = 1 << 20, .gap_q16 = ~std::uint64_t{0}});
-  key = key_of(Shape::stream, OperationCode::send, false);
+  key = key_of(Shape::bandwidth, OperationCode::send, false);
   EXPECT_NO_THROW(check_plan(key, {}));
   key.paced = true;
   refused(key, {});
-  refused(key_of(Shape::stream, OperationCode::fetch_add, false), {.size = 16});
+  refused(key_of(Shape::bandwidth, OperationCode::fetch_add, false), {.size = 16});
 }
 
 }  // namespace

@@ -115,11 +115,11 @@ inline std::string name_of(Shape shape) {
   switch (shape) {
     case Shape::latency:
       return "latency";
-    case Shape::stream:
+    case Shape::bandwidth:
       return "stream";
-    case Shape::duplex:
+    case Shape::bidirectional:
       return "duplex";
-    case Shape::open_loop:
+    case Shape::load:
       return "open_loop";
   }
   return "";

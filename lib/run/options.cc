@@ -1,0 +1,298 @@
+#include "run/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/memory/request.h"
+
+namespace rdmabench::run {
+namespace {
+
+using Path = transport::PathOptions;
+
+template <class C, class T>
+C owner_of(T C::*);
+
+/// A member of Config, or a member of that.
+template <auto First, auto... Rest>
+constexpr Member at{[](Config& config) -> Place { return &((config.*First).*....*Rest); },
+                    !std::is_same_v<decltype(owner_of(First)), Config>};
+
+constexpr Option row(const char* name, std::string_view flag, std::string_view text, Member member,
+                     const Bounds& bounds = {}, bool always = false, TestSet tests = kEveryTest,
+                     std::span<const std::string_view> words = {}) {
+  return {member, name, flag, text, bounds, always, tests, words};
+}
+
+constexpr bool kAlways = true;
+
+constexpr Option kSentOptions[] = {
+    row("shape", "", "", at<&Config::shape>),
+    row("pattern", "", "", at<&Config::pattern>),
+    row("operation", "--op=OP", "what is measured [send; load: send-imm]", at<&Config::operation>,
+        {}),
+    row("sizes", "-s, --size=SIZES",
+        "message sizes in bytes: 8, or 8,64,4K, or 1:8M for every doubling [8; bw: 64K]",
+        at<&Config::sizes>, {1, kMaxSize, Unit::bytes}),
+    row("interval_s", "--interval=TIME",
+        "also report each interval of this length; written between epochs, never during one",
+        at<&Config::interval>, {0, 86'400'000, Unit::milliseconds}, false, kBw),
+    row("target_idle", "--target-idle",
+        "the target does not touch its endpoint: shows whether its CPU takes part in one-sided "
+        "operations",
+        at<&Config::target_idle>, {}, false, kLat),
+    row("post_list", "-l, --post-list=N",
+        "messages posted by one call (a list of work requests) [1]", at<&Config::post_list>,
+        {1, kMaxPostList}, false, kBw | kLoad),
+    row("segments", "--sge=N", "scatter/gather entries that a message is split into [1]",
+        at<&Config::segments>, {1, kMaxSegments}),
+    row("inline_limit", "-I, --inline=SIZE",
+        "largest message to send inline (verbs) or inject (libfabric), 0 for none [auto]",
+        at<&Config::inline_limit>, {0, 1 << 20, Unit::limit, "auto", -1}),
+    row("validate", "--validate",
+        "fill and compare every message; the figures include the comparison at the target",
+        at<&Config::validate>, {}, kAlways),
+};
+
+constexpr Option kQueueOptions[] = {
+    row("queue_pairs", "-q, --qps=N", "queue pairs of each thread [1]", at<&Config::queue_pairs>,
+        {1, kMaxQueuePairs}, kAlways),
+    row("threads", "--threads=N",
+        "threads on each side, each with its queue pairs and completion queue [1, or one for each "
+        "device]",
+        at<&Config::threads>, {1, kMaxWorkers}, kAlways),
+    row("depth", "-t, --depth=N",
+        "messages outstanding on each queue pair [bw: 128; lat: 16, of which it uses one]",
+        at<&Config::depth>, {1, kMaxDepth}, kAlways),
+    row("receives", "-r, --receives=N",
+        "receives kept posted on each queue pair [512 in total; lat: 8]", at<&Config::receives>,
+        {1, 2 * kMaxDepth}),
+    row("signal_every", "-Q, --signal-every=N",
+        "ask for one completion in N messages [bw: 32; lat: 8]", at<&Config::signal_every>,
+        {1, kMaxDepth}, kAlways),
+    row("outstanding_reads", "-o, --outstanding=N",
+        "reads or atomics under way on a queue pair [the most that both sides support]",
+        at<&Config::outstanding_reads>, {1, 255}),
+    row("shared_receives", "--srq", "one shared receive queue for all queue pairs",
+        at<&Config::shared_receives>),
+    row("separate_queues", "--separate-cqs",
+        "two completion queues: one for sends, one for receives", at<&Config::separate_queues>),
+    row("events", "-e, --events", "sleep until a completion instead of polling",
+        at<&Config::events>, {}, kAlways),
+    row("completion_vector", "-X, --completion-vector=N",
+        "interrupt vector of the events [by worker]", at<&Config::completion_vector>, {0, 65535}),
+    row("incast_clients", "--clients=N",
+        "incast: start when N clients of the server have come, all with this option [1]",
+        at<&Config::incast_clients>, {1, kMaxClients}),
+    row("incast_job", "--job=NAME",
+        "incast: only clients of the same job wait for one another [the launcher's job, else the "
+        "user]",
+        at<&Config::incast_job>),
+    row("client_queue_pairs", "", "", at<&Config::client_queue_pairs>, {1, kMaxQueuePairs}),
+};
+
+constexpr Option kPathOptions[] = {
+    row("backend", "--backend=NAME", "auto, verbs, ofi or loop [auto]", at<&Config::backend>, {},
+        kAlways),
+    row("devices", "-d, --device=NAMES",
+        "this side's devices: NAME[:PORT] for verbs, a domain for libfabric; several at once are "
+        "separated by commas [by route]",
+        at<&Config::devices>),
+    row("provider", "--provider=NAME",
+        "libfabric provider, on both sides: tcp, shm, efa ... [by route]", at<&Config::provider>),
+    row("fabric", "--fabric=NAME",
+        "libfabric fabric of this side: efa-direct (sends of one packet), efa [by route]",
+        at<&Config::fabric>),
+    row("source_ip", "", "", at<&Config::source_ip>),
+    row("delivery", "--delivery",
+        "libfabric: ask for completion at delivery; 'completion' says what it proves",
+        at<&Config::delivery>),
+    row("shared_memory", "--shared-memory",
+        "libfabric: efa may reach a peer on its own host through memory",
+        at<&Config::shared_memory>),
+    row("requirements", "--require=LIST",
+        "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
+        "gpudirect, backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of "
+        "falling back",
+        at<&Config::requirements>),
+    row("service", "-c, --transport=NAME",
+        "rc, uc, ud, xrc, dc or srd (verbs); rdm or msg (libfabric) [rc; rdm]",
+        at<&Config::service>, {}, kAlways),
+    row("rdma_cm", "-R, --rdma-cm", "connect by rdma_cm instead of rdmabench's own exchange",
+        at<&Config::rdma_cm>),
+    row("gid_index", "-x, --gid-index=N",
+        "RoCE GID of this side's port, or ipv6: one of IPv6 [by route, RoCE v2 first]",
+        at<&Config::gid_index>, {0, 255, Unit::count, "ipv6", transport::kAnyIpv6Gid}),
+    row("mtu", "-m, --mtu=N",
+        "verbs path MTU: 256, 512, 1024, 2048 or 4096 [the smaller active one]", at<&Config::mtu>,
+        {256, 4096}),
+    row("service_level", "-S, --sl=N", "service level [0]", at<&Config::path, &Path::service_level>,
+        {0, 15}),
+    row("traffic_class", "-T, --tclass=N",
+        "traffic class; on RoCE v2 the TOS byte: DSCP times 4 [0]",
+        at<&Config::path, &Path::traffic_class>, {0, 255}),
+    row("flow_label", "--flow-label=N", "IPv6 flow label [0; UD, DC: one a queue pair]",
+        at<&Config::path, &Path::flow_label>, {0, (1 << 20) - 1}),
+    row("hop_limit", "-L, --hop-limit=N", "largest number of hops of a packet [64]",
+        at<&Config::path, &Path::hop_limit>, {0, 255}),
+    row("partition_index", "--pkey-index=N", "index of the partition key [0]",
+        at<&Config::path, &Path::partition_index>, {0, 65535}),
+    row("qp_timeout", "-u, --qp-timeout=N",
+        "wait 4.096 us * 2^N for an acknowledgement before a retry [14]",
+        at<&Config::path, &Path::timeout>, {0, 31}),
+    row("retry_count", "--retry-count=N", "number of such retries [6]",
+        at<&Config::path, &Path::retry_count>, {0, 7}),
+    row("rnr_retry_count", "--rnr-retry=N",
+        "retries where the peer has no receive posted, 7 = without end [7]",
+        at<&Config::path, &Path::rnr_retry_count>, {0, 7}),
+    row("rnr_timer", "--rnr-timer=N", "encoded wait before such a retry, 12 = 0.64 ms [12]",
+        at<&Config::path, &Path::rnr_timer>, {0, 31}),
+    row("timeout_s", "--timeout=TIME", "fail when nothing completes for this long [10s]",
+        at<&Config::timeout>, {100, 600'000, Unit::milliseconds}, kAlways),
+};
+
+constexpr Option kMemoryOptions[] = {
+    row("memory", "--memory=KIND",
+        "memory of this side: host, huge[:2M], file:PATH, dmabuf or cuda:GPU[,vmm]; GPU is an "
+        "index, a PCI address, GPU-UUID or auto (near the device) [host]",
+        at<&Config::memory>),
+    row("peer_memory", "--peer-memory=KIND",
+        "memory of the server: host, huge or cuda:GPU[,vmm] [huge or cuda:auto where --memory is "
+        "of that kind, else host]",
+        at<&Config::peer_memory>),
+    row("gpu_mapping", "--gpu-mapping=HOW",
+        "how a GPU's dma-buf is mapped, on both sides: default, pcie or data-direct only; auto "
+        "uses the first one that registers and otherwise stages through host memory [auto]",
+        at<&Config::gpu_mapping>, {}, false, kEveryTest, memory::kGpuMappingNames),
+    row("numa", "--numa=NODE", "auto = near the device, none, or a node's number [auto]",
+        at<&Config::numa>),
+    row("working_set_bytes", "--working-set=SIZE",
+        "bytes that messages walk through: larger than the cache measures cold memory [one page]",
+        at<&Config::working_set>, {0, kMaxWorkingSet, Unit::bytes}),
+    row("stride_bytes", "--stride=SIZE",
+        "bytes from one message to the next, a multiple of 64 [its size]", at<&Config::stride>,
+        {0, kMaxWorkingSet, Unit::bytes}),
+    row("misalignment_bytes", "--misalign=N", "bytes off a cache line [0]",
+        at<&Config::misalignment>, {0, 63}),
+    row("relaxed_ordering", "--relaxed-ordering",
+        "allow PCIe relaxed ordering, where the device supports it; without either flag of a "
+        "GPU's memory alone",
+        at<&Config::relaxed_ordering>),
+    row("on_demand", "--odp", "on-demand paging instead of pinned pages", at<&Config::on_demand>),
+    row("region_per_queue_pair", "--mr-per-qp",
+        "a memory region for each queue pair, instead of one for all",
+        at<&Config::region_per_queue_pair>),
+};
+
+constexpr Option kOtherOptions[] = {
+    row("watch", "--no-watch",
+        "leave out counters, placement and noise of both sides: they take 50 ms",
+        at<&Config::watch>),
+};
+
+constexpr OptionGroup kGroups[] = {{kSent, kSentOptions},     {kDuration, {}},
+                                   {kQueues, kQueueOptions},  {kPath, kPathOptions},
+                                   {kMemory, kMemoryOptions}, {kOther, kOtherOptions}};
+
+[[noreturn]] void refuse(const Option& option, const std::string& value, const std::string& may) {
+  throw Error(Fault::usage, fmt::format("invalid `{}` {}", option.name, value),
+              fmt::format("It may be {}.", may));
+}
+
+void check_number(const Option& option, std::int64_t value) {
+  const auto [min, max, unit, word, other] = option.bounds;
+  if ((value >= min && value <= max) || (!word.empty() && value == other)) return;
+  const auto text = [unit = unit](auto number) {
+    return unit == Unit::bytes          ? format_size(static_cast<std::uint64_t>(number))
+           : unit == Unit::milliseconds ? fmt::format("{} ms", number)
+                                        : std::to_string(number);
+  };
+  refuse(option, text(value), fmt::format("{} to {}", text(min), text(max)));
+}
+
+template <class T>
+void check_value(const Option& option, const T& value) {
+  if constexpr (std::is_same_v<T, std::optional<std::uint32_t>>) {
+    if (value) check_number(option, *value);
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    check_number(option, static_cast<std::int64_t>(value));
+  } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
+    check_number(option, value / std::chrono::milliseconds(1));
+  } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
+    for (const std::uint64_t one : value) check_number(option, static_cast<std::int64_t>(one));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    const auto& words = option.words;
+    if (words.empty() || std::find(words.begin(), words.end(), value) != words.end()) return;
+    refuse(option, fmt::format("'{}'", ascii_only(value, 60)),
+           fmt::format("one of {}", fmt::join(words, ", ")));
+  }
+}
+
+/// Not of sizes, devices and requirements, and of what config_facts() puts into other words.
+template <class T>
+void add_fact(report::Facts& facts, const Option& option, const T& value) {
+  const char* const name = option.name;
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    facts.push_back({name, value});
+  } else if constexpr (std::is_integral_v<T>) {
+    if (static_cast<std::int64_t>(value) < 0) {
+      facts.push_back({name, std::string(option.bounds.word)});
+    } else {
+      facts.push_back({name, static_cast<std::uint64_t>(value)});
+    }
+  } else if constexpr (std::is_same_v<T, transport::Service>) {
+    facts.push_back({name, std::string(transport::name(value))});
+  } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
+    facts.push_back({name, std::chrono::duration<double>(value).count()});
+  } else if constexpr (requires { value.value(); }) {
+    if (value) add_fact(facts, option, *value);
+  }
+}
+
+/// Calls visit(option, value, default value).
+template <class Visit>
+void for_each_value(Config config, Visit&& visit) {
+  Config usual;
+  for_each_option([&](const Option& option) {
+    std::visit(
+        [&](auto* value) { visit(option, *value, *std::get<decltype(value)>(option.in(usual))); },
+        option.in(config));
+  });
+}
+
+}  // namespace
+
+std::string_view Option::long_flag() const {
+  const std::size_t begin = std::min(flag.find("--"), flag.size());
+  return flag.substr(begin, flag.find('=', begin) - begin);
+}
+
+std::span<const OptionGroup> option_groups() {
+  return kGroups;
+}
+
+const Option* find_option(std::string_view name) {
+  const Option* found = nullptr;
+  for_each_option([&](const Option& option) {
+    if (name == option.name) found = &option;
+  });
+  return found;
+}
+
+void check_bounds(const Config& config) {
+  for_each_value(config, [](const Option& option, const auto& value, const auto& usual) {
+    if (value != usual) check_value(option, value);
+  });
+}
+
+void add_facts(report::Facts& facts, const Config& config) {
+  for_each_value(config, [&](const Option& option, const auto& value, const auto& usual) {
+    if (option.always || value != usual) add_fact(facts, option, value);
+  });
+}
+
+}  // namespace rdmabench::run
