@@ -136,7 +136,7 @@ std::string decision_text(const Json& body, std::size_t level) {
 std::string to_markdown(std::span<const Document> documents) {
   std::string text = "# rdmabench report\n\n";
   for (const Document& document : documents) {
-    const Judged judged(document);
+    const JudgedDocument judged(document);
     text += fmt::format("## {} ({})\n\n", escaped_for_markdown(document.source), document.schema);
     for (const std::string& note : document.notes) text += escaped_for_markdown(note) + "\n\n";
     if (const std::string first = headline(judged).text; !first.empty()) {

@@ -192,7 +192,7 @@ Section notes_of(const Json& body) {
   return section;
 }
 
-Cell headline(const Judged& judged) {
+Cell headline(const JudgedDocument& judged) {
   const Json& body = judged.document.body;
   Cell cell(text_of(body, "summary"));
   if (cell.text.empty()) cell.text = text_of(object_of(body, "verdict"), "summary");
@@ -230,7 +230,7 @@ std::string Found::text() const {
   return joined({where, what(), same_text && first.text.empty() ? first.remedy : why()}, ": ");
 }
 
-std::vector<Found> found(std::span<const Judged> documents) {
+std::vector<Found> found(std::span<const JudgedDocument> documents) {
   std::vector<Found> all;
   std::map<std::tuple<Status, std::string, std::string>, std::size_t> known;
   for (const auto& [document, list] : documents) {
@@ -305,11 +305,11 @@ std::vector<Part> parts(std::span<const Document> documents) {
     }
   }
   for (Part& part : all) {
-    std::vector<Judged> mine;
+    std::vector<JudgedDocument> mine;
     for (const std::size_t i : part.documents) mine.emplace_back(documents[i]);
     part.found = found(mine);
     std::vector<Section> more;
-    for (const Judged& judged : mine) {
+    for (const JudgedDocument& judged : mine) {
       const Document& one = judged.document;
       if (Cell said = headline(judged); !said.text.empty()) {
         part.headlines.push_back(std::move(said));

@@ -69,15 +69,15 @@ Section facts_table(std::string title, const Json& facts);
 Section notes_of(const Json& body);
 
 /// With its judgements, which a fabric has millions of: they are made once.
-struct Judged {
-  explicit Judged(const Document& one) : document(one), list(judgements(one)) {}
+struct JudgedDocument {
+  explicit JudgedDocument(const Document& one) : document(one), list(judgements(one)) {}
 
   const Document& document;
   std::vector<Judgement> list;
 };
 
 /// Its first sentence, and how that was judged. Empty where it has none.
-Cell headline(const Judged& judged);
+Cell headline(const JudgedDocument& judged);
 
 /// What was measured, in the order of reading. Of a decision nothing: decision_text() has it.
 std::vector<Section> sections(const Document& document);
@@ -101,7 +101,7 @@ struct Found {
 };
 
 /// The worst first. What a row of the measurements says by itself is left out.
-std::vector<Found> found(std::span<const Judged> documents);
+std::vector<Found> found(std::span<const JudgedDocument> documents);
 
 /// Names the document of each place only where it is `of_several`.
 Section found_table(const std::vector<Found>& all, bool of_several);
