@@ -46,7 +46,6 @@ run::Config config_of(const PointToPointOptions& options,
   config.shape = workload::Shape::bandwidth;
   config.operation = transport::OperationCode::write;
   config.sizes = {options.shape.size_bytes};
-  config.depth = options.shape.in_flight;
   config.queue_pairs = options.shape.queue_pairs;
   if (options.shape.in_flight != 0) {
     // As NCCL: each message has a place of its own in the buffers, and its own completion.
@@ -54,6 +53,7 @@ run::Config config_of(const PointToPointOptions& options,
         std::max(options.shape.size_bytes,
                  std::min(kMostWorkingSet, options.shape.size_bytes * options.shape.in_flight *
                                                options.shape.queue_pairs));
+    config.depth = options.shape.in_flight;
     config.signal_every = 1;
   }
   if (options.shape.clear_to_send) {
