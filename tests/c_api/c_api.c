@@ -180,7 +180,7 @@ static void test_wrong_use(void) {
   code = rdmabench_run("{\"dept\":8}", NULL, &result);
   check_refused(code, result, "Did you mean `depth`?");
   code = rdmabench_run("{\"depth\":0}", NULL, &result);
-  check_refused(code, result, "`depth` of the configuration is 0");
+  check_refused(code, result, "invalid `depth` 0");
   code = rdmabench_run("{\"backend\":\"none\"}", NULL, &result);
   check_refused(code, result, "none");
   code = rdmabench_run(NULL, NULL, &result);
