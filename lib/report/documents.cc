@@ -66,8 +66,9 @@ std::size_t place_of_number(std::string_view text, std::string_view what) {
 }
 
 /// One value of JSON; `first_line` is the line of `text`'s first byte.
-Json parse_value(std::string_view text, const std::string& source, std::size_t first_line,
-                 const ReadLimits& limits) {
+template <class Value = Json>
+Value parse_value(std::string_view text, const std::string& source, std::size_t first_line,
+                  const ReadLimits& limits) {
   if (text.size() > limits.document_bytes) {
     refuse(source, first_line,
            fmt::format("a document of {} MiB; the most is {} MiB", text.size() >> 20U,
@@ -76,7 +77,7 @@ Json parse_value(std::string_view text, const std::string& source, std::size_t f
   const std::string excess = json_excess(text, {.depth = limits.depth, .keys = limits.keys});
   if (!excess.empty()) refuse(source, first_line, excess);
   try {
-    return Json::parse(text);
+    return Value::parse(text);
   } catch (const Json::parse_error& error) {
     refuse(source, first_line - 1 + line_at(text, error.byte == 0 ? 0 : error.byte - 1),
            without_place(error.what()));
@@ -114,6 +115,11 @@ class Parser {
       check(schema, value, line);
       documents_.push_back({{}, schema, std::move(value)});
     }
+  }
+
+  void add_measurement(const nlohmann::json& record, std::size_t line) {
+    fabric_.measure(record, documents_,
+                    [&](const std::string& why) { refuse(source_, line, why); });
   }
 
   /// A record of a stream may leave out the schema that the first one had.
@@ -184,14 +190,20 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
     text.remove_prefix(finished ? end + 1 : text.size());
     if (blank(one)) continue;
     Json value;
+    nlohmann::json measurement;  // there are millions: taken as read_fields() wants it
+    const bool measured = one.starts_with(R"({"record":"measurement",)");  // as it is written
     try {
-      value = parse_value(one, source, line, limits);
+      if (measured) {
+        measurement = parse_value<nlohmann::json>(one, source, line, limits);
+      } else {
+        value = parse_value(one, source, line, limits);
+      }
     } catch (const Error&) {
       if (finished || line == 1) throw;
       parser.note(fmt::format("Line {} was not written to its end and was left out.", line));
       return;
     }
-    parser.add_line(std::move(value), line);
+    measured ? parser.add_measurement(measurement, line) : parser.add_line(std::move(value), line);
   }
 }
 

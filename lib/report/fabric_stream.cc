@@ -24,15 +24,16 @@ constexpr std::array<std::string_view, 2> kMetricNames{"bandwidth", "latency"};
 constexpr double kMaxValue = 1e18;
 
 /// A rank that is a number must be one of the plan's nodes; anything else is read as nothing.
-void check_rank(const Json& object, const char* key, std::size_t nodes, const Refuse& refuse) {
+template <class Object>
+void check_rank(const Object& object, const char* key, std::size_t nodes, const Refuse& refuse) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return;
-  if (!found->is_number_unsigned() || found->get<std::uint64_t>() >= nodes) {
+  if (!found->is_number_unsigned() || found->template get<std::uint64_t>() >= nodes) {
     refuse(fmt::format("\"{}\" is {}, but the plan has {} nodes", key, found->dump(), nodes));
   }
 }
 
-PairMeasurement to_pair(const Json& record, std::size_t nodes, const Refuse& refuse) {
+PairMeasurement to_pair(const nlohmann::json& record, std::size_t nodes, const Refuse& refuse) {
   check_rank(record, "sender", nodes, refuse);
   check_rank(record, "receiver", nodes, refuse);
   try {
@@ -137,8 +138,17 @@ Document* FabricStream::current(std::vector<Document>& documents) const {
   return found == documents.rend() ? nullptr : &*found;
 }
 
+void FabricStream::measure(const nlohmann::json& record, std::vector<Document>& documents,
+                           const Refuse& refuse) {
+  Document* const document = current(documents);
+  if (document == nullptr) refuse("a record of a fabric stands before its plan");
+  if (++pairs_ > limits_.pairs) refuse(fmt::format("more than {} measurements", limits_.pairs));
+  put(*document, to_pair(record, document->body["nodes"].size(), refuse));
+}
+
 void FabricStream::add(Json& record, std::vector<Document>& documents, const Refuse& refuse) {
   const std::string kind = text_of(record, "record");
+  if (kind == "measurement") return measure(record, documents, refuse);
   Document* document = current(documents);
   if (kind == "plan") {
     check_plan(record, refuse);
@@ -159,12 +169,7 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
   }
   if (document == nullptr) refuse("a record of a fabric stands before its plan");
   const std::size_t nodes = document->body["nodes"].size();
-  if (kind == "measurement") {
-    if (++pairs_ > limits_.pairs) {
-      refuse(fmt::format("more than {} measurements", limits_.pairs));
-    }
-    put(*document, to_pair(record, nodes, refuse));
-  } else if (kind == "lost") {
+  if (kind == "lost") {
     check_rank(record, "rank", nodes, refuse);
     document->body["lost"].push_back(std::move(record));
   } else if (kind == "verdict") {

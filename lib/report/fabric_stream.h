@@ -38,6 +38,9 @@ class FabricStream {
 
   /// `record` is an object with "schema"; a kind of record that is not known is passed over.
   void add(nlohmann::ordered_json& record, std::vector<Document>& documents, const Refuse& refuse);
+  /// The same of one measurement.
+  void measure(const nlohmann::json& record, std::vector<Document>& documents,
+               const Refuse& refuse);
 
  private:
   Document* current(std::vector<Document>& documents) const;
