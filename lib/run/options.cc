@@ -204,14 +204,15 @@ constexpr OptionGroup kGroups[] = {{kSent, kSentOptions},     {kDuration, {}},
 }
 
 void check_number(const Option& option, std::int64_t value) {
-  const auto [min, max, unit, word, other] = option.bounds;
-  if ((value >= min && value <= max) || (!word.empty() && value == other)) return;
-  const auto text = [unit = unit](auto number) {
-    return unit == Unit::bytes          ? format_size(static_cast<std::uint64_t>(number))
-           : unit == Unit::milliseconds ? fmt::format("{} ms", number)
-                                        : std::to_string(number);
+  const auto& bounds = option.bounds;
+  if (value >= bounds.min && value <= bounds.max) return;
+  if (!bounds.word.empty() && value == bounds.value) return;
+  const auto text = [&bounds](auto number) {
+    return bounds.unit == Unit::bytes          ? format_size(static_cast<std::uint64_t>(number))
+           : bounds.unit == Unit::milliseconds ? fmt::format("{} ms", number)
+                                               : std::to_string(number);
   };
-  refuse(option, text(value), fmt::format("{} to {}", text(min), text(max)));
+  refuse(option, text(value), fmt::format("{} to {}", text(bounds.min), text(bounds.max)));
 }
 
 template <class T>
