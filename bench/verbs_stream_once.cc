@@ -29,7 +29,7 @@ transport::EndpointRequest request_for(OperationCode operation, char** argv) {
   request.send_slots = 64;
   request.receive_slots = 64;
   request.signal_every = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
-  request.post_list = static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10));
+  request.options.post_list = static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10));
   // As many for every COUNT, so that set-up is the same and drops out of the difference.
   request.receives = transport::notifies(operation) ? 4096 : 8;
   return request;
@@ -64,7 +64,7 @@ int stream(OperationCode operation, char** argv) {
   plan.size = request.max_size;
   plan.depth = request.depth;
   plan.receives = request.receives;
-  plan.post_list = request.post_list;
+  plan.post_list = request.options.post_list;
   confirm_early(target);
 
   workload::LoopKey key{.shape = workload::Shape::bandwidth, .operation = operation};

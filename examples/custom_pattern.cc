@@ -84,11 +84,11 @@ int main(int argc, char** argv) try {
     return server.failed_sessions() == 0 ? 0 : 1;
   }
   run::Config config;
-  config.pattern = Get::kName;
+  config.traffic.pattern = Get::kName;
   config.backend = argv[1];
-  config.provider = argv[2];
+  config.endpoint.ofi.provider = argv[2];
   config.sizes = {64, 4096};
-  config.validate = true;
+  config.traffic.validate = true;
   config.stop = measure::StopRule::iterations(500);
   const report::Report report = run::run(config, argv[3], std::uint16_t(std::stoi(argv[4])));
   for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {

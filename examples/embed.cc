@@ -38,12 +38,12 @@ double copy_bits_per_s(std::size_t bytes) {
 
 report::Report measure(std::size_t bytes, const std::string& backend, std::uint16_t port) {
   run::Config config;
-  config.shape = rdmabench::workload::Shape::bandwidth;
-  config.operation = rdmabench::transport::OperationCode::write;
+  config.traffic.shape = rdmabench::workload::Shape::bandwidth;
+  config.traffic.operation = rdmabench::transport::OperationCode::write;
   config.sizes = {bytes};
   config.stop = rdmabench::measure::StopRule::iterations(2000);
   config.backend = backend;
-  if (backend == "ofi") config.provider = "tcp;ofi_rxm";
+  if (backend == "ofi") config.endpoint.ofi.provider = "tcp;ofi_rxm";
   return run::run(config, "127.0.0.1", port);
 }
 

@@ -15,10 +15,10 @@ namespace {
 report::Report measure(const char* host) {
   // What is left out has a default that run/config.h tells; every option of the command is here.
   run::Config config;
-  config.operation = rdmabench::transport::OperationCode::send;
+  config.traffic.operation = rdmabench::transport::OperationCode::send;
   config.sizes = {8, 64, 4096};
   config.stop = rdmabench::measure::StopRule::iterations(2000);  // of each size
-  config.validate = true;                                        // compare every byte that arrives
+  config.traffic.validate = true;                                // compare every byte that arrives
   if (host != nullptr) return run::run(config, host, run::kDefaultPort);
   config.backend = "loop";
   return run::run_in_process(config);

@@ -69,8 +69,8 @@ int main(int argc, char** argv) try {
   request.max_size = kPiece;
   request.buffer = memory;
   request.depth = request.receives = request.receive_slots = kPieces;
-  request.provider = argc > 2 ? argv[2] : "";
-  request.delivery = true;  // a completion says that the write is in the peer's memory
+  request.options.ofi.provider = argc > 2 ? argv[2] : "";
+  request.options.ofi.delivery = true;  // a completion says that the write is in the peer's memory
   run::with_connected(channel, request, argc > 1 ? argv[1] : "auto",
                       [&](auto& endpoint) { converse(endpoint, memory, asks); });
 } catch (const std::exception& error) {

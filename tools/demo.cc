@@ -161,7 +161,7 @@ int demo(const Options& options, const std::string& json) {
   // Two spinning processes on one processor would measure the scheduler's time slice.
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
-  const ServerProcess server(apart ? cpus[0] : -1, options.config.provider);
+  const ServerProcess server(apart ? cpus[0] : -1, options.config.endpoint.ofi.provider);
 
   std::vector<report::Report> reports;
   std::size_t part = 0;
@@ -169,9 +169,9 @@ int demo(const Options& options, const std::string& json) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
       config.authentication = server.authentication();
-      if (apart) config.cpus = {cpus[1]};
-      config.shape = shape;
-      config.operation = operation;
+      if (apart) config.placement.cpus = {cpus[1]};
+      config.traffic.shape = shape;
+      config.traffic.operation = operation;
       const run::RunHooks hooks = interruptible(progress_line(part++, kParts));
       try {
         reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
@@ -206,7 +206,8 @@ void add_demo(CLI::App& app, Command& command) {
   config.backend = "ofi";
   config.stop = measure::StopRule::duration(std::chrono::milliseconds(200));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
-  group.plain("--provider", config.provider, "NAME", "libfabric provider: tcp, shm ... [by route]");
+  group.plain("--provider", config.endpoint.ofi.provider, "NAME",
+              "libfabric provider: tcp, shm ... [by route]");
   group.sizes("-s,--size", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
   add_output(group, state->options);
   group.plain("--json", state->json, "FILE", "write the same results as JSON to FILE too")

@@ -47,17 +47,17 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
     throw Error(Fault::usage, "--backend loop for a fabric", "It does not connect processes.");
   }
   fabric::FabricPlan& plan = options.run.plan;
-  plan.operation = transport::name(config.operation);
-  plan.transport = transport::name(config.service);
+  plan.operation = transport::name(config.traffic.operation);
+  plan.transport = transport::name(config.endpoint.service);
   plan.backend = config.backend;
-  plan.provider = config.provider;
-  plan.rails = config.devices;
+  plan.provider = config.endpoint.ofi.provider;
+  plan.rails = config.placement.devices;
   plan.timeout_s = seconds(config.timeout);
   constexpr std::uint32_t kRandomRounds = 8;  // finds a bad node; see docs/attribution.md
   if (plan.pattern == "random" && plan.rounds == 0) plan.rounds = kRandomRounds;
   if (options.metric == "latency") plan.bandwidth_sizes.clear();
   if (options.metric == "bandwidth") plan.latency_sizes.clear();
-  if (const std::uint64_t bytes = transport::traits(config.operation).bytes; bytes != 0) {
+  if (const std::uint64_t bytes = transport::traits(config.traffic.operation).bytes; bytes != 0) {
     if (!plan.bandwidth_sizes.empty()) plan.bandwidth_sizes.assign(1, bytes);
     if (!plan.latency_sizes.empty()) plan.latency_sizes.assign(1, bytes);
   }
@@ -206,7 +206,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
       "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
       "Slurm's topology.conf, lldpctl -f json of each host, or a CSV of node, leaf, ...; slow "
       "links and switches are then named, and random rounds chosen to cross all of them");
-  group.list("--rails", options.link.config.devices, "NAMES",
+  group.list("--rails", options.link.config.placement.devices, "NAMES",
              "devices, the same on every node, all measured at once; same as --device");
 }
 
@@ -270,7 +270,7 @@ void add_fabric(CLI::App& app, Command& command) {
       "lost, a measurement failed or broke --expect or --require, or something is at fault; 2 wrong\n"
       "usage; 3 not available here.");
   auto options = std::make_shared<FabricCommand>();
-  options->link.config.operation = transport::OperationCode::write;
+  options->link.config.traffic.operation = transport::OperationCode::write;
   options->link.config.timeout = std::chrono::seconds(5);
   add_measured(*sub, *options);
   add_link(*sub, options->link);

@@ -63,8 +63,8 @@ int measure(Options options) {
   settle(options);
   check_writable(options.output);
   read_baselines(options.expect);
-  if (options.config.incast_clients > 1 && options.config.incast_job.empty())
-    options.config.incast_job = usual_job();
+  if (options.config.traffic.incast_clients > 1 && options.config.traffic.incast_job.empty())
+    options.config.traffic.incast_job = usual_job();
   return measure_launches(options);
 }
 

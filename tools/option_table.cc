@@ -60,8 +60,8 @@ void set_rate(Options& options, const Given& given) {
 }
 
 void set_peers(Options& options, const Given& given) {
-  options.config.queue_pairs = whole_as<std::uint32_t>(given, 1, run::kMaxQueuePairs);
-  options.config.client_queue_pairs = 1;
+  options.config.endpoint.queue_pairs = whole_as<std::uint32_t>(given, 1, run::kMaxQueuePairs);
+  options.config.traffic.client_queue_pairs = 1;
 }
 
 /// A flag that sets no single option of a run::Config.
@@ -79,7 +79,9 @@ constexpr Extra kExtras[] = {
      [](Options& o, const Given& /*given*/) { o.config.sizes = parse_size_list("1:8M"); }},
     {run::kSent, "sizes", "-b, --bidirectional",
      "both sides send at once; the figures count both directions, timed over one interval",
-     [](Options& o, const Given& /*given*/) { o.config.shape = workload::Shape::bidirectional; },
+     [](Options& o, const Given& /*given*/) {
+       o.config.traffic.shape = workload::Shape::bidirectional;
+     },
      run::kBw},
     {run::kSent, "target_idle", "--rate=RATE",
      "messages per second: 200k, 1.5M; or payload: 10Gb, 800Mb "
@@ -103,7 +105,8 @@ constexpr Extra kExtras[] = {
      set_number<1, 255, &Options::port_number>},
     {run::kMemory, "relaxed_ordering", "--no-relaxed-ordering",
      "no PCIe relaxed ordering, of a GPU's memory neither",
-     turn_off<&Options::config, &run::Config::relaxed_ordering>},
+     turn_off<&Options::config, &run::Config::endpoint,
+              &transport::EndpointOptions::relaxed_ordering>},
     {run::kOther, "watch", "-F, --CPU-freq",
      "no effect; accepted because perftest's scripts pass it",
      [](Options& /*o*/, const Given& /*given*/) {}},

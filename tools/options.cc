@@ -43,7 +43,7 @@ void add_measuring(CLI::App& app, Options& options, run::TestSet test) {
                                                   test == run::kLoad ? "send-imm" : "send"));
   add_port(OptionGroup(app), options.port);
   add_authentication(OptionGroup(app, "Path"), options.config.authentication);
-  add_cpus(OptionGroup(app, "Other"), options.config.cpus);
+  add_cpus(OptionGroup(app, "Other"), options.config.placement.cpus);
   add_output(OptionGroup(app), options);
   add_expect(OptionGroup(app, "Limits"), options.expect);
   shorten_help(app, {"--op", "--size", "--bidirectional", "--rate", "--iterations", "--duration",
@@ -55,7 +55,7 @@ void add_link(CLI::App& app, Options& options) {
   for (const std::string_view group : {run::kQueues, run::kPath, run::kMemory}) {
     add_options(app, options, group, run::kEveryTest);
   }
-  add_cpus(OptionGroup(app), options.config.cpus);
+  add_cpus(OptionGroup(app), options.config.placement.cpus);
 }
 
 void add_output(const OptionGroup& group, Options& options) {
@@ -126,12 +126,12 @@ void add_port(const OptionGroup& group, std::uint16_t& port) {
 }
 
 void settle_backend(run::Config& config) {
-  const std::string_view needed = run::backend_of(config.service);
+  const std::string_view needed = run::backend_of(config.endpoint.service);
   if (needed.empty() || !run::reaches_others(config.backend)) return;
   if (config.backend != "auto" && config.backend != needed) {
     throw Error(Fault::usage,
-                fmt::format("--transport {} with --backend {}", transport::name(config.service),
-                            config.backend),
+                fmt::format("--transport {} with --backend {}",
+                            transport::name(config.endpoint.service), config.backend),
                 fmt::format("Add --backend {}, or leave one of them out.", needed));
   }
   config.backend = needed;
@@ -145,9 +145,10 @@ void settle(Options& options) {
     throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),
                 "The loop back end does not leave this process: leave out the host.");
   }
-  if (loop && !config.cpus.empty()) {
+  if (loop && !config.placement.cpus.empty()) {
     throw Error(
-        Fault::usage, fmt::format("--cpu {} with --backend loop", fmt::join(config.cpus, ",")),
+        Fault::usage,
+        fmt::format("--cpu {} with --backend loop", fmt::join(config.placement.cpus, ",")),
         "Both sides are threads of this process; each is bound to its own processor. Leave out --cpu.");
   }
   if (!loop && options.host.empty()) {
@@ -155,15 +156,17 @@ void settle(Options& options) {
                 "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
   }
   if (options.port_number != 0) {
-    if (config.devices.size() != 1 || config.devices[0].find(':') != std::string::npos) {
+    if (config.placement.devices.size() != 1 ||
+        config.placement.devices[0].find(':') != std::string::npos) {
       throw Error(
           Fault::usage, fmt::format("--ib-port {}", options.port_number),
           "It needs exactly one --device NAME; for several devices write NAME:PORT,NAME:PORT.");
     }
-    config.devices[0] += fmt::format(":{}", options.port_number);
+    config.placement.devices[0] += fmt::format(":{}", options.port_number);
   }
-  config.threads = std::max(config.threads, static_cast<std::uint32_t>(config.devices.size()));
-  if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
+  config.traffic.threads =
+      std::max(config.traffic.threads, static_cast<std::uint32_t>(config.placement.devices.size()));
+  if (const std::uint64_t bytes = transport::traits(config.traffic.operation).bytes;
       bytes != 0 && config.sizes == run::usual_config(workload::Shape::bandwidth).sizes) {
     config.sizes = {bytes};  // in place of the default of bw
   }

@@ -46,9 +46,10 @@ inline transport::EndpointRequest request_of(const Options& options, transport::
   request.depth = options.depth;
   request.receives = 2 * options.depth;  // some go back while others are taken
   request.signal_every = std::max(options.depth / 4, 1U);
-  request.provider = options.provider;
+  request.options.ofi.provider = options.provider;
   request.device = options.device;
-  request.delivery = options.backend == "ofi";  // elsewhere a completion says that already
+  request.options.ofi.delivery =
+      options.backend == "ofi";  // elsewhere a completion says that already
   request.timeout = options.timeout;
   return request;
 }

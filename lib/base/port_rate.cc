@@ -24,9 +24,8 @@ double parse_port_rate(std::string_view text) {
   return plausible && rest.starts_with(" Gb/sec") ? value : 0;
 }
 
-double parse_port_rate(std::string_view text, std::string_view driver) {
-  const double rate = parse_port_rate(text);
-  return driver == "efa" && rate == 100 ? 0 : rate;
+double known_rate(double gbps, std::string_view driver) {
+  return driver == "efa" && gbps == 100 ? 0 : gbps;
 }
 
 double port_data_share(std::string_view text, bool infiniband) {

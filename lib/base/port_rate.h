@@ -11,9 +11,9 @@ namespace rdmabench {
 /// "400 Gb/sec (4X NDR)": 400, as ports are called. 0 for any other text.
 double parse_port_rate(std::string_view text);
 
-/// The same, and 0 where the driver does not know it: before Linux 6.13 every EFA device is called
+/// That rate, and 0 where the driver does not know it: before Linux 6.13 every EFA device is called
 /// 100 Gb/s. Source: Linux, efa_query_port() of drivers/infiniband/hw/efa.
-double parse_port_rate(std::string_view text, std::string_view driver);
+double known_rate(double gbps, std::string_view driver);
 
 /// The share of that rate which is data. On InfiniBand 8b/10b leaves 80 % of SDR, DDR and QDR, and
 /// FDR is called 14 although its lanes have 14.0625 Gb/s, of which 64b/66b leaves 13.64. All others

@@ -8,22 +8,16 @@
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
+#include "report/facts_fields.h"
 #include "report/row.h"
-#include "run/facts_fields.h"
 
 namespace rdmabench::collective {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxWord = 256;
 constexpr std::size_t kMaxText = 1000;
 constexpr std::size_t kMaxCounters = 4096;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
-
-std::string get_word(const nlohmann::json& json, std::string_view key, std::size_t most) {
-  return ascii_only(get_string(json, key, most));
-}
 
 }  // namespace
 
@@ -70,18 +64,13 @@ RankState parse_rank_state(std::string_view text) {
   return read_fields<RankState>(parse_object(text, "status of life"));
 }
 
-void walk_word(MessageFields& fields, const char* key, std::string& word) {
-  fields.text(key, word, kMaxWord);
-  word = ascii_only(word);
-}
-
 void walk(MessageFields& fields, Wrong& wrong) {
   fields.number("iteration", wrong.iteration);
   fields.number("offset_bytes", wrong.offset_bytes);
   fields.number("run_bytes", wrong.run_bytes);
-  walk_word(fields, "pattern", wrong.pattern);
-  walk_word(fields, "expected", wrong.expected);
-  walk_word(fields, "actual", wrong.actual);
+  report::walk_text(fields, "pattern", wrong.pattern);
+  report::walk_text(fields, "expected", wrong.expected);
+  report::walk_text(fields, "actual", wrong.actual);
 }
 
 void walk(MessageFields& fields, Checked& checked) {
@@ -116,40 +105,18 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
   return epoch;
 }
 
+void walk(MessageFields& fields, RankReport& report) {
+  report::walk_facts(fields, "facts", kMaxWord, kMaxWord, kMaxText, report.facts);
+  fields.list("counters", kMaxCounters, report.counters);
+  report::walk_notes(fields, report.notes);
+}
+
 std::string to_text(const RankReport& report) {
-  Json counters = Json::array();
-  for (const report::Counter& counter : report.counters) {
-    counters.push_back({{"device", counter.device},
-                        {"name", counter.name},
-                        {"kind", counter.kind},
-                        {"source", counter.source},
-                        {"known", counter.change.has_value()},
-                        {"change", counter.change.value_or(0)},
-                        {"at_least", counter.at_least}});
-  }
-  return dump(
-      {{"facts", report::to_list(report.facts)}, {"counters", counters}, {"notes", report.notes}});
+  return dump(write_fields(report));
 }
 
 RankReport parse_rank_report(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "report of a rank", 2 * kMaxValues);
-  RankReport report;
-  report.facts = run::facts_from(json, "facts", kMaxWord, kMaxWord, kMaxText);
-  for (const nlohmann::json& one : get_list(json, "counters", kMaxCounters)) {
-    if (!one.is_object()) throw Error(Fault::failed, "a counter is not an object");
-    report::Counter counter{.device = get_word(one, "device", kMaxWord),
-                            .name = get_word(one, "name", kMaxWord),
-                            .kind = get_word(one, "kind", kMaxWord),
-                            .source = get_word(one, "source", kMaxWord),
-                            .change = get_uint(one, "change", 0, kMost),
-                            .at_least = get_bool(one, "at_least")};
-    if (!get_bool(one, "known")) counter.change.reset();
-    report.counters.push_back(std::move(counter));
-  }
-  for (const nlohmann::json& one : get_list(json, "notes", kMaxWord)) {
-    if (one.is_string()) report.notes.push_back(ascii_only(one.get<std::string>()));
-  }
-  return report;
+  return read_fields<RankReport>(parse_object(text, "report of a rank", 2 * kMaxValues));
 }
 
 void walk(MessageFields& fields, PeerServer& server) {

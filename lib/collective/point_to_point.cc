@@ -43,30 +43,30 @@ run::Config config_of(const PointToPointOptions& options,
                       const std::string& peer_memory) {
   run::Config config;
   config.authentication = authentication;
-  config.shape = workload::Shape::bandwidth;
-  config.operation = transport::OperationCode::write;
+  config.traffic.shape = workload::Shape::bandwidth;
+  config.traffic.operation = transport::OperationCode::write;
   config.sizes = {options.shape.size_bytes};
-  config.queue_pairs = options.shape.queue_pairs;
+  config.endpoint.queue_pairs = options.shape.queue_pairs;
   if (options.shape.in_flight != 0) {
     // As NCCL: each message has a place of its own in the buffers, and its own completion.
-    config.working_set =
+    config.traffic.working_set =
         std::max(options.shape.size_bytes,
                  std::min(kMostWorkingSet, options.shape.size_bytes * options.shape.in_flight *
                                                options.shape.queue_pairs));
-    config.depth = options.shape.in_flight;
-    config.signal_every = 1;
+    config.traffic.depth = options.shape.in_flight;
+    config.traffic.signal_every = 1;
   }
   if (options.shape.clear_to_send) {
-    config.shape = workload::Shape::latency;
-    config.pattern = run::kClearToSend;
-    config.delivery = true;  // as of a stream
+    config.traffic.shape = workload::Shape::latency;
+    config.traffic.pattern = run::kClearToSend;
+    config.endpoint.ofi.delivery = true;  // as of a stream
   }
   config.stop = measure::StopRule::duration(options.duration);
   config.backend = options.backend;
-  config.provider = options.provider;
-  if (!options.device.empty()) config.devices = {options.device};
-  config.memory = memory;
-  config.peer_memory = peer_memory;
+  config.endpoint.ofi.provider = options.provider;
+  if (!options.device.empty()) config.placement.devices = {options.device};
+  config.placement.memory = memory;
+  config.placement.peer_memory = peer_memory;
   config.timeout = options.timeout;
   return config;
 }

@@ -69,7 +69,7 @@ class Agent {
       config.max_clients = config.max_address_clients = 2 * kMaxFan;
       config.device = device;
       config.authentication = options_.base.authentication;
-      config.gid_index = options_.base.gid_index;
+      config.gid_index = options_.base.placement.gid_index;
       config.allow = config.allow_providers = {"any"};  // each node of the job, by whatever rail
       config.timeout = config_of(plan_, options_.base, Metric::latency, rail).timeout;
       config.max_timeout = std::max(config.max_timeout, config.timeout);

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/config.h"
-#include "run/facts_fields.h"
+#include "report/facts_fields.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -71,7 +71,7 @@ void walk_words(MessageFields& fields, const char* key, std::vector<std::string>
 }
 
 void walk_environment(MessageFields& fields, report::Facts& environment) {
-  run::walk_facts(fields, "environment", kMaxFacts, kMaxWord, kMaxText, environment);
+  report::walk_facts(fields, "environment", kMaxFacts, kMaxWord, kMaxText, environment);
 }
 
 }  // namespace rdmabench::fabric

@@ -56,7 +56,7 @@ struct Target {
 struct MeasureOrder {
   std::uint64_t number = 0;
   std::uint32_t senders =
-      1;  ///< of one target: they start together, see SharedOptions::incast_clients
+      1;  ///< of one target: they start together, see run::Traffic::incast_clients
   std::vector<std::uint32_t> rails{};
   std::vector<Target> targets{};
 };

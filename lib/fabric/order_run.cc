@@ -46,7 +46,7 @@ class Task {
     std::string error;
     try {
       run::Config config = config_of(plan_, base_, metric, rail_);
-      config.incast_clients = order_.senders;
+      config.traffic.incast_clients = order_.senders;
       const report::Report report = run::run(config, target_.address, target_.ports[rail_]);
       add(metric, report);
       if (!report.error) return;

@@ -123,20 +123,21 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
                       std::uint32_t rail) {
   run::Config config = base;
   const bool latency = metric == Metric::latency;
-  config.shape = latency ? workload::Shape::latency : workload::Shape::bandwidth;
+  config.traffic.shape = latency ? workload::Shape::latency : workload::Shape::bandwidth;
   config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
-  config.operation = operation_of(plan);
-  config.service =
+  config.traffic.operation = operation_of(plan);
+  config.endpoint.service =
       named<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
   config.backend = plan.backend;
-  config.provider = plan.provider;
-  config.devices.clear();
-  if (rail < plan.rails.size()) config.devices.push_back(plan.rails[rail]);
-  if (!base.cpus.empty()) config.cpus = {base.cpus[rail % base.cpus.size()]};
+  config.endpoint.ofi.provider = plan.provider;
+  config.placement.devices.clear();
+  if (rail < plan.rails.size()) config.placement.devices.push_back(plan.rails[rail]);
+  if (!base.placement.cpus.empty())
+    config.placement.cpus = {base.placement.cpus[rail % base.placement.cpus.size()]};
   config.stop = plan.iterations != 0 ? measure::StopRule::iterations(plan.iterations)
                                      : measure::StopRule::duration(seconds(plan.duration_s));
   config.timeout = seconds(plan.timeout_s);
-  config.watch = false;  // it takes 50 ms a side, too long for many pairs
+  config.traffic.watch = false;  // it takes 50 ms a side, too long for many pairs
   return config;
 }
 

@@ -27,7 +27,7 @@ AgentOptions agent_options(const FabricOptions& options, const control::JobPosit
 void check_options(const FabricOptions& options) {
   for (const Metric metric : {Metric::latency, Metric::bandwidth}) {
     const run::Config config = config_of(options.plan, options.base, metric, 0);
-    if (!config.sizes.empty()) static_cast<void>(run::make_spec(config));
+    if (!config.sizes.empty()) static_cast<void>(run::plan_client(config));
   }
 }
 

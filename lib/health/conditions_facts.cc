@@ -1,53 +1,26 @@
-// Converts a side's run conditions to facts for the control channel, and back.
+// A side's run conditions as facts of a report, and as a message.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <string_view>
-#include <vector>
-
-#include "base/text.h"
+#include "base/walk.h"
 #include "health/run_watch.h"
 #include "rdmabench/base/error.h"
+#include "report/facts_fields.h"
 
 namespace rdmabench::health {
-namespace {
 
-using report::Fact;
 using report::Facts;
 
-constexpr std::size_t kMostFacts = 1024;
+namespace {
+
+constexpr std::size_t kMostCounters = 4096;  // of a node with many virtual functions
 constexpr std::size_t kMostThreads = 256;
-constexpr std::size_t kMostFactBytes = 1024;  // of a name or a text
+constexpr std::size_t kMostDevices = 256;
 constexpr std::uint64_t kMostCpu = 65535;
-constexpr char kSeparator = '|';
-
-// The prefix of a counter fact's name gives the kind of its value.
-constexpr std::string_view kChange = "counter";
-constexpr std::string_view kAtLeast = "counter_at_least";
-constexpr std::string_view kUnknown = "counter_unknown";
-constexpr std::string_view kDeviceNode = "device_numa_node|";
-constexpr std::string_view kThread = "thread";
-constexpr std::string_view kNote = "note";
-
-std::string part(std::string text) {
-  std::replace(text.begin(), text.end(), kSeparator, '_');
-  return text;
-}
-
-Fact to_fact(const report::Counter& counter) {
-  const std::string_view state = !counter.change ? kUnknown : counter.at_least ? kAtLeast : kChange;
-  std::string name = fmt::format("{}|{}|{}|{}|{}", state, part(counter.device), part(counter.name),
-                                 part(counter.kind), part(counter.source));
-  if (!counter.change) return {std::move(name), false};
-  return {std::move(name), *counter.change};
-}
+constexpr double kMostNs = 1e18;
 
 void add_thread(Facts& facts, std::size_t index, const ThreadPlacement& thread) {
   const auto add = [&](std::string_view field, auto value) {
-    facts.push_back({fmt::format("{}{}_{}", kThread, index, field), std::move(value)});
+    facts.push_back({fmt::format("thread{}_{}", index, field), std::move(value)});
   };
   const auto add_small = [&](std::string_view field, int value) {
     if (value >= 0) add(field, static_cast<std::uint64_t>(value));
@@ -66,101 +39,6 @@ void add_thread(Facts& facts, std::size_t index, const ThreadPlacement& thread) 
   if (thread.stolen) add("stolen", *thread.stolen);
 }
 
-[[noreturn]] void refuse(const Fact& fact, std::string_view why) {
-  throw Error(
-      Fault::failed,
-      fmt::format("the peer's run conditions have an invalid fact '{}'", ascii_only(fact.name, 80)),
-      why);
-}
-
-std::uint64_t get_uint(const Fact& fact,
-                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
-  const auto* const value = std::get_if<std::uint64_t>(&fact.value);
-  if (value == nullptr || *value > most) refuse(fact, "It should be a whole number in its range.");
-  return *value;
-}
-
-int get_small(const Fact& fact) {
-  return static_cast<int>(get_uint(fact, kMostCpu));
-}
-
-/// A whole double may have become an integer in JSON.
-double get_double(const Fact& fact) {
-  double value = -1;
-  if (const auto* const whole = std::get_if<std::uint64_t>(&fact.value)) {
-    value = static_cast<double>(*whole);
-  } else if (const auto* const number = std::get_if<double>(&fact.value)) {
-    value = *number;
-  }
-  if (!std::isfinite(value) || value < 0) refuse(fact, "It should be a number from 0 up.");
-  return value;
-}
-
-const std::string& get_text(const Fact& fact) {
-  const auto* const text = std::get_if<std::string>(&fact.value);
-  if (text == nullptr || text->size() > kMostFactBytes) refuse(fact, "It should be a short text.");
-  return *text;
-}
-
-/// "counter|DEVICE|NAME|CLASS|SOURCE".
-report::Counter counter_from(const Fact& fact) {
-  const std::vector<std::string_view> parts = split(fact.name, kSeparator);
-  if (parts.size() != 5) refuse(fact, "A counter's name has five parts.");
-  if (!is_reported_class(parts[3])) refuse(fact, "Its class is unknown.");
-  report::Counter counter{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]),
-                          std::string(parts[4]), std::nullopt,          false};
-  if (parts[0] == kUnknown) return counter;
-  counter.at_least = parts[0] == kAtLeast;
-  if (!counter.at_least && parts[0] != kChange) refuse(fact, "The kind of counter is unknown.");
-  counter.change = get_uint(fact);
-  return counter;
-}
-
-/// "threadN_FIELD"; false for a name of another form.
-bool take_thread(const Fact& fact, std::vector<ThreadPlacement>& threads) {
-  const std::string_view name = fact.name;
-  if (!name.starts_with(kThread)) return false;
-  std::size_t index = 0;
-  const char* const begin = name.data() + kThread.size();
-  const char* const end = name.data() + name.size();
-  const auto [stopped, status] = std::from_chars(begin, end, index);
-  if (status != std::errc() || stopped == end || *stopped != '_') return false;
-  if (index >= kMostThreads) refuse(fact, "There are too many threads.");
-  if (threads.size() <= index) threads.resize(index + 1);
-  ThreadPlacement& thread = threads[index];
-  const std::string_view field(stopped + 1, static_cast<std::size_t>(end - stopped - 1));
-  if (field == "affinity") thread.affinity = get_text(fact);
-  if (field == "cpus_allowed") thread.cpus = static_cast<std::uint32_t>(get_uint(fact, kMostCpu));
-  if (field == "cpu_begin") thread.cpu_begin = get_small(fact);
-  if (field == "cpu_end") thread.cpu_end = get_small(fact);
-  if (field == "migrations") thread.migrations = get_uint(fact);
-  if (field == "voluntary_switches") thread.voluntary_switches = get_uint(fact);
-  if (field == "involuntary_switches") thread.involuntary_switches = get_uint(fact);
-  if (field == "watched_ns") thread.watched_ns = get_double(fact);
-  if (field == "numa_node") thread.numa_node = get_small(fact);
-  if (field == "governor") thread.governor = get_text(fact);
-  if (field == "smt_sibling_busy") thread.sibling_busy = get_double(fact);
-  if (field == "stolen") thread.stolen = get_double(fact);
-  return true;
-}
-
-void take_other(const Fact& fact, RunConditions& conditions) {
-  const std::string_view name = fact.name;
-  Noise& noise = conditions.noise;
-  if (name == "noise_spin_ns") noise.spin_ns = get_double(fact);
-  if (name == "noise_threshold_ns") noise.threshold_ns = get_double(fact);
-  if (name == "noise_gaps") noise.gaps = get_uint(fact);
-  if (name == "noise_largest_gap_ns") noise.largest_gap_ns = get_double(fact);
-  if (name == "noise_gaps_total_ns") noise.gaps_total_ns = get_double(fact);
-  if (name == "watched_ns") conditions.watched_ns = get_double(fact);
-  if (name == "clock_source_begin") conditions.clock_source_begin = get_text(fact);
-  if (name == "clock_source_end") conditions.clock_source_end = get_text(fact);
-  if (name.starts_with(kDeviceNode)) {
-    conditions.devices.push_back({std::string(name.substr(kDeviceNode.size())), get_small(fact)});
-  }
-  if (name.starts_with(kNote)) conditions.notes.push_back(get_text(fact));
-}
-
 }  // namespace
 
 report::Facts condition_facts(const RunConditions& conditions) {
@@ -177,38 +55,59 @@ report::Facts condition_facts(const RunConditions& conditions) {
   for (const DeviceNode& device : conditions.devices) {
     if (device.numa_node < 0) continue;
     facts.push_back(
-        {std::string(kDeviceNode) + device.device, static_cast<std::uint64_t>(device.numa_node)});
+        {"device_numa_node|" + device.device, static_cast<std::uint64_t>(device.numa_node)});
   }
   for (std::size_t i = 0; i < conditions.threads.size(); ++i)
     add_thread(facts, i, conditions.threads[i]);
   for (std::size_t i = 0; i < conditions.notes.size(); ++i) {
-    facts.push_back({fmt::format("{}{}", kNote, i), conditions.notes[i].substr(0, kMostFactBytes)});
+    facts.push_back({fmt::format("note{}", i), conditions.notes[i]});
   }
   return facts;
 }
 
-report::Facts to_facts(const RunConditions& conditions) {
-  Facts facts = condition_facts(conditions);
-  for (const report::Counter& counter : conditions.counters) facts.push_back(to_fact(counter));
-  return facts;
+void walk(MessageFields& fields, ThreadPlacement& thread) {
+  const auto share = [&](const char* key, std::optional<double>& value) {
+    fields.optional(key, value, [&](double& given) { fields.real(key, 0, kMostNs, given); });
+  };
+  report::walk_text(fields, "affinity", thread.affinity);
+  fields.number("cpus", 0, kMostCpu, thread.cpus);
+  fields.number("cpu_begin", -1, kMostCpu, thread.cpu_begin);
+  fields.number("cpu_end", -1, kMostCpu, thread.cpu_end);
+  fields.optional("migrations", thread.migrations,
+                  [&](std::uint64_t& moves) { fields.number("migrations", moves); });
+  fields.number("voluntary_switches", thread.voluntary_switches);
+  fields.number("involuntary_switches", thread.involuntary_switches);
+  fields.real("watched_ns", 0, kMostNs, thread.watched_ns);
+  fields.number("numa_node", -1, kMostCpu, thread.numa_node);
+  report::walk_text(fields, "governor", thread.governor);
+  share("sibling_busy", thread.sibling_busy);
+  share("stolen", thread.stolen);
 }
 
-RunConditions conditions_from_facts(const report::Facts& facts) {
-  if (facts.size() > kMostFacts) {
-    throw Error(Fault::failed, fmt::format("the peer's run conditions have {} facts, more than "
-                                           "the {} that are taken",
-                                           facts.size(), kMostFacts));
+void walk(MessageFields& fields, DeviceNode& device) {
+  report::walk_text(fields, "device", device.device);
+  fields.number("numa_node", -1, kMostCpu, device.numa_node);
+}
+
+void walk(MessageFields& fields, RunConditions& conditions) {
+  Noise& noise = conditions.noise;
+  fields.list("counters", kMostCounters, conditions.counters);
+  fields.list("threads", kMostThreads, conditions.threads);
+  fields.list("devices", kMostDevices, conditions.devices);
+  fields.real("noise_spin_ns", 0, kMostNs, noise.spin_ns);
+  fields.real("noise_threshold_ns", 0, kMostNs, noise.threshold_ns);
+  fields.number("noise_gaps", noise.gaps);
+  fields.real("noise_largest_gap_ns", 0, kMostNs, noise.largest_gap_ns);
+  fields.real("noise_gaps_total_ns", 0, kMostNs, noise.gaps_total_ns);
+  fields.real("watched_ns", 0, kMostNs, conditions.watched_ns);
+  report::walk_text(fields, "clock_source_begin", conditions.clock_source_begin);
+  report::walk_text(fields, "clock_source_end", conditions.clock_source_end);
+  report::walk_notes(fields, conditions.notes);
+  for (const report::Counter& counter : conditions.counters) {
+    if (fields.from() == nullptr || is_reported_class(counter.kind)) continue;
+    throw Error(Fault::failed, fmt::format("a counter of the unknown class '{}'", counter.kind),
+                "Install the same rdmabench on both sides.");
   }
-  RunConditions conditions;
-  for (const Fact& fact : facts) {
-    if (fact.name.size() > kMostFactBytes) refuse(fact, "Its name is too long.");
-    if (fact.name.starts_with(kChange) && fact.name.find(kSeparator) != std::string::npos) {
-      conditions.counters.push_back(counter_from(fact));
-    } else if (!take_thread(fact, conditions.threads)) {
-      take_other(fact, conditions);
-    }
-  }
-  return conditions;
 }
 
 }  // namespace rdmabench::health

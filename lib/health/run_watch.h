@@ -11,6 +11,10 @@
 #include "health/placement.h"
 #include "rdmabench/report/conditions.h"
 
+namespace rdmabench {
+class MessageFields;
+}
+
 namespace rdmabench::health {
 
 struct DeviceNode {
@@ -21,7 +25,7 @@ struct DeviceNode {
 /// The conditions of one side of a run.
 struct RunConditions {
   std::vector<report::Counter> counters;
-  std::vector<report::Counter> bytes;    ///< byte_counters(); of this machine alone, not in facts
+  std::vector<report::Counter> bytes;  ///< byte_counters(); of this machine alone, not in messages
   std::vector<ThreadPlacement> threads;  ///< the thread that began the watch first
   Noise noise;
   double watched_ns = 0;  ///< from the end of begin() to the call of end()
@@ -31,16 +35,11 @@ struct RunConditions {
   std::vector<std::string> notes;  ///< what could not be read; full sentences
 };
 
-/// For the control channel and report::Report::conditions, counters included.
-report::Facts to_facts(const RunConditions& conditions);
-
-/// Without the counters, for a report that lists them separately.
+/// Without the counters, which a report lists separately.
 report::Facts condition_facts(const RunConditions& conditions);
 
-/// Parses a peer's facts and checks them: Error(failed) for a counter without its five parts, an
-/// unknown class, a negative or infinite number, or more than 1024 facts. Unknown names are
-/// skipped, because a newer peer may send more.
-RunConditions conditions_from_facts(const report::Facts& facts);
+/// Without `bytes`. A counter of an unknown class is refused.
+void walk(MessageFields& fields, RunConditions& conditions);
 
 struct WatchOptions {
   std::string root = "/";  ///< contains sys and proc

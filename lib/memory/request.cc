@@ -109,14 +109,6 @@ Numa parse_numa(std::string_view text) {
   return {.place = Numa::Place::node, .number = number};
 }
 
-GpuMapping parse_gpu_mapping(std::string_view text) {
-  for (std::size_t i = 0; i < kGpuMappingNames.size(); ++i) {
-    if (kGpuMappingNames[i] == text) return static_cast<GpuMapping>(i);
-  }
-  throw Error(Fault::usage, fmt::format("invalid mapping of GPU memory '{}'", text),
-              "Write auto, default, pcie or data-direct.");
-}
-
 std::string to_text(const Request& request) {
   std::string text(name(request.kind));
   if (request.kind == Kind::huge && request.huge_page_bytes != 0) {

@@ -6,8 +6,8 @@
 
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
+#include "report/facts_fields.h"
 #include "report/row.h"
-#include "run/facts_fields.h"
 
 namespace rdmabench::netplugin {
 namespace {
@@ -38,7 +38,7 @@ PluginHello parse_hello(std::string_view text, std::size_t cases) {
        get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
     hello.versions.push_back(static_cast<int>(one));
   }
-  hello.environment = run::facts_from(json, "environment", 256, 128, 4096);
+  hello.environment = report::facts_from(json, "environment", 256, 128, 4096);
   return hello;
 }
 

@@ -31,12 +31,13 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
   for (const std::uint64_t size : config.sizes) {
     sizes += (sizes.empty() ? "" : ",") + format_size(size);
   }
-  report::Facts facts{{"operation", operation_text(config.pattern, config.operation)},
-                      {"sizes", sizes},
-                      {"bidirectional", config.shape == workload::Shape::bidirectional}};
+  report::Facts facts{
+      {"operation", operation_text(config.traffic.pattern, config.traffic.operation)},
+      {"sizes", sizes},
+      {"bidirectional", config.traffic.shape == workload::Shape::bidirectional}};
   Config chosen = config;
-  chosen.depth = depth_of(spec);
-  chosen.signal_every = signal_every_of(spec);
+  chosen.traffic.depth = depth_of(spec);
+  chosen.traffic.signal_every = signal_every_of(spec);
   add_facts(facts, chosen);
   if (config.rate > 0) facts.push_back({"rate_messages_per_s", config.rate});
   if (config.bit_rate > 0) facts.push_back({"rate_bits_per_s", config.bit_rate});
@@ -51,8 +52,8 @@ report::Facts config_facts(const Config& config, const SessionSpec& spec) {
       facts.push_back({"max_noise", config.stop.stability.max_noise});
       break;
   }
-  if (!config.devices.empty()) {
-    facts.push_back({"device", fmt::format("{}", fmt::join(config.devices, ","))});
+  if (!config.placement.devices.empty()) {
+    facts.push_back({"device", fmt::format("{}", fmt::join(config.placement.devices, ","))});
   }
   return facts;
 }
@@ -90,7 +91,8 @@ void set_failure(report::Report& report, Session& session, const std::exception&
   }
   failure.peer = session.channel().peer();
   if (!failure.outcome.empty()) {
-    failure.operation = operation_text(session.spec().pattern, session.spec().operation);
+    failure.operation =
+        operation_text(session.spec().traffic.pattern, session.spec().traffic.operation);
   }
 }
 
@@ -99,7 +101,7 @@ void set_failure(report::Report& report, Session& session, const std::exception&
 void measure_all(Session& session, const Config& config, const RunHooks& hooks,
                  const std::string& obstacle, report::Report& report) {
   std::optional<health::RunWatch> watch;
-  if (config.watch) {
+  if (config.traffic.watch) {
     watch.emplace(session.devices());
     watch->begin();
   }
@@ -112,8 +114,7 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
       call(hooks.on_row, report);
     }
     session.send(SessionMessage::bye);
-    const Farewell farewell = parse_farewell(session.receive(SessionMessage::bye, "farewell"));
-    if (config.watch) server = health::conditions_from_facts(farewell.facts);
+    server = parse_farewell(session.receive(SessionMessage::bye, "farewell")).conditions;
   } catch (const std::exception& error) {
     set_failure(report, session, error);
     session.channel().abort(error.what());
@@ -140,36 +141,40 @@ control::Channel connect(const Config& config, const std::string& host, std::uin
 
 }  // namespace
 
+void check_this_side(const Config& config) {
+  check_this_side(plan_client(config));
+}
+
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const RunHooks& hooks) {
-  const SessionSpec spec = make_spec(config);
+  const ClientPlan plan = plan_client(config);
   // Before anyone is asked: a GPU, or a device for the back end that was named, that is not here.
   if (config.backend == "auto") {
-    memory::check_available(memory::parse_request(config.memory));
+    memory::check_available(memory::parse_request(config.placement.memory));
   } else {
-    check_this_side(config);
+    check_this_side(plan);
   }
   std::optional<PinnedThread> pinned;
-  if (!config.cpus.empty()) pinned.emplace(config.cpus.front());
-  Session session(
-      connect(config, host, port, std::min(config.connect_retry, spec.timeout / 2), hooks.stop),
-      config.timeout);
-  session.set_cpus(config.cpus);
+  if (!config.placement.cpus.empty()) pinned.emplace(config.placement.cpus.front());
+  Session session(connect(config, host, port, std::min(config.connect_retry, plan.spec.timeout / 2),
+                          hooks.stop),
+                  config.timeout);
+  session.set_cpus(config.placement.cpus);
   session.set_stop(hooks.stop);
   report::Report report;
   ServerAnswer answer;
   std::string obstacle;
   try {
-    answer = negotiate(session, config);
-    obstacle = verify_gpu_memory(session, config, answer, report.notes);
+    answer = negotiate(session, plan);
+    obstacle = verify_gpu_memory(session, config, plan, answer, report.notes);
     report.environment.server = std::move(answer.environment);
   } catch (const std::exception& error) {
     session.channel().abort(error.what());
     throw;
   }
-  report.config = config_facts(config, spec);
+  report.config = config_facts(config, plan.spec);
   report.environment.client = report::collect_environment();
-  switch (config.shape) {
+  switch (config.traffic.shape) {
     case workload::Shape::latency:
       break;
     case workload::Shape::bandwidth:
@@ -185,7 +190,7 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   report.resolved.staged =
       session.memory_path() == MemoryPath::staged || answer.memory == MemoryPath::staged;
   try {
-    if (spec.gpu) add_gpu_notes(session, report.environment.server, report);
+    if (plan.spec.gpu) add_gpu_notes(session, report.environment.server, report);
   } catch (const Error& error) {
     report.notes.push_back(fmt::format("what staging costs is not known: {}", error.what()));
   }
@@ -202,9 +207,10 @@ report::Report run_in_process(const Config& config, const RunHooks& hooks) {
   std::vector<int> cpus = processors();
   // From where this thread is on: several runs at once do not meet on the first processors.
   std::rotate(cpus.begin(), std::find(cpus.begin(), cpus.end(), sched_getcpu()), cpus.end());
-  if (config.cpus.empty() && cpus.size() >= 2 * std::size_t{config.threads}) {
-    pinned.cpus.assign(cpus.begin(), cpus.begin() + config.threads);
-    server_config.cpus.assign(cpus.begin() + config.threads, cpus.begin() + 2 * config.threads);
+  if (config.placement.cpus.empty() && cpus.size() >= 2 * std::size_t{config.traffic.threads}) {
+    pinned.placement.cpus.assign(cpus.begin(), cpus.begin() + config.traffic.threads);
+    server_config.cpus.assign(cpus.begin() + config.traffic.threads,
+                              cpus.begin() + 2 * config.traffic.threads);
   }
   const ServerThread server(server_config);
   return run(pinned, "127.0.0.1", server.port(), hooks);

@@ -77,9 +77,9 @@ void read_option(UserOptions& given, const Option& option, Config& config) {
 Config usual_config(Shape shape) {
   constexpr std::uint64_t kStreamSize = 65536;
   Config config;
-  config.shape = shape;
+  config.traffic.shape = shape;
   if (shape == Shape::bandwidth || shape == Shape::bidirectional) config.sizes = {kStreamSize};
-  if (shape == Shape::load) config.operation = transport::OperationCode::send_imm;
+  if (shape == Shape::load) config.traffic.operation = transport::OperationCode::send_imm;
   return config;
 }
 
@@ -91,19 +91,20 @@ ClientConfig config_from_json(std::string_view text) {
   Config& config = client.config;
   for_each_option([&](const Option& option) { read_option(given, option, config); });
   // An atomic has the one size that it acts on.
-  if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
+  if (const std::uint64_t bytes = transport::traits(config.traffic.operation).bytes;
       bytes != 0 && !given.has("sizes")) {
     config.sizes = {bytes};
   }
   // As on the command line: a thread for each device.
-  config.threads = std::max(config.threads, static_cast<std::uint32_t>(std::min<std::size_t>(
-                                                config.devices.size(), kMaxWorkers)));
+  config.traffic.threads =
+      std::max(config.traffic.threads, static_cast<std::uint32_t>(std::min<std::size_t>(
+                                           config.placement.devices.size(), kMaxWorkers)));
   given.authentication(config.authentication);
   given.object("stop", [&](UserOptions& rule) { read_stop_rule(rule, config.stop); });
   given.numbers("counts", std::uint64_t{1}, kMaxMessages, config.counts);
   given.number("warmup", -1, 1U << 30, config.warmup);
   given.seconds("warmup_time_s", 0, kMaxSeconds, config.warmup_time);
-  given.numbers("cpus", 0, 1023, config.cpus);
+  given.numbers("cpus", 0, 1023, config.placement.cpus);
   given.real("rate", 0, kMaxRate, config.rate);
   given.real("bit_rate", 0, kMaxBitRate, config.bit_rate);
   given.seconds("connect_retry_s", 0, kMaxSeconds, config.connect_retry);

@@ -16,7 +16,7 @@ namespace {
 
 /// Whether the request has an option or a service of this back end alone.
 bool names(const transport::EndpointRequest& request, const transport::BackendRow& row) {
-  return row.has_own_option(request) || backend_of(request.service) == row.name;
+  return row.has_own_option(request) || backend_of(request.options.service) == row.name;
 }
 
 const Offer* find_offer(const std::vector<Offer>& offers, std::string_view backend) {
@@ -229,7 +229,7 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   // Opening may take longer than the deadline, which is then what to raise.
   const std::string awaited =
       fmt::format("address, which it sends after opening {} endpoints of {} queue pairs over {}",
-                  count, rails.front().queue_pairs, match.backend->name);
+                  count, rails.front().options.queue_pairs, match.backend->name);
   Introduction server = parse_introduction(connection.receive(SessionMessage::address, awaited));
   connection.send(SessionMessage::address, to_text(Introduction{connection.addresses(), {}}));
   connection.connect(server.addresses);

@@ -36,81 +36,85 @@ std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint
 /// What the loops of a session post.
 transport::OperationSet operations_of(const SessionSpec& spec) {
   using transport::OperationCode;
-  if (!spec.pattern.empty()) return pattern_operations(spec.pattern);
-  if (transport::traits(spec.operation).flushes) return {spec.operation, OperationCode::write};
-  if (spec.target_idle) return {spec.operation, OperationCode::read};  // reads back what it wrote
+  if (!spec.traffic.pattern.empty()) return pattern_operations(spec.traffic.pattern);
+  if (transport::traits(spec.traffic.operation).flushes)
+    return {spec.traffic.operation, OperationCode::write};
+  if (spec.traffic.target_idle)
+    return {spec.traffic.operation, OperationCode::read};  // reads back what it wrote
   // Those whose last byte may not come last carry an immediate.
   if (is_ping_pong_of_writes(spec)) {
-    return {OperationCode::write, OperationCode::write_imm};
+    return {spec.traffic.operation, OperationCode::write_imm};
   }
-  return spec.operation;
+  return spec.traffic.operation;
 }
 
 /// Receives of a queue pair, unless the client said how many.
 std::uint32_t usual_receives(const SessionSpec& spec) {
   const std::uint32_t twice = 2 * depth_of(spec);
-  if (!spec.pattern.empty()) return std::max(twice, kMarkerReceives);
-  if (!transport::notifies(spec.operation) || spec.shape == Shape::latency) return kMarkerReceives;
+  if (!spec.traffic.pattern.empty()) return std::max(twice, kMarkerReceives);
+  if (!transport::notifies(spec.traffic.operation) || spec.traffic.shape == Shape::latency)
+    return kMarkerReceives;
   // Many queue pairs share the burst: no one fills up all of them at once.
-  return std::max({kStreamReceives / spec.queue_pairs, twice, kMarkerReceives});
+  return std::max({kStreamReceives / spec.endpoint.queue_pairs, twice, kMarkerReceives});
 }
 
 }  // namespace
 
 bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept {
-  return spec.pattern.empty() && spec.operation == transport::OperationCode::write &&
-         spec.shape == Shape::latency && !spec.target_idle;
+  return spec.traffic.pattern.empty() && transport::is_plain_write(spec.traffic.operation) &&
+         spec.traffic.shape == Shape::latency && !spec.traffic.target_idle;
 }
 
 std::uint32_t depth_of(const SessionSpec& spec) noexcept {
-  const std::uint32_t usual = spec.shape == Shape::latency ? kLatencyDepth : kStreamDepth;
-  return spec.depth.value_or(std::max(usual, spec.post_list));
+  const std::uint32_t usual = spec.traffic.shape == Shape::latency ? kLatencyDepth : kStreamDepth;
+  return spec.traffic.depth.value_or(std::max(usual, spec.endpoint.post_list));
 }
 
 std::uint32_t signal_every_of(const SessionSpec& spec) noexcept {
-  const std::uint32_t most = spec.shape == Shape::latency ? kLatencyInterval : kStreamInterval;
+  const std::uint32_t most =
+      spec.traffic.shape == Shape::latency ? kLatencyInterval : kStreamInterval;
   // By default at most half of the send queue is unsignalled, so that it has room again before it
   // is full.
-  return spec.signal_every.value_or(std::clamp(depth_of(spec) / 2, 1U, most));
+  return spec.traffic.signal_every.value_or(std::clamp(depth_of(spec) / 2, 1U, most));
 }
 
 SlotPlan plan_slots(const SessionSpec& spec) {
   const std::uint32_t depth = depth_of(spec);
-  const std::uint32_t posts = transport::posts_of_message(spec.operation);
+  const std::uint32_t posts = transport::posts_of_message(spec.traffic.operation);
   SlotPlan plan{.depth = depth * posts,
-                .receives = spec.receives.value_or(usual_receives(spec)),
+                .receives = spec.traffic.receives.value_or(usual_receives(spec)),
                 .signal_every = signal_every_of(spec),
-                .post_list = spec.post_list,
+                .post_list = spec.endpoint.post_list,
                 // A message that is off its cache line needs room for the rest of it in its slot.
-                .stride = spec.stride != 0
-                              ? spec.stride
-                              : memory::slot_stride(spec.max_size + spec.misalignment)};
-  const bool keeps_each = spec.validate && spec.shape != Shape::latency;
+                .stride = spec.traffic.stride != 0
+                              ? spec.traffic.stride
+                              : memory::slot_stride(spec.max_size + spec.endpoint.misalignment)};
+  const bool keeps_each = spec.traffic.validate && spec.traffic.shape != Shape::latency;
   // Only the pattern knows which of its messages may share a slot.
-  const std::uint64_t memory = spec.working_set != 0   ? spec.working_set
-                               : !spec.pattern.empty() ? kMaxSize * kMaxSlots
-                               : keeps_each            ? kValidatedMemory
-                                                       : kHotMemory;
+  const std::uint64_t memory = spec.traffic.working_set != 0   ? spec.traffic.working_set
+                               : !spec.traffic.pattern.empty() ? kMaxSize * kMaxSlots
+                               : keeps_each                    ? kValidatedMemory
+                                                               : kHotMemory;
   const auto slots = [&](std::uint64_t of_each) {
-    return slots_within(memory, plan.stride,
-                        spec.working_set != 0 ? kMaxSlots : of_each * spec.queue_pairs);
+    return slots_within(
+        memory, plan.stride,
+        spec.traffic.working_set != 0 ? kMaxSlots : of_each * spec.endpoint.queue_pairs);
   };
   plan.send_slots = slots(depth);
   plan.receive_slots = slots(plan.receives);
   // Each word is one queue pair's own: swaps of two queue pairs on one word would not know each
   // other. And what is under way must not change where each message is kept.
-  if (keeps_each || transport::is_atomic(spec.operation)) {
-    plan.send_slots = std::max(plan.send_slots, spec.queue_pairs);
+  if (keeps_each || transport::is_atomic(spec.traffic.operation)) {
+    plan.send_slots = std::max(plan.send_slots, spec.endpoint.queue_pairs);
   }
   if (!keeps_each) return plan;
-  plan.depth = std::min(depth, plan.send_slots / spec.queue_pairs) * posts;
+  plan.depth = std::min(depth, plan.send_slots / spec.endpoint.queue_pairs) * posts;
   plan.signal_every = std::min(plan.signal_every, std::max(1U, plan.depth / 2));
   plan.post_list = std::min(plan.post_list, plan.depth);
-  if (spec.operation == transport::OperationCode::send ||
-      spec.operation == transport::OperationCode::send_imm) {
+  if (transport::is_two_sided(spec.traffic.operation)) {
     // What has arrived must stay until it was checked.
-    plan.receive_slots = std::max(plan.receive_slots, spec.queue_pairs);
-    plan.receives = std::min(plan.receives, plan.receive_slots / spec.queue_pairs);
+    plan.receive_slots = std::max(plan.receive_slots, spec.endpoint.queue_pairs);
+    plan.receives = std::min(plan.receives, plan.receive_slots / spec.endpoint.queue_pairs);
   }
   return plan;
 }
@@ -118,16 +122,16 @@ SlotPlan plan_slots(const SessionSpec& spec) {
 transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client) {
   const SlotPlan slots = plan_slots(spec);
   transport::EndpointRequest request;
-  static_cast<transport::EndpointOptions&>(request) = spec;
+  request.options = spec.endpoint;
   request.client = client;
   request.operations = operations_of(spec);
   request.depth = slots.depth;
   request.receives = slots.receives;
   request.signal_every = slots.signal_every;
-  request.post_list = slots.post_list;
-  request.latency = spec.shape == Shape::latency;
+  request.options.post_list = slots.post_list;
+  request.latency = spec.traffic.shape == Shape::latency;
   request.max_size = spec.max_size;
-  request.local_queue_pairs = client ? spec.client_queue_pairs : 0;
+  request.local_queue_pairs = client ? spec.traffic.client_queue_pairs : 0;
   request.send_slots = slots.send_slots;
   request.receive_slots = slots.receive_slots;
   request.slot_stride = slots.stride;
@@ -146,7 +150,8 @@ std::uint64_t memory_of(const transport::EndpointRequest& request) {
   const std::uint64_t stride = transport::stride_of(request);
   const auto bytes = [&](std::uint64_t slots) {
     if (slots > kMost / stride) return kMost;
-    return std::min(kMost, (slots * stride + request.misalignment + page - 1) / page * page);
+    return std::min(kMost,
+                    (slots * stride + request.options.misalignment + page - 1) / page * page);
   };
   return 2 * bytes(request.send_slots) + bytes(request.receive_slots);
 }

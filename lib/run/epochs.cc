@@ -25,7 +25,8 @@ Epochs::Epochs(Session& session, const Config& config)
     : session_(session),
       config_(config),
       anchor_(measure::take_anchor()),
-      intervals_(config.shape == workload::Shape::latency || config.shape == workload::Shape::load
+      intervals_(config.traffic.shape == workload::Shape::latency ||
+                         config.traffic.shape == workload::Shape::load
                      ? kMostIntervals
                      : 0) {}
 
@@ -39,13 +40,14 @@ EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double ra
                          .iterations = iterations,
                          .rate = rate / static_cast<double>(session_.workers()),
                          .verify = verify,
-                         .immediate = session_.posted(size) != session_.spec().operation};
+                         .immediate = session_.posted(size) != session_.spec().traffic.operation};
   session_.prepare(Side::initiator, order);
   session_.send(SessionMessage::epoch, to_text(order));
   session_.receive(SessionMessage::ready, "readiness");
   EpochOutcome outcome = session_.run(intervals_);
   // An idle target waits for this word, and not for anything that its endpoint would tell.
-  if (session_.spec().target_idle) session_.send(SessionMessage::result, to_text(EpochReport{}));
+  if (session_.spec().traffic.target_idle)
+    session_.send(SessionMessage::result, to_text(EpochReport{}));
   outcome.target = parse_epoch_report(session_.receive(SessionMessage::result, "result"));
   return outcome;
 }
@@ -53,8 +55,8 @@ EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double ra
 void Epochs::verify() {
   constexpr std::uint64_t kFewest = 8;
   const SessionSpec& spec = session_.spec();
-  const bool paced = spec.paced || spec.shape == workload::Shape::load;
-  run(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.queue_pairs),
+  const bool paced = spec.paced || spec.traffic.shape == workload::Shape::load;
+  run(spec.max_size, std::max<std::uint64_t>(kFewest, std::uint64_t{2} * spec.endpoint.queue_pairs),
       paced ? kUnreachableRate : 0, /*verify=*/true);
 }
 
@@ -67,7 +69,7 @@ std::uint64_t Epochs::warm_up(std::uint64_t size) {
   // Of an open loop without a rate "as fast as it goes" is one beyond any device.
   const double given = rate_of(config_, size);
   const double rate =
-      config_.shape == workload::Shape::load && given <= 0 ? kUnreachableRate : given;
+      config_.traffic.shape == workload::Shape::load && given <= 0 ? kUnreachableRate : given;
   longest_ = kUnknownSpeed;
   std::uint64_t done = 0;
   while (done < messages || too_short()) {

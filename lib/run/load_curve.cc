@@ -100,20 +100,20 @@ report::LoadResult LoadCurve::run_load(std::uint64_t size, double offered) {
         std::max(row.max_lag_ns, static_cast<double>(outcome.max_lag) * epochs_.rate().ns_per_tick);
     left -= some;
   }
-  const bool completes = transport::is_timed_by_completion(config_.operation) ||
-                         config_.operation == transport::OperationCode::write;
+  const bool completes = transport::is_timed_by_completion(config_.traffic.operation) ||
+                         transport::is_plain_write(config_.traffic.operation);
   row.offered_messages_per_s = offered;
   row.achieved_messages_per_s = achieved(messages, elapsed_ns);
   report::LatencyResult& latency = row.latency;
   latency.size_bytes = size;
   latency.iterations = messages;
-  latency.operation = transport::name(config_.operation);
+  latency.operation = transport::name(config_.traffic.operation);
   latency.kind = completes ? "completion" : "round_trip";
-  latency.signal = completes ? "completion" : std::string(signal_of(config_.operation));
+  latency.signal = completes ? "completion" : std::string(signal_of(config_.traffic.operation));
   latency.completion =
       completes ? session_.worker().describe(size).completion : "receiver_confirmed";
   latency.latency = recorder.summary(epochs_.rate().ns_per_tick);
-  latency.validated = config_.validate;
+  latency.validated = config_.traffic.validate;
   return row;
 }
 

@@ -33,8 +33,8 @@ void describe(Result& row, const Config& config, std::uint64_t size,
   row.size_bytes = size;
   row.iterations = stopper.iterations();
   row.warmup_iterations = warmup;
-  row.operation = operation_text(config.pattern, config.operation);
-  row.validated = config.validate;
+  row.operation = operation_text(config.traffic.pattern, config.traffic.operation);
+  row.validated = config.traffic.validate;
   // Counting iterations promises no stability, so only the rule that does can break it.
   row.stable = !config.counts.empty() || config.stop.kind != measure::StopRule::Kind::stable ||
                stopper.converged();
@@ -43,14 +43,15 @@ void describe(Result& row, const Config& config, std::uint64_t size,
 }
 
 bool is_timed_by_completion(const Session& session) {
-  return transport::is_timed_by_completion(session.spec().operation);
+  return transport::is_timed_by_completion(session.spec().traffic.operation);
 }
 
 /// How often compare-swap found what it looked for, which the target alone can tell; an idle one
 /// does not look.
 std::optional<std::uint64_t> successes(const Session& session, std::uint64_t succeeded) {
   const SessionSpec& spec = session.spec();
-  if (!transport::is_atomic(spec.operation) || spec.target_idle) return std::nullopt;
+  if (!transport::is_atomic(spec.traffic.operation) || spec.traffic.target_idle)
+    return std::nullopt;
   return succeeded;
 }
 
@@ -59,10 +60,10 @@ constexpr std::string_view kComparesWindow =
 
 /// What went into the window unseen is compared at the end, where it was not written over.
 bool compares_window(const report::LatencyResult& row, const Session& session) {
-  return row.validated && transport::traits(session.spec().operation).flushes;
+  return row.validated && transport::traits(session.spec().traffic.operation).flushes;
 }
 bool compares_window(const report::BandwidthResult& row, const Session& session) {
-  const OperationCode operation = session.spec().operation;
+  const OperationCode operation = session.spec().traffic.operation;
   return row.validated && !session.spec().gpu && !transport::is_two_sided(operation) &&
          !transport::is_from_target(operation);
 }
@@ -74,7 +75,7 @@ std::string arrival_note(const Session& session, std::uint64_t size) {
   if (!is_ping_pong_of_writes(session.spec())) return "";
   const transport::WriteOrder client = session.write_order();
   const transport::WriteOrder& server = session.peer_write_order();
-  if (session.posted(size) != OperationCode::write) {
+  if (!transport::is_plain_write(session.posted(size))) {
     const std::uint64_t most = std::min(client.bytes, server.bytes);
     return most == 0
                ? "each write carried an immediate: its last byte may become visible before others"
@@ -98,8 +99,8 @@ class LatencySink {
   using Result = report::LatencyResult;
 
   LatencySink(const Session& session, const Config& /*config*/)
-      : completes_(is_timed_by_completion(session) || session.spec().target_idle ||
-                   !session.spec().pattern.empty()),
+      : completes_(is_timed_by_completion(session) || session.spec().traffic.target_idle ||
+                   !session.spec().traffic.pattern.empty()),
         factor_(completes_ ? 1.0 : 0.5) {}
 
   Seen add(const EpochOutcome& epoch, std::span<const measure::Ticks> intervals,
@@ -112,8 +113,10 @@ class LatencySink {
   }
 
   void fill(Result& row, Session& session, double ns_per_tick) const {
-    const bool pattern = !session.spec().pattern.empty();
-    row.kind = pattern ? session.spec().pattern : completes_ ? "completion" : "half_round_trip";
+    const bool pattern = !session.spec().traffic.pattern.empty();
+    row.kind = pattern      ? session.spec().traffic.pattern
+               : completes_ ? "completion"
+                            : "half_round_trip";
     row.signal = pattern      ? "pattern"
                  : completes_ ? "completion"
                               : signal_of(session.posted(row.size_bytes));
@@ -125,7 +128,7 @@ class LatencySink {
     if (std::string note = arrival_note(session, row.size_bytes); !note.empty()) {
       row.notes.push_back(std::move(note));
     }
-    if (session.spec().target_idle) {
+    if (session.spec().traffic.target_idle) {
       row.notes.emplace_back(
           "one-sided here: every operation completed while the target did not touch its endpoint");
     }
@@ -142,7 +145,8 @@ class LatencySink {
 std::uint64_t depth_of(Session& session) {
   const SessionSpec& spec = session.spec();
   const std::uint64_t each = session.worker().bounded({.depth = session.slots().depth}).depth;
-  return each / transport::posts_of_message(spec.operation) * spec.queue_pairs * spec.threads;
+  return each / transport::posts_of_message(spec.traffic.operation) * spec.endpoint.queue_pairs *
+         spec.traffic.threads;
 }
 
 class BandwidthSink {
@@ -150,7 +154,7 @@ class BandwidthSink {
   using Result = report::BandwidthResult;
 
   BandwidthSink(Session& session, const Config& config)
-      : directions_(config.shape == workload::Shape::bidirectional ? 2 : 1),
+      : directions_(config.traffic.shape == workload::Shape::bidirectional ? 2 : 1),
         config_(config),
         interval_ns_(static_cast<double>(config.interval.count())),
         depth_(depth_of(session)) {}
@@ -205,16 +209,16 @@ class BandwidthSink {
 
  private:
   static bool loses(Session& session) {
-    return !transport::is_reliable(session.spec().service) &&
-           transport::notifies(session.spec().operation) &&
-           session.spec().shape == workload::Shape::bandwidth;
+    return !transport::is_reliable(session.spec().endpoint.service) &&
+           transport::notifies(session.spec().traffic.operation) &&
+           session.spec().traffic.shape == workload::Shape::bandwidth;
   }
 
   /// The target confirms what it counted. It cannot count writes. Its confirmation of them means no
   /// more than the initiator's completions.
   static std::string completion(Session& session, std::uint64_t size) {
     const std::string local = session.worker().describe(size).completion;
-    const bool uncounted = !transport::notifies(session.spec().operation);
+    const bool uncounted = !transport::notifies(session.spec().traffic.operation);
     return is_timed_by_completion(session) || (uncounted && local != "delivery")
                ? local
                : "receiver_confirmed";

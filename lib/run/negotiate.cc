@@ -19,16 +19,16 @@ constexpr std::chrono::seconds kDriverWake{60};
 
 /// The request for each device of the client; one request where no device was named.
 std::vector<transport::EndpointRequest> rail_requests(const SessionSpec& spec,
-                                                      const Config& config) {
+                                                      const Placement& placement) {
   transport::EndpointRequest request = endpoint_request(spec, true);
-  request.gid_index = config.gid_index;
-  request.memory = config.memory;
-  request.numa = config.numa;
-  request.fabric = config.fabric;
-  request.local_ip = config.source_ip;
-  std::vector<transport::EndpointRequest> rails(std::max<std::size_t>(config.devices.size(), 1),
-                                                request);
-  for (std::size_t i = 0; i < config.devices.size(); ++i) rails[i].device = config.devices[i];
+  request.gid_index = placement.gid_index;
+  request.memory = placement.memory;
+  request.numa = placement.numa;
+  request.fabric = placement.fabric;
+  request.local_ip = placement.source_ip;
+  const std::vector<std::string>& devices = placement.devices;
+  std::vector<transport::EndpointRequest> rails(std::max<std::size_t>(devices.size(), 1), request);
+  for (std::size_t i = 0; i < devices.size(); ++i) rails[i].device = devices[i];
   return rails;
 }
 
@@ -38,9 +38,9 @@ bool is_gpu(std::string_view memory) {
 
 /// The server's memory: of the client's kind unless it is named, so that a user who names a GPU
 /// measures from GPU to GPU.
-std::string peer_memory(const Config& config) {
-  if (!config.peer_memory.empty()) return config.peer_memory;
-  const memory::Request own = memory::parse_request(config.memory);
+std::string peer_memory(const Placement& placement) {
+  if (!placement.peer_memory.empty()) return placement.peer_memory;
+  const memory::Request own = memory::parse_request(placement.memory);
   switch (own.kind) {
     case memory::Kind::huge:
       return "huge";
@@ -61,17 +61,18 @@ void check_config(const Config& config) {
   if (config.sizes.empty())
     throw Error(Fault::usage, "`sizes` is empty", "Give at least one, such as `sizes` 8.");
   for (const std::uint64_t size : config.sizes) {
-    if (const std::uint64_t bytes = transport::traits(config.operation).bytes;
+    if (const std::uint64_t bytes = transport::traits(config.traffic.operation).bytes;
         bytes != 0 && size != bytes) {
-      throw Error(
-          Fault::usage,
-          fmt::format("`operation` {} of {} bytes", transport::name(config.operation), size),
-          fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
+      throw Error(Fault::usage,
+                  fmt::format("`operation` {} of {} bytes",
+                              transport::name(config.traffic.operation), size),
+                  fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
     }
   }
-  if (config.threads < config.devices.size()) {
+  if (config.traffic.threads < config.placement.devices.size()) {
     throw Error(Fault::usage,
-                fmt::format("`threads` {} for {} devices", config.threads, config.devices.size()),
+                fmt::format("`threads` {} for {} devices", config.traffic.threads,
+                            config.placement.devices.size()),
                 "Each device needs a thread at least.");
   }
 }
@@ -92,12 +93,13 @@ std::string gpudirect(const Worker& worker, MemoryPath peer) {
 }
 
 /// Throws Error(failed) that lists what is not met on any worker.
-void check_requirements(Session& session, const Config& config, MemoryPath peer) {
+void check_requirements(Session& session, const std::vector<Requirement>& requirements,
+                        MemoryPath peer) {
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < session.workers(); ++i) {
     transport::Description endpoint = session.worker(i).describe();
     endpoint.details.emplace_back("gpudirect", gpudirect(session.worker(i), peer));
-    for (Unmet& one : unmet(config.requirements, endpoint)) {
+    for (Unmet& one : unmet(requirements, endpoint)) {
       const bool said = std::find(reasons.begin(), reasons.end(), one.reason) != reasons.end();
       if (!said) reasons.push_back(std::move(one.reason));
     }
@@ -110,43 +112,43 @@ void check_requirements(Session& session, const Config& config, MemoryPath peer)
 
 }  // namespace
 
-SessionSpec make_spec(const Config& config) {
+ClientPlan plan_client(const Config& config) {
   check_config(config);
-  SessionSpec spec{config};
-  spec.max_size = *std::max_element(config.sizes.begin(), config.sizes.end());
-  spec.paced = config.rate > 0 || config.bit_rate > 0;
-  spec.peer_memory = peer_memory(config);
-  spec.gpu = is_gpu(config.memory) || is_gpu(spec.peer_memory);
-  spec.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout);
+  SessionSpec spec{
+      .traffic = config.traffic,
+      .endpoint = config.endpoint,
+      .max_size = *std::max_element(config.sizes.begin(), config.sizes.end()),
+      .peer_memory = peer_memory(config.placement),
+      .paced = config.rate > 0 || config.bit_rate > 0,
+      .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout)};
+  spec.gpu = is_gpu(config.placement.memory) || is_gpu(spec.peer_memory);
   check(spec);
-  return spec;
+  return {spec, rail_requests(spec, config.placement), config.backend, config.requirements};
 }
 
-void check_this_side(const Config& config) {
-  const SessionSpec spec = make_spec(config);
-  memory::check_available(memory::parse_request(config.memory));
-  const std::vector<transport::EndpointRequest> rails = rail_requests(spec, config);
-  make_offers(candidates(config.backend, rails.front()), rails);
+void check_this_side(const ClientPlan& plan) {
+  memory::check_available(memory::parse_request(plan.rails.front().memory));
+  make_offers(candidates(plan.backend, plan.rails.front()), plan.rails);
 }
 
-ServerAnswer negotiate(Session& session, const Config& config,
+ServerAnswer negotiate(Session& session, const ClientPlan& plan,
                        const std::vector<memory::FailedRoute>& failed) {
-  session.agree(make_spec(config));
-  std::vector<transport::EndpointRequest> rails = rail_requests(session.spec(), config);
-  const std::vector<const Backend*> wanted = candidates(config.backend, rails.front());
+  session.agree(plan.spec);
+  std::vector<transport::EndpointRequest> rails = plan.rails;
+  const std::vector<const Backend*> wanted = candidates(plan.backend, rails.front());
   for (transport::EndpointRequest& rail : rails) {
     rail.failed_routes = failed;
     if (rail.local_ip.empty()) rail.local_ip = session.channel().local_ip();
     rail.peer_ip = session.channel().peer_ip();
   }
   const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
-  session.send(SessionMessage::request, to_text(Request{session.spec(), ours}));
-  const bool wakes = is_gpu(session.spec().peer_memory);
+  session.send(SessionMessage::request, to_text(Request{plan.spec, ours}));
+  const bool wakes = is_gpu(plan.spec.peer_memory);
   ServerAnswer answer =
-      connect_client(session, wanted, rails, ours, session.spec().threads, session.opener(),
+      connect_client(session, wanted, rails, ours, plan.spec.traffic.threads, session.opener(),
                      session.timeout() + (wakes ? kDriverWake : std::chrono::seconds(0)));
   session.set_peer_write_order(answer.writes);
-  check_requirements(session, config, answer.memory);
+  check_requirements(session, plan.requirements, answer.memory);
   return answer;
 }
 

@@ -1,7 +1,6 @@
 #include "run/options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -12,186 +11,199 @@
 namespace rdmabench::run {
 namespace {
 
+using Endpoint = transport::EndpointOptions;
+using Verbs = transport::VerbsOptions;
+using Ofi = transport::OfiOptions;
 using Path = transport::PathOptions;
 
-template <class C, class T>
-C owner_of(T C::*);
+/// A member of a member of Config.
+template <bool kOfBoth, auto First, auto... Rest>
+constexpr Member at{[](Config& config) -> Place { return &((config.*First).*....*Rest); }, kOfBoth};
 
-/// A member of Config, or a member of that.
-template <auto First, auto... Rest>
-constexpr Member at{[](Config& config) -> Place { return &((config.*First).*....*Rest); },
-                    !std::is_same_v<decltype(owner_of(First)), Config>};
+template <auto One>
+constexpr Member traffic = at<true, &Config::traffic, One>;
+template <auto... Of>
+constexpr Member endpoint = at<true, &Config::endpoint, Of...>;
+template <auto... Of>
+constexpr Member verbs = endpoint<&Endpoint::verbs, Of...>;
+template <auto One>
+constexpr Member path = verbs<&Verbs::path, One>;
+template <auto One>
+constexpr Member ofi = endpoint<&Endpoint::ofi, One>;
+template <auto One>
+constexpr Member placement = at<false, &Config::placement, One>;
+template <auto One>
+constexpr Member own = at<false, One>;
 
 constexpr Option row(const char* name, std::string_view flag, std::string_view text, Member member,
-                     const Bounds& bounds = {}, bool always = false, TestSet tests = kEveryTest,
-                     std::span<const std::string_view> words = {}) {
-  return {member, name, flag, text, bounds, always, tests, words};
+                     const Bounds& bounds = {}, bool always = false, TestSet tests = kEveryTest) {
+  return {member, name, flag, text, bounds, always, tests};
 }
 
 constexpr bool kAlways = true;
 
 constexpr Option kSentOptions[] = {
-    row("shape", "", "", at<&Config::shape>),
-    row("pattern", "", "", at<&Config::pattern>),
-    row("operation", "--op=OP", "what is measured [send; load: send-imm]", at<&Config::operation>,
-        {}),
+    row("shape", "", "", traffic<&Traffic::shape>),
+    row("pattern", "", "", traffic<&Traffic::pattern>),
+    row("operation", "--op=OP", "what is measured [send; load: send-imm]",
+        traffic<&Traffic::operation>, {}),
     row("sizes", "-s, --size=SIZES",
         "message sizes in bytes: 8, or 8,64,4K, or 1:8M for every doubling [8; bw: 64K]",
-        at<&Config::sizes>, {1, kMaxSize, Unit::bytes}),
+        own<&Config::sizes>, {1, kMaxSize, Unit::bytes}),
     row("interval_s", "--interval=TIME",
         "also report each interval of this length; written between epochs, never during one",
-        at<&Config::interval>, {0, 86'400'000, Unit::milliseconds}, false, kBw),
+        own<&Config::interval>, {0, 86'400'000, Unit::milliseconds}, false, kBw),
     row("target_idle", "--target-idle",
         "the target does not touch its endpoint: shows whether its CPU takes part in one-sided "
         "operations",
-        at<&Config::target_idle>, {}, false, kLat),
+        traffic<&Traffic::target_idle>, {}, false, kLat),
     row("post_list", "-l, --post-list=N",
-        "messages posted by one call (a list of work requests) [1]", at<&Config::post_list>,
+        "messages posted by one call (a list of work requests) [1]", endpoint<&Endpoint::post_list>,
         {1, kMaxPostList}, false, kBw | kLoad),
     row("segments", "--sge=N", "scatter/gather entries that a message is split into [1]",
-        at<&Config::segments>, {1, kMaxSegments}),
+        endpoint<&Endpoint::segments>, {1, kMaxSegments}),
     row("inline_limit", "-I, --inline=SIZE",
         "largest message to send inline (verbs) or inject (libfabric), 0 for none [auto]",
-        at<&Config::inline_limit>, {0, 1 << 20, Unit::limit, "auto", -1}),
+        endpoint<&Endpoint::inline_limit>, {0, 1 << 20, Unit::limit, "auto", -1}),
     row("validate", "--validate",
         "fill and compare every message; the figures include the comparison at the target",
-        at<&Config::validate>, {}, kAlways),
+        traffic<&Traffic::validate>, {}, kAlways),
 };
 
 constexpr Option kQueueOptions[] = {
-    row("queue_pairs", "-q, --qps=N", "queue pairs of each thread [1]", at<&Config::queue_pairs>,
-        {1, kMaxQueuePairs}, kAlways),
+    row("queue_pairs", "-q, --qps=N", "queue pairs of each thread [1]",
+        endpoint<&Endpoint::queue_pairs>, {1, kMaxQueuePairs}, kAlways),
     row("threads", "--threads=N",
         "threads on each side, each with its queue pairs and completion queue [1, or one for each "
         "device]",
-        at<&Config::threads>, {1, kMaxWorkers}, kAlways),
+        traffic<&Traffic::threads>, {1, kMaxWorkers}, kAlways),
     row("depth", "-t, --depth=N",
         "messages outstanding on each queue pair [bw: 128; lat: 16, of which it uses one]",
-        at<&Config::depth>, {1, kMaxDepth}, kAlways),
+        traffic<&Traffic::depth>, {1, kMaxDepth}, kAlways),
     row("receives", "-r, --receives=N",
-        "receives kept posted on each queue pair [512 in total; lat: 8]", at<&Config::receives>,
-        {1, 2 * kMaxDepth}),
+        "receives kept posted on each queue pair [512 in total; lat: 8]",
+        traffic<&Traffic::receives>, {1, 2 * kMaxDepth}),
     row("signal_every", "-Q, --signal-every=N",
-        "ask for one completion in N messages [bw: 32; lat: 8]", at<&Config::signal_every>,
+        "ask for one completion in N messages [bw: 32; lat: 8]", traffic<&Traffic::signal_every>,
         {1, kMaxDepth}, kAlways),
     row("outstanding_reads", "-o, --outstanding=N",
         "reads or atomics under way on a queue pair [the most that both sides support]",
-        at<&Config::outstanding_reads>, {1, 255}),
+        endpoint<&Endpoint::outstanding_reads>, {1, 255}),
     row("shared_receives", "--srq", "one shared receive queue for all queue pairs",
-        at<&Config::shared_receives>),
+        verbs<&Verbs::shared_receives>),
     row("separate_queues", "--separate-cqs",
-        "two completion queues: one for sends, one for receives", at<&Config::separate_queues>),
+        "two completion queues: one for sends, one for receives",
+        endpoint<&Endpoint::separate_queues>),
     row("events", "-e, --events", "sleep until a completion instead of polling",
-        at<&Config::events>, {}, kAlways),
+        endpoint<&Endpoint::events>, {}, kAlways),
     row("completion_vector", "-X, --completion-vector=N",
-        "interrupt vector of the events [by worker]", at<&Config::completion_vector>, {0, 65535}),
+        "interrupt vector of the events [by worker]", verbs<&Verbs::completion_vector>, {0, 65535}),
     row("incast_clients", "--clients=N",
         "incast: start when N clients of the server have come, all with this option [1]",
-        at<&Config::incast_clients>, {1, kMaxClients}),
+        traffic<&Traffic::incast_clients>, {1, kMaxClients}),
     row("incast_job", "--job=NAME",
         "incast: only clients of the same job wait for one another [the launcher's job, else the "
         "user]",
-        at<&Config::incast_job>),
-    row("client_queue_pairs", "", "", at<&Config::client_queue_pairs>, {1, kMaxQueuePairs}),
+        traffic<&Traffic::incast_job>),
+    row("client_queue_pairs", "", "", traffic<&Traffic::client_queue_pairs>, {1, kMaxQueuePairs}),
 };
 
 constexpr Option kPathOptions[] = {
-    row("backend", "--backend=NAME", "auto, verbs, ofi or loop [auto]", at<&Config::backend>, {},
+    row("backend", "--backend=NAME", "auto, verbs, ofi or loop [auto]", own<&Config::backend>, {},
         kAlways),
     row("devices", "-d, --device=NAMES",
         "this side's devices: NAME[:PORT] for verbs, a domain for libfabric; several at once are "
         "separated by commas [by route]",
-        at<&Config::devices>),
+        placement<&Placement::devices>),
     row("provider", "--provider=NAME",
-        "libfabric provider, on both sides: tcp, shm, efa ... [by route]", at<&Config::provider>),
+        "libfabric provider, on both sides: tcp, shm, efa ... [by route]", ofi<&Ofi::provider>),
     row("fabric", "--fabric=NAME",
         "libfabric fabric of this side: efa-direct (sends of one packet), efa [by route]",
-        at<&Config::fabric>),
-    row("source_ip", "", "", at<&Config::source_ip>),
+        placement<&Placement::fabric>),
+    row("source_ip", "", "", placement<&Placement::source_ip>),
     row("delivery", "--delivery",
         "libfabric: ask for completion at delivery; 'completion' says what it proves",
-        at<&Config::delivery>),
+        ofi<&Ofi::delivery>),
     row("shared_memory", "--shared-memory",
-        "libfabric: efa may reach a peer on its own host through memory",
-        at<&Config::shared_memory>),
+        "libfabric: efa may reach a peer on its own host through memory", ofi<&Ofi::shared_memory>),
     row("requirements", "--require=LIST",
         "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
         "gpudirect, backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of "
         "falling back",
-        at<&Config::requirements>),
+        own<&Config::requirements>),
     row("service", "-c, --transport=NAME",
         "rc, uc, ud, xrc, dc or srd (verbs); rdm or msg (libfabric) [rc; rdm]",
-        at<&Config::service>, {}, kAlways),
+        endpoint<&Endpoint::service>, {}, kAlways),
     row("rdma_cm", "-R, --rdma-cm", "connect by rdma_cm instead of rdmabench's own exchange",
-        at<&Config::rdma_cm>),
+        verbs<&Verbs::rdma_cm>),
     row("gid_index", "-x, --gid-index=N",
         "RoCE GID of this side's port, or ipv6: one of IPv6 [by route, RoCE v2 first]",
-        at<&Config::gid_index>, {0, 255, Unit::count, "ipv6", transport::kAnyIpv6Gid}),
+        placement<&Placement::gid_index>, {0, 255, Unit::count, "ipv6", transport::kAnyIpv6Gid}),
     row("mtu", "-m, --mtu=N",
-        "verbs path MTU: 256, 512, 1024, 2048 or 4096 [the smaller active one]", at<&Config::mtu>,
+        "verbs path MTU: 256, 512, 1024, 2048 or 4096 [the smaller active one]", verbs<&Verbs::mtu>,
         {256, 4096}),
-    row("service_level", "-S, --sl=N", "service level [0]", at<&Config::path, &Path::service_level>,
-        {0, 15}),
+    row("service_level", "-S, --sl=N", "service level [0]", path<&Path::service_level>, {0, 15}),
     row("traffic_class", "-T, --tclass=N",
-        "traffic class; on RoCE v2 the TOS byte: DSCP times 4 [0]",
-        at<&Config::path, &Path::traffic_class>, {0, 255}),
+        "traffic class; on RoCE v2 the TOS byte: DSCP times 4 [0]", path<&Path::traffic_class>,
+        {0, 255}),
     row("flow_label", "--flow-label=N", "IPv6 flow label [0; UD, DC: one a queue pair]",
-        at<&Config::path, &Path::flow_label>, {0, (1 << 20) - 1}),
+        path<&Path::flow_label>, {0, (1 << 20) - 1}),
     row("hop_limit", "-L, --hop-limit=N", "largest number of hops of a packet [64]",
-        at<&Config::path, &Path::hop_limit>, {0, 255}),
+        path<&Path::hop_limit>, {0, 255}),
     row("partition_index", "--pkey-index=N", "index of the partition key [0]",
-        at<&Config::path, &Path::partition_index>, {0, 65535}),
+        path<&Path::partition_index>, {0, 65535}),
     row("qp_timeout", "-u, --qp-timeout=N",
-        "wait 4.096 us * 2^N for an acknowledgement before a retry [14]",
-        at<&Config::path, &Path::timeout>, {0, 31}),
-    row("retry_count", "--retry-count=N", "number of such retries [6]",
-        at<&Config::path, &Path::retry_count>, {0, 7}),
+        "wait 4.096 us * 2^N for an acknowledgement before a retry [14]", path<&Path::timeout>,
+        {0, 31}),
+    row("retry_count", "--retry-count=N", "number of such retries [6]", path<&Path::retry_count>,
+        {0, 7}),
     row("rnr_retry_count", "--rnr-retry=N",
         "retries where the peer has no receive posted, 7 = without end [7]",
-        at<&Config::path, &Path::rnr_retry_count>, {0, 7}),
+        path<&Path::rnr_retry_count>, {0, 7}),
     row("rnr_timer", "--rnr-timer=N", "encoded wait before such a retry, 12 = 0.64 ms [12]",
-        at<&Config::path, &Path::rnr_timer>, {0, 31}),
+        path<&Path::rnr_timer>, {0, 31}),
     row("timeout_s", "--timeout=TIME", "fail when nothing completes for this long [10s]",
-        at<&Config::timeout>, {100, 600'000, Unit::milliseconds}, kAlways),
+        own<&Config::timeout>, {100, 600'000, Unit::milliseconds}, kAlways),
 };
 
 constexpr Option kMemoryOptions[] = {
     row("memory", "--memory=KIND",
         "memory of this side: host, huge[:2M], file:PATH, dmabuf or cuda:GPU[,vmm]; GPU is an "
         "index, a PCI address, GPU-UUID or auto (near the device) [host]",
-        at<&Config::memory>),
+        placement<&Placement::memory>),
     row("peer_memory", "--peer-memory=KIND",
         "memory of the server: host, huge or cuda:GPU[,vmm] [huge or cuda:auto where --memory is "
         "of that kind, else host]",
-        at<&Config::peer_memory>),
+        placement<&Placement::peer_memory>),
     row("gpu_mapping", "--gpu-mapping=HOW",
         "how a GPU's dma-buf is mapped, on both sides: default, pcie or data-direct only; auto "
         "uses the first one that registers and otherwise stages through host memory [auto]",
-        at<&Config::gpu_mapping>, {}, false, kEveryTest, memory::kGpuMappingNames),
+        endpoint<&Endpoint::gpu_mapping>),
     row("numa", "--numa=NODE", "auto = near the device, none, or a node's number [auto]",
-        at<&Config::numa>),
+        placement<&Placement::numa>),
     row("working_set_bytes", "--working-set=SIZE",
         "bytes that messages walk through: larger than the cache measures cold memory [one page]",
-        at<&Config::working_set>, {0, kMaxWorkingSet, Unit::bytes}),
+        traffic<&Traffic::working_set>, {0, kMaxWorkingSet, Unit::bytes}),
     row("stride_bytes", "--stride=SIZE",
-        "bytes from one message to the next, a multiple of 64 [its size]", at<&Config::stride>,
-        {0, kMaxWorkingSet, Unit::bytes}),
+        "bytes from one message to the next, a multiple of 64 [its size]",
+        traffic<&Traffic::stride>, {0, kMaxWorkingSet, Unit::bytes}),
     row("misalignment_bytes", "--misalign=N", "bytes off a cache line [0]",
-        at<&Config::misalignment>, {0, 63}),
+        endpoint<&Endpoint::misalignment>, {0, 63}),
     row("relaxed_ordering", "--relaxed-ordering",
         "allow PCIe relaxed ordering, where the device supports it; without either flag of a "
         "GPU's memory alone",
-        at<&Config::relaxed_ordering>),
-    row("on_demand", "--odp", "on-demand paging instead of pinned pages", at<&Config::on_demand>),
+        endpoint<&Endpoint::relaxed_ordering>),
+    row("on_demand", "--odp", "on-demand paging instead of pinned pages",
+        endpoint<&Endpoint::on_demand>),
     row("region_per_queue_pair", "--mr-per-qp",
         "a memory region for each queue pair, instead of one for all",
-        at<&Config::region_per_queue_pair>),
+        verbs<&Verbs::region_per_queue_pair>),
 };
 
 constexpr Option kOtherOptions[] = {
     row("watch", "--no-watch",
         "leave out counters, placement and noise of both sides: they take 50 ms",
-        at<&Config::watch>),
+        traffic<&Traffic::watch>),
 };
 
 constexpr OptionGroup kGroups[] = {{kSent, kSentOptions},     {kDuration, {}},
@@ -225,11 +237,6 @@ void check_value(const Option& option, const T& value) {
     check_number(option, value / std::chrono::milliseconds(1));
   } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
     for (const std::uint64_t one : value) check_number(option, static_cast<std::int64_t>(one));
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    const auto& words = option.words;
-    if (words.empty() || std::find(words.begin(), words.end(), value) != words.end()) return;
-    refuse(option, fmt::format("'{}'", ascii_only(value, 60)),
-           fmt::format("one of {}", fmt::join(words, ", ")));
   }
 }
 
@@ -245,8 +252,9 @@ void add_fact(report::Facts& facts, const Option& option, const T& value) {
     } else {
       facts.push_back({name, static_cast<std::uint64_t>(value)});
     }
-  } else if constexpr (std::is_same_v<T, transport::Service>) {
-    facts.push_back({name, std::string(transport::name(value))});
+  } else if constexpr (std::is_same_v<T, transport::Service> ||
+                       std::is_same_v<T, memory::GpuMapping>) {
+    facts.push_back({name, std::string(names_of(value)[static_cast<std::size_t>(value)])});
   } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
     facts.push_back({name, std::chrono::duration<double>(value).count()});
   } else if constexpr (requires { value.value(); }) {

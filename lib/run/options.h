@@ -21,8 +21,9 @@ namespace rdmabench::run {
 using Place =
     std::variant<bool*, std::optional<bool>*, std::uint32_t*, std::optional<std::uint32_t>*,
                  std::int32_t*, std::uint64_t*, std::string*, workload::Shape*,
-                 transport::OperationCode*, transport::Service*, std::chrono::nanoseconds*,
-                 std::vector<std::string>*, std::vector<std::uint64_t>*, std::vector<Requirement>*>;
+                 transport::OperationCode*, transport::Service*, memory::GpuMapping*,
+                 std::chrono::nanoseconds*, std::vector<std::string>*, std::vector<std::uint64_t>*,
+                 std::vector<Requirement>*>;
 
 enum class Unit : std::uint8_t {
   count,
@@ -56,7 +57,6 @@ struct Option : Member {
   Bounds bounds = {};
   bool always = false;  ///< a report tells it even where it is at its default
   TestSet tests = kEveryTest;
-  std::span<const std::string_view> words = {};  ///< all that a text may be; none: anything
 
   /// "--post-list"; "" where there is none.
   std::string_view long_flag() const;
@@ -93,6 +93,9 @@ constexpr const auto& names_of(transport::OperationCode) {
 }
 constexpr const auto& names_of(transport::Service) {
   return transport::kServiceNames;
+}
+constexpr const auto& names_of(memory::GpuMapping) {
+  return memory::kGpuMappingNames;
 }
 
 /// Reads or writes an option, whatever its bounds; `fields` is MessageFields or UserOptions.

@@ -1,11 +1,16 @@
 #include "run/protocol.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "run/facts_fields.h"
+#include "report/facts_fields.h"
 #include "run/options.h"
 
 namespace rdmabench::run {
@@ -27,23 +32,51 @@ void walk(MessageFields& fields, std::vector<Offer>& offers) {
   fields.list("offers", kMaxOffers, offers);
 }
 
+/// The options that both sides have, where the table of them looks.
+Config as_config(const SessionSpec& spec) {
+  return {.traffic = spec.traffic, .endpoint = spec.endpoint};
+}
+
+/// A newer client may have more options, and gives one only where its user did.
+void refuse_unknown_options(const nlohmann::json& request) {
+  constexpr std::array<std::string_view, 6> kOthers{"timeout_ms", "max_size_bytes", "memory",
+                                                    "gpu",        "paced",          "rails"};
+  for (const auto& [key, value] : request.items()) {
+    const Option* const option = find_option(key);
+    if (option != nullptr && option->of_both) continue;
+    if (std::find(kOthers.begin(), kOthers.end(), key) != kOthers.end()) continue;
+    throw Error(Fault::failed,
+                fmt::format("the client asks for the option '{}', which is unknown here",
+                            ascii_only(key, 60)),
+                "Install the same rdmabench on both sides, or leave the option out.");
+  }
+}
+
+/// The options are those that are not at their default.
 void walk(MessageFields& fields, Request& request) {
   fields.milliseconds("timeout_ms", std::chrono::milliseconds(100), std::chrono::minutes(10),
                       request.spec.timeout);
   SessionSpec& spec = request.spec;
-  Config config;
-  SharedOptions& both = config;
-  both = spec;
+  Config config = as_config(spec);
+  Config usual;
   for_each_option([&](const Option& option) {
     if (!option.of_both) return;
-    std::visit([&](auto* value) { walk_option(fields, option.name, *value); }, option.in(config));
+    std::visit(
+        [&](auto* value) {
+          const bool is_usual = *value == *std::get<decltype(value)>(option.in(usual));
+          if (fields.from() == nullptr ? is_usual : fields.lacks(option.name)) return;
+          walk_option(fields, option.name, *value);
+        },
+        option.in(config));
   });
-  static_cast<SharedOptions&>(spec) = both;
+  spec.traffic = config.traffic;
+  spec.endpoint = config.endpoint;
   fields.number("max_size_bytes", 1, kMaxSize, spec.max_size);
   fields.text("memory", spec.peer_memory);
   fields.flag("gpu", spec.gpu);
   fields.flag("paced", spec.paced);
   fields.list("rails", kMaxWorkers, request.rails);
+  if (fields.from() != nullptr) refuse_unknown_options(*fields.from());
 }
 
 std::string to_text(const Request& request) {
@@ -53,9 +86,7 @@ std::string to_text(const Request& request) {
 Request parse_request(std::string_view text) {
   auto request = read_fields<Request>(parse_object(text, "request"));
   if (request.rails.empty()) throw Error(Fault::failed, "the client's request has no offers");
-  Config both;
-  static_cast<SharedOptions&>(both) = request.spec;
-  check_bounds(both);
+  check_bounds(as_config(request.spec));
   check(request.spec);
   return request;
 }
@@ -85,7 +116,8 @@ constexpr std::array<std::string_view, 3> kMemoryPaths{"host", "direct", "staged
 
 void walk(MessageFields& fields, Introduction& introduction) {
   fields.texts("addresses", kMaxWorkers, kMaxOffer, introduction.addresses);
-  walk_facts(fields, "environment", kMaxFacts, kMaxName, kMaxOffer, introduction.environment);
+  report::walk_facts(fields, "environment", kMaxFacts, kMaxName, kMaxOffer,
+                     introduction.environment);
   fields.name("memory", kMemoryPaths, introduction.memory);
 }
 
@@ -150,7 +182,10 @@ EpochReport parse_epoch_report(std::string_view text) {
 }
 
 void walk(MessageFields& fields, Farewell& farewell) {
-  walk_facts(fields, "facts", kMaxFacts, kMaxName, kMaxOffer, farewell.facts);
+  bool watched = farewell.conditions.has_value();
+  fields.flag("watched", watched);
+  if (!watched) return;
+  walk(fields, farewell.conditions ? *farewell.conditions : farewell.conditions.emplace());
 }
 
 std::string to_text(const Farewell& farewell) {
@@ -158,7 +193,7 @@ std::string to_text(const Farewell& farewell) {
 }
 
 Farewell parse_farewell(std::string_view text) {
-  return read_fields<Farewell>(parse_object(text, "bye"));
+  return read_fields<Farewell>(parse_object(text, "bye", 2 * kMaxValues));
 }
 
 }  // namespace rdmabench::run

@@ -25,10 +25,12 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "health/run_watch.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/run/config.h"
@@ -58,7 +60,9 @@ constexpr std::string_view name_of(SessionMessage type) noexcept {
 }
 
 /// What both sides agree on before they open endpoints.
-struct SessionSpec : SharedOptions {
+struct SessionSpec {
+  Traffic traffic{};
+  transport::EndpointOptions endpoint{};
   std::uint64_t max_size = 8;                ///< 1..kMaxSize
   std::string peer_memory = "host";          ///< the server's: "host", "huge", "cuda:..."
   bool gpu = false;                          ///< messages of either side lie in a GPU's memory
@@ -119,7 +123,7 @@ struct EpochReport {
 
 /// The server's last message: what it observed over the whole session.
 struct Farewell {
-  report::Facts facts;
+  std::optional<health::RunConditions> conditions{};  ///< none: it did not watch
 };
 
 std::string to_text(const Request& request);

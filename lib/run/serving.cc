@@ -31,9 +31,10 @@ std::string describe(const SessionSpec& spec, const transport::Description& endp
   constexpr std::array<std::string_view, 4> kTests{"latency", "bandwidth",
                                                    "bidirectional bandwidth", "load"};
   return fmt::format("{} of {} over {} {}",
-                     spec.pattern.empty() ? kTests[static_cast<std::size_t>(spec.shape)]
-                                          : std::string_view(spec.pattern),
-                     operation_text(spec.pattern, spec.operation), endpoint.backend,
+                     spec.traffic.pattern.empty()
+                         ? kTests[static_cast<std::size_t>(spec.traffic.shape)]
+                         : std::string_view(spec.traffic.pattern),
+                     operation_text(spec.traffic.pattern, spec.traffic.operation), endpoint.backend,
                      endpoint.device);
 }
 
@@ -46,9 +47,9 @@ struct ServedEpochs {
 /// Waits until all clients of an incast can begin.
 void wait_for_others(const Session& session, const ServerResources& resources) {
   const SessionSpec& spec = session.spec();
-  if (spec.incast_clients == 1) return;
+  if (spec.traffic.incast_clients == 1) return;
   // A little less than the client waits, so that it receives the error.
-  resources.incast.pass(spec.incast_job, spec.incast_clients,
+  resources.incast.pass(spec.traffic.incast_job, spec.traffic.incast_clients,
                         Deadline::after(spec.timeout * 9 / 10), session.stop());
 }
 
@@ -71,7 +72,8 @@ EpochOutcome serve_epoch(Session& session, const EpochOrder& order,
   session.prepare(workload::Side::target, order);
   session.send(SessionMessage::ready);
   EpochOutcome outcome = run_epoch(session, resources, idle);
-  if (session.spec().target_idle) session.receive(SessionMessage::result, "end of the operations");
+  if (session.spec().traffic.target_idle)
+    session.receive(SessionMessage::result, "end of the operations");
   if (order.verify) wait_for_others(session, resources);
   session.send(SessionMessage::result, to_text(outcome.target));
   return outcome;
@@ -91,7 +93,7 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
     idle.end_wait(Clock::now());
     if (message.type == SessionMessage::bye) {
       Farewell farewell;
-      if (watch != nullptr) farewell.facts = health::to_facts(watch->end());
+      if (watch != nullptr) farewell.conditions = watch->end();
       session.send(SessionMessage::bye, to_text(farewell));
       return done;
     }
@@ -167,7 +169,7 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
           wait_for_turn(session, resources);  // it may look for devices
       for (const std::string& choice : choices) each.push_back(backend.footprint(wanted, choice));
     }
-    for (std::size_t i = 0; i < request.spec.threads; ++i) {
+    for (std::size_t i = 0; i < request.spec.traffic.threads; ++i) {
       const transport::Footprint& takes = each[i % each.size()];
       resources.shares.push_back(resources.budget.take(
           resources.name, {.memory = takes.memory, .descriptors = takes.descriptors}));
@@ -191,7 +193,7 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
     return answer_offers(wanted, request.rails.front());
   }();
   const std::size_t rails = std::exchange(request.rails, {}).size();  // a client's may be large
-  connect_server(session, wanted, ours, rails, request.spec.threads, steps);
+  connect_server(session, wanted, ours, rails, request.spec.traffic.threads, steps);
 }
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.
@@ -211,11 +213,11 @@ ServedEpochs serve_request(Session& session, Request& request, const ServerResou
   wanted.stop = session.stop();
   resources.shares.clear();  // the workers that they were for are closed
   resources.shares.push_back(resources.budget.take(
-      resources.name,
-      {.threads = request.spec.threads, .memory = memory_of(wanted) * request.spec.threads}));
+      resources.name, {.threads = request.spec.traffic.threads,
+                       .memory = memory_of(wanted) * request.spec.traffic.threads}));
   open_workers(session, request, wanted, resources);
   std::optional<health::RunWatch> watch;
-  if (request.spec.watch) {
+  if (request.spec.traffic.watch) {
     watch.emplace(session.devices());
     watch->begin();
   }

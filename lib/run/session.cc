@@ -153,20 +153,21 @@ transport::WriteOrder Session::write_order() const noexcept {
 }
 
 transport::OperationCode Session::posted(std::uint64_t size) const noexcept {
-  if (!is_ping_pong_of_writes(spec_)) return spec_.operation;
+  if (!is_ping_pong_of_writes(spec_)) return spec_.traffic.operation;
   const bool polls = size <= std::min(write_order().bytes, peer_write_order_.bytes);
-  return polls ? transport::OperationCode::write : transport::OperationCode::write_imm;
+  return polls ? spec_.traffic.operation : transport::OperationCode::write_imm;
 }
 
 void Session::prepare(Side side, const EpochOrder& order) {
-  key_ = {.shape = spec_.shape,
-          .operation = order.immediate ? transport::OperationCode::write_imm : spec_.operation,
-          .side = side,
-          .validate = spec_.validate || order.verify,
-          .epoch_content = spec_.gpu,
-          .clock = measure::clock_choice().source,
-          .paced = spec_.paced && spec_.shape == workload::Shape::bandwidth,
-          .target_idle = spec_.target_idle};
+  key_ = {
+      .shape = spec_.traffic.shape,
+      .operation = order.immediate ? transport::OperationCode::write_imm : spec_.traffic.operation,
+      .side = side,
+      .validate = spec_.traffic.validate || order.verify,
+      .epoch_content = spec_.gpu,
+      .clock = measure::clock_choice().source,
+      .paced = spec_.paced && spec_.traffic.shape == workload::Shape::bandwidth,
+      .target_idle = spec_.traffic.target_idle};
   plan_ = {.iterations = order.iterations,
            .size = order.size,
            .depth = slots_.depth,
@@ -174,19 +175,19 @@ void Session::prepare(Side side, const EpochOrder& order) {
            .post_list = slots_.post_list,
            .gap_q16 =
                gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
-           .events = spec_.events};
+           .events = spec_.endpoint.events};
   for (const std::unique_ptr<Worker>& worker : workers_) {
-    if (spec_.pattern.empty()) {
+    if (spec_.traffic.pattern.empty()) {
       worker->prepare(key_, plan_);
     } else {
-      worker->prepare_pattern(spec_.pattern, key_, plan_);
+      worker->prepare_pattern(spec_.traffic.pattern, key_, plan_);
     }
   }
 }
 
 std::chrono::nanoseconds Session::patience() const {
   // An idle target sees only the initiator's message, which may itself take the whole timeout.
-  return spec_.target_idle && key_.side == Side::target ? 2 * timeout() : timeout();
+  return spec_.traffic.target_idle && key_.side == Side::target ? 2 * timeout() : timeout();
 }
 
 std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals,
@@ -235,13 +236,14 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* 
   const auto first = first_failure(results);
   if (first == results.size()) return epoch;
   throw_if_stopped();
-  if (spec_.target_idle && key_.side == Side::initiator &&
+  if (spec_.traffic.target_idle && key_.side == Side::initiator &&
       results[first].outcome == Outcome::stalled) {
     throw Error(
         Fault::failed,
         fmt::format("not one-sided here: `operation` {} did not complete within {} ms while the "
                     "target left its endpoint alone",
-                    transport::name(spec_.operation), timeout() / std::chrono::milliseconds(1)));
+                    transport::name(spec_.traffic.operation),
+                    timeout() / std::chrono::milliseconds(1)));
   }
   const Outcome outcome = results[first].outcome;
   std::string text =

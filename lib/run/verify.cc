@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxTimeouts = 3;  // timeouts of the session, after which no other route is tried
 
 std::string remedy_for(const SessionSpec& spec) {
-  if (spec.incast_clients == 1) {
+  if (spec.traffic.incast_clients == 1) {
     return "Try another `gpu_mapping` (default, pcie, data-direct), and `memory` host to see "
            "whether the path itself works.";
   }
@@ -27,8 +27,8 @@ std::string remedy_for(const SessionSpec& spec) {
 }  // namespace
 
 bool may_start_over(const SessionSpec& spec) {
-  return spec.gpu && spec.incast_clients == 1 &&
-         spec.gpu_mapping == name(memory::GpuMapping::automatic);
+  return spec.gpu && spec.traffic.incast_clients == 1 &&
+         spec.endpoint.gpu_mapping == memory::GpuMapping::automatic;
 }
 
 bool may_be_the_memory(const Session& session, const Error& error) {
@@ -56,8 +56,8 @@ void FailedTransfers::start_over(Session& session, const std::string& why) {
   session.start_over(why);
 }
 
-std::string verify_gpu_memory(Session& session, const Config& config, ServerAnswer& answer,
-                              std::vector<std::string>& notes) {
+std::string verify_gpu_memory(Session& session, const Config& config, const ClientPlan& plan,
+                              ServerAnswer& answer, std::vector<std::string>& notes) {
   if (!session.spec().gpu) return "";
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the loop reads it
   const Deadline last = Deadline::after(kMaxTimeouts * config.timeout);
@@ -86,7 +86,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, ServerAnsw
                     failed.repeats() ? "It was tried once more." : "The next route was taken."));
     try {
       failed.start_over(session, why);
-      answer = negotiate(session, config, failed.routes());
+      answer = negotiate(session, plan, failed.routes());
     } catch (const Error& error) {
       throw Error(error.fault(),
                   fmt::format("{}; and then no other route was found: {}", what, error.what()));

@@ -46,7 +46,7 @@ class FailedTransfers {
 /// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
 /// be timed. Throws Error where the two sides cannot come together again, and what is
 /// Fault::usage.
-std::string verify_gpu_memory(Session& session, const Config& config, ServerAnswer& answer,
-                              std::vector<std::string>& notes);
+std::string verify_gpu_memory(Session& session, const Config& config, const ClientPlan& plan,
+                              ServerAnswer& answer, std::vector<std::string>& notes);
 
 }  // namespace rdmabench::run

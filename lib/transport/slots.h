@@ -19,7 +19,7 @@ inline std::uint64_t stride_of(const EndpointRequest& request) {
 
 /// Room for `slots` of them, and to begin off a cache line.
 inline std::uint64_t bytes_of(const EndpointRequest& request, std::uint32_t slots) {
-  return stride_of(request) * slots + request.misalignment;
+  return stride_of(request) * slots + request.options.misalignment;
 }
 
 /// Memory for slots: the caller's `buffer`, or as much as they need of the kind asked for. Throws
@@ -38,7 +38,7 @@ inline memory::Buffer make_slots(memory::Request where, std::span<std::byte> buf
 inline Region region_of(const memory::Buffer& memory, std::span<std::byte> buffer,
                         const EndpointRequest& request, std::uint32_t slots) {
   const std::uint64_t stride = stride_of(request);
-  if (buffer.empty()) return {memory.data() + request.misalignment, stride, slots};
+  if (buffer.empty()) return {memory.data() + request.options.misalignment, stride, slots};
   return {memory.data(), stride,
           static_cast<std::uint32_t>(std::max<std::uint64_t>(1, memory.size() / stride))};
 }

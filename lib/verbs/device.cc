@@ -78,7 +78,7 @@ void read_rate(PortInfo& port, ibv_context& context, const std::string& driver) 
   const fs::path folder(context.device->ibdev_path);
   const std::string rate = first_line(folder / "ports" / std::to_string(port.number) / "rate");
   const double effective = effective_gbps(context, port.number);
-  const double one = parse_port_rate(rate, driver);
+  const double one = known_rate(parse_port_rate(rate), driver);
   const int ports = bonded_ports(this_machine(), driver, folder);
   const double share = port_data_share(rate, port.link_layer == LinkLayer::infiniband);
   port.gbps = share * (effective > 0 ? effective : one * ports);

@@ -69,8 +69,8 @@ std::string request_rule(const run::Request& request) {
     const transport::EndpointRequest endpoint = run::endpoint_request(spec, client);
     if (run::memory_of(endpoint) < spec.max_size) return "an endpoint below one message";
     const bool good = endpoint.depth >= 1 && endpoint.signal_every >= 1 &&
-                      endpoint.signal_every <= endpoint.depth && endpoint.post_list >= 1 &&
-                      endpoint.post_list <= endpoint.depth && endpoint.receives >= 1 &&
+                      endpoint.signal_every <= endpoint.depth && endpoint.options.post_list >= 1 &&
+                      endpoint.options.post_list <= endpoint.depth && endpoint.receives >= 1 &&
                       endpoint.send_slots >= 1 && endpoint.receive_slots >= 1;
     if (!good) return "an endpoint that no transport could open";
   }
@@ -118,8 +118,8 @@ Verdict judge_config(std::string_view text) {
     const bool good =
         !config.sizes.empty() &&
         *std::max_element(config.sizes.begin(), config.sizes.end()) <= run::kMaxSize &&
-        config.depth.value_or(1) <= run::kMaxDepth && config.threads >= 1 &&
-        config.threads <= run::kMaxWorkers && config.timeout.count() > 0;
+        config.traffic.depth.value_or(1) <= run::kMaxDepth && config.traffic.threads >= 1 &&
+        config.traffic.threads <= run::kMaxWorkers && config.timeout.count() > 0;
     return {good ? "" : "a configuration out of bounds was taken", true};
   } catch (const Error& error) {
     if (error.fault() == Fault::usage && is_good_text(error.what())) return {};

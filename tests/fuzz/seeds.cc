@@ -112,12 +112,12 @@ void add_plugin_checks(std::vector<Seed>& list) {
 
 void add_run(std::vector<Seed>& list) {
   run::Request request;
-  request.spec.shape = workload::Shape::bandwidth;
-  request.spec.operation = transport::OperationCode::write_imm;
+  request.spec.traffic.shape = workload::Shape::bandwidth;
+  request.spec.traffic.operation = transport::OperationCode::write_imm;
   request.spec.max_size = 65536;
-  request.spec.depth = 128;
-  request.spec.signal_every = 32;
-  request.spec.provider = "tcp";
+  request.spec.traffic.depth = 128;
+  request.spec.traffic.signal_every = 32;
+  request.spec.endpoint.ofi.provider = "tcp";
   request.rails = {{{"verbs", "", "no RDMA device here"}, {"ofi", R"({"api":1})", ""}}};
   list.push_back({"payload", "seed-request-bandwidth", "r" + run::to_text(request)});
   list.push_back({"payload", "seed-offers", "o" + run::to_text(request.rails.front())});
@@ -135,7 +135,11 @@ void add_run(std::vector<Seed>& list) {
                   "q" + run::to_text(run::Readiness{.writes = {.bytes = 4096, .promised = true}})});
   list.push_back({"payload", "seed-report",
                   "p" + run::to_text(run::EpochReport{.arrived = 9, .succeeded = 9})});
-  list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{facts})});
+  health::RunConditions conditions;
+  conditions.counters = {{.device = "d", .name = "n", .kind = "error", .source = "s", .change = 1}};
+  conditions.threads = {{.affinity = "0-3", .migrations = 1, .stolen = 0.5}};
+  conditions.notes = {"note"};
+  list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{conditions})});
   list.push_back(
       {"payload", "seed-config",
        R"(C{"host":"n1","port":18515,"shape":"bandwidth","operation":"write","sizes":[8,64],)"

@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   rdmabench::run::Config config;
   config.stop = rdmabench::measure::StopRule::iterations(1);
   config.warmup = 0;
-  config.watch = false;
+  config.traffic.watch = false;
   config.backend = words[3];
-  if (words.size() > 4) config.provider = words[4];
+  if (words.size() > 4) config.endpoint.ofi.provider = words[4];
   if (time != Clock::duration()) {
     // Hundreds of clients on one machine: each loads its libraries before it has a deadline to
     // keep.

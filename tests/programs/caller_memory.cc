@@ -67,8 +67,9 @@ void converse(control::Channel channel, const char* backend, const char* provide
   request.operations = WriteImm::kCode;
   request.max_size = kBytes;
   request.buffer = memory;
-  request.provider = provider;
-  request.delivery = request.provider == "tcp";  // a completion says that the peer has it all
+  request.options.ofi.provider = provider;
+  request.options.ofi.delivery =
+      request.options.ofi.provider == "tcp";  // a completion says that the peer has it all
   run::with_connected(channel, request, backend,
                       [&](auto& endpoint) { visit(endpoint, memory, client); });
 }

@@ -45,7 +45,7 @@ int main() try {
   const pid_t server = start_server(port);
   run::Config config;
   config.backend = "ofi";
-  config.provider = "tcp;ofi_rxm";
+  config.endpoint.ofi.provider = "tcp;ofi_rxm";
   config.sizes = {8, 64};
   config.counts = {100, 4'000'000'000};
   config.timeout = std::chrono::seconds(4);

@@ -17,8 +17,8 @@ void demand(bool good, const char* what) {
 
 report::Report measure(rdmabench::workload::Shape shape, std::uint16_t port) {
   run::Config config;
-  config.shape = shape;
-  config.operation = rdmabench::transport::OperationCode::write;
+  config.traffic.shape = shape;
+  config.traffic.operation = rdmabench::transport::OperationCode::write;
   config.sizes = {8, 65536};
   config.stop = rdmabench::measure::StopRule::iterations(300);
   config.backend = "ofi";

@@ -15,11 +15,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-OPERATIONS = ("send", "send-imm", "write", "write-imm", "read", "fetch-add", "compare-swap")
-ATOMICS = OPERATIONS[5:]
+SENDS = ("send", "send-imm")
+WRITES = ("write", "write-imm")
+ATOMICS = ("fetch-add", "compare-swap")
+OPERATIONS = (*SENDS, *WRITES, "read", *ATOMICS)
 TRANSPORTS = ("rc", "rc by rdma_cm", "uc", "ud")
-CARRIED = {"rc": OPERATIONS, "rc by rdma_cm": OPERATIONS, "uc": OPERATIONS[:4],
-           "ud": OPERATIONS[:2]}
+CARRIED = {"rc": OPERATIONS, "rc by rdma_cm": OPERATIONS, "uc": (*SENDS, *WRITES),
+           "ud": SENDS}
 SHAPES = {"latency": ["lat"], "bandwidth": ["bw"], "bidirectional": ["bw", "-b"]}
 WAITS = {"poll": [], "events": ["-e"]}
 QUEUE_PAIRS = (1, 4)

@@ -58,18 +58,18 @@ class DeviceTest : public testing::Test {
   void open(std::uint64_t max_size) {
     request_.max_size = max_size;
     // A buffer for each receive: messages of several queue pairs may lie in them at the same time.
-    request_.receive_slots = kDepth * request_.queue_pairs;
+    request_.receive_slots = kDepth * request_.options.queue_pairs;
     for (const OperationCode code : {OperationCode::write, OperationCode::write_imm,
                                      OperationCode::read, OperationCode::send_imm}) {
       const bool atomics = request_.operations.any(is_atomic);
-      if (!atomics && has_operation(request_.service, code)) request_.operations.add(code);
+      if (!atomics && has_operation(request_.options.service, code)) request_.operations.add(code);
     }
     const Choice choice = choose(request_, offer_, offer_);
     client_.emplace(request_, choice.client);
     EndpointRequest server = request_;
     server.client = false;
     server_.emplace(server, choice.server);
-    if (!request_.rdma_cm) {
+    if (!request_.options.verbs.rdma_cm) {
       server_->connect(client_->address());
       client_->connect(server_->address());
       return;
@@ -123,8 +123,8 @@ class DeviceTest : public testing::Test {
       // Queue pairs overtake each other, so with several of them all must have.
       const bool one_by_one = client_->queue_pairs() == 1 || i % kSlots != 0;
       // UC and UD drop what finds no receive.
-      const bool drops =
-          Op::kNotifies && (request_.service == Service::uc || request_.service == Service::ud);
+      const bool drops = Op::kNotifies && (request_.options.service == Service::uc ||
+                                           request_.options.service == Service::ud);
       poll_until([&] {
         return client_->posted() - client_->completed() < (one_by_one ? kSlots : 1) &&
                (!drops || i - received_.size() < kSlots);
@@ -149,7 +149,7 @@ class DeviceTest : public testing::Test {
     for (std::uint64_t i = count - std::min<std::uint64_t>(count, kSlots); i < count; ++i) {
       if (Op::kTwoSided) break;  // checked as they arrived
       // A completion of UC says that a message was sent, not that it arrived.
-      if (request_.service == Service::uc) {
+      if (request_.options.service == Service::uc) {
         poll_until([&] { return !memory::find_mismatch(slot(to, i, size), tag(i)); });
       }
       EXPECT_EQ(memory::find_mismatch(slot(to, i, size), tag(i)), std::nullopt)
@@ -201,7 +201,7 @@ TYPED_TEST(EveryOperation, MovesItsBytes) {
 }
 
 TYPED_TEST(EveryOperation, MovesItsBytesWithoutInlineData) {
-  this->request_.inline_limit = 0;
+  this->request_.options.inline_limit = 0;
   this->open(64);
   this->template stream<TypeParam>(64, 50);
 }
@@ -224,7 +224,7 @@ TEST_F(VerbsDevice, IsBusyAtItsDepth) {
 }
 
 TEST_F(VerbsDevice, AMessageOutsideItsMemoryIsExplained) {
-  request_.inline_limit = 0;  // else it is this process that reads there
+  request_.options.inline_limit = 0;  // else it is this process that reads there
   open(64);
   ASSERT_EQ(
       client_->post<Write>(std::uint64_t{1} << 30, std::uint64_t{1} << 30, 64, 0, Signal::now),
@@ -252,7 +252,7 @@ class EveryQueuePair : public GeneralDevice {};
 TYPED_TEST_SUITE(EveryQueuePair, Operations, OperationName);
 
 TYPED_TEST(EveryQueuePair, MovesItsBytes) {
-  this->request_.queue_pairs = 4;
+  this->request_.options.queue_pairs = 4;
   this->request_.signal_every = 1;
   this->open(4096);
   for (const std::uint64_t size : {8, 4096}) this->template stream<TypeParam>(size, 40);
@@ -260,19 +260,19 @@ TYPED_TEST(EveryQueuePair, MovesItsBytes) {
 
 TYPED_TEST(EveryQueuePair,
            MovesItsBytesInSegmentsThroughASharedReceiveQueueWithTwoCompletionQueues) {
-  this->request_.queue_pairs = 2;
+  this->request_.options.queue_pairs = 2;
   this->request_.signal_every = 1;
-  this->request_.segments = 3;
-  this->request_.shared_receives = true;
-  this->request_.separate_queues = true;
+  this->request_.options.segments = 3;
+  this->request_.options.verbs.shared_receives = true;
+  this->request_.options.separate_queues = true;
   this->request_.slot_stride = 8192;
-  this->request_.misalignment = 5;
+  this->request_.options.misalignment = 5;
   this->open(4096);
   for (const std::uint64_t size : {2, 8, 4096}) this->template stream<TypeParam>(size, 40);
 }
 
 TEST_F(DatagramDevice, UcMovesItsBytes) {
-  request_.service = Service::uc;
+  request_.options.service = Service::uc;
   open(4096);
   stream<Send>(4096, 20);
   stream<SendImm>(8, 20);
@@ -281,15 +281,15 @@ TEST_F(DatagramDevice, UcMovesItsBytes) {
 }
 
 TEST_F(DatagramDevice, UdMovesItsBytes) {
-  request_.service = Service::ud;
+  request_.options.service = Service::ud;
   open(1024);
   for (const std::uint64_t size : {1, 64, 1024}) stream<Send>(size, 20);
   stream<SendImm>(64, 20);
 }
 
 TEST_F(DatagramDevice, OneUdQueuePairReachesFourPeers) {
-  request_.service = Service::ud;
-  request_.queue_pairs = 4;
+  request_.options.service = Service::ud;
+  request_.options.queue_pairs = 4;
   request_.local_queue_pairs = 1;
   request_.signal_every = 1;
   open(1024);
@@ -318,7 +318,7 @@ TYPED_TEST(EveryAtomic, ChangesTheWordAndBringsBackWhatItWas) {
 }
 
 TEST_F(VerbsDevice, PostsLists) {
-  request_.post_list = 4;
+  request_.options.post_list = 4;
   open(64);
   const Region region = client_->send_region();
   for (std::uint32_t i = 0; i < kSlots; ++i) memory::fill_pattern(slot(region, i, 64), tag(i));
@@ -336,7 +336,7 @@ TEST_F(VerbsDevice, PostsLists) {
 }
 
 TEST_F(GeneralDevice, EventsWakeTheWaiter) {
-  request_.events = true;
+  request_.options.events = true;
   open(64);
   for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(server_->poll([](const Received&) noexcept {}), 0);
@@ -359,19 +359,19 @@ TEST_F(GeneralDevice, EventsWakeTheWaiter) {
 }
 
 TEST_F(VerbsDevice, TakesPathOptions) {
-  request_.path.traffic_class = 104;
-  request_.path.hop_limit = 3;
-  request_.path.flow_label = 77;
-  request_.path.timeout = 15;
-  request_.path.retry_count = 3;
-  request_.path.rnr_timer = 14;
+  request_.options.verbs.path.traffic_class = 104;
+  request_.options.verbs.path.hop_limit = 3;
+  request_.options.verbs.path.flow_label = 77;
+  request_.options.verbs.path.timeout = 15;
+  request_.options.verbs.path.retry_count = 3;
+  request_.options.verbs.path.rnr_timer = 14;
   open(64);
   stream<Write>(64, 20);
 }
 
 TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
-  request_.rdma_cm = true;
-  request_.queue_pairs = 3;
+  request_.options.verbs.rdma_cm = true;
+  request_.options.queue_pairs = 3;
   request_.signal_every = 1;
   open(1024);
   if (HasFailure()) return;
@@ -380,7 +380,7 @@ TEST_F(GeneralDevice, IsConnectedByTheConnectionManager) {
 }
 
 TEST_F(VerbsDevice, TheConnectionManagerSaysThatNobodyListens) {
-  request_.rdma_cm = true;
+  request_.options.verbs.rdma_cm = true;
   request_.timeout = std::chrono::milliseconds(3000);
   const Choice choice = choose(request_, offer_, offer_);
   Endpoint client(request_, choice.client);
@@ -396,7 +396,7 @@ TEST_F(VerbsDevice, TheConnectionManagerSaysThatNobodyListens) {
 }
 
 TEST_F(VerbsDevice, SaysWhatTheDeviceLacks) {
-  request_.service = Service::xrc;
+  request_.options.service = Service::xrc;
   const Choice choice = choose(request_, offer_, offer_);
   try {
     const GeneralEndpoint endpoint(request_, choice.client);

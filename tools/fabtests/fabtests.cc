@@ -63,7 +63,8 @@ int serve(const Options& options) {
                            .timeout = options.config.timeout,
                            .max_timeout = kMaxTimeout};
   config.authentication = options.config.authentication;
-  if (!options.config.devices.empty()) config.device = options.config.devices.front();
+  if (!options.config.placement.devices.empty())
+    config.device = options.config.placement.devices.front();
   // Who starts a server for one client says by that whom it serves, and fabtests has no such
   // option.
   config.allow = config.allow_providers = {"any"};
@@ -104,7 +105,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
       return EXIT_FAILURE;
     }
     pin(options.cores);
-    options.config.source_ip = numeric(options.source);
+    options.config.placement.source_ip = numeric(options.source);
     return options.host.empty() ? serve(options) : measure(options);
   } catch (const Skip& skip) {
     say(fmt::format("{}: skipped: {}", tool.name, skip.what()));

@@ -81,11 +81,11 @@ void set_operation(State& state, const Given& given) {
     skip(fmt::format("-o {}", given.text), "This program sends messages only: leave it out.");
   }
   if (starts_with(given.text, "writedata")) {
-    config.operation = OperationCode::write_imm;
+    config.traffic.operation = OperationCode::write_imm;
   } else if (starts_with(given.text, "write")) {
-    config.operation = OperationCode::write;
+    config.traffic.operation = OperationCode::write;
   } else if (starts_with(given.text, "read") && test == Program::rma_bw) {
-    config.operation = OperationCode::read;
+    config.traffic.operation = OperationCode::read;
   } else {
     refuse_word(given, test == Program::rma_bw ? "read, write or writedata" : "write or writedata");
   }
@@ -93,7 +93,7 @@ void set_operation(State& state, const Given& given) {
 
 void set_completion(State& state, const Given& given) {
   if (starts_with(given.text, "sread") || starts_with(given.text, "fd")) {
-    state.options.config.events = true;
+    state.options.config.endpoint.events = true;
   } else if (starts_with(given.text, "yield")) {
     skip("-c yield", "Use -c spin, or -c fd to sleep.");
   } else if (!starts_with(given.text, "spin")) {
@@ -112,7 +112,7 @@ void check_queue(State& /*state*/, const Given& given) {
 void set_injection(State& state, const Given& given) {
   // Messages below that size are injected, not those of it.
   const auto below = whole_as<std::int32_t>(given, 0, 1U << 20);
-  state.options.config.inline_limit = std::max(below - 1, 0);
+  state.options.config.endpoint.inline_limit = std::max(below - 1, 0);
 }
 
 void set_out_of_band(State& state, const Given& given) {
@@ -222,8 +222,8 @@ constexpr Flag kFlags[] = {
     same("-p=provider", "provider", "libfabric provider: tcp, shm, efa"),
     row(
         "-d=domain", "domain of this side",
-        [](State& s, const Given& given) { s.options.config.devices = {given.text}; }, kAll,
-        "devices"),
+        [](State& s, const Given& given) { s.options.config.placement.devices = {given.text}; },
+        kAll, "devices"),
     same("-f=fabric", "fabric", "fabric of this side: efa, efa-direct"),
     row("-e=type", "endpoint type, msg or rdm [rdm]", set_endpoint_type, kAll, "service"),
     row("-I=number", "iterations of each size [by size]",
@@ -286,8 +286,8 @@ std::uint64_t usual_count(Program test, std::uint64_t size) {
 void settle(State& state) {
   Options& options = state.options;
   Config& config = options.config;
-  config.service = options.test == Program::msg_pingpong ? Service::msg : state.service;
-  if (!is_ping_pong(options.test)) config.depth = static_cast<std::uint32_t>(state.window);
+  config.endpoint.service = options.test == Program::msg_pingpong ? Service::msg : state.service;
+  if (!is_ping_pong(options.test)) config.traffic.depth = static_cast<std::uint32_t>(state.window);
   for (const std::uint64_t size : config.sizes) {
     config.counts.push_back(state.iterations > 0 ? state.iterations
                                                  : usual_count(options.test, size));
@@ -298,7 +298,7 @@ void settle(State& state) {
   if (state.page_aligned) {
     constexpr std::uint64_t kPage = 4096;
     const std::uint64_t largest = *std::max_element(config.sizes.begin(), config.sizes.end());
-    config.stride = (largest + kPage - 1) / kPage * kPage;
+    config.traffic.stride = (largest + kPage - 1) / kPage * kPage;
   }
   const bool client = !options.host.empty();
   if (client && !state.source_port.empty()) {
@@ -361,8 +361,9 @@ Options parse(Program test, const std::vector<std::string>& words) {
   options.words.insert(options.words.end(), words.begin(), words.end());
   Config& config = options.config;
   config.backend = "ofi";
-  config.shape = is_ping_pong(test) ? workload::Shape::latency : workload::Shape::bandwidth;
-  config.operation = (set_of(test) & kRma) != 0 ? OperationCode::write : OperationCode::send;
+  config.traffic.shape = is_ping_pong(test) ? workload::Shape::latency : workload::Shape::bandwidth;
+  config.traffic.operation =
+      (set_of(test) & kRma) != 0 ? OperationCode::write : OperationCode::send;
   config.sizes = {64, 256, 1024, 4096, 65536, 1048576};
   config.warmup = kWarmup;
   read_command_line(fabtests, name(test), set_of(test), words, line);

@@ -129,7 +129,6 @@ void set_option(const run::Option& option, run::Config& config, const Given& giv
         } else if constexpr (std::is_enum_v<T>) {
           *value = static_cast<T>(one_of(given, run::names_of(*value)));
         } else if constexpr (std::is_same_v<T, std::string>) {
-          if (!option.words.empty()) one_of(given, option.words);
           *value = given.text;
         } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
           *value = duration(given);

@@ -41,7 +41,9 @@ constexpr Flag kPathFlags[] = {
     ignored("-z, --comm_rdma_cm", kAll,
             "the two sides negotiate over TCP; the queue pairs are the same", "guest"),
     mapped("--ipv6", kAll, "--gid-index ipv6", "guest",
-           [](Flags& f, const Given& /*g*/) { f.config.gid_index = transport::kAnyIpv6Gid; }),
+           [](Flags& f, const Given& /*g*/) {
+             f.config.placement.gid_index = transport::kAnyIpv6Gid;
+           }),
     not_needed("+ --ipv6-addr", kAll, "a host is reached over IPv4 or IPv6, as its name resolves",
                "guest"),
     refused("+ --bind_source_ip=address", kAll,

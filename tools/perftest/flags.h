@@ -20,8 +20,8 @@ enum class RateUnit : std::uint8_t { gigabits, mebibytes, messages };
 struct Flags {
   Flags() {
     config.backend = "verbs";
-    config.service = transport::Service::rc;
-    config.relaxed_ordering = true;
+    config.endpoint.service = transport::Service::rc;
+    config.endpoint.relaxed_ordering = true;
   }
 
   run::Config config;  ///< the flags that set a member of it

@@ -37,7 +37,7 @@ void set_cpu(Flags& flags, const Given& given) {
     if (dash < part.size()) whole({given.name, part.substr(dash + 1)}, 0, kMost);
     if (first < 0) first = from;
   }
-  flags.config.cpus = {first};
+  flags.config.placement.cpus = {first};
 }
 
 constexpr Flag kMemoryFlags[] = {
@@ -47,9 +47,10 @@ constexpr Flag kMemoryFlags[] = {
            set_bytes<&Flags::file_offset>),
     same("--odp", "on_demand", kSend | kWrite | kRead, "--odp, where the device supports it",
          "not exercised: rdma_rxe supports it from Linux 7.2 on"),
-    mapped("--disable_pcie_relaxed", kAll,
-           "turns --relaxed-ordering off; it is on by default, as in perftest", "guest",
-           turn_off<&Flags::config, &Config::relaxed_ordering>),
+    mapped(
+        "--disable_pcie_relaxed", kAll,
+        "turns --relaxed-ordering off; it is on by default, as in perftest", "guest",
+        turn_off<&Flags::config, &Config::endpoint, &transport::EndpointOptions::relaxed_ordering>),
     same("--mr_per_qp", "region_per_queue_pair", kBw,
          "--mr-per-qp; each region covers all of the memory", "guest"),
     refused("+ --use-null-mr", kWrite | kRead,
@@ -61,10 +62,12 @@ constexpr Flag kMemoryFlags[] = {
            "cpus"),
     mapped(
         "+ --numa_node=node", kAll, "--numa, for the memory; default: near the device", "guest",
-        [](Flags& f, const Given& g) { f.config.numa = std::to_string(whole(g, 0, 1023)); },
+        [](Flags& f, const Given& g) {
+          f.config.placement.numa = std::to_string(whole(g, 0, 1023));
+        },
         "numa"),
     mapped("+ --disable_numa", kAll, "--numa none", "guest",
-           [](Flags& f, const Given& /*g*/) { f.config.numa = "none"; }),
+           [](Flags& f, const Given& /*g*/) { f.config.placement.numa = "none"; }),
     mapped("--use_cuda=device", kAll,
            "--memory cuda:N; the server uses its GPU nearest to the NIC; ib_write_lat needs "
            "--write_with_imm too",

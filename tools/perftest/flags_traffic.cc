@@ -9,14 +9,14 @@ using transport::Service;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
 
 void set_connection(Flags& flags, const Given& given) {
-  flags.config.service = choice<Service>(given,
-                                         {{"RC", Service::rc},
-                                          {"UC", Service::uc},
-                                          {"UD", Service::ud},
-                                          {"XRC", Service::xrc},
-                                          {"DC", Service::dc},
-                                          {"SRD", Service::srd}},
-                                         "RC, UC, UD, XRC, DC or SRD");
+  flags.config.endpoint.service = choice<Service>(given,
+                                                  {{"RC", Service::rc},
+                                                   {"UC", Service::uc},
+                                                   {"UD", Service::ud},
+                                                   {"XRC", Service::xrc},
+                                                   {"DC", Service::dc},
+                                                   {"SRD", Service::srd}},
+                                                  "RC, UC, UD, XRC, DC or SRD");
 }
 
 void set_atomic_type(Flags& flags, const Given& given) {
@@ -78,7 +78,9 @@ constexpr Flag kTrafficFlags[] = {
     same("-X, --vector=number", "completion_vector", kAll, "--completion-vector", "guest"),
     mapped("-I, --inline_size=bytes", kSend | kWrite,
            "--inline; lowered to what the device supports, and reported", "guest",
-           set_number<0, (1U << 20), &Flags::config, &Config::inline_limit>, "inline_limit"),
+           set_number<0, (1U << 20), &Flags::config, &Config::endpoint,
+                      &transport::EndpointOptions::inline_limit>,
+           "inline_limit"),
     refused("- --inline_recv=bytes", kAll,
             "Leave it out: verbs has no inline receive, and perftest has removed the flag."),
     same("-o, --outs=count", "outstanding_reads", kRead | kAtomic, "--outstanding", "guest"),

@@ -47,7 +47,7 @@ int serve(const Flags& flags) {
   config.sessions = 1;
   config.timeout = flags.config.timeout;
   config.device = device(flags);
-  config.gid_index = flags.config.gid_index;
+  config.gid_index = flags.config.placement.gid_index;
   // Who starts a server for one client says by that whom it serves, and perftest has no such
   // option.
   config.allow = config.allow_providers = {"any"};
@@ -97,12 +97,12 @@ std::int32_t port_mtu([[maybe_unused]] const Flags& flags) {
 }
 
 int measure(const Tool& tool, Flags flags) {
-  if (flags.all_sizes && flags.config.service == transport::Service::ud &&
+  if (flags.all_sizes && flags.config.endpoint.service == transport::Service::ud &&
       flags.config.backend == "verbs") {
     flags.port_mtu = port_mtu(flags);
     run::Config usual;
     usual.backend = "verbs";
-    usual.devices = flags.config.devices;
+    usual.placement.devices = flags.config.placement.devices;
     if (flags.port_mtu == 0) run::check_this_side(usual);  // a device is missing, and not -m
   }
   run::Config config = to_config(tool, flags);

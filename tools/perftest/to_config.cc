@@ -26,7 +26,7 @@ measure::StopRule stop_rule(const Tool& tool, const Flags& flags) {
   }
   const bool write_bw = tool.operation == OperationCode::write && !tool.latency;
   return measure::StopRule::iterations(flags.iterations.value_or(write_bw ? 5000 : 1000) *
-                                       flags.config.queue_pairs);
+                                       flags.config.endpoint.queue_pairs);
 }
 
 std::string memory(const Flags& flags) {
@@ -69,7 +69,7 @@ workload::Shape shape(const Tool& tool, const Flags& flags) {
 /// back ends than verbs do not have the option, which perftest sets by default.
 std::optional<bool> relaxed_ordering(const Tool& tool, const Flags& flags) {
   if (flags.config.backend != "verbs") return std::nullopt;
-  return flags.config.relaxed_ordering.value_or(false) &&
+  return flags.config.endpoint.relaxed_ordering.value_or(false) &&
          !(tool.latency && tool.operation == OperationCode::write);
 }
 
@@ -95,8 +95,9 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
     return {flags.size.value_or(usual)};
   }
   std::uint64_t largest = std::uint64_t{1} << 23;
-  if (flags.config.service == transport::Service::ud) {
-    const std::int32_t mtu = flags.config.mtu != 0 ? flags.config.mtu : flags.port_mtu;
+  if (flags.config.endpoint.service == transport::Service::ud) {
+    const std::int32_t mtu =
+        flags.config.endpoint.verbs.mtu != 0 ? flags.config.endpoint.verbs.mtu : flags.port_mtu;
     if (mtu == 0) {
       throw Error(Fault::usage, "-a with -c UD",
                   "Give -m too: an unreliable datagram is not larger than the MTU.");
@@ -110,29 +111,29 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
 
 std::optional<std::uint32_t> signal_every(const Tool& tool, const Flags& flags) {
   const run::Config& given = flags.config;
-  if (given.signal_every || tool.latency) return given.signal_every;
-  if (given.post_list > 1) return given.post_list;
+  if (given.traffic.signal_every || tool.latency) return given.traffic.signal_every;
+  if (given.endpoint.post_list > 1) return given.endpoint.post_list;
   const bool large = sizes(tool, flags).front() > kSmall;  // -a starts small: perftest takes 100
-  return large ? 1 : std::min(kSignalEvery, given.depth.value_or(kDepth));
+  return large ? 1 : std::min(kSignalEvery, given.traffic.depth.value_or(kDepth));
 }
 
 run::Config to_config(const Tool& tool, const Flags& flags) {
   run::Config config = flags.config;
-  config.shape = shape(tool, flags);
-  config.operation = operation(tool, flags);
+  config.traffic.shape = shape(tool, flags);
+  config.traffic.operation = operation(tool, flags);
   config.sizes = sizes(tool, flags);
   config.stop = stop_rule(tool, flags);
-  if (!flags.device.empty()) config.devices = {device(flags)};
+  if (!flags.device.empty()) config.placement.devices = {device(flags)};
   // Other back ends do not offer RC, which is perftest's default.
-  if (config.backend != "verbs" && config.service == transport::Service::rc) {
-    config.service = transport::Service::automatic;
+  if (config.backend != "verbs" && config.endpoint.service == transport::Service::rc) {
+    config.endpoint.service = transport::Service::automatic;
   }
-  if (!config.depth && !tool.latency) config.depth = kDepth;
-  config.signal_every = signal_every(tool, flags);
+  if (!config.traffic.depth && !tool.latency) config.traffic.depth = kDepth;
+  config.traffic.signal_every = signal_every(tool, flags);
   set_rate(config, flags);
-  config.memory = memory(flags);
-  config.gpu_mapping = name(gpu_mapping(flags));
-  config.relaxed_ordering = relaxed_ordering(tool, flags);
+  config.placement.memory = memory(flags);
+  config.endpoint.gpu_mapping = gpu_mapping(flags);
+  config.endpoint.relaxed_ordering = relaxed_ordering(tool, flags);
   return config;
 }
 

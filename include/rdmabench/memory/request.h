@@ -90,9 +90,6 @@ Request parse_request(std::string_view text);
 /// "auto" (near the device), "none" (any node) or the number of a node. Throws Error(usage).
 Numa parse_numa(std::string_view text);
 
-/// "auto", "default", "pcie" or "data-direct". Throws Error(usage).
-GpuMapping parse_gpu_mapping(std::string_view text);
-
 /// The kind in the form of parse_request().
 std::string to_text(const Request& request);
 

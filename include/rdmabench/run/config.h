@@ -31,27 +31,40 @@ inline constexpr std::uint32_t kMaxSegments = 32;
 using transport::kMaxPostList;
 inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< bytes
 
-/// The options of the endpoints, and what else both sides of a session do alike.
-/// lib/run/options.cc has the bounds of each.
-struct SharedOptions : transport::EndpointOptions {
+/// What both sides of a session do alike. lib/run/options.cc has the bounds of each option.
+struct Traffic {
   workload::Shape shape = workload::Shape::latency;
   transport::OperationCode operation = transport::OperationCode::send;  ///< not of a `pattern`
   /// Messages that may be outstanding on a queue pair; none: 128, and 16 for latency.
-  std::optional<std::uint32_t> depth;
-  std::optional<std::uint32_t> receives;      ///< kept posted on a queue pair; none: choose
-  std::optional<std::uint32_t> signal_every;  ///< messages for each completion; none: choose
-  std::uint32_t threads = 1;                  ///< of each side, each with an endpoint of its own
+  std::optional<std::uint32_t> depth{};
+  std::optional<std::uint32_t> receives{};      ///< kept posted on a queue pair; none: choose
+  std::optional<std::uint32_t> signal_every{};  ///< messages for each completion; none: choose
+  std::uint32_t threads = 1;                    ///< of each side, each with an endpoint of its own
   std::uint32_t client_queue_pairs = 0;  ///< UD: the client's queue pairs for all peers; 0 = all
   /// A traffic pattern that both programs registered, in place of the loops of the shape, which is
   /// then latency: see run/patterns.h. "" = none.
-  std::string pattern;
+  std::string pattern{};
   bool validate = false;             ///< compare every byte that arrives
   bool target_idle = false;          ///< latency: the target's CPU stays idle and does not poll
   bool watch = true;                 ///< counters, placement and noise of both sides; about 50 ms
   std::uint32_t incast_clients = 1;  ///< so many clients of the server start together
-  std::string incast_job;            ///< clients with another one do not count; at most 256 bytes
+  std::string incast_job{};          ///< clients with another one do not count; at most 256 bytes
   std::uint64_t working_set = 0;     ///< bytes that messages walk through; 0 = hot in cache
   std::uint64_t stride = 0;  ///< bytes from one message to the next; 0 = its size in cache lines
+};
+
+/// Where this side's end is: devices, addresses, memory and processors. The server has its own.
+struct Placement {
+  /// None = choose. The server's are chosen to match. Worker i uses device i modulo their number.
+  std::vector<std::string> devices{};
+  /// RoCE; transport::kAnyGid = choose, kAnyIpv6Gid = choose of those of IPv6.
+  std::int32_t gid_index = transport::kAnyGid;
+  std::string fabric{};         ///< libfabric: "efa", "efa-direct"; "" = choose
+  std::string source_ip{};      ///< libfabric, of the endpoints; "" = the control connection's
+  std::string memory = "host";  ///< see memory/
+  std::string peer_memory{};    ///< the server's: "host", "huge", "cuda:..."; "" = of this kind
+  std::string numa = "auto";    ///< of the memory: "auto" = near the device, "none", a node
+  std::vector<int> cpus{};      ///< worker i runs on cpus[i modulo their number]; none = anywhere
 };
 
 /// One condition on an open endpoint.
@@ -82,36 +95,25 @@ struct Unmet {
 std::vector<Unmet> unmet(std::span<const Requirement> requirements,
                          const transport::Description& endpoint);
 
-struct Config : SharedOptions {
+struct Config {
+  Traffic traffic{};
+  transport::EndpointOptions endpoint{};
+  Placement placement{};
+
   std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
   measure::StopRule stop = measure::StopRule::stable({});
-  std::vector<std::uint64_t> counts;  ///< messages of each of `sizes`, instead of `stop`; or none
-  std::int64_t warmup = -1;           ///< messages per size before the timed ones; -1 = choose
+  std::vector<std::uint64_t> counts{};  ///< messages of each of `sizes`, instead of `stop`; or none
+  std::int64_t warmup = -1;             ///< messages per size before the timed ones; -1 = choose
   std::chrono::nanoseconds warmup_time{0};  ///< and at least this long
-
-  std::string backend = "auto";  ///< "auto", "verbs", "ofi", "loop"
-  /// Devices of this side; none = choose. The server's are chosen to match. Worker i uses device i
-  /// modulo their number.
-  std::vector<std::string> devices;
-  /// RoCE, of this side; transport::kAnyGid = choose, kAnyIpv6Gid = choose of those of IPv6.
-  std::int32_t gid_index = transport::kAnyGid;
-  control::Authentication
-      authentication{};   ///< how the server and this side authenticate each other
-  std::string fabric;     ///< libfabric, of this side: "efa", "efa-direct"; "" = choose
-  std::string source_ip;  ///< libfabric, of this side's endpoints; "" = the control connection's
-  std::string memory = "host";  ///< of this side, see memory/
-  std::string peer_memory;  ///< of the server: "host", "huge", "cuda:..."; "" = of this side's kind
-  std::string numa = "auto";  ///< of this side's memory: "auto" = near the device, "none", a node
-  std::vector<int> cpus;      ///< worker i runs on cpus[i modulo their number]; none = anywhere
-
-  std::vector<Requirement>
-      requirements;  ///< on the open endpoint; the run fails where one is not met
-
   /// Messages per second of a stream or of the open loop, over all workers; 0 = as fast as it goes.
   double rate = 0;
   double bit_rate = 0;  ///< the same as bits of payload per second, for every size; 0 = none
-  std::chrono::nanoseconds interval{
-      0};  ///< also report each interval of this length; 0 = only the whole
+  /// Also report each interval of this length; 0 = only the whole.
+  std::chrono::nanoseconds interval{0};
+
+  std::string backend = "auto";              ///< "auto", "verbs", "ofi", "loop"
+  std::vector<Requirement> requirements{};   ///< the run fails where the endpoint lacks one
+  control::Authentication authentication{};  ///< how server and client prove who they are
 
   /// How long a refused connection is tried again: a server that was started in the same moment may
   /// not listen yet. At most half the timeout.

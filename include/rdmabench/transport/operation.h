@@ -180,6 +180,16 @@ constexpr bool acts_on_word(OperationCode code) {
 constexpr bool notifies(OperationCode code) {
   return traits(code).notifies;
 }
+/// Puts bytes of any number into the target's window.
+constexpr bool is_write(OperationCode code) {
+  const OperationTraits& one = traits(code);
+  return !one.two_sided && !one.from_target && !one.flushes && one.bytes == 0;
+}
+/// The target is told nothing: it sees the bytes by polling its memory, and only the initiator's
+/// completion says that they arrived.
+constexpr bool is_plain_write(OperationCode code) {
+  return is_write(code) && !notifies(code);
+}
 
 /// The operations that an endpoint is opened for.
 class OperationSet {

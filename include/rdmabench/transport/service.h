@@ -35,7 +35,7 @@ constexpr bool has_operation(Service service, OperationCode code) {
     case Service::uc:
       return !is_answered(code);
     case Service::ud:
-      return code == OperationCode::send || code == OperationCode::send_imm;
+      return is_two_sided(code);
     case Service::srd:
       return !is_atomic(code);
     default:

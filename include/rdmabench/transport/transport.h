@@ -77,6 +77,24 @@ inline constexpr std::int32_t kAnyIpv6Gid = -2;
 /// The longest list of post_list().
 inline constexpr std::uint32_t kMaxPostList = 1024;
 
+/// What endpoints of verbs alone have.
+struct VerbsOptions {
+  bool shared_receives = false;         ///< one shared receive queue for all queue pairs
+  std::int32_t completion_vector = -1;  ///< of the events; -1 = by the worker
+  /// Each queue pair has a memory region of its own over the same memory, and its own keys.
+  bool region_per_queue_pair = false;
+  bool rdma_cm = false;  ///< connect by rdma_cm(7) and not by our own exchange
+  std::int32_t mtu = 0;  ///< path MTU in bytes; 0 = the ports' smaller active MTU
+  PathOptions path{};
+};
+
+/// What endpoints of libfabric alone have.
+struct OfiOptions {
+  std::string provider{};      ///< "" = choose
+  bool delivery = false;       ///< ask for completions at delivery (fi_cq(3))
+  bool shared_memory = false;  ///< efa may reach a peer of this host by memory
+};
+
 /// How an endpoint is made, alike on both sides.
 struct EndpointOptions {
   Service service = Service::automatic;
@@ -85,29 +103,22 @@ struct EndpointOptions {
   std::uint32_t segments = 1;           ///< scatter/gather entries of a message, 1..max_size
   std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
   std::uint32_t misalignment = 0;       ///< bytes by which every slot is off its cache line, 0..63
-  bool shared_receives = false;         ///< verbs: one shared receive queue for all queue pairs
   bool separate_queues = false;         ///< one completion queue for sends and one for receives
   bool events = false;  ///< an idle endpoint sleeps until a completion, and does not spin
-  std::int32_t completion_vector = -1;  ///< verbs, of the events; -1 = by the worker
-  std::int32_t inline_limit = -1;    ///< bytes sent inline or injected: -1 = by back end, 0 = off
-  std::string gpu_mapping = "auto";  ///< of a GPU's: "auto", "default", "pcie", "data-direct"
+  std::int32_t inline_limit = -1;  ///< bytes sent inline or injected: -1 = by back end, 0 = off
+  memory::GpuMapping gpu_mapping = memory::GpuMapping::automatic;
   /// PCIe relaxed ordering, where the device takes it; none: of a GPU's memory alone.
-  std::optional<bool> relaxed_ordering;
+  std::optional<bool> relaxed_ordering{};
   bool on_demand = false;  ///< on-demand paging instead of pinned pages
-  /// verbs: each queue pair has a memory region of its own over the same memory, and its own keys.
-  bool region_per_queue_pair = false;
-  std::string provider;        ///< ofi only; "" = choose
-  bool delivery = false;       ///< ofi only: ask for completions at delivery (fi_cq(3))
-  bool shared_memory = false;  ///< ofi only: efa may reach a peer of this host by memory
-  bool rdma_cm = false;        ///< verbs: connect by rdma_cm(7) and not by our own exchange
-  std::int32_t mtu = 0;        ///< verbs only, path MTU in bytes; 0 = the ports' smaller active MTU
-  PathOptions path{};          ///< verbs only
+  VerbsOptions verbs{};
+  OfiOptions ofi{};
 };
 
 /// What one side of a run needs from an endpoint. Both sides give the same values, except `client`
 /// and what names this side's device and memory. Not all of them are compared: other sizes or
 /// receives at the peer may show only when a message is lost or cut.
-struct EndpointRequest : EndpointOptions {
+struct EndpointRequest {
+  EndpointOptions options{};
   bool client = true;        ///< this side initiates
   std::uint32_t worker = 0;  ///< of several endpoints of a session, which: they share no vector
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order

@@ -37,7 +37,7 @@ struct EpochPlan {
   /// Ticks from the intended start of one message to that of the next, in 2^-16 ticks; 0 = as fast
   /// as the depth allows.
   std::uint64_t gap_q16 = 0;
-  bool events = false;  ///< EndpointRequest::events: an empty poll may sleep
+  bool events = false;  ///< EndpointOptions::events: an empty poll may sleep
 };
 
 enum class Outcome : std::uint8_t {

@@ -174,7 +174,8 @@ void mixed(Probe& probe) {
   std::string observed;
   for (const RdmaDevice& device : probe.node().devices) {
     for (const RdmaPort& port : device.ports) {
-      const double rate = parse_port_rate(probe.try_line(port.folder + "/rate"), device.driver);
+      const double rate =
+          known_rate(parse_port_rate(probe.try_line(port.folder + "/rate")), device.driver);
       if (rate == 0) continue;
       kinds.insert(fmt::format("{} {:g} Gb/s", port.link_layer, rate));
       observed += fmt::format("{}{} {} {:g} Gb/s", observed.empty() ? "" : ", ", port.name,

@@ -73,7 +73,8 @@ double device_rate(Probe& probe, const RdmaDevice& device) {
   double sum = 0;
   for (const RdmaPort& port : device.ports) {
     const std::string rate = probe.try_line(port.folder + "/rate");
-    sum += parse_port_rate(rate, device.driver) * port_data_share(rate, port.infiniband());
+    sum +=
+        known_rate(parse_port_rate(rate), device.driver) * port_data_share(rate, port.infiniband());
   }
   return sum * bonded_ports(files, device.driver, device.folder);
 }

@@ -34,8 +34,8 @@ std::vector<DeviceInfo> devices() {
 
 Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/) {
   constexpr std::uint64_t kEntry = 128;
-  return {.memory =
-              (std::uint64_t{request.depth} + request.receives) * request.queue_pairs * kEntry};
+  return {.memory = (std::uint64_t{request.depth} + request.receives) *
+                    request.options.queue_pairs * kEntry};
 }
 
 }  // namespace rdmabench::transport::loop

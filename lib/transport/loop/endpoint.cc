@@ -52,28 +52,32 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
     throw Error(Fault::usage, fmt::format("the loop back end has no {}", what),
                 "It copies between two threads of one process. Use `backend` verbs or ofi.");
   };
-  if (request.service != Service::automatic && request.service != Service::rc) {
-    refuse(fmt::format("transport '{}'", name(request.service)));
+  if (request.options.service != Service::automatic && request.options.service != Service::rc) {
+    refuse(fmt::format("transport '{}'", name(request.options.service)));
   }
   if (!request.memory.empty() && request.memory != "host") {
     refuse(fmt::format("memory '{}'", request.memory));
   }
-  if (request.events) refuse("completion events");
-  if (request.segments > 1) refuse("scatter/gather lists");
-  if (request.region_per_queue_pair) refuse("memory region for each queue pair");
-  if (request.shared_receives) refuse("shared receive queue");
-  if (request.rdma_cm) refuse("connection manager");
-  if (!request.provider.empty()) refuse(fmt::format("provider '{}'", request.provider));
-  if (request.mtu != 0 || request.path != PathOptions{}) refuse("packets");
-  if (request.operations.any(acts_on_word) && request.misalignment % kAtomicBytes != 0) {
-    throw Error(Fault::usage,
-                fmt::format("atomics on words that are off by {} bytes", request.misalignment),
-                "Atomics act on 8 bytes at a multiple of 8.");
+  if (request.options.events) refuse("completion events");
+  if (request.options.segments > 1) refuse("scatter/gather lists");
+  if (request.options.verbs.region_per_queue_pair) refuse("memory region for each queue pair");
+  if (request.options.verbs.shared_receives) refuse("shared receive queue");
+  if (request.options.verbs.rdma_cm) refuse("connection manager");
+  if (!request.options.ofi.provider.empty())
+    refuse(fmt::format("provider '{}'", request.options.ofi.provider));
+  if (request.options.verbs.mtu != 0 || request.options.verbs.path != PathOptions{})
+    refuse("packets");
+  if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
+    throw Error(
+        Fault::usage,
+        fmt::format("atomics on words that are off by {} bytes", request.options.misalignment),
+        "Atomics act on 8 bytes at a multiple of 8.");
   }
-  if (request.queue_pairs == 0 || (request.queue_pairs > 1 && !many_queue_pairs)) {
-    refuse(fmt::format("{} queue pairs in this endpoint", request.queue_pairs));
+  if (request.options.queue_pairs == 0 || (request.options.queue_pairs > 1 && !many_queue_pairs)) {
+    refuse(fmt::format("{} queue pairs in this endpoint", request.options.queue_pairs));
   }
-  if (request.slot_stride != 0 && request.slot_stride < request.max_size + request.misalignment) {
+  if (request.slot_stride != 0 &&
+      request.slot_stride < request.max_size + request.options.misalignment) {
     throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
                                           request.max_size, request.slot_stride));
   }
@@ -88,7 +92,7 @@ Port::Port(const EndpointRequest& request)
           region_of(receive_memory, request.receive_buffer, request, request.receive_slots)),
       window(region_of(window_memory, request.buffer, request, request.send_slots)),
       bytes(window_bytes(window, request)) {
-  for (std::uint32_t queue_pair = 0; queue_pair < request.queue_pairs; ++queue_pair) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request.options.queue_pairs; ++queue_pair) {
     queue_pairs.push_back(std::make_unique<QueuePairPort>(request.receives));
   }
 }
@@ -104,7 +108,7 @@ EndpointBase::EndpointBase(const EndpointRequest& request, bool many_queue_pairs
       receives_(request.receives),
       max_size_(request.max_size),
       signal_every_(request.signal_every),
-      counts_(request.queue_pairs, QueuePairCount{.until_signal = request.signal_every}) {
+      counts_(request.options.queue_pairs, QueuePairCount{.until_signal = request.signal_every}) {
   id_ = registry().add(port_);
 }
 

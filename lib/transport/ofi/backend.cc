@@ -59,7 +59,8 @@ bool is_offloading(const Fit& fit) {
 /// provider does not have.
 void refuse_to_fall_back(const EndpointRequest& request, const std::vector<Fit>& fits,
                          const std::vector<Refused>& refused) {
-  if (!request.provider.empty() || std::any_of(fits.begin(), fits.end(), is_offloading)) return;
+  if (!request.options.ofi.provider.empty() || std::any_of(fits.begin(), fits.end(), is_offloading))
+    return;
   const auto lost = std::find_if(refused.begin(), refused.end(),
                                  [](const Refused& one) { return is_offloading(one.fit); });
   if (lost == refused.end()) return;
@@ -190,26 +191,27 @@ struct Refusal {
 
 /// What other back ends have and this one does not: named, and not ignored.
 void refuse_what_is_not_here(const EndpointRequest& r) {
-  const bool other =
-      r.service != Service::automatic && r.service != Service::rdm && r.service != Service::msg;
+  const bool other = r.options.service != Service::automatic && r.options.service != Service::rdm &&
+                     r.options.service != Service::msg;
   const std::array refusals{
       Refusal{other, "`service` rc, uc, ud, xrc, dc or srd"},
-      Refusal{r.post_list > 1, "post lists"},
-      Refusal{r.segments > 1, "several segments for each message"},
-      Refusal{r.shared_receives, "a shared receive queue"},
-      Refusal{r.separate_queues, "separate completion queues"},
-      Refusal{r.completion_vector >= 0, "a completion vector"},
-      Refusal{r.rdma_cm, "rdma_cm; `service` msg connects by the provider's own"},
+      Refusal{r.options.post_list > 1, "post lists"},
+      Refusal{r.options.segments > 1, "several segments for each message"},
+      Refusal{r.options.verbs.shared_receives, "a shared receive queue"},
+      Refusal{r.options.separate_queues, "separate completion queues"},
+      Refusal{r.options.verbs.completion_vector >= 0, "a completion vector"},
+      Refusal{r.options.verbs.rdma_cm, "rdma_cm; `service` msg connects by the provider's own"},
       Refusal{r.gid_index != transport::kAnyGid, "a GID index"},
-      Refusal{r.mtu > 0, "a path MTU"},
-      Refusal{r.path != PathOptions{}, "path options"},
-      Refusal{r.relaxed_ordering.has_value(), "choice of relaxed ordering"},
-      Refusal{r.on_demand, "on-demand paging"},
-      Refusal{r.region_per_queue_pair, "memory region for each queue pair"},
+      Refusal{r.options.verbs.mtu > 0, "a path MTU"},
+      Refusal{r.options.verbs.path != PathOptions{}, "path options"},
+      Refusal{r.options.relaxed_ordering.has_value(), "choice of relaxed ordering"},
+      Refusal{r.options.on_demand, "on-demand paging"},
+      Refusal{r.options.verbs.region_per_queue_pair, "memory region for each queue pair"},
       Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),
               "memory but the host's and a GPU's"},
-      Refusal{r.memory.starts_with("cuda") && r.gpu_mapping != "auto",
-              "choice of `gpu_mapping`: providers have one of their own"},
+      Refusal{
+          r.memory.starts_with("cuda") && r.options.gpu_mapping != memory::GpuMapping::automatic,
+          "choice of `gpu_mapping`: providers have one of their own"},
   };
   for (const Refusal& refusal : refusals) {
     if (!refusal.asked) continue;
@@ -239,12 +241,14 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
               std::string_view server_offer) {
   const Offer client = read_offer(client_offer);
   const Offer server = read_offer(server_offer);
-  const Match match = best_match(client, server, request.provider);
+  const Match match = best_match(client, server, request.options.ofi.provider);
   if (match.client == nullptr) {
     throw Error(Fault::unavailable,
                 fmt::format("no libfabric provider in common{}: the client has {}; the server "
                             "has {}",
-                            request.provider.empty() ? "" : " named '" + request.provider + "'",
+                            request.options.ofi.provider.empty()
+                                ? ""
+                                : " named '" + request.options.ofi.provider + "'",
                             names_of(client), names_of(server)),
                 "Name one that both have by `provider`, or use `backend` verbs.");
   }
@@ -258,11 +262,12 @@ Choice choose(const EndpointRequest& request, std::string_view client_offer,
   }
   log_line([&] {
     return fmt::format("libfabric: the client has {}; the server has {}; chosen: {}",
-                       names_of(client), names_of(server), reason(match, request.provider));
+                       names_of(client), names_of(server),
+                       reason(match, request.options.ofi.provider));
   });
   return {.client = write_fit(*match.client),
           .server = write_fit(*match.server),
-          .reason = reason(match, request.provider)};
+          .reason = reason(match, request.options.ofi.provider)};
 }
 
 std::vector<DeviceInfo> devices() {
@@ -308,10 +313,11 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice) {
   if (core_of(provider) == "cxi")
     of_queue_pair += cxi_buffers(*chosen_info(request, choice), request);
   return {
-      .memory = kEndpoint + request.queue_pairs *
+      .memory = kEndpoint + request.options.queue_pairs *
                                 (of_queue_pair + std::uint64_t{2} * request.depth * of_operation +
                                  request.receives * kContext),
-      .descriptors = kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.queue_pairs};
+      .descriptors =
+          kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.options.queue_pairs};
 }
 
 }  // namespace rdmabench::transport::ofi

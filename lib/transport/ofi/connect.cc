@@ -142,8 +142,8 @@ void Objects::check_peer(const Address& peer) const {
                             own.window_bytes),
                 "Both sides must be opened for the same messages.");
   }
-  const bool connected = request_.service == Service::msg;
-  const std::size_t names = !connected ? request_.queue_pairs : request_.client ? 1 : 0;
+  const bool connected = request_.options.service == Service::msg;
+  const std::size_t names = !connected ? request_.options.queue_pairs : request_.client ? 1 : 0;
   if (peer.names.size() != names) {
     throw Error(
         Fault::failed,
@@ -186,7 +186,7 @@ void Objects::post_receives(std::uint32_t queue_pair) {
 }
 
 void Objects::insert_peers(const Address& peer) {
-  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.options.queue_pairs; ++queue_pair) {
     const auto name = padded(peer.names[queue_pair]);
     check_allowed(name.data(), name_of(queue_pairs_[queue_pair].ep->fid, *info_));
     const int inserted =
@@ -205,7 +205,7 @@ void Objects::insert_peers(const Address& peer) {
 
 void Objects::connect_queue_pairs(const Address& peer) {
   const auto name = padded(peer.names[0]);
-  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.options.queue_pairs; ++queue_pair) {
     const Deadline deadline = Deadline::after(request_.timeout);
     queue_pairs_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
     if (queue_pair == 0) check_atomics();
@@ -218,7 +218,7 @@ void Objects::connect_queue_pairs(const Address& peer) {
 }
 
 void Objects::accept_queue_pairs() {
-  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.options.queue_pairs; ++queue_pair) {
     const Deadline deadline = Deadline::after(request_.timeout);
     const Info request = next_request(deadline);
     queue_pairs_.push_back({open_endpoint(*request), FI_ADDR_UNSPEC});

@@ -42,7 +42,7 @@ Names registered() {
 }
 
 Names usable(EndpointRequest request) {
-  request.provider.clear();
+  request.options.ofi.provider.clear();
   request.device.clear();
   request.fabric.clear();
   Names all;
@@ -105,29 +105,33 @@ Error explain_no_fit(const EndpointRequest& request) {
   const std::string remedy =
       fits.empty() ? "FI_LOG_LEVEL=info in the environment shows what each provider says."
                    : fmt::format("These fit: `provider` {}.", fmt::join(fits, ", "));
-  if (const std::string_view refusal = refusal_of(request.provider); !refusal.empty()) {
-    return {Fault::unavailable, fmt::format("provider '{}' {}", request.provider, refusal), remedy};
+  if (const std::string_view refusal = refusal_of(request.options.ofi.provider); !refusal.empty()) {
+    return {Fault::unavailable,
+            fmt::format("provider '{}' {}", request.options.ofi.provider, refusal), remedy};
   }
   std::string text;
   for (const std::string& provider : names(get_info(*open_hints()), provider_name)) {
-    if (!refusal_of(provider).empty() || !is_provider(provider, request.provider)) continue;
+    if (!refusal_of(provider).empty() || !is_provider(provider, request.options.ofi.provider))
+      continue;
     text += fmt::format("{}{} removed by {}", text.empty() ? "" : "; ", provider,
                         fmt::join(obstacles(provider, request), " and by "));
   }
   if (!text.empty()) return {Fault::unavailable, fmt::format("{}: {}", library, text), remedy};
   const Names known = registered();
-  if (known.contains(request.provider)) {
+  if (known.contains(request.options.ofi.provider)) {
     return {Fault::unavailable,
-            fmt::format("{}: provider '{}' finds no device here", library, request.provider),
+            fmt::format("{}: provider '{}' finds no device here", library,
+                        request.options.ofi.provider),
             remedy};
   }
-  return {
-      Fault::unavailable,
-      fmt::format("{} has no provider{} here (it has {}; efa and verbs may show only where there "
-                  "is a device)",
-                  library, request.provider.empty() ? "" : " '" + request.provider + "'",
-                  fmt::join(known, ", ")),
-      remedy};
+  return {Fault::unavailable,
+          fmt::format(
+              "{} has no provider{} here (it has {}; efa and verbs may show only where there "
+              "is a device)",
+              library,
+              request.options.ofi.provider.empty() ? "" : " '" + request.options.ofi.provider + "'",
+              fmt::join(known, ", ")),
+          remedy};
 }
 
 }  // namespace rdmabench::transport::ofi

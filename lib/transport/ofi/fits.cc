@@ -30,7 +30,7 @@ bool always(const EndpointRequest&) {
 }
 
 bool connected(const EndpointRequest& request) {
-  return request.service == Service::msg;
+  return request.options.service == Service::msg;
 }
 
 bool datagram(const EndpointRequest& request) {
@@ -46,7 +46,7 @@ bool needs_atomics(const EndpointRequest& request) {
 }
 
 bool needs_delivery(const EndpointRequest& request) {
-  return request.delivery;
+  return request.options.ofi.delivery;
 }
 
 constexpr std::array kRequirements{
@@ -120,7 +120,8 @@ bool is_kernel_ip(const Fit& fit) {
 }
 
 bool wanted(const Fit& fit, const EndpointRequest& request) {
-  return refusal_of(fit.provider).empty() && is_provider(fit.provider, request.provider) &&
+  return refusal_of(fit.provider).empty() &&
+         is_provider(fit.provider, request.options.ofi.provider) &&
          is_domain(fit.domain, request.device) &&
          (request.fabric.empty() || fit.fabric == request.fabric);
 }

@@ -37,9 +37,7 @@ double link_gbps(const fi_info& info, const std::string& root) {
   const std::string nic = nic_of(info, root);
   const double port = port_gbps(classes / "infiniband" / nic);
   const double rdma = port > 0 ? port : told_gbps(info);
-  // Before Linux 6.13 every EFA device is called so (efa_query_port()).
-  if (core_of(info.fabric_attr->prov_name) == "efa" && rdma == 100) return 0;
-  if (rdma > 0) return rdma;
+  if (rdma > 0) return known_rate(rdma, core_of(info.fabric_attr->prov_name));
   const auto mbps = read_number(classes / "net" / nic / "speed");  // "-1" where unknown
   return static_cast<double>(mbps.value_or(0)) / 1e3;
 }

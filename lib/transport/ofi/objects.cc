@@ -68,8 +68,9 @@ std::string key_text(const fi_info& info) {
 
 /// Posts that may be under way on a queue pair.
 std::uint32_t depth_of(const EndpointRequest& request) {
-  const bool limited = request.outstanding_reads > 0 && request.operations.any(is_from_target);
-  return limited ? std::min(request.depth, request.outstanding_reads) : request.depth;
+  const bool limited =
+      request.options.outstanding_reads > 0 && request.operations.any(is_from_target);
+  return limited ? std::min(request.depth, request.options.outstanding_reads) : request.depth;
 }
 
 }  // namespace
@@ -88,25 +89,25 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   inject_limit_ = inject_limit(*info_, request);
   write_flags_ = FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE);
   accepted_ = std::make_unique<Accepted>();
-  receives_.resize(std::size_t{request.receives} * request.queue_pairs);
+  receives_.resize(std::size_t{request.receives} * request.options.queue_pairs);
   send_memory_ = make_memory(request, request.buffer, request.send_slots);
   receive_memory_ = make_memory(request, request.receive_buffer, request.receive_slots);
   window_memory_ = make_memory(request, request.buffer, request.send_slots);
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
   if (request.operations.any(is_atomic)) {
-    operand_memory_ = memory::Buffer(std::uint64_t{request.queue_pairs} * depth *
+    operand_memory_ = memory::Buffer(std::uint64_t{request.options.queue_pairs} * depth *
                                      ContextPool::kOperands * sizeof(std::uint64_t));
     operands = reinterpret_cast<std::uint64_t*>(operand_memory_.data());
   }
-  for (std::uint32_t queue_pair = 0; queue_pair < request.queue_pairs; ++queue_pair) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request.options.queue_pairs; ++queue_pair) {
     contexts_.emplace_back(
         depth, queue_pair,
         operands == nullptr ? nullptr
                             : operands + std::size_t{queue_pair} * depth * ContextPool::kOperands);
   }
   open_queues();
-  if (request.service != Service::msg) {
+  if (request.options.service != Service::msg) {
     open_datagram_queue_pairs();
   } else if (!request.client) {
     open_listener();
@@ -130,7 +131,7 @@ Objects::~Objects() {
 memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                                     std::uint32_t slots) const {
   memory::Request where = memory::parse_request(request.memory);
-  where.gpu_mapping = memory::parse_gpu_mapping(request.gpu_mapping);
+  where.gpu_mapping = request.options.gpu_mapping;
   where.numa = memory::parse_numa(request.numa);
   where.device = nic_of(*info_);
   return make_slots(std::move(where), buffer, request, slots);
@@ -170,7 +171,7 @@ void Objects::settle_memory() {
 }
 
 void Objects::open_queues() {
-  const bool connected = request_.service == Service::msg;
+  const bool connected = request_.options.service == Service::msg;
   fid_fabric* fabric = nullptr;
   check(fi_fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric", *info_);
   fabric_.reset(fabric);
@@ -187,7 +188,7 @@ void Objects::open_queues() {
   if (!connected) {
     fi_av_attr attributes{};
     attributes.type = FI_AV_TABLE;
-    attributes.count = request_.queue_pairs;
+    attributes.count = request_.options.queue_pairs;
     fid_av* av = nullptr;
     check(fi_av_open(domain, &attributes, &av, nullptr), "fi_av_open", *info_);
     av_.reset(av);
@@ -195,11 +196,11 @@ void Objects::open_queues() {
   fi_cq_attr attributes{};
   attributes.size = completions_of(request_);
   attributes.format = FI_CQ_FORMAT_DATA;
-  attributes.wait_obj = request_.events ? FI_WAIT_FD : FI_WAIT_NONE;
+  attributes.wait_obj = request_.options.events ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* cq = nullptr;
   int opened = fi_cq_open(domain, &attributes, &cq, nullptr);
   cq_.reset(cq);
-  if (request_.events) {
+  if (request_.options.events) {
     if (opened == 0) opened = fi_control(&cq->fid, FI_GETWAIT, &wait_fd_);
     if (opened != 0) {
       throw_fabric_error(Fault::unavailable,
@@ -220,7 +221,8 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
   check(fi_ep_bind(endpoint, bound, 0), "fi_ep_bind", *info_);
   check(fi_ep_bind(endpoint, &cq_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind to the queue", *info_);
   // efa-direct takes the option and has no shared memory.
-  const bool shared = request_.shared_memory && info_->fabric_attr->name != kDeviceAlone;
+  const bool shared =
+      request_.options.ofi.shared_memory && info_->fabric_attr->name != kDeviceAlone;
   *offload_ = settle_offload(options_of(*endpoint, info_->fabric_attr->prov_name), shared);
   if (window_memory_.gpu() != nullptr && (info_->caps & FI_HMEM) != 0) {
     ask_peer_to_peer(*endpoint, *info_, *route_);
@@ -233,14 +235,14 @@ Fid<fid_ep> Objects::open_endpoint(fi_info& info) {
 }
 
 void Objects::open_datagram_queue_pairs() {
-  if (request_.queue_pairs > 1 && (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+  if (request_.options.queue_pairs > 1 && (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
     throw Error(
         Fault::unavailable,
         fmt::format("{} queue pairs on provider {}, which registers memory for one endpoint",
-                    request_.queue_pairs, info_->fabric_attr->prov_name),
+                    request_.options.queue_pairs, info_->fabric_attr->prov_name),
         "Use one queue pair, or another `provider`.");
   }
-  for (std::uint32_t queue_pair = 0; queue_pair < request_.queue_pairs; ++queue_pair) {
+  for (std::uint32_t queue_pair = 0; queue_pair < request_.options.queue_pairs; ++queue_pair) {
     queue_pairs_.push_back({open_endpoint(*info_), FI_ADDR_UNSPEC});
   }
   check_atomics();
@@ -363,7 +365,7 @@ FailedCall Objects::failed_call() const {
 
 Description Objects::describe(std::uint64_t bytes) const {
   const fi_info& info = *info_;
-  const bool connected = request_.service == Service::msg;
+  const bool connected = request_.options.service == Service::msg;
   const std::uint64_t size = bytes != 0 ? bytes : max_size_;
   const bool injected = operations_.any(notifies) && size <= inject_limit_;
   const bool granted = (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
@@ -372,7 +374,7 @@ Description Objects::describe(std::uint64_t bytes) const {
       .provider = info.fabric_attr->prov_name,
       .device = info.domain_attr->name,
       .transport =
-          std::string(name(request_.service == Service::msg ? Service::msg : Service::rdm)),
+          std::string(name(request_.options.service == Service::msg ? Service::msg : Service::rdm)),
       .completion = std::string(injected                          ? "inject"
                                 : operations_.any(is_from_target) ? "delivery"
                                 : !granted                        ? "transmit"
@@ -392,7 +394,7 @@ Description Objects::describe(std::uint64_t bytes) const {
                                     : (info.caps & FI_DIRECTED_RECV) != 0
                                         ? "the peer alone"
                                         : "any sender: this provider has no directed receives"},
-                  {"wait", request_.events ? "FI_WAIT_FD" : "polled"},
+                  {"wait", request_.options.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
   if (const double gbps = link_gbps(info); gbps > 0) {
     description.details.emplace_back("rate_gbps", fmt::format("{:g}", gbps));

@@ -33,10 +33,6 @@ bool is_software(std::string_view provider) {
   return std::find(kSockets.begin(), kSockets.end(), core) != kSockets.end();
 }
 
-bool is_write(OperationCode code) {
-  return code == OperationCode::write || code == OperationCode::write_imm;
-}
-
 std::string word(std::optional<bool> fact, std::string_view yes, std::string_view no) {
   return std::string(!fact.has_value() ? "unknown" : *fact ? yes : no);
 }
@@ -83,7 +79,8 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
   const std::string atomics = one_sided(offload.atomics);
   if (operations.any(is_atomic)) {
     facts.emplace_back("one_sided", atomics);
-  } else if (operations.has(OperationCode::read)) {
+  } else if (operations.any(
+                 [](OperationCode code) { return is_from_target(code) && !is_atomic(code); })) {
     facts.emplace_back("one_sided", read);
   } else if (operations.any(is_write)) {
     facts.emplace_back("one_sided", write);

@@ -58,8 +58,7 @@ void ask_for_no_more(fi_info& info, const EndpointRequest& request) {
 /// that the data is in the target's memory. Where the provider has no such level, on hardware, an
 /// acknowledged write is the most there is. Source: fi_cq(3), "completion level".
 Info with_completion_level(Info info, const EndpointRequest& request) {
-  const bool writes = request.operations.has(OperationCode::write) ||
-                      request.operations.has(OperationCode::write_imm);
+  const bool writes = request.operations.any(is_write);
   if (request.latency || !writes) return info;
   Info delivery =
       refined(*info, [](fi_info& hints) { hints.tx_attr->op_flags |= FI_DELIVERY_COMPLETE; });
@@ -75,7 +74,7 @@ bool ignores_direction(std::string_view provider) {
 /// Receives that take the peer's messages alone, where the provider has them: whoever knows the
 /// address may send.
 Info with_directed_receives(Info info, const EndpointRequest& request) {
-  if (request.service == Service::msg || ignores_direction(info->fabric_attr->prov_name)) {
+  if (request.options.service == Service::msg || ignores_direction(info->fabric_attr->prov_name)) {
     return info;
   }
   Info directed = refined(*info, [](fi_info& hints) { hints.caps |= FI_DIRECTED_RECV; });
@@ -111,13 +110,14 @@ Info chosen_info(const EndpointRequest& request, std::string_view choice) {
 std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request) {
   if (!request.latency || in_gpu_memory(request)) return 0;  // the processor copies what it injects
   const std::uint64_t limit = info.tx_attr->inject_size;
-  if (request.inline_limit < 0) return limit;
-  return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.inline_limit));
+  if (request.options.inline_limit < 0) return limit;
+  return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.options.inline_limit));
 }
 
 std::size_t completions_of(const EndpointRequest& request) {
   constexpr std::size_t kMargin = 16;
-  return request.queue_pairs * (2 * std::size_t{request.depth} + request.receives) + kMargin;
+  return request.options.queue_pairs * (2 * std::size_t{request.depth} + request.receives) +
+         kMargin;
 }
 
 std::string nic_of(const fi_info& info, const std::string& root) {

@@ -96,20 +96,21 @@ std::string obstacles(std::span<const DeviceInfo> devices, std::span<const PortR
 
 std::uint32_t path_mtu(const EndpointRequest& request, const ibv::Path& path) {
   const std::uint32_t limit = std::min(path.client->mtu, path.server->mtu);
-  if (request.mtu == 0) return limit;
-  const bool is_mtu = request.mtu == 256 || request.mtu == 512 || request.mtu == 1024 ||
-                      request.mtu == 2048 || request.mtu == 4096;
-  if (!is_mtu || static_cast<std::uint32_t>(request.mtu) > limit) {
+  if (request.options.verbs.mtu == 0) return limit;
+  const bool is_mtu = request.options.verbs.mtu == 256 || request.options.verbs.mtu == 512 ||
+                      request.options.verbs.mtu == 1024 || request.options.verbs.mtu == 2048 ||
+                      request.options.verbs.mtu == 4096;
+  if (!is_mtu || static_cast<std::uint32_t>(request.options.verbs.mtu) > limit) {
     throw Error(
         Fault::usage,
         fmt::format("a path MTU of {} between {}:{} (active MTU {}) and {}:{} (active MTU {})",
-                    request.mtu, path.client->device, path.client->port, path.client->mtu,
-                    path.server->device, path.server->port, path.server->mtu),
+                    request.options.verbs.mtu, path.client->device, path.client->port,
+                    path.client->mtu, path.server->device, path.server->port, path.server->mtu),
         fmt::format("Take 256, 512, 1024, 2048 or 4096, and at most {}. An active MTU of 4096 on "
                     "RoCE needs a network device MTU of 4200.",
                     limit));
   }
-  return static_cast<std::uint32_t>(request.mtu);
+  return static_cast<std::uint32_t>(request.options.verbs.mtu);
 }
 
 /// The end that limits the rate of a path.
@@ -179,7 +180,7 @@ std::string offer(const EndpointRequest& request) {
   }
   const std::vector<PortRef> ports = ibv::select_ports(devices, request.device);
   const std::uint32_t queue_pairs =
-      request.local_queue_pairs != 0 ? request.local_queue_pairs : request.queue_pairs;
+      request.local_queue_pairs != 0 ? request.local_queue_pairs : request.options.queue_pairs;
   std::vector<Candidate> candidates;
   for (const PortRef& at : ports) {
     if (!obstacle(*at.device, *at.port, service).empty()) continue;
@@ -239,16 +240,16 @@ Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/)
   constexpr std::uint64_t kEntry = 256;  // with its inline data and what we keep of it
   constexpr std::uint64_t kCompletion = 64;
   constexpr std::uint64_t kObject = 64 << 10;
-  const auto inlined = static_cast<std::uint64_t>(std::max(request.inline_limit, 0));
-  const std::uint64_t segments = std::uint64_t{16} * request.segments;
+  const auto inlined = static_cast<std::uint64_t>(std::max(request.options.inline_limit, 0));
+  const std::uint64_t segments = std::uint64_t{16} * request.options.segments;
   const std::uint64_t send = kEntry + 2 * (inlined + segments) + 2 * 2 * kCompletion;
   const std::uint64_t receive = kEntry + 2 * segments + 2 * kCompletion;
   // A queue pair, and the regions of sends, receives and the window where it has its own.
-  const std::uint64_t objects = kObject * (request.region_per_queue_pair ? 4 : 1);
+  const std::uint64_t objects = kObject * (request.options.verbs.region_per_queue_pair ? 4 : 1);
   constexpr std::uint64_t kDescriptors = 8;  // of the device, its events and rdma_cm's
-  return {
-      .memory = request.queue_pairs * (objects + request.depth * send + request.receives * receive),
-      .descriptors = kDescriptors};
+  return {.memory = request.options.queue_pairs *
+                    (objects + request.depth * send + request.receives * receive),
+          .descriptors = kDescriptors};
 }
 
 }  // namespace rdmabench::transport::verbs

@@ -203,7 +203,7 @@ void Core::connect_by_manager(const Address& peer) {
 /// providers/mlx5/verbs.c, get_ah_udp_sport() in providers/hns/hns_roce_u_verbs.c.
 std::uint32_t Core::flow_label_to_peer(std::uint32_t queue_pair) const noexcept {
   constexpr std::uint32_t kMost = (1U << 20) - 1;
-  if (link_layer_ != ibv::LinkLayer::ethernet || request_.path.flow_label >= 0)
+  if (link_layer_ != ibv::LinkLayer::ethernet || request_.options.verbs.path.flow_label >= 0)
     return plan_.path.flow_label;
   return (request_.worker * plan_.queue_pairs + queue_pair) % kMost + 1;
 }

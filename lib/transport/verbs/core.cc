@@ -52,7 +52,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
       q_key_(random_q_key()),
       reads_out_(plan_.reads_out) {
   initialize_queue_pairs();
-  if (request.inline_limit > 0 && queues_.inline_bytes < plan_.inline_bytes) {
+  if (request.options.inline_limit > 0 && queues_.inline_bytes < plan_.inline_bytes) {
     plan_.reduced.push_back(fmt::format("inline {} reduced to {}: what {} takes",
                                         plan_.inline_bytes, queues_.inline_bytes,
                                         local_path_.device));
@@ -67,7 +67,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
     first_packets_.push_back(random() & 0xffffff);
   }
   open_flush();
-  if (request.rdma_cm) open_manager();
+  if (request.options.verbs.rdma_cm) open_manager();
 }
 
 Core::~Core() = default;
@@ -90,7 +90,7 @@ bool Core::in_gpu_memory() const noexcept {
 
 /// See register_buffer().
 bool Core::relaxed_ordering() const {
-  return request_.relaxed_ordering.value_or(in_gpu_memory());
+  return request_.options.relaxed_ordering.value_or(in_gpu_memory());
 }
 
 void Core::initialize_queue_pairs() {
@@ -115,7 +115,7 @@ SlotLayout Core::layout(Slots which) const {
   const bool receives = which == Slots::receives;
   return {.slots = receives ? request_.receive_slots : request_.send_slots,
           .stride = plan_.stride,
-          .misalignment = request_.misalignment,
+          .misalignment = request_.options.misalignment,
           .header_room = receives && plan_.datagrams() ? kHeaderRoom : 0,
           .regions = plan_.regions,
           .buffer = receives ? request_.receive_buffer : request_.buffer};
@@ -131,7 +131,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
         "Bring more of it, or open the endpoint for smaller messages.");
   }
   memory::Request where = memory::parse_request(request_.memory);
-  where.gpu_mapping = memory::parse_gpu_mapping(request_.gpu_mapping);
+  where.gpu_mapping = request_.options.gpu_mapping;
   where.failed_routes = request_.failed_routes;
   where.numa = memory::parse_numa(request_.numa);
   where.device = local_path_.device;
@@ -145,8 +145,8 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
           where,
           {.access = access,
            .more_access = which == Slots::window ? remote_access(request_.operations) : 0,
-           .relaxed_ordering = request_.relaxed_ordering,
-           .on_demand = request_.on_demand},
+           .relaxed_ordering = request_.options.relaxed_ordering,
+           .on_demand = request_.options.on_demand},
           // EFA devices without RDMA read refuse memory that allows it.
           plan_.service == Service::srd ? GpuFlush::none : GpuFlush::by_read};
 }

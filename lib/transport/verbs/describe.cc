@@ -148,10 +148,10 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   add("receive_queue", plan_.shared_receives ? "shared" : "one for each queue pair");
   add("completion_queues", plan_.separate_queues ? "sends, receives" : "one");
   add("connected_by", manager_ ? "rdma_cm" : "own exchange");
-  add("completions_by", request_.events ? "events" : "polling");
+  add("completions_by", request_.options.events ? "events" : "polling");
   add("post_api", plan_.extended ? "ibv_wr_*" : "ibv_post_send");
   add("relaxed_ordering", relaxed_ordering() ? "true" : "false");
-  if (request_.operations.has(OperationCode::write) &&
+  if (request_.operations.any(is_plain_write) &&
       request_.operations.has(OperationCode::write_imm)) {  // one side polls what the other writes
     add("write_order", std::string(write_order_text(write_order_)));
   }

@@ -19,8 +19,8 @@ static_assert(Transport<ScalableEndpoint>);
 
 Posting posting_of(const EndpointRequest& request) {
   if (request.operations.any(is_extended)) return Posting::connected;
-  if (request.service == Service::dc) return Posting::dynamic;
-  return request.service == Service::srd ? Posting::scalable : Posting::lists;
+  if (request.options.service == Service::dc) return Posting::dynamic;
+  return request.options.service == Service::srd ? Posting::scalable : Posting::lists;
 }
 
 /// Throws where a caller picked a type that does not do what the request asks for.
@@ -34,7 +34,7 @@ const EndpointRequest& check_policy(const EndpointRequest& request, bool fits) {
 template <class Policy>
 bool fits(const EndpointRequest& request) {
   if (Policy::kPosting != posting_of(request)) return false;
-  if (Policy::kReliable != is_reliable(request.service)) return false;
+  if (Policy::kReliable != is_reliable(request.options.service)) return false;
   return Policy::kManyQueuePairs || is_lean(request);
 }
 
@@ -49,9 +49,11 @@ int post_to_shared_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refuse
 }  // namespace
 
 bool is_lean(const EndpointRequest& request) noexcept {
-  return (request.service == Service::automatic || request.service == Service::rc) &&
-         request.queue_pairs == 1 && request.segments == 1 && !request.shared_receives &&
-         !request.separate_queues && !request.events;
+  return (request.options.service == Service::automatic ||
+          request.options.service == Service::rc) &&
+         request.options.queue_pairs == 1 && request.options.segments == 1 &&
+         !request.options.verbs.shared_receives && !request.options.separate_queues &&
+         !request.options.events;
 }
 
 int post_to_keyed_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept {

@@ -34,7 +34,8 @@ std::string_view inline_obstacle(const EndpointRequest& request, ibv_context& co
 /// Bytes sent inline, before the device has had its say.
 std::uint32_t wanted_inline(const EndpointRequest& request) {
   std::uint64_t wanted = request.latency ? kDefaultInline : 0;
-  if (request.inline_limit >= 0) wanted = static_cast<std::uint64_t>(request.inline_limit);
+  if (request.options.inline_limit >= 0)
+    wanted = static_cast<std::uint64_t>(request.options.inline_limit);
   return static_cast<std::uint32_t>(std::min(wanted, request.max_size));
 }
 

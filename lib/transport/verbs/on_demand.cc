@@ -30,7 +30,7 @@ std::uint32_t on_demand_of(Service service, const rdmabench::verbs::OnDemand& ha
 }  // namespace
 
 void check_on_demand(const EndpointRequest& request, const Plan& plan, ibv_context& context) {
-  if (!request.on_demand) return;
+  if (!request.options.on_demand) return;
   const rdmabench::verbs::OnDemand has = rdmabench::verbs::query_on_demand(context);
   std::uint32_t wanted = 0;
   request.operations.any([&](OperationCode code) {

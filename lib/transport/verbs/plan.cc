@@ -27,11 +27,11 @@ namespace ibv = rdmabench::verbs;
 /// Ranges and relations that hold on any device.
 void check_request(const EndpointRequest& request) {
   if (request.max_size == 0 || request.depth == 0 || request.receives == 0 ||
-      request.send_slots == 0 || request.receive_slots == 0 || request.queue_pairs == 0) {
+      request.send_slots == 0 || request.receive_slots == 0 || request.options.queue_pairs == 0) {
     refuse("`max_size`, `depth`, `receives`, slots or `queue_pairs` is 0", "Each is at least 1.");
   }
-  if (request.queue_pairs > kMaxQueuePairs) {
-    refuse(fmt::format("invalid `queue_pairs` {}", request.queue_pairs),
+  if (request.options.queue_pairs > kMaxQueuePairs) {
+    refuse(fmt::format("invalid `queue_pairs` {}", request.options.queue_pairs),
            fmt::format("At most {}.", kMaxQueuePairs));
   }
   if (request.signal_every == 0 || request.signal_every > request.depth) {
@@ -39,17 +39,18 @@ void check_request(const EndpointRequest& request) {
                        request.depth),
            "Take `signal_every` from 1 to `depth`.");
   }
-  if (request.post_list == 0 || request.post_list > request.depth) {
-    refuse(fmt::format("lists of {} posts with a depth of {}", request.post_list, request.depth),
+  if (request.options.post_list == 0 || request.options.post_list > request.depth) {
+    refuse(fmt::format("lists of {} posts with a depth of {}", request.options.post_list,
+                       request.depth),
            "Take `post_list` from 1 to `depth`.");
   }
-  if (request.segments == 0 || request.segments > request.max_size) {
+  if (request.options.segments == 0 || request.options.segments > request.max_size) {
     refuse(fmt::format("messages of at most {} bytes in {} segments", request.max_size,
-                       request.segments),
+                       request.options.segments),
            "Take from 1 to as many segments as a message has bytes.");
   }
-  if (request.misalignment > 63) {
-    refuse(fmt::format("invalid `misalignment` {}", request.misalignment), "Take 0 to 63.");
+  if (request.options.misalignment > 63) {
+    refuse(fmt::format("invalid `misalignment` {}", request.options.misalignment), "Take 0 to 63.");
   }
   if (request.slot_stride != 0 &&
       (request.slot_stride % 64 != 0 || request.slot_stride < request.max_size)) {
@@ -66,8 +67,8 @@ void check_words(const EndpointRequest& request) {
     refuse(fmt::format("atomics of {} bytes", request.max_size),
            "Atomics have 8 bytes: take `sizes` 8.");
   }
-  if (request.misalignment % kAtomicBytes != 0) {
-    refuse(fmt::format("atomics on words that are off by {} bytes", request.misalignment),
+  if (request.options.misalignment % kAtomicBytes != 0) {
+    refuse(fmt::format("atomics on words that are off by {} bytes", request.options.misalignment),
            "Atomics need words aligned to 8 bytes.");
   }
   const bool by_processor = request.operations.any(
@@ -76,8 +77,8 @@ void check_words(const EndpointRequest& request) {
     refuse("atomic writes from a GPU's memory",
            "The processor copies the word into the request: take `memory` host.");
   }
-  if (request.segments != 1) {
-    refuse(fmt::format("atomics in {} segments", request.segments), "An atomic has one.");
+  if (request.options.segments != 1) {
+    refuse(fmt::format("atomics in {} segments", request.options.segments), "An atomic has one.");
   }
 }
 
@@ -115,8 +116,11 @@ struct Device {
 };
 
 void check_vector(const EndpointRequest& request, const Device& device) {
-  if (request.completion_vector < 0 || request.completion_vector < device.vectors) return;
-  refuse(fmt::format("completion vector {} on {}", request.completion_vector, device.name),
+  if (request.options.verbs.completion_vector < 0 ||
+      request.options.verbs.completion_vector < device.vectors)
+    return;
+  refuse(fmt::format("completion vector {} on {}", request.options.verbs.completion_vector,
+                     device.name),
          fmt::format("It has {}, numbered from 0.", device.vectors));
 }
 
@@ -124,14 +128,14 @@ void check_vector(const EndpointRequest& request, const Device& device) {
 void check_scalable(const EndpointRequest& request, const Plan& plan, const Device& device) {
   const auto lacking = find_lacking(request, [&](OperationCode code) {
     return !is_two_sided(code) &&
-           !(code == OperationCode::read ? plan.scalable.reads : plan.scalable.writes);
+           !(is_from_target(code) ? plan.scalable.reads : plan.scalable.writes);
   });
   if (lacking) {
     device.lacks(
         fmt::format("{} over SRD", name(*lacking)),
         fmt::format(
             "The device or its driver has no RDMA {} (efadv_query_device): take `operation` send.",
-            *lacking == OperationCode::read ? "read" : "write"));
+            is_from_target(*lacking) ? "read" : "write"));
   }
   const bool one_sided =
       request.operations.any([](OperationCode code) { return !is_two_sided(code); });
@@ -292,7 +296,8 @@ std::uint8_t bound_reads(std::uint32_t wanted, int limit) {
 }  // namespace
 
 Service service_of(const EndpointRequest& request) {
-  const Service service = request.service == Service::automatic ? Service::rc : request.service;
+  const Service service =
+      request.options.service == Service::automatic ? Service::rc : request.options.service;
   switch (service) {
     case Service::rdm:
     case Service::msg:
@@ -319,17 +324,17 @@ Service service_of(const EndpointRequest& request) {
            : service == Service::srd ? "SRD has sends, writes and reads."
                                      : "Only RC has it.");
   }
-  if (service == Service::srd && request.shared_receives) {
+  if (service == Service::srd && request.options.verbs.shared_receives) {
     refuse("a shared receive queue with `service` srd",
            "EFA has none: leave out `shared_receives`, or take another transport.");
   }
   if (request.local_queue_pairs != 0 &&
-      (service != Service::ud || request.local_queue_pairs > request.queue_pairs)) {
+      (service != Service::ud || request.local_queue_pairs > request.options.queue_pairs)) {
     refuse(fmt::format("{} queue pairs for {} peers over {}", request.local_queue_pairs,
-                       request.queue_pairs, name(service)),
+                       request.options.queue_pairs, name(service)),
            "Only UD queue pairs reach several peers, and there are no more of them than peers.");
   }
-  if (request.rdma_cm && service != Service::rc) {
+  if (request.options.verbs.rdma_cm && service != Service::rc) {
     refuse(fmt::format("rdma_cm with `service` {}", name(service)),
            "`rdma_cm` connects RC queue pairs only: leave it out, or take `service` rc.");
   }
@@ -354,33 +359,34 @@ Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_conte
                  "Lower `sizes`.");
   }
 
-  plan.queue_pairs = request.queue_pairs;
+  plan.queue_pairs = request.options.queue_pairs;
   plan.local_queue_pairs =
-      request.local_queue_pairs != 0 ? request.local_queue_pairs : request.queue_pairs;
-  if (request.region_per_queue_pair) plan.regions = plan.local_queue_pairs;
+      request.local_queue_pairs != 0 ? request.local_queue_pairs : request.options.queue_pairs;
+  if (request.options.verbs.region_per_queue_pair) plan.regions = plan.local_queue_pairs;
   plan.depth = request.depth;
   plan.receives = request.receives;
   plan.signal_every = request.signal_every;
-  plan.post_list = request.post_list;
-  plan.segments = request.segments;
+  plan.post_list = request.options.post_list;
+  plan.segments = request.options.segments;
   plan.stride = stride_of(request);
-  plan.reads_out = bound_reads(request.outstanding_reads, device.attributes.max_qp_init_rd_atom);
-  plan.reads_in = bound_reads(request.outstanding_reads, device.attributes.max_qp_rd_atom);
-  plan.shared_receives = request.shared_receives || plan.has_receivers();
-  plan.separate_queues = request.separate_queues;
+  plan.reads_out =
+      bound_reads(request.options.outstanding_reads, device.attributes.max_qp_init_rd_atom);
+  plan.reads_in = bound_reads(request.options.outstanding_reads, device.attributes.max_qp_rd_atom);
+  plan.shared_receives = request.options.verbs.shared_receives || plan.has_receivers();
+  plan.separate_queues = request.options.separate_queues;
   plan.extended = plan.service == Service::dc || plan.service == Service::srd ||
                   request.operations.any(is_extended);
-  plan.path = path_attributes(request.path, local, port, device);
+  plan.path = path_attributes(request.options.verbs.path, local, port, device);
   check_extended(request, context, device);
   check_features(request, plan, device);
   check_on_demand(request, plan, context);
   fit_queues(plan, device);
   plan_inline(plan, request, context);
-  if (plan.reads_out < request.outstanding_reads) {
+  if (plan.reads_out < request.options.outstanding_reads) {
     plan.reduced.push_back(
         fmt::format("outstanding reads {} reduced to {}: max_qp_init_rd_atom of "
                     "{}",
-                    request.outstanding_reads, plan.reads_out, device.name));
+                    request.options.outstanding_reads, plan.reads_out, device.name));
   }
   return plan;
 }

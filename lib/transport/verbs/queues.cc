@@ -26,7 +26,7 @@ ibv_qp_type queue_pair_type(Service service) {
 
 /// Where none was chosen workers take them in turn: the interrupts of one vector are one CPU's.
 int completion_vector(const ibv_context& context, const EndpointRequest& request) {
-  if (request.completion_vector >= 0) return request.completion_vector;
+  if (request.options.verbs.completion_vector >= 0) return request.options.verbs.completion_vector;
   const auto vectors = static_cast<std::uint32_t>(std::max(context.num_comp_vectors, 1));
   return static_cast<int>(request.worker % vectors);
 }
@@ -38,7 +38,7 @@ ibv::CompletionQueueSpec completion_queues(const ibv_context& context, const Pla
   const std::uint32_t receives = plan.queue_pairs * plan.receives;
   return {.sends = plan.separate_queues ? sends : sends + receives + 1,
           .receives = plan.separate_queues ? receives : 0,
-          .events = request.events,
+          .events = request.options.events,
           .vector = completion_vector(context, request)};
 }
 

@@ -11,9 +11,9 @@ inline constexpr std::array kOwnServices{Service::rc,  Service::uc, Service::ud,
                                          Service::xrc, Service::dc, Service::srd};
 
 inline bool has_own_option(const EndpointRequest& request) {
-  return request.gid_index != kAnyGid || request.mtu > 0 || request.rdma_cm ||
-         request.shared_receives || request.path != PathOptions{} ||
-         request.operations.any(is_extended);
+  return request.gid_index != kAnyGid || request.options.verbs.mtu > 0 ||
+         request.options.verbs.rdma_cm || request.options.verbs.shared_receives ||
+         request.options.verbs.path != PathOptions{} || request.operations.any(is_extended);
 }
 
 inline constexpr BackendRow kRow{.name = "verbs",

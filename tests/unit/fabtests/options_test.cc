@@ -46,18 +46,18 @@ TEST(FabtestsOptions, DefaultsAreFabtests) {
   EXPECT_THAT(server.config.counts, ElementsAre(10000, 10000, 10000, 10000, 1000, 100));
   EXPECT_EQ(server.config.warmup, 10);
   EXPECT_EQ(server.config.backend, "ofi");
-  EXPECT_EQ(server.config.shape, workload::Shape::latency);
-  EXPECT_EQ(server.config.operation, OperationCode::send);
-  EXPECT_EQ(server.config.service, Service::rdm);
+  EXPECT_EQ(server.config.traffic.shape, workload::Shape::latency);
+  EXPECT_EQ(server.config.traffic.operation, OperationCode::send);
+  EXPECT_EQ(server.config.endpoint.service, Service::rdm);
 
   const Options stream = parsed(Program::rma_bw, {"10.0.0.1"});
   EXPECT_EQ(stream.host, "10.0.0.1");
-  EXPECT_EQ(stream.config.shape, workload::Shape::bandwidth);
-  EXPECT_EQ(stream.config.operation, OperationCode::write);
-  EXPECT_EQ(stream.config.depth, 64U);
+  EXPECT_EQ(stream.config.traffic.shape, workload::Shape::bandwidth);
+  EXPECT_EQ(stream.config.traffic.operation, OperationCode::write);
+  EXPECT_EQ(stream.config.traffic.depth, 64U);
   EXPECT_THAT(stream.config.counts, ElementsAre(20000, 20000, 20000, 20000, 2000, 200));
-  EXPECT_EQ(parsed(Program::msg_pingpong, {}).config.service, Service::msg);
-  EXPECT_EQ(parsed(Program::rdm_bw, {}).config.operation, OperationCode::send);
+  EXPECT_EQ(parsed(Program::msg_pingpong, {}).config.endpoint.service, Service::msg);
+  EXPECT_EQ(parsed(Program::rdm_bw, {}).config.traffic.operation, OperationCode::send);
 }
 
 TEST(FabtestsOptions, TakesTheRunnersCommandLines) {
@@ -65,14 +65,14 @@ TEST(FabtestsOptions, TakesTheRunnersCommandLines) {
   const Options client =
       parsed(Program::rma_bw, {"-e", "msg", "-o", "writedata", "-I", "5", "-U", "-p", "tcp", "-s",
                                "127.0.0.1", "127.0.0.1", "-v"});
-  EXPECT_EQ(client.config.service, Service::msg);
-  EXPECT_EQ(client.config.operation, OperationCode::write_imm);
+  EXPECT_EQ(client.config.endpoint.service, Service::msg);
+  EXPECT_EQ(client.config.traffic.operation, OperationCode::write_imm);
   EXPECT_THAT(client.config.counts, ::testing::Each(5));
-  EXPECT_TRUE(client.config.delivery);
-  EXPECT_EQ(client.config.provider, "tcp");
+  EXPECT_TRUE(client.config.endpoint.ofi.delivery);
+  EXPECT_EQ(client.config.endpoint.ofi.provider, "tcp");
   EXPECT_EQ(client.source, "127.0.0.1");
   EXPECT_EQ(client.host, "127.0.0.1");
-  EXPECT_TRUE(client.config.validate);
+  EXPECT_TRUE(client.config.traffic.validate);
 }
 
 TEST(FabtestsOptions, EachOptionReachesTheRun) {
@@ -80,17 +80,17 @@ TEST(FabtestsOptions, EachOptionReachesTheRun) {
       parsed(Program::rma_bw, {"-d",    "eth0",      "-f", "efa-direct", "-w",    "3",  "-W",
                                "16",    "-j",        "65", "-c",         "fd",    "-m", "-t",
                                "queue", "--timeout", "7",  "--pin-core", "0,2-4", "h"});
-  EXPECT_THAT(o.config.devices, ElementsAre("eth0"));
-  EXPECT_EQ(o.config.fabric, "efa-direct");
+  EXPECT_THAT(o.config.placement.devices, ElementsAre("eth0"));
+  EXPECT_EQ(o.config.placement.fabric, "efa-direct");
   EXPECT_EQ(o.config.warmup, 3);
-  EXPECT_EQ(o.config.depth, 16U);
-  EXPECT_EQ(o.config.inline_limit, 64);  // fabtests injects what is smaller
-  EXPECT_TRUE(o.config.events);
+  EXPECT_EQ(o.config.traffic.depth, 16U);
+  EXPECT_EQ(o.config.endpoint.inline_limit, 64);  // fabtests injects what is smaller
+  EXPECT_TRUE(o.config.endpoint.events);
   EXPECT_TRUE(o.machine_readable);
   EXPECT_EQ(o.config.timeout, std::chrono::seconds(7));
   EXPECT_THAT(o.cores, ElementsAre(0, 2, 3, 4));
   const Options aligned = parsed(Program::rdm_bw, {"-l", "-S", "5000"});
-  EXPECT_EQ(aligned.config.stride, 8192U);
+  EXPECT_EQ(aligned.config.traffic.stride, 8192U);
 }
 
 TEST(FabtestsOptions, SizesAreAsInFabtests) {
@@ -158,9 +158,9 @@ TEST(FabtestsOptions, WhatFabtestsRefusesIsAnError) {
 }
 
 TEST(FabtestsOptions, NamedTypesStayWhatTheyAre) {
-  EXPECT_EQ(parsed(Program::rdm_pingpong, {"-e", "msg"}).config.service, Service::rdm);
-  EXPECT_EQ(parsed(Program::msg_pingpong, {"-e", "rdm"}).config.service, Service::msg);
-  EXPECT_EQ(parsed(Program::rma_pingpong, {"-e", "msg"}).config.service, Service::msg);
+  EXPECT_EQ(parsed(Program::rdm_pingpong, {"-e", "msg"}).config.endpoint.service, Service::rdm);
+  EXPECT_EQ(parsed(Program::msg_pingpong, {"-e", "rdm"}).config.endpoint.service, Service::msg);
+  EXPECT_EQ(parsed(Program::rma_pingpong, {"-e", "msg"}).config.endpoint.service, Service::msg);
 }
 
 TEST(FabtestsOptions, HelpNamesEveryOptionOfTheTest) {

@@ -189,7 +189,7 @@ template <class E>
 void exchange_short_sends(Service service) {
   EndpointRequest own = request_of({}, "cuda:0", true);
   EndpointRequest other = request_of({}, "cuda:1", false);
-  own.service = other.service = service;
+  own.options.service = other.options.service = service;
   const Choice choice = choose(own, offer(own), offer(other));
   E client(own, choice.client);
   E server(other, choice.server);
@@ -221,7 +221,7 @@ TEST_F(GpuLoops, ALibraryThatKnowsNoFlagsOfADcTargetIsRefusedByName) {
   have({}, [&](fake_verbs::Device& device) { make_mlx5(device, 64); });
   EndpointRequest own = request_of({}, "cuda:0", true);
   EndpointRequest other = request_of({}, "cuda:1", false);
-  own.service = other.service = Service::dc;
+  own.options.service = other.options.service = Service::dc;
   const Choice choice = choose(own, offer(own), offer(other));
   fake_verbs::fail(fake_verbs::Call::create_qp, 2, EINVAL);  // the first is the initiator's
   const Error error = complaint([&] { const DynamicEndpoint client(own, choice.client); });
@@ -258,7 +258,7 @@ TEST_F(GpuLoops, AGpuIsRefusedWhereTheLibraryCannotLeaveTheCopy) {
 TEST_F(GpuLoops, AGpusMemoryIsRegisteredWithRelaxedOrderingUnlessThatIsTurnedOff) {
   const auto access = [](const std::string& memory, std::optional<bool> asked) {
     EndpointRequest own = request_of({}, memory, true);
-    own.relaxed_ordering = asked;
+    own.options.relaxed_ordering = asked;
     const Choice choice = choose(own, offer(own), offer(request_of({}, "host", false)));
     const Endpoint client(own, choice.client);
     std::map<std::string, std::string> facts;
@@ -375,9 +375,9 @@ TEST_F(GpuLoops, OverSrdNothingFlushesAndNoRegionNeedsReadsForIt) {
            device.efa_capabilities = kNoRdma;
          });
     EndpointRequest own = request_of({}, "cuda:0", true);
-    own.service = Service::srd;
+    own.options.service = Service::srd;
     EndpointRequest other = request_of({}, "cuda:1", false);
-    other.service = Service::srd;
+    other.options.service = Service::srd;
     const Choice choice = choose(own, offer(own), offer(other));
     const ScalableEndpoint client(own, choice.client);
     const memory::GpuMemory& gpu = *client.send_memory().gpu();

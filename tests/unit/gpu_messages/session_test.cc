@@ -23,22 +23,22 @@ using ::testing::IsEmpty;
 Config config_of(const std::string& memory = "cuda:0") {
   Config config;
   config.backend = "verbs";
-  config.devices = {"rxe0"};
-  config.gid_index = 1;
-  config.memory = memory;
-  config.operation = transport::OperationCode::send;
-  config.shape = workload::Shape::bandwidth;
+  config.placement.devices = {"rxe0"};
+  config.placement.gid_index = 1;
+  config.placement.memory = memory;
+  config.traffic.operation = transport::OperationCode::send;
+  config.traffic.shape = workload::Shape::bandwidth;
   config.sizes = {4096};
-  config.depth = 8;
+  config.traffic.depth = 8;
   config.stop = measure::StopRule::iterations(50);
   config.timeout = std::chrono::seconds(2);
-  config.watch = false;
+  config.traffic.watch = false;
   return config;
 }
 
 /// What the two sides agree on for such a configuration.
 SessionSpec spec_of(const Config& config) {
-  SessionSpec spec{config};
+  SessionSpec spec{.traffic = config.traffic, .endpoint = config.endpoint};
   spec.max_size = config.sizes[0];
   spec.peer_memory = "cuda:auto";
   spec.gpu = true;
@@ -159,7 +159,7 @@ TEST_F(GpuSession, TheFirstWayThatWorksIsKept) {
               AllOf(HasSubstr("mapping default, relaxed ordering asked for; the server's"),
                     HasSubstr("mapping default, relaxed ordering asked for.")));
   Config strict = config_of();
-  strict.relaxed_ordering = false;
+  strict.endpoint.relaxed_ordering = false;
   EXPECT_THAT(notes(measure(strict)), AllOf(HasSubstr("no relaxed ordering; the server's"),
                                             HasSubstr("no relaxed ordering.")));
 }
@@ -170,7 +170,7 @@ TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {
     SCOPED_TRACE(name(operation));
     fake_verbs::lose_bytes_of_mapping("default");
     Config config = config_of();
-    config.operation = operation;
+    config.traffic.operation = operation;
     const report::Report report = measure(config);
     EXPECT_EQ(report.error.value_or(""), "");
     ASSERT_EQ(rows(report).size(), 1U);
@@ -224,16 +224,16 @@ TEST_F(GpuSession, WhatIsNotOfTheMemoryStepsNowhere) {
 TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
   fake_verbs::lose_bytes_of_mapping("default");
   Config on_gpu = config_of();
-  on_gpu.incast_clients = 2;
+  on_gpu.traffic.incast_clients = 2;
   Config on_host = on_gpu;
-  on_host.memory = "host";
+  on_host.placement.memory = "host";
   const auto both = [&] { return measure_all({on_gpu, on_host}); };
   std::vector<report::Report> reports = both();
   EXPECT_THAT(reports[0].error.value_or(""),
               AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("incast"),
                     HasSubstr("`gpu_mapping` (default, pcie or data-direct)")));
   EXPECT_THAT(reports[1].error.value_or(""), HasSubstr("1 of 2 clients of the incast"));
-  on_gpu.gpu_mapping = "pcie";
+  on_gpu.endpoint.gpu_mapping = memory::GpuMapping::pcie;
   reports = both();
   for (const report::Report& report : reports) {
     EXPECT_EQ(report.error.value_or(""), "");
@@ -243,7 +243,7 @@ TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
 
 TEST_F(GpuSession, AServerOutlivesAClientThatFailsAndHasItsMemoryBack) {
   Config config = config_of();
-  config.gpu_mapping = "default";
+  config.endpoint.gpu_mapping = memory::GpuMapping::standard;
   ServerConfig serving = server_config();
   serving.sessions = 0;
   serving.max_memory = one_and_a_half(spec_of(config)) + kMemoryOfMessages;
@@ -313,7 +313,7 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
 TEST_F(GpuSession, ASideWhoseMemoryIsTheHostsStepsNowhere) {
   fake_verbs::lose_bytes_of_mapping("default");
   Config config = config_of("host");
-  config.peer_memory = "cuda:1";
+  config.placement.peer_memory = "cuda:1";
   const report::Report report = measure(config);
   EXPECT_EQ(report.error.value_or(""), "");
   EXPECT_EQ(fact(report.environment.server, "memory_route"), "dma-buf, mapping pcie");
@@ -337,18 +337,18 @@ TEST_F(GpuSession, GpuDirectIsRequiredOfBothSides) {
   Config config = config_of();
   config.requirements = parse_requirements("gpudirect");
   EXPECT_EQ(measure(config).error.value_or(""), "");
-  config.memory = "host";
-  config.peer_memory = "cuda:1";
+  config.placement.memory = "host";
+  config.placement.peer_memory = "cuda:1";
   EXPECT_EQ(measure(config).error.value_or(""), "");
-  config.peer_memory = "host";
+  config.placement.peer_memory = "host";
   EXPECT_THAT(measure(config).error.value_or(""), HasSubstr("of both sides lie in host memory"));
 
   fake_verbs::lose_gpu_bytes(true);
-  config.memory = config.peer_memory = "cuda:1";
+  config.placement.memory = config.placement.peer_memory = "cuda:1";
   EXPECT_THAT(measure(config).error.value_or(""),
               HasSubstr("The client's GPU memory is copied through the host's"));
-  config.memory = "host";
-  config.peer_memory = "cuda:1";
+  config.placement.memory = "host";
+  config.placement.peer_memory = "cuda:1";
   EXPECT_THAT(measure(config).error.value_or(""),
               HasSubstr("The server's GPU memory is copied through the host's"));
   fake_verbs::lose_gpu_bytes(false);
@@ -367,18 +367,18 @@ TEST_F(GpuSession, OneStagedDeviceMakesItsSideStaged) {
   serving.sessions = 0;
   const Running server(serving, *this);
   Config config = config_of("host");
-  config.peer_memory = "cuda:1";
-  config.devices = {"rxe0"};
+  config.placement.peer_memory = "cuda:1";
+  config.placement.devices = {"rxe0"};
   EXPECT_FALSE(server.measure(config).resolved.staged);
-  config.devices.emplace_back("rxe1");
-  config.threads = 2;
+  config.placement.devices.emplace_back("rxe1");
+  config.traffic.threads = 2;
   const report::Report report = server.measure(config);
   EXPECT_EQ(report.error.value_or(""), "");
   EXPECT_TRUE(report.resolved.staged);
   config.requirements = parse_requirements("gpudirect");
   EXPECT_THAT(server.measure(config).error.value_or(""),
               HasSubstr("The server's GPU memory is copied through the host's"));
-  std::swap(config.memory, config.peer_memory);
+  std::swap(config.placement.memory, config.placement.peer_memory);
   EXPECT_THAT(server.measure(config).error.value_or(""),
               HasSubstr("The client's GPU memory is copied through the host's"));
   wait_for_lines(4);
@@ -387,7 +387,7 @@ TEST_F(GpuSession, OneStagedDeviceMakesItsSideStaged) {
 TEST_F(GpuSession, AMappingThatWasAskedForFailsAndIsNotReplaced) {
   fake_verbs::lose_bytes_of_mapping("default");
   Config config = config_of();
-  config.gpu_mapping = "default";
+  config.endpoint.gpu_mapping = memory::GpuMapping::standard;
   const report::Report report = measure(config);
   EXPECT_THAT(report.error.value_or(""),
               AllOf(HasSubstr("verified before any is timed failed"),
@@ -409,11 +409,11 @@ TEST_F(GpuSession, WhatNoWayCuresEndsWithItsReasonAndSoDoesTheServer) {
 TEST_F(GpuSession, LatencyAndSeveralLinksStepDownToo) {
   fake_verbs::lose_bytes_of_mapping("default");
   Config config = config_of();
-  config.shape = workload::Shape::latency;
+  config.traffic.shape = workload::Shape::latency;
   EXPECT_EQ(measure(config).error.value_or(""), "");
-  config.shape = workload::Shape::bidirectional;
-  config.threads = 2;
-  config.queue_pairs = 2;
+  config.traffic.shape = workload::Shape::bidirectional;
+  config.traffic.threads = 2;
+  config.endpoint.queue_pairs = 2;
   const report::Report report = measure(config);
   EXPECT_EQ(report.error.value_or(""), "");
   EXPECT_EQ(fact(report.environment.server, "memory_route"), "dma-buf, mapping pcie");
@@ -423,8 +423,8 @@ TEST_F(GpuSession, TheFlushIsNamedOnBothSides) {
   have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
   fake_verbs::hold_gpu_writes(true);
   Config config = config_of();
-  config.validate = true;
-  config.operation = transport::OperationCode::write;
+  config.traffic.validate = true;
+  config.traffic.operation = transport::OperationCode::write;
   const report::Report report = measure(config);
   fake_verbs::hold_gpu_writes(false);
   EXPECT_EQ(report.error.value_or(""), "");
@@ -439,7 +439,7 @@ TEST_F(GpuSession, TheFlushIsNoPartOfWhatIsTimed) {
   const auto reads_of = [this](std::uint64_t iterations) {
     have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
     Config config = config_of();
-    config.operation = transport::OperationCode::write;
+    config.traffic.operation = transport::OperationCode::write;
     config.stop = measure::StopRule::iterations(iterations);
     EXPECT_EQ(measure(config).error.value_or(""), "");
     return fake_verbs::gpu_reads();

@@ -1,15 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "base/walk.h"
 #include "health/run_watch.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::health {
 namespace {
-
-using report::Fact;
 
 RunConditions full_truth() {
   RunConditions conditions;
@@ -39,27 +36,23 @@ RunConditions full_truth() {
   return conditions;
 }
 
-TEST(ConditionsFacts, ComeBackAsTheyWere) {
-  const report::Facts facts = to_facts(full_truth());
-  const RunConditions conditions = conditions_from_facts(facts);
+RunConditions sent(const RunConditions& conditions) {
+  return read_fields<RunConditions>(write_fields(conditions));
+}
+
+TEST(RunConditions, ComeBackAsTheyWere) {
+  const RunConditions conditions = sent(full_truth());
   ASSERT_EQ(conditions.counters.size(), 3U);
-  EXPECT_EQ(conditions.counters[0].device, "rxe0:1");
-  EXPECT_EQ(conditions.counters[0].name, "ack_timeouts");
-  EXPECT_EQ(conditions.counters[0].kind, "retransmission");
-  EXPECT_EQ(conditions.counters[0].source, "hw_counters/RTO x");
   EXPECT_EQ(conditions.counters[0].change, 12U);
-  EXPECT_FALSE(conditions.counters[0].at_least);
-  EXPECT_TRUE(conditions.counters[1].at_least);
   EXPECT_EQ(conditions.counters[2].change, std::nullopt);
   ASSERT_EQ(conditions.threads.size(), 2U);
   EXPECT_EQ(conditions.threads[0].migrations, 0U);
-  EXPECT_EQ(conditions.threads[0].sibling_busy, 0.25);
   EXPECT_EQ(conditions.threads[1].migrations, std::nullopt);
   EXPECT_EQ(conditions.threads[1].cpu_begin, -1);
-  EXPECT_EQ(conditions.noise.gaps, 7U);
-  EXPECT_EQ(conditions.devices.size(), 1U) << "an unknown node is not told";
-  // Whatever else there is: the same facts again.
-  const report::Facts again = to_facts(conditions);
+  // Whatever else there is: the same message and the same facts again.
+  EXPECT_EQ(write_fields(conditions), write_fields(full_truth()));
+  const report::Facts facts = condition_facts(full_truth());
+  const report::Facts again = condition_facts(conditions);
   ASSERT_EQ(again.size(), facts.size());
   for (std::size_t i = 0; i < facts.size(); ++i) {
     EXPECT_EQ(again[i].name, facts[i].name);
@@ -67,68 +60,39 @@ TEST(ConditionsFacts, ComeBackAsTheyWere) {
   }
 }
 
-TEST(ConditionsFacts, OfAReportAreWithoutCounters) {
-  EXPECT_EQ(condition_facts(full_truth()).size() + 3, to_facts(full_truth()).size());
-  for (const Fact& fact : condition_facts(full_truth())) {
+TEST(RunConditions, AsFactsAreWithoutCounters) {
+  for (const report::Fact& fact : condition_facts(full_truth())) {
     EXPECT_FALSE(fact.name.starts_with("counter")) << fact.name;
   }
 }
 
-TEST(ConditionsFacts, SkipWhatANewerPeerMayTell) {
-  const RunConditions conditions = conditions_from_facts({{"phase_of_the_moon", "full"},
-                                                          {"thread0_mood", "good"},
-                                                          {"threads", std::uint64_t{3}},
-                                                          {"counters_read", std::uint64_t{3}},
-                                                          {"noise_gaps", std::uint64_t{2}}});
-  EXPECT_EQ(conditions.noise.gaps, 2U);
-  EXPECT_EQ(conditions.threads.size(), 1U);
-}
-
-TEST(ConditionsFacts, TakeWholeNumbersForTimes) {
-  EXPECT_EQ(conditions_from_facts({{"watched_ns", std::uint64_t{5}}}).watched_ns, 5);
-}
-
-TEST(ConditionsFacts, RefuseWhatAPeerMadeUp) {
-  const std::uint64_t one = 1;
-  const std::vector<Fact> bad{
-      {"counter|a|b|error", one},
-      {"counter|a|b|error|c|d", one},
-      {"counter|a|b|no_class|c", one},
-      {"counter|a|b|gauge|c", one},
-      {"counter|a|b|error|c", "1"},
-      {"counter|a|b|error|c", -1.0},
-      {"counter_at_least|a|b|error|c", false},
-      {"counter_more|a|b|error|c", one},
-      {"noise_spin_ns", -1.0},
-      {"noise_spin_ns", std::numeric_limits<double>::infinity()},
-      {"noise_spin_ns", std::numeric_limits<double>::quiet_NaN()},
-      {"noise_gaps", 1.5},
-      {"thread0_cpu_end", std::uint64_t{1} << 40},
-      {"thread256_cpu_end", one},
-      {"thread0_governor", one},
-      {"thread0_affinity", std::string(2000, '0')},
-      {"device_numa_node|x", "y"},
-      {std::string(2000, 'x'), one},
+TEST(RunConditions, RefuseWhatAPeerMadeUp) {
+  const std::vector<std::pair<std::string, nlohmann::json>> bad{
+      {"/counters/0/kind", "gauge"},
+      {"/counters/0/change", -1},
+      {"/counters/0/at_least", 1},
+      {"/noise_spin_ns", -1.0},
+      {"/noise_spin_ns", nullptr},
+      {"/noise_gaps", 1.5},
+      {"/threads/0/cpu_end", std::uint64_t{1} << 40},
+      {"/threads/0/governor", 1},
+      {"/threads/0/affinity", std::string(2000, '0')},
+      {"/devices/0/numa_node", "y"},
+      {"/threads", std::vector<nlohmann::json>(257, nlohmann::json::object())},
   };
-  for (const Fact& fact : bad) {
-    EXPECT_THROW(conditions_from_facts({fact}), Error) << fact.name;
-  }
-  EXPECT_THROW(conditions_from_facts(report::Facts(1025, {"x", one})), Error);
-}
-
-TEST(ConditionsFacts, ShowNoControlCharacterOfThePeer) {
-  try {
-    conditions_from_facts({{"counter|\x1b[2J", std::uint64_t{1}}});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find('\x1b'), std::string::npos);
+  for (const auto& [place, value] : bad) {
+    nlohmann::json message = write_fields(full_truth());
+    message[nlohmann::json::json_pointer(place)] = value;
+    EXPECT_THROW(read_fields<RunConditions>(message), Error) << place;
   }
 }
 
-TEST(ConditionsFacts, KeepTheSeparatorOutOfTheParts) {
-  RunConditions conditions;
-  conditions.counters = {{"a|b", "c|d", "error", "e|f", 1, false}};
-  EXPECT_EQ(conditions_from_facts(to_facts(conditions)).counters[0].device, "a_b");
+TEST(RunConditions, ShowNoControlCharacterOfThePeer) {
+  RunConditions conditions = full_truth();
+  conditions.counters[0].device = "\x1b[2J";
+  conditions.notes = {"\x1b[2J"};
+  EXPECT_EQ(sent(conditions).counters[0].device, "?[2J");
+  EXPECT_EQ(sent(conditions).notes[0], "?[2J");
 }
 
 }  // namespace

@@ -170,21 +170,21 @@ TEST(CommandLine, ValuesArrive) {
   EXPECT_EQ(flags.ib_port, 2U);
   EXPECT_EQ(flags.size, 65536U);
   EXPECT_EQ(flags.iterations, 5000U);
-  EXPECT_EQ(flags.config.depth, 64U);
-  EXPECT_EQ(flags.config.signal_every, 16U);
-  EXPECT_EQ(flags.config.queue_pairs, 4U);
-  EXPECT_EQ(flags.config.post_list, 8U);
-  EXPECT_EQ(flags.config.gid_index, 3);
-  EXPECT_EQ(flags.config.path.service_level, 5);
-  EXPECT_EQ(flags.config.path.traffic_class, 0x68);
-  EXPECT_EQ(flags.config.path.timeout, 18);
-  EXPECT_EQ(flags.config.path.flow_label, 77);
-  EXPECT_EQ(flags.config.path.partition_index, 2);
-  EXPECT_EQ(flags.config.path.hop_limit, 9);
-  EXPECT_EQ(flags.config.path.retry_count, 6);
-  EXPECT_EQ(flags.config.mtu, 2048);
-  EXPECT_EQ(flags.config.inline_limit, 128);
-  EXPECT_EQ(flags.config.service, transport::Service::uc);
+  EXPECT_EQ(flags.config.traffic.depth, 64U);
+  EXPECT_EQ(flags.config.traffic.signal_every, 16U);
+  EXPECT_EQ(flags.config.endpoint.queue_pairs, 4U);
+  EXPECT_EQ(flags.config.endpoint.post_list, 8U);
+  EXPECT_EQ(flags.config.placement.gid_index, 3);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.service_level, 5);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.traffic_class, 0x68);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.timeout, 18);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.flow_label, 77);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.partition_index, 2);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.hop_limit, 9);
+  EXPECT_EQ(flags.config.endpoint.verbs.path.retry_count, 6);
+  EXPECT_EQ(flags.config.endpoint.verbs.mtu, 2048);
+  EXPECT_EQ(flags.config.endpoint.inline_limit, 128);
+  EXPECT_EQ(flags.config.endpoint.service, transport::Service::uc);
   EXPECT_EQ(flags.port, 18600);
   EXPECT_TRUE(flags.both_ways);
   EXPECT_TRUE(flags.gigabits);
@@ -204,7 +204,7 @@ TEST(CommandLine, LettersMayBeBundledAndTheLastOfTwoCounts) {
 
 TEST(CommandLine, ABeginningThatIsClearWillDo) {
   EXPECT_EQ(parsed("ib_write_bw", {"--iter=7"}).iterations, 7U);
-  EXPECT_EQ(parsed("ib_write_bw", {"--tx", "7"}).config.depth, 7U);
+  EXPECT_EQ(parsed("ib_write_bw", {"--tx", "7"}).config.traffic.depth, 7U);
   EXPECT_EQ(parsed("ib_write_bw", {"--mmap=x"}).file, "x") << "a whole name, though one is longer";
   EXPECT_THAT(refused("ib_write_bw", {"--rate=5"}),
               AllOf(HasSubstr("--rate_limit or "), HasSubstr("--rate_units")));

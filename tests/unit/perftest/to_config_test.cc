@@ -27,12 +27,12 @@ TEST(ToConfig, DefaultsArePerftests) {
   EXPECT_EQ(config_of("ib_write_bw", {"h"}).stop.count, 5000U);
   EXPECT_EQ(config_of("ib_send_bw", {"h"}).stop.count, 1000U);
   EXPECT_EQ(config_of("ib_write_lat", {"h"}).stop.kind, Kind::iterations);
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).depth, 128U);
-  EXPECT_EQ(config_of("ib_write_lat", {"h"}).depth, std::nullopt)
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).traffic.depth, 128U);
+  EXPECT_EQ(config_of("ib_write_lat", {"h"}).traffic.depth, std::nullopt)
       << "perftest waits for each completion";
   EXPECT_EQ(config_of("ib_write_bw", {"h"}).backend, "verbs");
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).shape, workload::Shape::bandwidth);
-  EXPECT_EQ(config_of("ib_read_lat", {"h"}).shape, workload::Shape::latency);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).traffic.shape, workload::Shape::bandwidth);
+  EXPECT_EQ(config_of("ib_read_lat", {"h"}).traffic.shape, workload::Shape::latency);
 }
 
 TEST(ToConfig, AllIsFromTwoBytesToEightMebibytes) {
@@ -52,17 +52,17 @@ TEST(ToConfig, AllOverDatagramsEndsAtTheMtu) {
 }
 
 TEST(ToConfig, AnIpv6GidIsChosenByTheRoute) {
-  EXPECT_EQ(config_of("ib_write_bw", {"--ipv6", "h"}).gid_index, transport::kAnyIpv6Gid);
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).gid_index, transport::kAnyGid);
+  EXPECT_EQ(config_of("ib_write_bw", {"--ipv6", "h"}).placement.gid_index, transport::kAnyIpv6Gid);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).placement.gid_index, transport::kAnyGid);
 }
 
 TEST(ToConfig, CompletionModerationIsPerftests) {
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).signal_every, 1U) << "above 8 KiB";
-  EXPECT_EQ(config_of("ib_write_bw", {"-s8K", "h"}).signal_every, 100U);
-  EXPECT_EQ(config_of("ib_write_bw", {"-s8K", "-t", "16", "h"}).signal_every, 16U);
-  EXPECT_EQ(config_of("ib_write_bw", {"-Q", "7", "h"}).signal_every, 7U);
-  EXPECT_EQ(config_of("ib_write_bw", {"-a", "h"}).signal_every, 100U);
-  EXPECT_EQ(config_of("ib_write_lat", {"h"}).signal_every, std::nullopt);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).traffic.signal_every, 1U) << "above 8 KiB";
+  EXPECT_EQ(config_of("ib_write_bw", {"-s8K", "h"}).traffic.signal_every, 100U);
+  EXPECT_EQ(config_of("ib_write_bw", {"-s8K", "-t", "16", "h"}).traffic.signal_every, 16U);
+  EXPECT_EQ(config_of("ib_write_bw", {"-Q", "7", "h"}).traffic.signal_every, 7U);
+  EXPECT_EQ(config_of("ib_write_bw", {"-a", "h"}).traffic.signal_every, 100U);
+  EXPECT_EQ(config_of("ib_write_lat", {"h"}).traffic.signal_every, std::nullopt);
   const Tool& tool = *find_tool_in(tools(), "ib_write_bw");
   EXPECT_EQ(signal_every(tool, parse(tool, {"-s8", "-l", "4", "h"}).flags), 4U);
 }
@@ -77,11 +77,12 @@ TEST(ToConfig, DurationIsWholeUnlessAMarginIsAskedFor) {
 }
 
 TEST(ToConfig, Operations) {
-  EXPECT_EQ(config_of("ib_write_bw", {"--write_with_imm", "h"}).operation,
+  EXPECT_EQ(config_of("ib_write_bw", {"--write_with_imm", "h"}).traffic.operation,
             OperationCode::write_imm);
-  EXPECT_EQ(config_of("ib_send_bw", {"--send_with_imm", "h"}).operation, OperationCode::send_imm);
-  EXPECT_EQ(config_of("ib_atomic_bw", {"h"}).operation, OperationCode::fetch_add);
-  EXPECT_EQ(config_of("ib_atomic_bw", {"-A", "CMP_AND_SWAP", "h"}).operation,
+  EXPECT_EQ(config_of("ib_send_bw", {"--send_with_imm", "h"}).traffic.operation,
+            OperationCode::send_imm);
+  EXPECT_EQ(config_of("ib_atomic_bw", {"h"}).traffic.operation, OperationCode::fetch_add);
+  EXPECT_EQ(config_of("ib_atomic_bw", {"-A", "CMP_AND_SWAP", "h"}).traffic.operation,
             OperationCode::compare_swap);
 }
 
@@ -90,39 +91,40 @@ TEST(ToConfig, EveryOptionOfALinkArrives) {
       "-q4 -t64 -r 32 -Q8 -l8 -e -X3 -I64 -x2 -m1024 -R --sl=3 --tclass=96 --qp-timeout=18 "
       "--odp --numa_node=1 --pin_cores=2,4-7 --data_validation -d mlx5_0 -i2 --timeout=3s h");
   const run::Config config = config_of("ib_write_bw", {words.begin(), words.end()});
-  EXPECT_EQ(config.queue_pairs, 4U);
+  EXPECT_EQ(config.endpoint.queue_pairs, 4U);
   EXPECT_EQ(config.stop.count, 20000U) << "perftest counts the iterations of each queue pair";
-  EXPECT_EQ(config.depth, 64U);
-  EXPECT_EQ(config.receives, 32U);
-  EXPECT_EQ(config.signal_every, 8U);
-  EXPECT_EQ(config.post_list, 8U);
-  EXPECT_TRUE(config.events);
-  EXPECT_EQ(config.completion_vector, 3);
-  EXPECT_EQ(config.inline_limit, 64);
-  EXPECT_EQ(config.gid_index, 2);
-  EXPECT_EQ(config.mtu, 1024);
-  EXPECT_TRUE(config.rdma_cm);
-  EXPECT_EQ(config.path.service_level, 3);
-  EXPECT_EQ(config.path.traffic_class, 96);
-  EXPECT_EQ(config.path.timeout, 18);
-  EXPECT_TRUE(config.on_demand);
-  EXPECT_FALSE(config.region_per_queue_pair);
-  EXPECT_TRUE(config_of("ib_write_bw", {"--mr_per_qp", "-q", "4", "h"}).region_per_queue_pair);
-  EXPECT_EQ(config.numa, "1");
-  EXPECT_THAT(config.cpus, ElementsAre(2));
-  EXPECT_TRUE(config.validate);
-  EXPECT_THAT(config.devices, ElementsAre("mlx5_0:2"));
+  EXPECT_EQ(config.traffic.depth, 64U);
+  EXPECT_EQ(config.traffic.receives, 32U);
+  EXPECT_EQ(config.traffic.signal_every, 8U);
+  EXPECT_EQ(config.endpoint.post_list, 8U);
+  EXPECT_TRUE(config.endpoint.events);
+  EXPECT_EQ(config.endpoint.verbs.completion_vector, 3);
+  EXPECT_EQ(config.endpoint.inline_limit, 64);
+  EXPECT_EQ(config.placement.gid_index, 2);
+  EXPECT_EQ(config.endpoint.verbs.mtu, 1024);
+  EXPECT_TRUE(config.endpoint.verbs.rdma_cm);
+  EXPECT_EQ(config.endpoint.verbs.path.service_level, 3);
+  EXPECT_EQ(config.endpoint.verbs.path.traffic_class, 96);
+  EXPECT_EQ(config.endpoint.verbs.path.timeout, 18);
+  EXPECT_TRUE(config.endpoint.on_demand);
+  EXPECT_FALSE(config.endpoint.verbs.region_per_queue_pair);
+  EXPECT_TRUE(config_of("ib_write_bw", {"--mr_per_qp", "-q", "4", "h"})
+                  .endpoint.verbs.region_per_queue_pair);
+  EXPECT_EQ(config.placement.numa, "1");
+  EXPECT_THAT(config.placement.cpus, ElementsAre(2));
+  EXPECT_TRUE(config.traffic.validate);
+  EXPECT_THAT(config.placement.devices, ElementsAre("mlx5_0:2"));
   EXPECT_EQ(config.timeout, seconds(3));
 }
 
 TEST(ToConfig, ShapesServicesAndQueues) {
-  EXPECT_EQ(config_of("ib_write_bw", {"-b", "h"}).shape, workload::Shape::bidirectional);
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).service, transport::Service::rc);
-  EXPECT_EQ(config_of("ib_write_bw", {"--backend=ofi", "h"}).service,
+  EXPECT_EQ(config_of("ib_write_bw", {"-b", "h"}).traffic.shape, workload::Shape::bidirectional);
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).endpoint.service, transport::Service::rc);
+  EXPECT_EQ(config_of("ib_write_bw", {"--backend=ofi", "h"}).endpoint.service,
             transport::Service::automatic);
-  EXPECT_EQ(config_of("ib_send_bw", {"-cUD", "h"}).service, transport::Service::ud);
-  EXPECT_TRUE(config_of("ib_send_bw", {"--use-srq", "h"}).shared_receives);
-  EXPECT_EQ(config_of("ib_read_bw", {"-o", "4", "h"}).outstanding_reads, 4U);
+  EXPECT_EQ(config_of("ib_send_bw", {"-cUD", "h"}).endpoint.service, transport::Service::ud);
+  EXPECT_TRUE(config_of("ib_send_bw", {"--use-srq", "h"}).endpoint.verbs.shared_receives);
+  EXPECT_EQ(config_of("ib_read_bw", {"-o", "4", "h"}).endpoint.outstanding_reads, 4U);
   EXPECT_EQ(config_of("ib_write_bw", {"--run_infinitely", "h"}).stop.kind, Kind::duration);
 }
 
@@ -137,37 +139,42 @@ TEST(ToConfig, Rates) {
 }
 
 TEST(ToConfig, Memory) {
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).memory, "host");
-  EXPECT_EQ(config_of("ib_write_bw", {"--use_hugepages", "h"}).memory, "huge");
-  EXPECT_EQ(config_of("ib_write_bw", {"--mmap=/tmp/x", "h"}).memory, "file:/tmp/x");
-  EXPECT_EQ(config_of("ib_write_bw", {"--mmap=/tmp/x", "--mmap-offset=4K", "h"}).memory,
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).placement.memory, "host");
+  EXPECT_EQ(config_of("ib_write_bw", {"--use_hugepages", "h"}).placement.memory, "huge");
+  EXPECT_EQ(config_of("ib_write_bw", {"--mmap=/tmp/x", "h"}).placement.memory, "file:/tmp/x");
+  EXPECT_EQ(config_of("ib_write_bw", {"--mmap=/tmp/x", "--mmap-offset=4K", "h"}).placement.memory,
             "file:/tmp/x@4096");
-  EXPECT_EQ(config_of("ib_write_bw", {"--disable_numa", "h"}).numa, "none");
+  EXPECT_EQ(config_of("ib_write_bw", {"--disable_numa", "h"}).placement.numa, "none");
 }
 
 TEST(ToConfig, GpuMemory) {
   const auto of = [](const std::vector<std::string>& words) {
     return config_of("ib_write_bw", words);
   };
-  EXPECT_EQ(of({"--use_cuda=1", "h"}).memory, "cuda:1");
-  EXPECT_EQ(of({"--use_cuda=1", "h"}).peer_memory, "") << "the server follows in kind";
-  EXPECT_EQ(of({"--use_cuda=1", "h"}).gpu_mapping, "auto");
-  EXPECT_EQ(of({"--use_cuda_bus_id=0000:1b:00.0", "h"}).memory, "cuda:0000:1b:00.0");
-  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "h"}).gpu_mapping, "default");
-  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "--use_cuda_pcie_mapping", "h"}).gpu_mapping,
-            "pcie");
-  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "--use_data_direct", "h"}).gpu_mapping,
-            "data-direct");
-  EXPECT_EQ(of({"h"}).gpu_mapping, "auto");
+  EXPECT_EQ(of({"--use_cuda=1", "h"}).placement.memory, "cuda:1");
+  EXPECT_EQ(of({"--use_cuda=1", "h"}).placement.peer_memory, "") << "the server follows in kind";
+  EXPECT_EQ(of({"--use_cuda=1", "h"}).endpoint.gpu_mapping, memory::GpuMapping::automatic);
+  EXPECT_EQ(of({"--use_cuda_bus_id=0000:1b:00.0", "h"}).placement.memory, "cuda:0000:1b:00.0");
+  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "h"}).endpoint.gpu_mapping,
+            memory::GpuMapping::standard);
+  EXPECT_EQ(of({"--use_cuda=0", "--use_cuda_dmabuf", "--use_cuda_pcie_mapping", "h"})
+                .endpoint.gpu_mapping,
+            memory::GpuMapping::pcie);
+  EXPECT_EQ(
+      of({"--use_cuda=0", "--use_cuda_dmabuf", "--use_data_direct", "h"}).endpoint.gpu_mapping,
+      memory::GpuMapping::data_direct);
+  EXPECT_EQ(of({"h"}).endpoint.gpu_mapping, memory::GpuMapping::automatic);
 }
 
 TEST(ToConfig, RelaxedOrderingIsOnExceptWhereItWouldBreakTheTest) {
-  EXPECT_EQ(config_of("ib_write_bw", {"h"}).relaxed_ordering, true);
-  EXPECT_EQ(config_of("ib_write_bw", {"--disable_pcie_relaxed", "h"}).relaxed_ordering, false);
-  EXPECT_EQ(config_of("ib_write_lat", {"h"}).relaxed_ordering, false)
+  EXPECT_EQ(config_of("ib_write_bw", {"h"}).endpoint.relaxed_ordering, true);
+  EXPECT_EQ(config_of("ib_write_bw", {"--disable_pcie_relaxed", "h"}).endpoint.relaxed_ordering,
+            false);
+  EXPECT_EQ(config_of("ib_write_lat", {"h"}).endpoint.relaxed_ordering, false)
       << "the last byte says that a message is there";
-  EXPECT_EQ(config_of("ib_read_lat", {"h"}).relaxed_ordering, true);
-  EXPECT_EQ(config_of("ib_write_bw", {"--backend", "ofi", "h"}).relaxed_ordering, std::nullopt)
+  EXPECT_EQ(config_of("ib_read_lat", {"h"}).endpoint.relaxed_ordering, true);
+  EXPECT_EQ(config_of("ib_write_bw", {"--backend", "ofi", "h"}).endpoint.relaxed_ordering,
+            std::nullopt)
       << "libfabric has none";
 }
 

@@ -39,6 +39,15 @@ Messages admission() {
           {"hello", to_text(control::RankHello{.run_id = "t", .rank = 1, .size = 2, .host = "n"})}};
 }
 
+health::RunConditions watched() {
+  health::RunConditions conditions;
+  conditions.counters = {{.device = "d", .name = "n", .kind = "error", .source = "s", .change = 1}};
+  conditions.threads = {{.migrations = 1, .sibling_busy = 0.5, .stolen = 0.5}};
+  conditions.devices = {{"d", 0}};
+  conditions.notes = {"note"};
+  return conditions;
+}
+
 Messages session() {
   using namespace run;
   const report::Facts facts{{"text", std::string("n")}};
@@ -51,7 +60,7 @@ Messages session() {
           {"readiness", to_text(Readiness{})},
           {"epoch", to_text(EpochOrder{})},
           {"report", to_text(EpochReport{})},
-          {"farewell", to_text(Farewell{facts})}};
+          {"farewell", to_text(Farewell{watched()})}};
 }
 
 Messages group() {
@@ -181,6 +190,8 @@ constexpr std::array kRecorded{
     Recorded{"netplugin", 10, 0x98eb2668f68a682c},
     Recorded{"verbs", 11, 0x6c0fdf4e814f4494},
     Recorded{"session", 12, 0x89a398fabef78d7d},
+    Recorded{"session", 13, 0xdff7f4e5ccbb6bb6},
+    Recorded{"group", 13, 0x17c09129368c97e3},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

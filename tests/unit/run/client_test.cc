@@ -43,7 +43,7 @@ Config quick() {
   Config config;
   config.backend = "loop";
   config.stop = measure::StopRule::iterations(10);
-  config.watch = false;
+  config.traffic.watch = false;
   return config;
 }
 
@@ -106,7 +106,7 @@ TEST(Client, TheCallersThreadGetsItsProcessorsBack) {
   const std::vector<int> before = processors();
   if (before.size() < 2) GTEST_SKIP() << "one processor: bound or not is the same";
   Config config = quick();
-  config.cpus = {before.back()};
+  config.placement.cpus = {before.back()};
   const auto check = [&](const RunHooks& hooks, std::string_view how) {
     std::vector<int> meanwhile;
     RunHooks watched = hooks;
@@ -121,7 +121,7 @@ TEST(Client, TheCallersThreadGetsItsProcessorsBack) {
       end = error.what();
     }
     EXPECT_THAT(end, HasSubstr(how));
-    EXPECT_EQ(meanwhile, config.cpus) << how;
+    EXPECT_EQ(meanwhile, config.placement.cpus) << how;
     EXPECT_EQ(processors(), before) << how;
   };
   check({}, "finished");
@@ -152,7 +152,7 @@ TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
   using Clock = std::chrono::steady_clock;
   for (const auto shape : {workload::Shape::latency, workload::Shape::bandwidth}) {
     Config config = quick();
-    config.shape = shape;
+    config.traffic.shape = shape;
     config.sizes = {8, 65536};
     config.counts = {100, 1'000'000'000};
     std::stop_source source;
@@ -240,7 +240,7 @@ TEST(Client, AnEndpointThatDoesNotOpenNamesTheSide) {
   for (const bool client : {true, false}) {
     transport::EndpointRequest request;
     request.client = client;
-    request.service = transport::Service::uc;
+    request.options.service = transport::Service::uc;
     EXPECT_THAT(rdmabench::complaint([&] { session.open(find_backend("loop"), request, ""); },
                                      Fault::usage),
                 HasSubstr(client ? "at the client: the loop back end has no"
@@ -265,8 +265,8 @@ TEST(Client, AsksNoPeerForWhatThisSideDoesNotHave) {
   std::thread serving([&] { heard = hear_out(listener); });
   Config config = quick();
   config.backend = "auto";
-  config.service = transport::Service::rc;  // over verbs, then
-  config.devices = {"no-such-device0"};
+  config.endpoint.service = transport::Service::rc;  // over verbs, then
+  config.placement.devices = {"no-such-device0"};
   EXPECT_THROW(run(config, "127.0.0.1", listener.port()), Error);
   serving.join();
   EXPECT_THAT(heard, ElementsAre(SessionMessage::abort));

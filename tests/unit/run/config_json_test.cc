@@ -30,12 +30,12 @@ TEST(ConfigFromJson, WithoutKeysIsWhatTheCommandMeasures) {
   const ClientConfig client = config_from_json("{}");
   EXPECT_EQ(client.host, "");
   EXPECT_EQ(client.port, kDefaultPort);
-  EXPECT_EQ(client.config.shape, Shape::latency);
+  EXPECT_EQ(client.config.traffic.shape, Shape::latency);
   EXPECT_THAT(client.config.sizes, ElementsAre(8));
   EXPECT_EQ(client.config.stop.kind, Kind::stable);
   EXPECT_THAT(config_given(R"({"shape":"bandwidth"})").sizes, ElementsAre(65536));
   EXPECT_THAT(config_given(R"({"shape":"bidirectional"})").sizes, ElementsAre(65536));
-  EXPECT_EQ(config_given(R"({"shape":"load"})").operation, OperationCode::send_imm);
+  EXPECT_EQ(config_given(R"({"shape":"load"})").traffic.operation, OperationCode::send_imm);
   EXPECT_THAT(config_given(R"({"shape":"bandwidth","operation":"fetch-add"})").sizes,
               ElementsAre(8));
 }
@@ -47,23 +47,24 @@ TEST(ConfigFromJson, ReadsOptionsOfBothSidesByTheNamesInErrors) {
           "inline_limit":-1,"traffic_class":104,"qp_timeout":17,"working_set_bytes":65536,"stride_bytes":128,
           "misalignment_bytes":3,"rdma_cm":true,"watch":false,"provider":"tcp",
           "gpu_mapping":"pcie"})");
-  EXPECT_EQ(config.shape, Shape::bidirectional);
-  EXPECT_EQ(config.operation, OperationCode::write_imm);
-  EXPECT_EQ(config.service, transport::Service::rc);
-  EXPECT_EQ(config.threads, 2U);
-  EXPECT_EQ(config.queue_pairs, 3U);
-  EXPECT_EQ(config.depth, 64U);
-  EXPECT_EQ(config.signal_every, 4U);
-  EXPECT_TRUE(config.events && config.validate && config.rdma_cm && !config.watch);
-  EXPECT_EQ(config.incast_clients, 2U);
-  EXPECT_EQ(config.post_list, 5U);
-  EXPECT_EQ(config.path.traffic_class, 104);
-  EXPECT_EQ(config.path.timeout, 17);
-  EXPECT_EQ(config.working_set, 65536U);
-  EXPECT_EQ(config.stride, 128U);
-  EXPECT_EQ(config.misalignment, 3U);
-  EXPECT_EQ(config.provider, "tcp");
-  EXPECT_EQ(config.gpu_mapping, "pcie");
+  EXPECT_EQ(config.traffic.shape, Shape::bidirectional);
+  EXPECT_EQ(config.traffic.operation, OperationCode::write_imm);
+  EXPECT_EQ(config.endpoint.service, transport::Service::rc);
+  EXPECT_EQ(config.traffic.threads, 2U);
+  EXPECT_EQ(config.endpoint.queue_pairs, 3U);
+  EXPECT_EQ(config.traffic.depth, 64U);
+  EXPECT_EQ(config.traffic.signal_every, 4U);
+  EXPECT_TRUE(config.endpoint.events && config.traffic.validate && config.endpoint.verbs.rdma_cm &&
+              !config.traffic.watch);
+  EXPECT_EQ(config.traffic.incast_clients, 2U);
+  EXPECT_EQ(config.endpoint.post_list, 5U);
+  EXPECT_EQ(config.endpoint.verbs.path.traffic_class, 104);
+  EXPECT_EQ(config.endpoint.verbs.path.timeout, 17);
+  EXPECT_EQ(config.traffic.working_set, 65536U);
+  EXPECT_EQ(config.traffic.stride, 128U);
+  EXPECT_EQ(config.endpoint.misalignment, 3U);
+  EXPECT_EQ(config.endpoint.ofi.provider, "tcp");
+  EXPECT_EQ(config.endpoint.gpu_mapping, memory::GpuMapping::pcie);
 }
 
 TEST(ConfigFromJson, ReadsOptionsOfThisSide) {
@@ -76,12 +77,12 @@ TEST(ConfigFromJson, ReadsOptionsOfThisSide) {
   EXPECT_EQ(client.host, "node1");
   EXPECT_EQ(client.port, 4242);
   EXPECT_EQ(config.backend, "verbs");
-  EXPECT_THAT(config.devices, ElementsAre("mlx5_0", "mlx5_1"));
-  EXPECT_EQ(config.threads, 2U);  // one for each device
-  EXPECT_EQ(config.gid_index, 3);
-  EXPECT_EQ(config.memory, "huge");
-  EXPECT_EQ(config.numa, "none");
-  EXPECT_THAT(config.cpus, ElementsAre(2, 4));
+  EXPECT_THAT(config.placement.devices, ElementsAre("mlx5_0", "mlx5_1"));
+  EXPECT_EQ(config.traffic.threads, 2U);  // one for each device
+  EXPECT_EQ(config.placement.gid_index, 3);
+  EXPECT_EQ(config.placement.memory, "huge");
+  EXPECT_EQ(config.placement.numa, "none");
+  EXPECT_THAT(config.placement.cpus, ElementsAre(2, 4));
   EXPECT_THAT(config.requirements,
               ElementsAre(Requirement{"rdma-write", ""}, Requirement{"fabric", "efa"}));
   EXPECT_EQ(config.rate, 1e5);
@@ -169,7 +170,7 @@ TEST(ConfigFromJson, NamesTheNearestKeyForAnUnknownOne) {
 TEST(ConfigFromJson, LeavesOutWhatIsNull) {
   const ClientConfig client = config_from_json(R"({"host":null,"depth":null,"stop":null})");
   EXPECT_EQ(client.host, "");
-  EXPECT_EQ(client.config.depth, std::nullopt);
+  EXPECT_EQ(client.config.traffic.depth, std::nullopt);
   EXPECT_EQ(client.config.stop.kind, Kind::stable);
 }
 

@@ -158,7 +158,7 @@ TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
   const std::stop_source stop;
   client.set_stop(stop.get_token());  // it polls, as with endpoints
   transport::EndpointRequest wanted = request(true);
-  wanted.queue_pairs = 64;
+  wanted.options.queue_pairs = 64;
   server.send(SessionMessage::offer,
               to_text(answer_offers(request(false), {make_offer(find_backend("loop"), wanted)})));
   server.send(SessionMessage::ready);
@@ -189,7 +189,7 @@ std::string late_answer(const Config& config) {
   });
   Session session(std::move(channels.client), std::chrono::milliseconds(1));
   const std::string end =
-      complaint([&] { static_cast<void>(negotiate(session, config, {})); }).what();
+      complaint([&] { static_cast<void>(negotiate(session, plan_client(config))); }).what();
   ended.set_value();
   server.join();
   return end;
@@ -199,7 +199,7 @@ TEST(Connect, AServerHasTimeToWakeItsGpus) {
   Config config;
   config.backend = "loop";
   EXPECT_THAT(late_answer(config), HasSubstr("no offer"));
-  config.peer_memory = "cuda:0";
+  config.placement.peer_memory = "cuda:0";
   EXPECT_THAT(late_answer(config), HasSubstr("awake"));
 }
 
@@ -214,9 +214,9 @@ TEST(Backends, AnOptionOfOneBackEndLeavesOutTheOthers) {
   for (const Backend* backend : candidates("auto", request)) EXPECT_TRUE(backend->reaches_others);
   EXPECT_TRUE(reaches_others("auto"));
   EXPECT_FALSE(reaches_others("loop"));
-  request.provider = "tcp";
+  request.options.ofi.provider = "tcp";
   for (const Backend* backend : candidates("auto", request)) EXPECT_EQ(backend->name, "ofi");
-  request.mtu = 1024;
+  request.options.verbs.mtu = 1024;
   EXPECT_TRUE(candidates("auto", request).empty()) << "no back end has both";
 }
 

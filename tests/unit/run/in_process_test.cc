@@ -16,12 +16,12 @@ using workload::Shape;
 
 Config config(Shape shape, OperationCode operation) {
   Config c;
-  c.shape = shape;
-  c.operation = operation;
+  c.traffic.shape = shape;
+  c.traffic.operation = operation;
   c.sizes = {1, 64, 4096};
   c.stop = measure::StopRule::iterations(500);
   c.backend = "loop";
-  c.validate = true;
+  c.traffic.validate = true;
   return c;
 }
 
@@ -110,12 +110,13 @@ TEST(InProcess, BindsItsSidesDuringTheRunAndLeavesTheCallersThreadAsItWas) {
   run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, 1U);  // one, or bound to one of several
   EXPECT_EQ(processors(), before);
-  c.cpus = {before.back()};
+  c.placement.cpus = {before.back()};
   run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, 1U);
   EXPECT_EQ(processors(), before);
-  c.cpus.clear();
-  c.threads = static_cast<std::uint32_t>(before.size() / 2 + 1);  // more threads than processors
+  c.placement.cpus.clear();
+  c.traffic.threads =
+      static_cast<std::uint32_t>(before.size() / 2 + 1);  // more threads than processors
   run_in_process(c, {.on_progress = count});
   EXPECT_EQ(during, before.size());
 }
@@ -129,8 +130,8 @@ TEST(InProcess, RefusesWhatCannotBeRun) {
   EXPECT_THAT(refusal([](Config& c) { c.sizes.clear(); }), HasSubstr("`sizes`"));
   EXPECT_THAT(refusal([](Config& c) { c.sizes = {0}; }), HasSubstr("invalid `sizes` 0"));
   EXPECT_THAT(refusal([](Config& c) { c.sizes = {kMaxSize + 1}; }), HasSubstr("256M"));
-  EXPECT_THAT(refusal([](Config& c) { c.depth = kMaxDepth + 1; }), HasSubstr("16385"));
-  EXPECT_THAT(refusal([](Config& c) { c.signal_every = 99; }), HasSubstr("99"));
+  EXPECT_THAT(refusal([](Config& c) { c.traffic.depth = kMaxDepth + 1; }), HasSubstr("16385"));
+  EXPECT_THAT(refusal([](Config& c) { c.traffic.signal_every = 99; }), HasSubstr("99"));
   EXPECT_THAT(refusal([](Config& c) { c.backend = "carrier-pigeon"; }),
               HasSubstr("carrier-pigeon"));
 }

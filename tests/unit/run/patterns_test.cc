@@ -92,10 +92,10 @@ Config config_of(std::string_view pattern) {
   EXPECT_TRUE(registered);
   Config config;
   config.backend = "loop";
-  config.pattern = pattern;
+  config.traffic.pattern = pattern;
   config.sizes = {64};
   config.stop = measure::StopRule::iterations(50);
-  config.watch = false;
+  config.traffic.watch = false;
   return config;
 }
 
@@ -123,7 +123,7 @@ TEST(Patterns, TheServersLineNamesThePattern) {
 
 TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
   Config config = config_of(Bad::kName);
-  config.validate = true;
+  config.traffic.validate = true;
   const report::Report report = run_in_process(config);
   EXPECT_THAT(report.error, Optional(HasSubstr("wrong data")));
   ASSERT_TRUE(report.failure);
@@ -143,7 +143,7 @@ TEST(Patterns, ANameHasADomainAndIsRegisteredOnce) {
 
 TEST(Patterns, AStreamOfAPatternIsRefused) {
   Config config = config_of(Good::kName);
-  config.shape = workload::Shape::bandwidth;
+  config.traffic.shape = workload::Shape::bandwidth;
   EXPECT_THAT(complaint([&] { run_in_process(config); }).what(), HasSubstr("other than latency"));
 }
 
@@ -152,12 +152,12 @@ TEST(ClearToSend, BringsEveryMessageOverAnyNumberOfQueuePairs) {
   for (const std::uint32_t queue_pairs : {1U, 3U}) {
     Config config;
     config.backend = "loop";
-    config.pattern = kClearToSend;
+    config.traffic.pattern = kClearToSend;
     config.sizes = {4096};
-    config.depth = 2;
-    config.queue_pairs = queue_pairs;
+    config.traffic.depth = 2;
+    config.endpoint.queue_pairs = queue_pairs;
     config.stop = measure::StopRule::iterations(100);
-    config.watch = false;
+    config.traffic.watch = false;
     const report::Report report = run_in_process(config);
     EXPECT_EQ(report.error, std::nullopt);
     const auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);

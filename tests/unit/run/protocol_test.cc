@@ -20,16 +20,16 @@ using ::testing::HasSubstr;
 
 Request sample() {
   Request request;
-  request.spec.shape = workload::Shape::bandwidth;
-  request.spec.operation = transport::OperationCode::write_imm;
+  request.spec.traffic.shape = workload::Shape::bandwidth;
+  request.spec.traffic.operation = transport::OperationCode::write_imm;
   request.spec.max_size = 4096;
-  request.spec.depth = 64;
-  request.spec.signal_every = 16;
-  request.spec.provider = "tcp";
-  request.spec.delivery = true;
-  request.spec.shared_memory = true;
-  request.spec.path.traffic_class = 96;
-  request.spec.events = true;
+  request.spec.traffic.depth = 64;
+  request.spec.traffic.signal_every = 16;
+  request.spec.endpoint.ofi.provider = "tcp";
+  request.spec.endpoint.ofi.delivery = true;
+  request.spec.endpoint.ofi.shared_memory = true;
+  request.spec.endpoint.verbs.path.traffic_class = 96;
+  request.spec.endpoint.events = true;
   request.rails = {{{"verbs", "", "no device"}, {"ofi", "{}", ""}}};
   return request;
 }
@@ -44,17 +44,17 @@ std::string refusal_with(const std::string& from, const std::string& to) {
 
 TEST(Protocol, ARequestSurvivesTheWire) {
   const Request got = parse_request(to_text(sample()));
-  EXPECT_EQ(got.spec.shape, workload::Shape::bandwidth);
-  EXPECT_EQ(got.spec.operation, transport::OperationCode::write_imm);
+  EXPECT_EQ(got.spec.traffic.shape, workload::Shape::bandwidth);
+  EXPECT_EQ(got.spec.traffic.operation, transport::OperationCode::write_imm);
   EXPECT_EQ(got.spec.max_size, 4096U);
-  EXPECT_EQ(got.spec.signal_every, 16U);
-  EXPECT_EQ(got.spec.inline_limit, -1);
-  EXPECT_EQ(got.spec.provider, "tcp");
-  EXPECT_TRUE(got.spec.delivery);
-  EXPECT_TRUE(got.spec.shared_memory);
+  EXPECT_EQ(got.spec.traffic.signal_every, 16U);
+  EXPECT_EQ(got.spec.endpoint.inline_limit, -1);
+  EXPECT_EQ(got.spec.endpoint.ofi.provider, "tcp");
+  EXPECT_TRUE(got.spec.endpoint.ofi.delivery);
+  EXPECT_TRUE(got.spec.endpoint.ofi.shared_memory);
   EXPECT_EQ(got.spec.timeout, std::chrono::seconds(10));
-  EXPECT_EQ(got.spec.path, sample().spec.path);
-  EXPECT_TRUE(got.spec.events);
+  EXPECT_EQ(got.spec.endpoint.verbs.path, sample().spec.endpoint.verbs.path);
+  EXPECT_TRUE(got.spec.endpoint.events);
   ASSERT_EQ(got.rails.size(), 1U);
   ASSERT_EQ(got.rails[0].size(), 2U);
   EXPECT_EQ(got.rails[0][0].error, "no device");
@@ -67,14 +67,26 @@ TEST(Protocol, RefusesValuesThatWouldHarmTheServer) {
   EXPECT_THAT(refusal_with("\"depth\":64", "\"depth\":4294967296"), HasSubstr("depth"));
   EXPECT_THAT(refusal_with("\"signal_every\":16", "\"signal_every\":65"),
               HasSubstr("`signal_every`"));
-  EXPECT_THAT(refusal_with("\"queue_pairs\":1", "\"queue_pairs\":1025"), HasSubstr("queue_pairs"));
-  EXPECT_THAT(refusal_with("\"incast_clients\":1", "\"incast_clients\":0"), HasSubstr("clients"));
-  EXPECT_THAT(refusal_with("\"threads\":1", "\"threads\":0"), HasSubstr("threads"));
-  EXPECT_THAT(refusal_with("\"service\":\"auto\"", "\"service\":\"rd\""), HasSubstr("service"));
+  EXPECT_THAT(refusal_with("{", "{\"queue_pairs\":1025,"), HasSubstr("queue_pairs"));
+  EXPECT_THAT(refusal_with("{", "{\"incast_clients\":0,"), HasSubstr("clients"));
+  EXPECT_THAT(refusal_with("{", "{\"threads\":0,"), HasSubstr("threads"));
+  EXPECT_THAT(refusal_with("{", "{\"service\":\"rd\","), HasSubstr("service"));
   EXPECT_THAT(refusal_with("\"timeout_ms\":10000", "\"timeout_ms\":86400000"),
               HasSubstr("timeout"));
   EXPECT_THAT(refusal_with("\"write-imm\"", "\"format-disk\""), HasSubstr("format-disk"));
   EXPECT_THAT(refusal_with("\"bandwidth\"", "7"), HasSubstr("shape"));
+}
+
+TEST(Protocol, ARequestNamesTheOptionsThatAreNotAtTheirDefault) {
+  const std::string text = to_text(Request{.spec = {}, .rails = {{{"verbs", "{}", ""}}}});
+  EXPECT_EQ(text.find("queue_pairs"), std::string::npos);
+  EXPECT_NE(to_text(sample()).find("\"depth\":64"), std::string::npos);
+}
+
+TEST(Protocol, RefusesAnOptionThatIsUnknownHere) {
+  EXPECT_THAT(refusal_with("{", "{\"phase_of_the_moon\":1,"), HasSubstr("'phase_of_the_moon'"));
+  EXPECT_THAT(refusal_with("{", "{\"devices\":[\"mlx5_0\"],"), HasSubstr("'devices'"))
+      << "the client's own";
 }
 
 TEST(Protocol, AnEpochMayNotPassTheSession) {
@@ -90,9 +102,9 @@ TEST(Protocol, OnlyWritesOfALatencyTestMayBeGivenAnImmediate) {
   const std::string order = to_text(EpochOrder{.size = 8, .iterations = 10, .immediate = true});
   SessionSpec spec;
   EXPECT_THROW(parse_epoch_order(order, spec), Error) << "of sends";
-  spec.operation = transport::OperationCode::write;
+  spec.traffic.operation = transport::OperationCode::write;
   EXPECT_TRUE(parse_epoch_order(order, spec).immediate);
-  spec.shape = workload::Shape::bandwidth;
+  spec.traffic.shape = workload::Shape::bandwidth;
   EXPECT_THROW(parse_epoch_order(order, spec), Error) << "nobody polls in a stream";
 }
 
@@ -100,8 +112,8 @@ TEST(Protocol, RelaxedOrderingKeepsItsThreeValues) {
   for (const std::optional<bool> value :
        {std::optional<bool>(), std::optional(false), std::optional(true)}) {
     Request request{.spec = {}, .rails = {{{"verbs", "{}", ""}}}};
-    request.spec.relaxed_ordering = value;
-    EXPECT_EQ(parse_request(to_text(request)).spec.relaxed_ordering, value);
+    request.spec.endpoint.relaxed_ordering = value;
+    EXPECT_EQ(parse_request(to_text(request)).spec.endpoint.relaxed_ordering, value);
   }
 }
 
@@ -124,10 +136,10 @@ TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
 
 SessionSpec stream_of(std::uint64_t size) {
   SessionSpec spec;
-  spec.shape = workload::Shape::bandwidth;
+  spec.traffic.shape = workload::Shape::bandwidth;
   spec.max_size = size;
-  spec.depth = 128;
-  spec.signal_every = 32;
+  spec.traffic.depth = 128;
+  spec.traffic.signal_every = 32;
   return spec;
 }
 
@@ -173,33 +185,38 @@ TEST(SlotPlan, FollowsFromWhatWasGiven) {
   const Case cases[] = {
       {"latency", [](SessionSpec&) {}, {16, 8, 8, 1, 16, 8, 64}},
       {"a stream",
-       [](SessionSpec& s) { s.shape = kBandwidth, s.max_size = 4096; },
+       [](SessionSpec& s) { s.traffic.shape = kBandwidth, s.max_size = 4096; },
        {128, 512, 32, 1, 1, 1, 4096}},
       {"a depth",
-       [](SessionSpec& s) { s.shape = kBandwidth, s.depth = 4; },
+       [](SessionSpec& s) { s.traffic.shape = kBandwidth, s.traffic.depth = 4; },
        {4, 512, 2, 1, 4, 64, 64}},
       {"all",
-       [](SessionSpec& s) { s.depth = 9, s.receives = 3, s.signal_every = 5; },
+       [](SessionSpec& s) {
+         s.traffic.depth = 9, s.traffic.receives = 3, s.traffic.signal_every = 5;
+       },
        {9, 3, 5, 1, 9, 3, 64}},
       {"a list longer than the usual depth",
-       [](SessionSpec& s) { s.shape = kBandwidth, s.post_list = 200; },
+       [](SessionSpec& s) { s.traffic.shape = kBandwidth, s.endpoint.post_list = 200; },
        {200, 512, 32, 200, 64, 64, 64}},
       {"two posts of a message",
-       [](SessionSpec& s) { s.operation = OperationCode::flush; },
+       [](SessionSpec& s) { s.traffic.operation = OperationCode::flush; },
        {32, 8, 8, 1, 16, 8, 64}},
       {"a word of each queue pair",
-       [](SessionSpec& s) { s.operation = OperationCode::fetch_add, s.queue_pairs = 100; },
+       [](SessionSpec& s) {
+         s.traffic.operation = OperationCode::fetch_add, s.endpoint.queue_pairs = 100;
+       },
        {16, 8, 8, 1, 100, 64, 64}},
       {"all is kept until it was compared",
        [](SessionSpec& s) {
-         s.shape = kBandwidth, s.max_size = 1 << 20, s.validate = true, s.post_list = 32;
+         s.traffic.shape = kBandwidth, s.max_size = 1 << 20, s.traffic.validate = true,
+         s.endpoint.post_list = 32;
        },
        {16, 16, 8, 16, 16, 16, 1 << 20}},
       {"messages that walk",
-       [](SessionSpec& s) { s.working_set = 1 << 20, s.stride = 128; },
+       [](SessionSpec& s) { s.traffic.working_set = 1 << 20, s.traffic.stride = 128; },
        {16, 8, 8, 1, 8192, 8192, 128}},
       {"messages off their line",
-       [](SessionSpec& s) { s.max_size = 4096, s.misalignment = 3; },
+       [](SessionSpec& s) { s.max_size = 4096, s.endpoint.misalignment = 3; },
        {16, 8, 8, 1, 1, 1, 4160}},
   };
   for (const Case& one : cases) {
@@ -222,7 +239,7 @@ TEST(EndpointRequest, IsTheSameOnBothSidesButForTheRole) {
 TEST(EndpointRequest, KeepsWhatArrivesApartWhenItMustBeChecked) {
   SessionSpec spec = stream_of(1 << 20);
   EXPECT_EQ(endpoint_request(spec, true).receive_slots, 1U);
-  spec.validate = true;
+  spec.traffic.validate = true;
   const auto request = endpoint_request(spec, true);
   EXPECT_EQ(request.receives, request.receive_slots);
   EXPECT_EQ(request.receives, 16U);  // 16 MiB of them
@@ -231,7 +248,7 @@ TEST(EndpointRequest, KeepsWhatArrivesApartWhenItMustBeChecked) {
 
 TEST(EndpointRequest, AsksForCompletionsWithinTheSlotsItMayFill) {
   SessionSpec spec = stream_of(1 << 20);
-  spec.validate = true;
+  spec.traffic.validate = true;
   for (const std::uint64_t size : {std::uint64_t{8}, std::uint64_t{1} << 20, kMaxSize}) {
     spec.max_size = size;
     const auto request = endpoint_request(spec, true);
@@ -242,8 +259,8 @@ TEST(EndpointRequest, AsksForCompletionsWithinTheSlotsItMayFill) {
 
 TEST(EndpointRequest, EveryQueuePairHasASlotOfItsOwnWhenItMustBeChecked) {
   SessionSpec spec = stream_of(kMaxSize);
-  spec.validate = true;
-  spec.queue_pairs = 4;
+  spec.traffic.validate = true;
+  spec.endpoint.queue_pairs = 4;
   const auto request = endpoint_request(spec, true);
   EXPECT_EQ(request.depth, 1U);
   EXPECT_EQ(request.send_slots, 4U);
@@ -251,12 +268,12 @@ TEST(EndpointRequest, EveryQueuePairHasASlotOfItsOwnWhenItMustBeChecked) {
 
 TEST(EndpointRequest, MessagesWalkThroughTheWorkingSet) {
   SessionSpec spec = stream_of(4096);
-  spec.working_set = 64 << 20;
+  spec.traffic.working_set = 64 << 20;
   EXPECT_EQ(endpoint_request(spec, true).send_slots, 16384U);
-  spec.stride = 8192;
+  spec.traffic.stride = 8192;
   EXPECT_EQ(endpoint_request(spec, true).send_slots, 8192U);
-  spec.misalignment = 3;
-  spec.stride = 0;
+  spec.endpoint.misalignment = 3;
+  spec.traffic.stride = 0;
   EXPECT_EQ(endpoint_request(spec, true).slot_stride, 4160U);
 }
 
@@ -270,8 +287,8 @@ TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
   using transport::Service;
   const auto pair = [](Service service, OperationCode operation) {
     SessionSpec spec = stream_of(8);
-    spec.service = service;
-    spec.operation = operation;
+    spec.endpoint.service = service;
+    spec.traffic.operation = operation;
     return refusal(spec);
   };
   for (const OperationCode operation :
@@ -288,7 +305,7 @@ TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
 TEST(Combination, WhatThisBuildLacksIsSaidBeforeAnythingIsOpened) {
   SessionSpec spec = stream_of(8);
   const auto fault = [&](transport::Service service) -> std::optional<Fault> {
-    spec.service = service;
+    spec.endpoint.service = service;
     try {
       parse_request(to_text(Request{spec, {{}}}));
     } catch (const Error& error) {
@@ -306,14 +323,14 @@ TEST(Combination, WhatThisBuildLacksIsSaidBeforeAnythingIsOpened) {
 TEST(Combination, SrdHasNeitherAtomicsNorASharedReceiveQueue) {
   if (RDMABENCH_HAVE_EFA == 0) GTEST_SKIP() << "no libefa in this build";
   SessionSpec spec = stream_of(8);
-  spec.service = transport::Service::srd;
-  spec.operation = transport::OperationCode::fetch_add;
+  spec.endpoint.service = transport::Service::srd;
+  spec.traffic.operation = transport::OperationCode::fetch_add;
   EXPECT_THAT(refusal(spec), HasSubstr("SRD has sends, writes and reads"));
-  spec.operation = transport::OperationCode::send;
-  spec.shared_receives = true;
+  spec.traffic.operation = transport::OperationCode::send;
+  spec.endpoint.verbs.shared_receives = true;
   EXPECT_THAT(refusal(spec), HasSubstr("`shared_receives` with `service` srd"));
-  spec.shared_receives = false;
-  spec.rdma_cm = true;
+  spec.endpoint.verbs.shared_receives = false;
+  spec.endpoint.verbs.rdma_cm = true;
   EXPECT_THAT(refusal(spec), HasSubstr("rdma_cm with `service` srd"));
 }
 
@@ -326,38 +343,42 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
   using transport::OperationCode;
   using transport::Service;
   EXPECT_THAT(with([](SessionSpec& s) {
-                s.shape = workload::Shape::latency;
-                s.operation = OperationCode::write;
-                s.events = true;
+                s.traffic.shape = workload::Shape::latency;
+                s.traffic.operation = OperationCode::write;
+                s.endpoint.events = true;
               }),
               HasSubstr("`events`"));
   EXPECT_THAT(with([](SessionSpec& s) {
-                s.shape = workload::Shape::latency;
-                s.post_list = 4;
+                s.traffic.shape = workload::Shape::latency;
+                s.endpoint.post_list = 4;
               }),
               HasSubstr("`post_list` 4"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.operation = OperationCode::fetch_add; }),
+  EXPECT_THAT(with([](SessionSpec& s) { s.traffic.operation = OperationCode::fetch_add; }),
               HasSubstr("64 bytes"));
   EXPECT_THAT(with([](SessionSpec& s) {
-                s.rdma_cm = true;
-                s.service = Service::uc;
+                s.endpoint.verbs.rdma_cm = true;
+                s.endpoint.service = Service::uc;
               }),
               HasSubstr("rdma_cm"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.client_queue_pairs = 1; }), HasSubstr("`peers`"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.segments = 32, s.max_size = 8; }),
+  EXPECT_THAT(with([](SessionSpec& s) { s.traffic.client_queue_pairs = 1; }), HasSubstr("`peers`"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.endpoint.segments = 32, s.max_size = 8; }),
               HasSubstr("`segments`"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.stride = 100; }), HasSubstr("`stride_bytes` 100"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.working_set = 8; }), HasSubstr("`working_set_bytes` 8"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.post_list = 200; }), HasSubstr("`post_list` 200"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.traffic.stride = 100; }),
+              HasSubstr("`stride_bytes` 100"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.traffic.working_set = 8; }),
+              HasSubstr("`working_set_bytes` 8"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.endpoint.post_list = 200; }),
+              HasSubstr("`post_list` 200"));
   EXPECT_THAT(with([](SessionSpec& s) {
-                s.service = Service::ud;
-                s.shape = workload::Shape::load;
+                s.endpoint.service = Service::ud;
+                s.traffic.shape = workload::Shape::load;
               }),
               HasSubstr("load over ud"));
-  EXPECT_THAT(with([](SessionSpec& s) { s.target_idle = true; }), HasSubstr("`target_idle`"));
+  EXPECT_THAT(with([](SessionSpec& s) { s.traffic.target_idle = true; }),
+              HasSubstr("`target_idle`"));
   EXPECT_THAT(with([](SessionSpec& s) {
-                s.service = Service::rc;
-                s.provider = "tcp";
+                s.endpoint.service = Service::rc;
+                s.endpoint.ofi.provider = "tcp";
               }),
               HasSubstr("`provider` tcp"));
 }

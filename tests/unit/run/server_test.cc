@@ -280,7 +280,7 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
   start({.max_address_threads = 2});
   Config wide;
   wide.backend = "loop";
-  wide.threads = 3;
+  wide.traffic.threads = 3;
   EXPECT_THAT(complaint([&] { run(wide, "127.0.0.1", server_->port()); }).what(),
               HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
   expect_service();
@@ -290,8 +290,8 @@ TEST_F(ServerTest, QueuesCountAsMemory) {
   start({.max_memory = kMemoryOfMessages + (4 << 20)});
   Config deep;
   deep.backend = "loop";
-  deep.depth = 16384;
-  deep.queue_pairs = 64;
+  deep.traffic.depth = 16384;
+  deep.endpoint.queue_pairs = 64;
   EXPECT_THAT(complaint([&] { run(deep, "127.0.0.1", server_->port()); }).what(),
               HasSubstr("bytes of at most 8388608"));
   expect_service();

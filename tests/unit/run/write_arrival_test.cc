@@ -30,13 +30,13 @@ class WriteArrival : public OnFakeVerbs {
   static Config config() {
     Config config;
     config.backend = "verbs";
-    config.operation = transport::OperationCode::write;
+    config.traffic.operation = transport::OperationCode::write;
     config.sizes = {8, kMtu, kMtu + 1, 8 * kMtu};
     config.stop = measure::StopRule::iterations(20);
     config.warmup = 4;
     config.timeout = std::chrono::seconds(5);
-    config.validate = true;
-    config.watch = false;
+    config.traffic.validate = true;
+    config.traffic.watch = false;
     return config;
   }
 
@@ -75,7 +75,7 @@ TEST_F(WriteArrival, WhatIsPromisedIsPolledAtEverySize) {
 TEST_F(WriteArrival, WithRelaxedOrderingNothingIsPolled) {
   have({.data_in_order = true, .last_packet_first = true});
   Config relaxed = config();
-  relaxed.relaxed_ordering = true;
+  relaxed.endpoint.relaxed_ordering = true;
   const std::vector<report::LatencyResult> got = rows(relaxed);
   EXPECT_THAT(signals(got),
               ElementsAre("remote-cq-data", "remote-cq-data", "remote-cq-data", "remote-cq-data"));
@@ -85,8 +85,8 @@ TEST_F(WriteArrival, WithRelaxedOrderingNothingIsPolled) {
 TEST_F(WriteArrival, WithAnIdleTargetTheInitiatorsCompletionIsTheSignal) {
   have({});
   Config idle = config();
-  idle.validate = false;
-  idle.target_idle = true;
+  idle.traffic.validate = false;
+  idle.traffic.target_idle = true;
   for (const report::LatencyResult& row : rows(idle)) EXPECT_EQ(row.signal, "completion");
 }
 

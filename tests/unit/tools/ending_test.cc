@@ -36,7 +36,7 @@ run::Config quick() {
   run::Config config;
   config.backend = "loop";
   config.stop = measure::StopRule::iterations(10);
-  config.watch = false;
+  config.traffic.watch = false;
   return config;
 }
 

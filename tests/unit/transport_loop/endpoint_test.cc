@@ -263,7 +263,7 @@ TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
 
 TEST(LoopQueuePairs, AreEachInOrderAndHaveReceivesOfTheirOwn) {
   EndpointRequest many = request();
-  many.queue_pairs = 3;
+  many.options.queue_pairs = 3;
   many.receive_slots = 6;
   ManyEndpoint a(many, "");
   ManyEndpoint b(many, "");
@@ -293,7 +293,7 @@ TEST(LoopQueuePairs, AreEachInOrderAndHaveReceivesOfTheirOwn) {
 TEST(LoopEndpoint, TakesAStrideAndAnUnalignedStart) {
   EndpointRequest odd = request();
   odd.slot_stride = 4096;
-  odd.misalignment = 3;
+  odd.options.misalignment = 3;
   Pair pair(odd);
   auto& [a, b] = pair;
   EXPECT_EQ(a.send_region().stride, 4096U);
@@ -313,20 +313,20 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   };
   static std::vector<std::byte> small(kSize - 1);
   refused([](EndpointRequest& r) { r.receive_buffer = small; });
-  refused([](EndpointRequest& r) { r.service = Service::ud; });
+  refused([](EndpointRequest& r) { r.options.service = Service::ud; });
   refused([](EndpointRequest& r) { r.memory = "file:/dev/zero"; });
   refused([](EndpointRequest& r) { r.memory = "huge"; });
-  refused([](EndpointRequest& r) { r.events = true; });
-  refused([](EndpointRequest& r) { r.segments = 2; });
-  refused([](EndpointRequest& r) { r.shared_receives = true; });
-  refused([](EndpointRequest& r) { r.rdma_cm = true; });
-  refused([](EndpointRequest& r) { r.provider = "tcp"; });
-  refused([](EndpointRequest& r) { r.mtu = 1024; });
-  refused([](EndpointRequest& r) { r.path.hop_limit = 2; });
-  refused([](EndpointRequest& r) { r.queue_pairs = 2; });
+  refused([](EndpointRequest& r) { r.options.events = true; });
+  refused([](EndpointRequest& r) { r.options.segments = 2; });
+  refused([](EndpointRequest& r) { r.options.verbs.shared_receives = true; });
+  refused([](EndpointRequest& r) { r.options.verbs.rdma_cm = true; });
+  refused([](EndpointRequest& r) { r.options.ofi.provider = "tcp"; });
+  refused([](EndpointRequest& r) { r.options.verbs.mtu = 1024; });
+  refused([](EndpointRequest& r) { r.options.verbs.path.hop_limit = 2; });
+  refused([](EndpointRequest& r) { r.options.queue_pairs = 2; });
   refused([](EndpointRequest& r) { r.slot_stride = 64; });
   EndpointRequest r = request();
-  r.queue_pairs = 0;
+  r.options.queue_pairs = 0;
   EXPECT_THROW(ManyEndpoint(r, ""), Error);
 }
 

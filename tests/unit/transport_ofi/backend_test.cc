@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 EndpointRequest request(std::string_view provider = "") {
   EndpointRequest r;
-  r.provider = provider;
+  r.options.ofi.provider = provider;
   r.local_ip = "127.0.0.1";
   return r;
 }

@@ -23,7 +23,7 @@ using Pair = PairOf<Endpoint>;
 
 EndpointRequest connected(std::string_view provider, OperationCode code, bool latency = false) {
   EndpointRequest r = request(provider, code, latency);
-  r.service = Service::msg;
+  r.options.service = Service::msg;
   return r;
 }
 

@@ -64,7 +64,7 @@ TEST_P(OfiEndpoint, SmallSendOfAPingPongIsInjectedAndArrives) {
 
 TEST_P(OfiEndpoint, InjectsNothingWhenTold) {
   EndpointRequest r = request(GetParam(), OperationCode::send, /*latency=*/true);
-  r.inline_limit = 0;
+  r.options.inline_limit = 0;
   Pair pair(r);
   EXPECT_NE(pair.a->describe(8).completion, "inject");
   pair.must([&] { return pair.a->post<Send>(0, 0, 8, 0, Signal::now); });

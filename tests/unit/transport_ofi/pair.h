@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kDepth = 4;
 inline EndpointRequest request(std::string_view provider, OperationCode code,
                                bool latency = false) {
   EndpointRequest r;
-  r.provider = provider;
+  r.options.ofi.provider = provider;
   r.operations = code;
   r.latency = latency;
   r.local_ip = "127.0.0.1";

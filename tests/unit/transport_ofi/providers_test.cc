@@ -425,7 +425,7 @@ TEST(OfiProviders, TcpIsNotMeasuredUnawaresInPlaceOfRdma) {
   EndpointRequest r = request("", OperationCode::write_imm);
   EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
               AllOf(HasSubstr("cxi removed by writes"), HasSubstr("name `provider` tcp")));
-  r.provider = "tcp";
+  r.options.ofi.provider = "tcp";
   EXPECT_THAT(offer(r), HasSubstr("tcp"));
   EXPECT_THAT(offer(request("", OperationCode::send)), AllOf(HasSubstr("cxi"), HasSubstr("tcp")));
 }
@@ -435,7 +435,7 @@ TEST(OfiProviders, EfaDirectHasNoShortCutThroughMemory) {
        {std::pair{fake_fabric::efa(), "yes"}, std::pair{fake_fabric::efa_direct(), "no"}}) {
     const Providers here({provider}, FI_VERSION(2, 1));
     EndpointRequest r = request("efa", OperationCode::send);
-    r.shared_memory = true;
+    r.options.ofi.shared_memory = true;
     const std::string text = offer(r);
     const auto facts = Endpoint(r, choose(r, text, text).client).describe().details;
     EXPECT_EQ(fact(facts, "shm_short_cut"), told) << provider.fabric;

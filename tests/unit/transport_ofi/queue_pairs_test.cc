@@ -26,7 +26,7 @@ constexpr std::uint32_t kQueuePairs = 3;
 
 EndpointRequest queue_pairs(std::string_view provider, OperationCode code) {
   EndpointRequest r = request(provider, code);
-  r.queue_pairs = kQueuePairs;
+  r.options.queue_pairs = kQueuePairs;
   r.receive_slots = kQueuePairs * r.receives;
   return r;
 }
@@ -136,7 +136,7 @@ TEST_P(OfiProviders, AWriteThatHasCompletedIsInTheWindow) {
 
 TEST(OfiQueuePairs, ConnectedOnesToo) {
   EndpointRequest r = queue_pairs("tcp", OperationCode::send);
-  r.service = Service::msg;
+  r.options.service = Service::msg;
   Many pair(r);
   for (std::uint32_t queue_pair = 0; queue_pair < kQueuePairs; ++queue_pair) {
     pair.must([&] { return pair.a->post<Send>(0, 0, 64, 0, Signal::now, queue_pair); });
@@ -151,7 +151,7 @@ TEST(OfiQueuePairs, BothSidesMustHaveTheSameNumber) {
   const Choice choice = choose(r, text, text);
   ManyEndpoint three(r, choice.client);
   EndpointRequest one = r;
-  one.queue_pairs = 1;
+  one.options.queue_pairs = 1;
   Endpoint other(one, choice.client);
   EXPECT_THROW(three.connect(other.address()), Error);
   EXPECT_THROW(other.connect(three.address()), Error);
@@ -163,10 +163,10 @@ TEST(OfiQueuePairs, TheTypeFollowsTheRequest) {
   };
   EndpointRequest r;
   EXPECT_FALSE(many(r));
-  r.events = true;
+  r.options.events = true;
   EXPECT_TRUE(many(r));
-  r.events = false;
-  r.queue_pairs = 2;
+  r.options.events = false;
+  r.options.queue_pairs = 2;
   EXPECT_TRUE(many(r));
 }
 
@@ -261,7 +261,7 @@ TEST(OfiAtomics, HaveEightBytes) {
 
 EndpointRequest sleeping(std::string_view provider) {
   EndpointRequest r = request(provider, OperationCode::send);
-  r.events = true;
+  r.options.events = true;
   return r;
 }
 
@@ -334,11 +334,16 @@ TEST(OfiOfferRefuses, WhatOtherBackEndsHave) {
     }
     return "taken";
   };
-  EXPECT_THAT(refused([](EndpointRequest& r) { r.service = Service::rc; }), HasSubstr("rc, uc"));
-  EXPECT_THAT(refused([](EndpointRequest& r) { r.post_list = 4; }), HasSubstr("post lists"));
-  EXPECT_THAT(refused([](EndpointRequest& r) { r.shared_receives = true; }), HasSubstr("shared"));
-  EXPECT_THAT(refused([](EndpointRequest& r) { r.rdma_cm = true; }), HasSubstr("rdma_cm"));
-  EXPECT_THAT(refused([](EndpointRequest& r) { r.path.timeout = 3; }), HasSubstr("path"));
+  EXPECT_THAT(refused([](EndpointRequest& r) { r.options.service = Service::rc; }),
+              HasSubstr("rc, uc"));
+  EXPECT_THAT(refused([](EndpointRequest& r) { r.options.post_list = 4; }),
+              HasSubstr("post lists"));
+  EXPECT_THAT(refused([](EndpointRequest& r) { r.options.verbs.shared_receives = true; }),
+              HasSubstr("shared"));
+  EXPECT_THAT(refused([](EndpointRequest& r) { r.options.verbs.rdma_cm = true; }),
+              HasSubstr("rdma_cm"));
+  EXPECT_THAT(refused([](EndpointRequest& r) { r.options.verbs.path.timeout = 3; }),
+              HasSubstr("path"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.fabric = "efa-direct"; }),
               HasSubstr("fabric 'efa-direct'"));
 }

@@ -35,7 +35,7 @@ std::unique_ptr<ManyEndpoint> stranger(const EndpointRequest& r, const Address& 
 
 EndpointRequest stranger_request(const char* provider, OperationCode code) {
   EndpointRequest r = request(provider, code);
-  r.events = false;
+  r.options.events = false;
   return r;
 }
 

@@ -101,7 +101,7 @@ TEST_F(Backend, OffersNoXrcOfADeviceWithout) {
   with.name = "mlx5_0";
   fake_verbs::reset({without, with});
   EndpointRequest request = small_request();
-  request.service = Service::xrc;
+  request.options.service = Service::xrc;
   const json offered = json::parse(offer(request))["candidates"];
   ASSERT_EQ(offered.size(), 2U);
   for (const json& candidate : offered) EXPECT_EQ(candidate["device"], "mlx5_0");
@@ -110,7 +110,7 @@ TEST_F(Backend, OffersNoXrcOfADeviceWithout) {
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(),
               AllOf(HasSubstr("rxe0:1 has no XRC (IBV_DEVICE_XRC)"), HasSubstr("`service` rc")));
-  request.service = Service::rc;
+  request.options.service = Service::rc;
   EXPECT_EQ(json::parse(offer(request))["candidates"].size(), 2U);
 }
 
@@ -125,11 +125,11 @@ TEST_F(Backend, TakesTheSmallerActiveMtuUnlessTold) {
   Choice choice = choose(request, wide_offer, narrow_offer);
   EXPECT_EQ(json::parse(choice.client)["mtu"], 1024);
   EXPECT_EQ(json::parse(choice.server)["mtu"], 1024);
-  request.mtu = 256;
+  request.options.verbs.mtu = 256;
   choice = choose(request, wide_offer, narrow_offer);
   EXPECT_EQ(json::parse(choice.server)["mtu"], 256);
   for (const int mtu : {2048, 1500, -1}) {
-    request.mtu = mtu;
+    request.options.verbs.mtu = mtu;
     const Error error = complaint([&] { choose(request, wide_offer, narrow_offer); });
     EXPECT_EQ(error.fault(), Fault::usage);
     EXPECT_THAT(error.what(), AllOf(HasSubstr(std::to_string(mtu)), HasSubstr("active MTU 4096"),
@@ -180,7 +180,7 @@ TEST_F(Backend, CountsThePortsOfABondThatTheQueuePairsUse) {
   fake_verbs::reset({device});
   const auto facts = [](std::uint32_t queue_pairs) {
     EndpointRequest request = small_request();
-    request.queue_pairs = queue_pairs;
+    request.options.queue_pairs = queue_pairs;
     const Choice choice = choice_for(request);
     return GeneralEndpoint(request, choice.client).describe().details;
   };

@@ -214,7 +214,7 @@ TEST_F(DataPath, APollThatFailsSaysSo) {
 
 TEST_F(DataPath, SmallMessagesAreInlineAndLargerOnesAreNot) {
   EndpointRequest request = small_request();
-  request.inline_limit = 64;
+  request.options.inline_limit = 64;
   Pair pair(request);
   // The target has no receive left, so the message is carried out after its buffer has changed.
   post_all(pair.client, 4);

@@ -53,7 +53,7 @@ TEST_F(DeviceEvents, AFailedDeviceEndsAWaitOnceItIsNamed) {
 
 TEST_F(DeviceEvents, AreSeenWhereTheWaiterSleeps) {
   EndpointRequest request = small_request();
-  request.events = true;
+  request.options.events = true;
   GeneralPair pair(request);
   report(IBV_EVENT_DEVICE_FATAL);
   ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
@@ -173,7 +173,7 @@ TEST_F(DeviceEvents, BlameTheCableForALinkOnly) {
 
 TEST_F(DeviceEvents, AreEachOfTheirOwnQueuePair) {
   EndpointRequest request = small_request();
-  request.queue_pairs = 2;
+  request.options.queue_pairs = 2;
   GeneralPair pair(request);
   const auto queues = nlohmann::json::parse(pair.server.address())["queues"];
   const std::uint32_t first = queues[0]["qpn"];
@@ -208,7 +208,7 @@ TEST_F(DeviceEvents, AreNotReadWhereTheLibraryTakesASharedQueueForAQueuePair) {
   const Folder sysfs;
   become(sysfs, "bnxt_en");
   EndpointRequest request = small_request();
-  request.shared_receives = true;
+  request.options.verbs.shared_receives = true;
   GeneralPair shared(request);
   report(IBV_EVENT_SRQ_ERR);
   EXPECT_FALSE(shared.server.device_failed());

@@ -49,21 +49,21 @@ EpochPlan plan_of(const Case& one) {
 EndpointRequest request_of(const Case& one, Service service) {
   const EpochPlan plan = plan_of(one);
   EndpointRequest request;
-  request.service = service;
+  request.options.service = service;
   request.operations = one.operation;
   // A ping-pong of writes that are not ordered carries an immediate.
   if (one.operation == OperationCode::write) request.operations.add(OperationCode::write_imm);
   if (one.operation == OperationCode::flush) request.operations.add(OperationCode::write);
   request.latency = one.shape == Shape::latency;
   request.max_size = one.size;
-  request.queue_pairs = one.queue_pairs;
+  request.options.queue_pairs = one.queue_pairs;
   request.depth = plan.depth;
   request.receives = plan.receives;
-  request.post_list = one.post_list;
+  request.options.post_list = one.post_list;
   request.signal_every = 4;
   request.send_slots = 8 * one.queue_pairs;
   request.receive_slots = plan.receives * one.queue_pairs;
-  request.separate_queues = one.separate_queues;
+  request.options.separate_queues = one.separate_queues;
   return request;
 }
 

@@ -35,8 +35,8 @@ TEST_F(Dc, MovesEverything) {
 
 TEST_F(Dc, MovesTheSameWithoutInlineData) {
   EndpointRequest request = over(Service::dc);
-  request.inline_limit = 0;
-  request.segments = 3;
+  request.options.inline_limit = 0;
+  request.options.segments = 3;
   DynamicPair pair(request);
   EXPECT_EQ(fact(pair.client.describe().details, "inline"), "0");
   move<Send>(pair);
@@ -46,7 +46,7 @@ TEST_F(Dc, MovesTheSameWithoutInlineData) {
 
 TEST_F(Dc, TakesTheSamePathsInEachRun) {
   EndpointRequest request = over(Service::dc);
-  request.queue_pairs = 2;
+  request.options.queue_pairs = 2;
   std::multiset<std::uint16_t> before;
   {
     const DynamicPair pair(request);
@@ -60,7 +60,7 @@ TEST_F(Dc, TakesTheSamePathsInEachRun) {
   const DynamicPair other(request);
   const std::multiset<std::uint16_t> all = fake_verbs::source_ports();
   EXPECT_EQ(std::set(all.begin(), all.end()).size(), 4U);
-  request.path.flow_label = 77;
+  request.options.verbs.path.flow_label = 77;
   EXPECT_EQ(fact(DynamicPair(request).client.describe().details, "flow_label"), "77,77");
 }
 
@@ -80,7 +80,7 @@ TEST_F(Dc, HasAtomics) {
 
 TEST_F(Dc, GivesEachQueuePairATargetOfItsOwn) {
   EndpointRequest request = over(Service::dc);
-  request.queue_pairs = 3;
+  request.options.queue_pairs = 3;
   DynamicPair pair(request);
   const json address = json::parse(pair.server.address());
   ASSERT_EQ(address["queues"].size(), 3U);
@@ -90,7 +90,7 @@ TEST_F(Dc, GivesEachQueuePairATargetOfItsOwn) {
 
 TEST_F(Dc, HandsAListOverAtOnce) {
   EndpointRequest request = over(Service::dc);
-  request.post_list = 3;
+  request.options.post_list = 3;
   request.signal_every = 1;
   DynamicPair pair(request);
   const Region from = pair.client.send_region();
@@ -127,10 +127,10 @@ TEST_F(Dc, ATargetIsOpenBeforeItsNumberIsTold) {
 
 TEST_F(Dc, CarriesThePathOptions) {
   EndpointRequest request = over(Service::dc);
-  request.path.rnr_timer = 3;
-  request.path.timeout = 9;
-  request.path.retry_count = 2;
-  request.path.traffic_class = 104;
+  request.options.verbs.path.rnr_timer = 3;
+  request.options.verbs.path.timeout = 9;
+  request.options.verbs.path.retry_count = 2;
+  request.options.verbs.path.traffic_class = 104;
   const DynamicPair pair(request);
   const json address = json::parse(pair.client.address())["queues"][0];
   const ibv_qp_attr target = fake_verbs::attributes(address["receiver"]);

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 EndpointRequest with_events() {
   EndpointRequest request = small_request();
-  request.events = true;
+  request.options.events = true;
   return request;
 }
 
@@ -55,7 +55,7 @@ TEST_F(Events, AreNotLostBetweenAskingAndSleeping) {
 
 TEST_F(Events, ComeFromBothCompletionQueues) {
   EndpointRequest request = with_events();
-  request.separate_queues = true;
+  request.options.separate_queues = true;
   GeneralPair pair(request);
   EXPECT_TRUE(pair.client.wait_for_event(1h));
   EXPECT_TRUE(pair.server.wait_for_event(1h));
@@ -76,7 +76,7 @@ TEST_F(Events, HaveADeadline) {
 
 TEST_F(Events, WorkForDatagrams) {
   EndpointRequest request = with_events();
-  request.service = Service::ud;
+  request.options.service = Service::ud;
   DatagramPair pair(request);
   EXPECT_TRUE(pair.server.wait_for_event(1h));
   ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
@@ -98,14 +98,14 @@ TEST_F(Events, ThatFailSaySo) {
 
 TEST_F(Events, AreOfAVectorThatTheDeviceHas) {
   EndpointRequest request = with_events();
-  request.completion_vector = 1;
+  request.options.verbs.completion_vector = 1;
   const GeneralPair pair(request);
-  request.completion_vector = 2;
+  request.options.verbs.completion_vector = 2;
   const Choice choice = choice_for(request);
   EXPECT_THAT(complaint([&] { const GeneralEndpoint endpoint(request, choice.client); }).what(),
               AllOf(HasSubstr("completion vector 2"), HasSubstr("It has 2")));
   fake_verbs::fail(Call::create_comp_channel, 1, EMFILE);
-  request.completion_vector = 0;
+  request.options.verbs.completion_vector = 0;
   EXPECT_THAT(complaint([&] { const GeneralEndpoint endpoint(request, choice.client); }).what(),
               AllOf(HasSubstr("ibv_create_comp_channel(rxe0)"), HasSubstr("ulimit -n")));
 }
@@ -120,7 +120,7 @@ TEST_F(Events, OfTheWorkersOfASideGoToDifferentVectors) {
   request.worker = 2;  // the device has two vectors
   const GeneralEndpoint third(request, choice.client);
   EXPECT_EQ(fake_verbs::vectors(), (std::multiset<int>{0, 0, 1}));
-  request.completion_vector = 1;
+  request.options.verbs.completion_vector = 1;
   const GeneralEndpoint fourth(request, choice.client);
   EXPECT_EQ(fake_verbs::vectors(), (std::multiset<int>{0, 0, 1, 1}));
 }

@@ -65,7 +65,7 @@ TEST_F(ExtendedPosts, FlushWhatWasWrittenBefore) {
 
 TEST_F(ExtendedPosts, FlushAllPiecesOfAMessage) {
   EndpointRequest request = with(OperationCode::flush);
-  request.segments = 3;
+  request.options.segments = 3;
   ExtendedPair pair(request);
   ASSERT_EQ(pair.client.post<Flush>(0, 0, request.max_size, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(poll_once(pair.client), 1) << pair.client.failure();
@@ -77,7 +77,7 @@ TEST_F(ExtendedPosts, FlushAllPiecesOfAMessage) {
 
 TEST_F(ExtendedPosts, GoInlineButForSoftRoce) {
   EndpointRequest request = with(OperationCode::flush);
-  request.inline_limit = 64;
+  request.options.inline_limit = 64;
   EXPECT_THAT(ExtendedPair(request).client.describe().details, Contains(Pair("inline", "64")));
   const SoftRoceFolder folder;
   fake_verbs::Device device = newer_device();
@@ -90,7 +90,7 @@ TEST_F(ExtendedPosts, GoInlineButForSoftRoce) {
 
 TEST_F(ExtendedPosts, GoByLists) {
   EndpointRequest request = with(OperationCode::atomic_write);
-  request.post_list = 3;
+  request.options.post_list = 3;
   ExtendedPair pair(request);
   word(pair.client.send_region(), 0) = 5;
   word(pair.client.send_region(), 1) = 6;

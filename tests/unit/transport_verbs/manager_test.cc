@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kSoon(50);  // where a side waits for what n
 EndpointRequest managed(std::uint32_t queue_pairs = 1,
                         std::chrono::milliseconds timeout = std::chrono::seconds(5)) {
   EndpointRequest request = small_request();
-  request.rdma_cm = true;
-  request.queue_pairs = queue_pairs;
+  request.options.verbs.rdma_cm = true;
+  request.options.queue_pairs = queue_pairs;
   request.timeout = timeout;
   return request;
 }
@@ -63,8 +63,8 @@ class Manager : public OnFakeVerbs {};
 
 TEST_F(Manager, ConnectsAQueuePair) {
   EndpointRequest request = managed();
-  request.path.traffic_class = 106;
-  request.path.retry_count = 3;
+  request.options.verbs.path.traffic_class = 106;
+  request.options.verbs.path.retry_count = 3;
   Sides<Endpoint> sides(request);
   sides.connect();
   ASSERT_EQ(sides.client_error + sides.server_error, "");

@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kSize = 100;
 /// Opened for one operation alone.
 inline EndpointRequest only(Service service, OperationCode operation = OperationCode::send) {
   EndpointRequest request = small_request();
-  request.service = service;
+  request.options.service = service;
   request.operations = operation;
   if (is_atomic(operation)) request.max_size = kAtomicBytes;
   return request;

@@ -39,7 +39,7 @@ inline EndpointRequest small_request() {
 inline EndpointRequest widened(EndpointRequest request) {
   for (const OperationCode code : {OperationCode::send, OperationCode::write, OperationCode::read,
                                    OperationCode::write_imm, OperationCode::send_imm}) {
-    if (!request.operations.any(is_atomic) && has_operation(request.service, code))
+    if (!request.operations.any(is_atomic) && has_operation(request.options.service, code))
       request.operations.add(code);
   }
   return request;
@@ -58,7 +58,8 @@ inline Choice choice_for(const EndpointRequest& request) {
 template <class Endpoint>
 struct PairOf {
   explicit PairOf(const EndpointRequest& request = small_request())
-      : PairOf(request.service == Service::srd ? request : widened(request), choice_for(request)) {}
+      : PairOf(request.options.service == Service::srd ? request : widened(request),
+               choice_for(request)) {}
   PairOf(const EndpointRequest& request, const Choice& choice)
       : client(request, choice.client), server(other_side(request), choice.server) {
     server.connect(client.address());

@@ -63,22 +63,28 @@ TEST_P(Refused, ByName) {
 INSTANTIATE_TEST_SUITE_P(
     Request, Refused,
     testing::Values(
-        Refusal{"ReadOverUc",
-                [](auto& r) { r.service = Service::uc, r.operations = OperationCode::read; },
-                Fault::usage, "`operation` read over uc", "UC has send"},
-        Refusal{"WriteOverUd",
-                [](auto& r) { r.service = Service::ud, r.operations = OperationCode::write; },
-                Fault::usage, "`operation` write over ud", "UD has send"},
-        Refusal{"LargeDatagram", [](auto& r) { r.service = Service::ud, r.max_size = 1025; },
-                Fault::usage, "1025 bytes over ud", "path MTU, 1024 bytes"},
-        Refusal{"Dc", [](auto& r) { r.service = Service::dc; }, Fault::unavailable, "", "mlx5dv"},
-        Refusal{"Srd", [](auto& r) { r.service = Service::srd; }, Fault::unavailable, "", "efadv"},
-        Refusal{"Rdm", [](auto& r) { r.service = Service::rdm; }, Fault::usage, "rdm",
+        Refusal{
+            "ReadOverUc",
+            [](auto& r) { r.options.service = Service::uc, r.operations = OperationCode::read; },
+            Fault::usage, "`operation` read over uc", "UC has send"},
+        Refusal{
+            "WriteOverUd",
+            [](auto& r) { r.options.service = Service::ud, r.operations = OperationCode::write; },
+            Fault::usage, "`operation` write over ud", "UD has send"},
+        Refusal{"LargeDatagram",
+                [](auto& r) { r.options.service = Service::ud, r.max_size = 1025; }, Fault::usage,
+                "1025 bytes over ud", "path MTU, 1024 bytes"},
+        Refusal{"Dc", [](auto& r) { r.options.service = Service::dc; }, Fault::unavailable, "",
+                "mlx5dv"},
+        Refusal{"Srd", [](auto& r) { r.options.service = Service::srd; }, Fault::unavailable, "",
+                "efadv"},
+        Refusal{"Rdm", [](auto& r) { r.options.service = Service::rdm; }, Fault::usage, "rdm",
                 "`backend` ofi"},
-        Refusal{"ManagerOverUd", [](auto& r) { r.service = Service::ud, r.rdma_cm = true; },
+        Refusal{"ManagerOverUd",
+                [](auto& r) { r.options.service = Service::ud, r.options.verbs.rdma_cm = true; },
                 Fault::usage, "rdma_cm with `service` ud", "RC queue pairs only"},
         Refusal{"LocalQueuePairsOverRc",
-                [](auto& r) { r.queue_pairs = 4, r.local_queue_pairs = 1; }, Fault::usage,
+                [](auto& r) { r.options.queue_pairs = 4, r.local_queue_pairs = 1; }, Fault::usage,
                 "1 queue pairs for 4 peers", "Only UD"},
         Refusal{"ReceivesInTooLittleMemory",
                 [](auto& r) {
@@ -91,7 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
                 Fault::usage, "atomics of 4 bytes", "`sizes` 8"},
         Refusal{"MisalignedAtomics",
                 [](auto& r) {
-                  r.operations = OperationCode::fetch_add, r.max_size = 8, r.misalignment = 4;
+                  r.operations = OperationCode::fetch_add, r.max_size = 8,
+                  r.options.misalignment = 4;
                 },
                 Fault::usage, "off by 4 bytes", "aligned to 8"},
         Refusal{"AtomicsOfADeviceWithout",
@@ -101,60 +108,67 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"ReadsOfADeviceWithout", [](auto& r) { r.operations = OperationCode::read; },
                 Fault::unavailable, "read on rxe0", "max_qp_rd_atom 0",
                 [](auto& device) { device.max_reads = 0; }},
-        Refusal{"XrcOfADeviceWithout", [](auto& r) { r.service = Service::xrc; },
+        Refusal{"XrcOfADeviceWithout", [](auto& r) { r.options.service = Service::xrc; },
                 Fault::unavailable, "XRC on rxe0", "`service` rc",
                 [](auto& device) { device.xrc = false; }},
-        Refusal{"SharedReceivesOfADeviceWithout", [](auto& r) { r.shared_receives = true; },
-                Fault::unavailable, "shared receive queue on rxe0", "max_srq is 0",
+        Refusal{"SharedReceivesOfADeviceWithout",
+                [](auto& r) { r.options.verbs.shared_receives = true; }, Fault::unavailable,
+                "shared receive queue on rxe0", "max_srq is 0",
                 [](auto& device) { device.max_srq = 0; }},
         Refusal{"TooManySharedReceives",
-                [](auto& r) { r.shared_receives = true, r.queue_pairs = 4, r.receives = 100; },
+                [](auto& r) {
+                  r.options.verbs.shared_receives = true, r.options.queue_pairs = 4,
+                  r.receives = 100;
+                },
                 Fault::usage, "400 receives in one shared queue", "max_srq_wr is 256",
                 [](auto& device) { device.max_srq_wr = 256; }},
         Refusal{"OnDemandWritesOfADeviceWithout",
-                [](auto& r) { r.operations = OperationCode::write, r.on_demand = true; },
+                [](auto& r) { r.operations = OperationCode::write, r.options.on_demand = true; },
                 Fault::unavailable, "on-demand paging for write over rc on rxe0",
                 "RC: send receive; UC: write", pages_sends},
         Refusal{"OnDemandAtomicsOfADeviceWithout",
                 [](auto& r) {
-                  r.operations = OperationCode::fetch_add, r.max_size = 8, r.on_demand = true;
+                  r.operations = OperationCode::fetch_add, r.max_size = 8,
+                  r.options.on_demand = true;
                 },
                 Fault::unavailable, "on-demand paging for atomic over rc on rxe0", "`on_demand`",
                 pages_sends},
         Refusal{"OnDemandSharedReceivesOfADeviceWithout",
-                [](auto& r) { r.shared_receives = true, r.on_demand = true; }, Fault::unavailable,
-                "on-demand paging for srq over rc on rxe0", "RC: send receive;", pages_sends},
+                [](auto& r) { r.options.verbs.shared_receives = true, r.options.on_demand = true; },
+                Fault::unavailable, "on-demand paging for srq over rc on rxe0", "RC: send receive;",
+                pages_sends},
         Refusal{"OnDemandOverAnotherTransport",
-                [](auto& r) { r.service = Service::xrc, r.on_demand = true; }, Fault::unavailable,
-                "on-demand paging for send srq over xrc on rxe0", "`service`", pages_sends},
-        Refusal{"TooManySegments", [](auto& r) { r.segments = 9; }, Fault::usage,
+                [](auto& r) { r.options.service = Service::xrc, r.options.on_demand = true; },
+                Fault::unavailable, "on-demand paging for send srq over xrc on rxe0", "`service`",
+                pages_sends},
+        Refusal{"TooManySegments", [](auto& r) { r.options.segments = 9; }, Fault::usage,
                 "9 scatter/gather entries", "max_sge is 8"},
-        Refusal{"MoreSegmentsThanBytes", [](auto& r) { r.max_size = 2, r.segments = 3; },
+        Refusal{"MoreSegmentsThanBytes", [](auto& r) { r.max_size = 2, r.options.segments = 3; },
                 Fault::usage, "3 segments", ""},
-        Refusal{"TooManyQueuePairs", [](auto& r) { r.queue_pairs = 9; }, Fault::usage,
+        Refusal{"TooManyQueuePairs", [](auto& r) { r.options.queue_pairs = 9; }, Fault::usage,
                 "9 queue pairs", "max_qp is 8", [](auto& device) { device.max_qp = 8; }},
-        Refusal{"NoQueuePairs", [](auto& r) { r.queue_pairs = 0; }, Fault::usage, "`queue_pairs`",
-                "at least"},
-        Refusal{"QueuePairsBeyondTheCompletionQueue", [](auto& r) { r.queue_pairs = 200; },
+        Refusal{"NoQueuePairs", [](auto& r) { r.options.queue_pairs = 0; }, Fault::usage,
+                "`queue_pairs`", "at least"},
+        Refusal{"QueuePairsBeyondTheCompletionQueue", [](auto& r) { r.options.queue_pairs = 200; },
                 Fault::usage, "200 queue pairs", "max_cqe",
                 [](auto& device) { device.max_cqe = 100; }},
-        Refusal{"LongList", [](auto& r) { r.post_list = 5; }, Fault::usage, "lists of 5",
+        Refusal{"LongList", [](auto& r) { r.options.post_list = 5; }, Fault::usage, "lists of 5",
                 "`post_list`"},
-        Refusal{"Misalignment", [](auto& r) { r.misalignment = 64; }, Fault::usage,
+        Refusal{"Misalignment", [](auto& r) { r.options.misalignment = 64; }, Fault::usage,
                 "`misalignment` 64", "0 to 63"},
         Refusal{"NarrowSlots", [](auto& r) { r.slot_stride = 192; }, Fault::usage,
                 "slots of 192 bytes for messages of 256", "multiple of 64"},
         Refusal{"OddSlots", [](auto& r) { r.slot_stride = 1000; }, Fault::usage, "1000",
                 "multiple of 64"},
-        Refusal{"ServiceLevel", [](auto& r) { r.path.service_level = 16; }, Fault::usage,
-                "service level 16", "0 to 15"},
-        Refusal{"TrafficClass", [](auto& r) { r.path.traffic_class = -2; }, Fault::usage,
-                "traffic class -2", "0 to 255"},
-        Refusal{"FlowLabel", [](auto& r) { r.path.flow_label = 1 << 20; }, Fault::usage,
-                "flow label 1048576", ""},
-        Refusal{"PartitionIndex", [](auto& r) { r.path.partition_index = 1; }, Fault::usage,
-                "partition key index 1 on rxe0:1", "table has 1"},
-        Refusal{"RetryCount", [](auto& r) { r.path.retry_count = 8; }, Fault::usage,
+        Refusal{"ServiceLevel", [](auto& r) { r.options.verbs.path.service_level = 16; },
+                Fault::usage, "service level 16", "0 to 15"},
+        Refusal{"TrafficClass", [](auto& r) { r.options.verbs.path.traffic_class = -2; },
+                Fault::usage, "traffic class -2", "0 to 255"},
+        Refusal{"FlowLabel", [](auto& r) { r.options.verbs.path.flow_label = 1 << 20; },
+                Fault::usage, "flow label 1048576", ""},
+        Refusal{"PartitionIndex", [](auto& r) { r.options.verbs.path.partition_index = 1; },
+                Fault::usage, "partition key index 1 on rxe0:1", "table has 1"},
+        Refusal{"RetryCount", [](auto& r) { r.options.verbs.path.retry_count = 8; }, Fault::usage,
                 "retry count 8", "0 to 7"}),
     [](const auto& refusal) { return refusal.param.name; });
 
@@ -162,7 +176,7 @@ class PlanTest : public OnFakeVerbs {};
 
 TEST_F(PlanTest, WhatVerbsForbidIsRefusedBeforeAnythingIsOpened) {
   EndpointRequest request = small_request();
-  request.service = Service::uc;
+  request.options.service = Service::uc;
   request.operations = OperationCode::read;
   EXPECT_EQ(complaint([&] { offer(request); }).fault(), Fault::usage);
   EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::get_device_list), 0);
@@ -186,11 +200,11 @@ TEST_F(PlanTest, ReducesQueuesToWhatTheDeviceTakes) {
   EXPECT_EQ(opened([](auto& r) { r.depth = r.receives = 60; }),
             "depth 50, receives 50: depth 60 reduced to 50: max_cqe of rxe0; receives 60 reduced "
             "to 50: max_cqe of rxe0");
-  EXPECT_EQ(opened([](auto& r) { r.depth = r.receives = 60, r.separate_queues = true; }),
+  EXPECT_EQ(opened([](auto& r) { r.depth = r.receives = 60, r.options.separate_queues = true; }),
             "depth 60, receives 60: ");
-  EXPECT_EQ(opened([](auto& r) { r.depth = 30, r.receives = 8, r.queue_pairs = 5; }),
+  EXPECT_EQ(opened([](auto& r) { r.depth = 30, r.receives = 8, r.options.queue_pairs = 5; }),
             "depth 12, receives 8: depth 30 reduced to 12: max_cqe of rxe0");
-  EXPECT_EQ(opened([](auto& r) { r.inline_limit = 256, r.latency = true; }),
+  EXPECT_EQ(opened([](auto& r) { r.options.inline_limit = 256, r.latency = true; }),
             "depth 4, receives 4: ");
 }
 
@@ -207,16 +221,17 @@ TEST_F(PlanTest, ReducesQueuesToWhatTheDeviceMakes) {
   };
   EXPECT_EQ(opened([](auto& r) { r.depth = 256; }), "depth 256, receives 4: ");
   EXPECT_EQ(
-      opened([](auto& r) { r.depth = 1024, r.signal_every = 1000, r.post_list = 512; }),
+      opened([](auto& r) { r.depth = 1024, r.signal_every = 1000, r.options.post_list = 512; }),
       "depth 256, receives 4: depth 1024 reduced to 256: what ibv_create_qp() takes of mlx5_0");
   EXPECT_EQ(opened([](auto& r) {
-              r.depth = 64, r.queue_pairs = 8, r.local_queue_pairs = 1, r.service = Service::ud;
+              r.depth = 64, r.options.queue_pairs = 8, r.local_queue_pairs = 1,
+              r.options.service = Service::ud;
             }),
             "depth 32, receives 4: depth 64 reduced to 32: what ibv_create_qp() takes of mlx5_0");
   EXPECT_THAT(complaint([&] {
                 opened([](auto& r) {
-                  r.depth = 1, r.queue_pairs = 512, r.local_queue_pairs = 1, r.receives = 1;
-                  r.service = Service::ud;
+                  r.depth = 1, r.options.queue_pairs = 512, r.local_queue_pairs = 1, r.receives = 1;
+                  r.options.service = Service::ud;
                 });
               }).what(),
               AllOf(HasSubstr("512 queue pairs on mlx5_0"), HasSubstr("leaves no depth")));
@@ -227,7 +242,7 @@ TEST_F(PlanTest, ReportsLessInlineDataThanWasAskedFor) {
   device.max_inline = 64;
   fake_verbs::reset({device});
   EndpointRequest request = small_request();
-  request.inline_limit = 128;
+  request.options.inline_limit = 128;
   EXPECT_THAT(open(request, choice_for(request)),
               HasSubstr("inline 128 reduced to 64: what rxe0 takes"));
 }
@@ -239,16 +254,17 @@ TEST_F(PlanTest, PagesOnDemandWhatTheTransportHas) {
     device.dc_on_demand = device.xrc_on_demand = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_SRQ_RECV;
     fake_verbs::reset({device});
     EndpointRequest request = small_request();
-    request.on_demand = true;
+    request.options.on_demand = true;
     change(request);
     return open(request, choice_for(request));
   };
   const fake_verbs::Device rxe = fake_verbs::soft_roce();
   EXPECT_EQ(opened(rxe, [](auto&) {}), "depth 4, receives 4: ");
-  EXPECT_EQ(opened(rxe, [](auto& r) { r.service = Service::ud; }), "depth 4, receives 4: ");
-  EXPECT_EQ(opened(rxe, [](auto& r) { r.service = Service::xrc; }), "depth 4, receives 4: ");
+  EXPECT_EQ(opened(rxe, [](auto& r) { r.options.service = Service::ud; }), "depth 4, receives 4: ");
+  EXPECT_EQ(opened(rxe, [](auto& r) { r.options.service = Service::xrc; }),
+            "depth 4, receives 4: ");
 #if RDMABENCH_HAVE_MLX5
-  EXPECT_EQ(opened(fake_verbs::mlx5(), [](auto& r) { r.service = Service::dc; }),
+  EXPECT_EQ(opened(fake_verbs::mlx5(), [](auto& r) { r.options.service = Service::dc; }),
             "depth 4, receives 4: ");
 #endif
 }
@@ -256,25 +272,25 @@ TEST_F(PlanTest, PagesOnDemandWhatTheTransportHas) {
 TEST_F(PlanTest, BoundsOutstandingReadsByBothSides) {
   EndpointRequest request = small_request();
   request.operations = OperationCode::read;
-  request.outstanding_reads = 5;
+  request.options.outstanding_reads = 5;
   const Pair pair(request);
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("max_rd_atomic", "5")));
-  request.outstanding_reads = 200;
+  request.options.outstanding_reads = 200;
   EXPECT_THAT(open(request, choice_for(request)),
               HasSubstr("outstanding reads 200 reduced to 128"));
 }
 
 TEST_F(PlanTest, TakesThePathOptionsThatAreValid) {
   EndpointRequest request = small_request();
-  request.path = {.service_level = 15,
-                  .traffic_class = 255,
-                  .flow_label = 0xfffff,
-                  .hop_limit = 255,
-                  .partition_index = 0,
-                  .timeout = 31,
-                  .retry_count = 7,
-                  .rnr_retry_count = 7,
-                  .rnr_timer = 31};
+  request.options.verbs.path = {.service_level = 15,
+                                .traffic_class = 255,
+                                .flow_label = 0xfffff,
+                                .hop_limit = 255,
+                                .partition_index = 0,
+                                .timeout = 31,
+                                .retry_count = 7,
+                                .rnr_retry_count = 7,
+                                .rnr_timer = 31};
   const Pair pair(request);
 }
 
@@ -284,7 +300,7 @@ TEST_F(PlanTest, WithinASubnetThereIsNoHeaderToMark) {
                                  .lid = 7,
                                  .gids = {{0, "fe80::5", IBV_GID_TYPE_IB}}}}}});
   EndpointRequest request = small_request();
-  request.path.traffic_class = 8;
+  request.options.verbs.path.traffic_class = 8;
   EXPECT_THAT(complaint([&] { open(request, choice_for(request)); }).what(),
               HasSubstr("without the global header"));
 }

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 EndpointRequest with_queue_pairs(std::uint32_t queue_pairs) {
   EndpointRequest request = small_request();
-  request.queue_pairs = queue_pairs;
+  request.options.queue_pairs = queue_pairs;
   request.depth = 4;
   request.receives = 4;
   return request;
@@ -106,7 +106,7 @@ TEST_F(QueuePairs, ShareOneMemoryRegion) {
 
 TEST_F(QueuePairs, HaveAMemoryRegionEachWhereAskedTo) {
   EndpointRequest request = with_queue_pairs(3);
-  request.region_per_queue_pair = true;
+  request.options.verbs.region_per_queue_pair = true;
   GeneralPair pair(request);
   EXPECT_EQ(fake_verbs::calls(Call::reg_mr), 2 * 3 * 3);
   EXPECT_EQ(window_keys(pair.server).size(), 3U);
@@ -124,7 +124,7 @@ TEST_F(QueuePairs, HaveAMemoryRegionEachWhereAskedTo) {
 
 TEST_F(QueuePairs, ReachTheWindowEachByItsOwnKey) {
   EndpointRequest request = widened(with_queue_pairs(3));
-  request.region_per_queue_pair = true;
+  request.options.verbs.region_per_queue_pair = true;
   const Choice choice = choice_for(request);
   GeneralEndpoint client(request, choice.client);
   GeneralEndpoint server(other_side(request), choice.server);
@@ -143,7 +143,7 @@ TEST_F(QueuePairs, ReachTheWindowEachByItsOwnKey) {
 
 TEST_F(QueuePairs, ShareReceivesWithAMemoryRegionEach) {
   EndpointRequest request = with_queue_pairs(2);
-  request.region_per_queue_pair = request.shared_receives = true;
+  request.options.verbs.region_per_queue_pair = request.options.verbs.shared_receives = true;
   GeneralPair pair(request);
   move<Send>(pair, 0);
   move<Send>(pair, 1);
@@ -151,7 +151,7 @@ TEST_F(QueuePairs, ShareReceivesWithAMemoryRegionEach) {
 
 TEST_F(QueuePairs, ShareReceivesWhereAskedTo) {
   EndpointRequest request = with_queue_pairs(2);
-  request.shared_receives = true;
+  request.options.verbs.shared_receives = true;
   GeneralPair pair(request);
   EXPECT_THAT(pair.server.describe().details, Contains(Fact("receive_queue", "shared")));
   // One queue pair may use more than its share.
@@ -177,7 +177,7 @@ TEST_F(QueuePairs, ShareReceivesWhereAskedTo) {
 
 TEST_F(QueuePairs, MayCompleteSendsAndReceivesApart) {
   EndpointRequest request = with_queue_pairs(2);
-  request.separate_queues = true;
+  request.options.separate_queues = true;
   GeneralPair pair(request);
   EXPECT_EQ(fake_verbs::calls(Call::create_cq), 4);
   ASSERT_EQ(pair.client.post<Send>(0, 0, kSize, 0, Signal::now, 0), PostStatus::posted);
@@ -224,11 +224,11 @@ void post_lists(const EndpointRequest& request) {
 
 TEST_F(QueuePairs, PostLists) {
   EndpointRequest request = small_request();
-  request.post_list = 3;
+  request.options.post_list = 3;
   request.receive_slots = 4;
   post_lists<Endpoint>(request);
   post_lists<GeneralEndpoint>(request);
-  request.service = Service::ud;
+  request.options.service = Service::ud;
   post_lists<DatagramEndpoint>(request);
 }
 
@@ -237,7 +237,7 @@ TEST_F(QueuePairs, AListAlwaysFindsRoomInTheEnd) {
   request.depth = 10;
   request.receives = 10;
   request.signal_every = 10;  // would leave nine posts that nothing tells of
-  request.post_list = 4;
+  request.options.post_list = 4;
   Pair pair(request);
   EXPECT_THAT(pair.client.describe().details, Contains(Fact("signal_every", "7")));
   const Region region = pair.client.send_region();
@@ -255,7 +255,7 @@ TEST_F(QueuePairs, AListAlwaysFindsRoomInTheEnd) {
 
 TEST_F(QueuePairs, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
   EndpointRequest request = small_request();
-  request.post_list = 2;
+  request.options.post_list = 2;
   Pair pair(request);
   const Region region = pair.client.send_region();
   const auto burst = messages(region, 0, 2, kSize);
@@ -269,8 +269,8 @@ TEST_F(QueuePairs, AListThatIsRefusedWholeIsBusyAndInPartHasFailed) {
 
 TEST_F(QueuePairs, SplitMessagesIntoSegments) {
   EndpointRequest request = small_request();
-  request.segments = 3;
-  request.post_list = 2;
+  request.options.segments = 3;
+  request.options.post_list = 2;
   GeneralPair pair(request);
   for (const std::uint64_t size : {256, 100, 3, 2, 1}) {
     memory::fill_pattern(slot(pair.client.send_region(), 1, size), 5);
@@ -290,7 +290,7 @@ TEST_F(QueuePairs, SplitMessagesIntoSegments) {
 TEST_F(QueuePairs, HonourStrideAndMisalignment) {
   EndpointRequest request = small_request();
   request.slot_stride = 4096;
-  request.misalignment = 7;
+  request.options.misalignment = 7;
   Pair pair(request);
   for (const Region& region :
        {pair.client.send_region(), pair.client.receive_region(), pair.client.window()}) {
@@ -305,7 +305,7 @@ TEST_F(QueuePairs, HonourStrideAndMisalignment) {
 
 TEST_F(QueuePairs, DatagramSlotsAreAlignedBehindTheirHeader) {
   EndpointRequest request = small_request();
-  request.service = Service::ud;
+  request.options.service = Service::ud;
   const DatagramPair pair(request);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pair.client.receive_region().data) % 64, 0U);
   EXPECT_EQ(pair.client.receive_region().stride, 256U + 64U);

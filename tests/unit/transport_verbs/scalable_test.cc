@@ -93,7 +93,7 @@ TEST_F(Srd, CountsCompletionsThatComeInNoOrder) {
 
 TEST_F(Srd, HandsAListOverAtOnce) {
   EndpointRequest request = over(Service::srd);
-  request.post_list = 3;
+  request.options.post_list = 3;
   ScalablePair pair(request);
   const Region from = pair.client.send_region();
   memory::fill_pattern(slot(from, 0, kSize), 9);
@@ -109,7 +109,7 @@ TEST_F(Srd, HandsAListOverAtOnce) {
 
 TEST_F(Srd, ReachesThePeersQueuePairOfEachQueuePair) {
   EndpointRequest request = over(Service::srd);
-  request.queue_pairs = 3;
+  request.options.queue_pairs = 3;
   ScalablePair pair(request);
   for (const std::uint32_t queue_pair : {2, 0, 1}) move<SendImm>(pair, queue_pair);
 }
@@ -156,7 +156,7 @@ TEST_F(Srd, HoldsSizesAgainstTheDevicesTwoLimits) {
   request.max_size = (1U << 20) + 1;
   EXPECT_THAT(refusal(request).what(), HasSubstr("max_rdma_size is 1048576"));
   request = over(Service::srd, OperationCode::read);
-  request.segments = 2;
+  request.options.segments = 2;
   EXPECT_THAT(refusal(request).what(), HasSubstr("max_sge_rd is 1"));
   request.operations = OperationCode::send;
   { const ScalableEndpoint endpoint(request, choice.client); }
@@ -164,7 +164,7 @@ TEST_F(Srd, HoldsSizesAgainstTheDevicesTwoLimits) {
 
 TEST_F(Srd, HasNoSharedReceiveQueue) {
   EndpointRequest request = over(Service::srd);
-  request.shared_receives = true;
+  request.options.verbs.shared_receives = true;
   EXPECT_EQ(complaint([&] { offer(request); }).fault(), Fault::usage);
 }
 
@@ -184,7 +184,7 @@ TEST_F(Srd, AnotherKeyIsNotAnswered) {
 
 TEST_F(Srd, SaysHowOftenToRetryWhereTheDeviceListens) {
   EndpointRequest request = over(Service::srd);
-  request.path.rnr_retry_count = 3;
+  request.options.verbs.path.rnr_retry_count = 3;
   const auto retries = [&] {
     const ScalablePair pair(request);
     const std::uint32_t number = json::parse(pair.client.address())["queues"][0]["qpn"];

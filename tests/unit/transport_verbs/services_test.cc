@@ -33,7 +33,7 @@ TEST_F(Services, UdMovesWhatItHas) {
 
 TEST_F(Services, UdTakesTheSamePathsInEachRun) {
   EndpointRequest request = over(Service::ud);
-  request.queue_pairs = 2;
+  request.options.queue_pairs = 2;
   std::multiset<std::uint16_t> before;
   {
     const DatagramPair pair(request);
@@ -51,8 +51,8 @@ TEST_F(Services, UdTakesTheSamePathsInEachRun) {
 
 TEST_F(Services, AGivenFlowLabelIsThatOfAll) {
   EndpointRequest request = over(Service::ud);
-  request.queue_pairs = 2;
-  request.path.flow_label = 77;
+  request.options.queue_pairs = 2;
+  request.options.verbs.path.flow_label = 77;
   const DatagramPair pair(request);
   const std::multiset<std::uint16_t> ports = fake_verbs::source_ports();
   EXPECT_EQ(std::set(ports.begin(), ports.end()),
@@ -150,7 +150,7 @@ TEST_F(Services, ADatagramWithAnotherKeyIsDropped) {
 
 TEST_F(Services, OneDatagramQueuePairReachesManyPeers) {
   EndpointRequest request = over(Service::ud);
-  request.queue_pairs = 3;
+  request.options.queue_pairs = 3;
   EndpointRequest one = request;
   one.local_queue_pairs = 1;
   const Choice choice = choice_for(request);
@@ -180,8 +180,8 @@ TEST_F(Services, OneDatagramQueuePairReachesManyPeers) {
 
 TEST_F(Services, DatagramsCarryThePathOptions) {
   EndpointRequest request = over(Service::ud);
-  request.path.service_level = 3;
-  request.path.traffic_class = 104;
+  request.options.verbs.path.service_level = 3;
+  request.options.verbs.path.traffic_class = 104;
   const DatagramPair pair(request);
   const nlohmann::json address = nlohmann::json::parse(pair.server.address());
   const std::uint32_t number = address["queues"][0]["qpn"];
@@ -209,7 +209,7 @@ TEST_F(Services, AreGivenTheirEndpointType) {
   EXPECT_EQ(queue_pairs(over(Service::uc)), std::pair(false, true));
   EXPECT_EQ(queue_pairs(over(Service::ud)), std::pair(false, true));
   EndpointRequest many = over(Service::rc);
-  many.queue_pairs = 2;
+  many.options.queue_pairs = 2;
   EXPECT_EQ(queue_pairs(many), std::pair(true, true));
   const Choice choice = choice_for(many);
   EXPECT_EQ(complaint([&] { const Endpoint endpoint(many, choice.client); }).fault(), Fault::usage);

@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(SetUp, SurvivesADeviceThatTakesNoQueuePair) {
   const Choice choice = choice_for(small_request());
   EndpointRequest request = small_request();
-  request.inline_limit = 0;  // else the failure would be taken for too much inline data
+  request.options.inline_limit = 0;  // else the failure would be taken for too much inline data
   fake_verbs::fail(Call::create_qp, 1, ENOMEM);
   EXPECT_THAT(complaint([&] { const Endpoint endpoint(request, choice.client); }).what(),
               HasSubstr("ibv_create_qp(rxe0: RC, 4 sends, 4 receives)"));
@@ -80,11 +80,11 @@ TEST_F(SetUp, AsksForInlineDataOnlyForLatency) {
   EndpointRequest request = small_request();
   request.latency = false;
   EXPECT_THAT(Pair(request).client.describe().details, Contains(Fact("inline", "0")));
-  request.inline_limit = 32;
+  request.options.inline_limit = 32;
   EXPECT_THAT(Pair(request).client.describe().details, Contains(Fact("inline", "32")));
   request.latency = true;
   request.max_size = 8;
-  request.inline_limit = -1;
+  request.options.inline_limit = -1;
   EXPECT_THAT(Pair(request).client.describe().details, Contains(Fact("inline", "8")));
 }
 

@@ -33,7 +33,7 @@ WriteOrder order_of(const EndpointRequest& request) {
 TEST_F(WriteOrders, ADeviceThatPromisesNoOrderIsTrustedWithOnePacketAlone) {
   have(false);
   EndpointRequest several = large(Service::rc);
-  several.queue_pairs = 2;
+  several.options.queue_pairs = 2;
   for (const WriteOrder& order :
        {order_of<Endpoint>(large(Service::rc)), order_of<GeneralEndpoint>(several),
         order_of<GeneralEndpoint>(large(Service::xrc))}) {
@@ -86,9 +86,9 @@ TEST_F(WriteOrders, NothingIsPolledWhereWritesGetLostOrMayBeReordered) {
   EXPECT_EQ(order_of<DatagramEndpoint>(large(Service::uc)).bytes, 0U);
   EXPECT_EQ(order_of<DatagramEndpoint>(large(Service::ud)).bytes, 0U);
   EndpointRequest relaxed = large(Service::rc);
-  relaxed.relaxed_ordering = true;
+  relaxed.options.relaxed_ordering = true;
   EXPECT_EQ(order_of<Endpoint>(relaxed).bytes, 0U);
-  relaxed.relaxed_ordering = false;
+  relaxed.options.relaxed_ordering = false;
   EXPECT_EQ(order_of<Endpoint>(relaxed).bytes, 4 * kMtu);
 }
 

@@ -98,13 +98,13 @@ class PairOf {
     r.operations = {key.operation, transport::OperationCode::write,
                     transport::OperationCode::write_imm, transport::OperationCode::read};
     r.max_size = plan.size;
-    r.queue_pairs = queue_pairs;
+    r.options.queue_pairs = queue_pairs;
     r.depth = plan.depth;
     r.signal_every = plan.events ? plan.depth : std::max(1U, plan.depth / 2);
     r.receives = plan.receives;
     r.send_slots = slots;
     r.receive_slots = plan.receives * queue_pairs;
-    r.post_list = plan.post_list;
+    r.options.post_list = plan.post_list;
     return r;
   }
 };

@@ -275,7 +275,8 @@ using ManyEndpoint = EndpointOf<true>;  ///< many queue pairs, or events
 /// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
 template <class Visitor>
 auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
-  if (request.queue_pairs > 1 || request.events) return visitor(std::type_identity<ManyEndpoint>());
+  if (request.options.queue_pairs > 1 || request.options.events)
+    return visitor(std::type_identity<ManyEndpoint>());
   return visitor(std::type_identity<Endpoint>());
 }
 

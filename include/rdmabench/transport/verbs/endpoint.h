@@ -362,13 +362,14 @@ bool is_lean(const EndpointRequest& request) noexcept;
 template <class Visitor>
 auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
 #if RDMABENCH_HAVE_MLX5
-  if (request.service == Service::dc) return visitor(std::type_identity<DynamicEndpoint>());
+  if (request.options.service == Service::dc) return visitor(std::type_identity<DynamicEndpoint>());
 #endif
 #if RDMABENCH_HAVE_EFA
-  if (request.service == Service::srd) return visitor(std::type_identity<ScalableEndpoint>());
+  if (request.options.service == Service::srd)
+    return visitor(std::type_identity<ScalableEndpoint>());
 #endif
   if (request.operations.any(is_extended)) return visitor(std::type_identity<ExtendedEndpoint>());
-  if (!is_reliable(request.service)) return visitor(std::type_identity<DatagramEndpoint>());
+  if (!is_reliable(request.options.service)) return visitor(std::type_identity<DatagramEndpoint>());
   if (!is_lean(request)) return visitor(std::type_identity<GeneralEndpoint>());
   return visitor(std::type_identity<Endpoint>());
 }

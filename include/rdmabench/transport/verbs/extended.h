@@ -54,16 +54,16 @@ inline constexpr std::uint8_t kFlushRange = 0;   ///< IBV_FLUSH_RANGE
 template <class Op, class Queue>
 [[gnu::always_inline]] inline void begin_request(Queue* queue,
                                                  const ibv_send_wr& request) noexcept {
-  if constexpr (Op::kCode == OperationCode::send) {
+  if constexpr (Op::kTwoSided && !Op::kImmediate) {
     ibv_wr_send(queue);
-  } else if constexpr (Op::kCode == OperationCode::send_imm) {
+  } else if constexpr (Op::kTwoSided) {
     ibv_wr_send_imm(queue, request.imm_data);
-  } else if constexpr (Op::kCode == OperationCode::write) {
+  } else if constexpr (is_plain_write(Op::kCode)) {
     ibv_wr_rdma_write(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr);
-  } else if constexpr (Op::kCode == OperationCode::write_imm) {
+  } else if constexpr (is_write(Op::kCode)) {
     ibv_wr_rdma_write_imm(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr,
                           request.imm_data);
-  } else if constexpr (Op::kCode == OperationCode::read) {
+  } else if constexpr (Op::kFromTarget && !Op::kAtomic) {
     ibv_wr_rdma_read(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr);
   } else if constexpr (Op::kCode == OperationCode::fetch_add) {
     ibv_wr_atomic_fetch_add(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
@@ -71,7 +71,7 @@ template <class Op, class Queue>
   } else if constexpr (Op::kCode == OperationCode::compare_swap) {
     ibv_wr_atomic_cmp_swp(queue, request.wr.atomic.rkey, request.wr.atomic.remote_addr,
                           request.wr.atomic.compare_add, request.wr.atomic.swap);
-  } else if constexpr (Op::kCode == OperationCode::flush) {
+  } else if constexpr (Op::kFlushes) {
     ibv_wr_flush(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr, bytes_of(request),
                  kFlushGlobal, kFlushRange);
   } else {
