@@ -231,7 +231,7 @@ void add_coll(CLI::App& app, Command& command) {
   auto options = std::make_shared<CollOptions>();
   add_coll_options(*sub, *options);
   sub->callback([sub, options, &command] {
-    check_coll_options(*sub, *options);
+    settle(*sub, *options);
     command = [options] { return run_coll(*options); };
   });
 }

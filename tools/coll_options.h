@@ -14,6 +14,7 @@ namespace rdmabench::tools {
 
 struct CollOptions {
   CollJob job{.backend = "mpi"};
+  collective::PointToPointOptions wire{.memory = ""};
   std::vector<std::string> operations;
   std::vector<std::string> types{"float32"};
   std::vector<std::string> reductions{"sum"};
@@ -31,7 +32,7 @@ struct CollOptions {
 
 void add_coll_options(CLI::App& app, CollOptions& options);
 
-/// Throws Error(usage) for options that do not go together.
-void check_coll_options(const CLI::App& app, const CollOptions& options);
+/// Completes the options. Throws Error(usage) for those that do not go together.
+void settle(const CLI::App& app, CollOptions& options);
 
 }  // namespace rdmabench::tools

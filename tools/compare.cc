@@ -254,16 +254,20 @@ how and why.)";
 
 void add_settings(const OptionGroup& group, CompareOptions& options) {
   analysis::Settings& settings = options.comparison.settings;
-  group.percent(
-      "--margin", settings.margin,
-      "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
-  group.percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
-  group.percent("--power", settings.power,
-                "chance of a verdict that launches are planned for [90%]");
-  group.plain("--seed", settings.seed, "N", "seed of the bootstrap; it is in the result [1]");
-  group.percent("--cv", options.variation, "with --plan: how launches vary, sigma/mean");
-  group.percent("--true-difference", options.assumed,
-                "with --plan: by how much B is assumed to differ [0%]");
+  group.add(
+      "--margin=PERCENT", settings.margin,
+      "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]",
+      parse_percent);
+  group.add("--alpha=PERCENT", settings.alpha, "chance of a wrong verdict at the margin [5%]",
+            parse_percent);
+  group.add("--power=PERCENT", settings.power,
+            "chance of a verdict that launches are planned for [90%]", parse_percent);
+  group.add("--seed=N", settings.seed, "seed of the bootstrap; it is in the result [1]",
+            parse_count);
+  group.add("--cv=PERCENT", options.variation, "with --plan: how launches vary, sigma/mean",
+            parse_percent);
+  group.add("--true-difference=PERCENT", options.assumed,
+            "with --plan: by how much B is assumed to differ [0%]", parse_percent);
 }
 
 }  // namespace
@@ -274,42 +278,41 @@ void add_compare(CLI::App& app, Command& command) {
   sub->footer(kCompareFooter);
   const OptionGroup group(*sub);
   auto options = std::make_shared<CompareOptions>();
-  group.plain("PATHS", options->paths, "", "two files or directories, A and B; or see --baseline");
-  group.plain("--a", options->a, "FILES", "files and directories of A");
-  group.plain("--b", options->b, "FILES", "files and directories of B");
-  group.parsed(
-      "--factor", [options](const std::string& text) { options->factors = comma_separated(text); },
-      "NAMES",
-      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas");
-  group.parsed(
-      "--metric",
-      [options](const std::string& text) {
-        for (const std::string& word : comma_separated(text)) {
-          options->comparison.metrics.push_back(analysis::parse_metric(word));
-        }
-      },
-      "NAMES", "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]");
+  group.operand("PATHS", options->paths, "two files or directories, A and B; or see --baseline");
+  group.add("--a=FILES", options->a, "files and directories of A");
+  group.add("--b=FILES", options->b, "files and directories of B");
+  group.add(
+      "--factor=NAMES", options->factors,
+      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas",
+      comma_separated);
+  group.call("--metric=NAMES",
+             "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]",
+             [options](const Given& given) {
+               for (const std::string& word : comma_separated(given.text)) {
+                 options->comparison.metrics.push_back(analysis::parse_metric(word));
+               }
+             });
   add_settings(group, *options);
-  group.flag("--skip-failed", options->comparison.skip_failed,
-             "leave launches that ended early out, and say so");
+  group.add("--skip-failed", options->comparison.skip_failed,
+            "leave launches that ended early out, and say so");
   add_program(group, options->program);
-  group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
-  group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
-  group.parsed(
-      "--fail-on", [options](const std::string& text) { options->fail_on = comma_separated(text); },
-      "LIST",
+  group.add("--a-name=NAME", options->a_name, "what A is called [by its path]");
+  group.add("--b-name=NAME", options->b_name, "what B is called [by its path]");
+  group.add(
+      "--fail-on=LIST", options->fail_on,
       "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
-      "commas; or none [worse]");
-  group.flag("--strict", options->strict, "all that --fail-on knows")
+      "commas; or none [worse]",
+      comma_separated);
+  group.add("--strict", options->strict, "all that --fail-on knows")
       ->excludes(sub->get_option("--fail-on"));
-  group.flag("--plan", options->plan,
-             "say how many launches a verdict takes, from --cv or a pilot's files");
-  group.plain("--baseline", options->baseline, "DB", "SQLite database of named baselines");
-  group.plain("--name", options->name, "NAME", "which baseline");
-  group.flag("--store", options->store, "add the files to the baseline instead of judging them");
-  group.flag("--list", options->list, "which baselines the database holds");
-  group.flag("--show", options->show, "what the baseline holds");
-  group.flag("--remove", options->remove, "remove the baseline with all its launches");
+  group.add("--plan", options->plan,
+            "say how many launches a verdict takes, from --cv or a pilot's files");
+  group.add("--baseline=DB", options->baseline, "SQLite database of named baselines");
+  group.add("--name=NAME", options->name, "which baseline");
+  group.add("--store", options->store, "add the files to the baseline instead of judging them");
+  group.add("--list", options->list, "which baselines the database holds");
+  group.add("--show", options->show, "what the baseline holds");
+  group.add("--remove", options->remove, "remove the baseline with all its launches");
   add_table_or_json(group, options->format, options->output, options->wide);
   sub->callback([options, &command] {
     command = [options] {

@@ -223,24 +223,26 @@ void add_decide(CLI::App& app, Command& command) {
   sub->footer(kDecideFooter);
   const OptionGroup group(*sub);
   auto options = std::make_shared<DecideOptions>();
-  group.plain("PATHS", options->paths, "", "folders or files of A and of B");
-  group.plain("--a-name", options->a_name, "NAME", "what A is called [its path]");
-  group.plain("--b-name", options->b_name, "NAME", "what B is called [its path]");
+  group.operand("PATHS", options->paths, "folders or files of A and of B");
+  group.add("--a-name=NAME", options->a_name, "what A is called [its path]");
+  group.add("--b-name=NAME", options->b_name, "what B is called [its path]");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
-  group.quantity("--steps", options->steps,
-                 "number of steps of the run: gives its duration and cost");
-  group.quantity("--tokens-total", options->tokens_total,
-                 "tokens of the run, in place of its steps: divided by the tokens of a step");
-  group.choice("--format", options->format, "FORMAT", {"text", "markdown", "json", "html"},
-               "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
-               "else text]");
-  group.choice("--language", options->language, "NAME", {"en", "ko"}, "of the page: en or ko [en]");
-  group.plain("-o,--output", options->output, "FILE", "write to FILE [standard output]");
-  group.flag("--plan", options->plan,
-             "print the script that measures both networks, before anything is measured");
-  group.plain("--pilot", options->pilot, "PATH",
-              "with --plan: launches of either network, to see how many it takes");
+  group.add("--steps=N", options->steps, "number of steps of the run: gives its duration and cost",
+            parse_quantity);
+  group.add("--tokens-total=N", options->tokens_total,
+            "tokens of the run, in place of its steps: divided by the tokens of a step",
+            parse_quantity);
+  group.add("--format=FORMAT", options->format,
+            "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
+            "else text]",
+            {"text", "markdown", "json", "html"});
+  group.add("--language=NAME", options->language, "of the page: en or ko [en]", {"en", "ko"});
+  group.add("-o, --output=FILE", options->output, "write to FILE [standard output]");
+  group.add("--plan", options->plan,
+            "print the script that measures both networks, before anything is measured");
+  group.add("--pilot=PATH", options->pilot,
+            "with --plan: launches of either network, to see how many it takes");
   sub->callback([options, sub, &command] {
     keep_words(*sub, *options);
     command = [options] { return run(*options); };

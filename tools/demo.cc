@@ -206,11 +206,10 @@ void add_demo(CLI::App& app, Command& command) {
   config.backend = "ofi";
   config.stop = measure::StopRule::duration(std::chrono::milliseconds(200));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
-  group.plain("--provider", config.provider, "NAME", "libfabric provider: tcp, shm ... [by route]");
-  group.sizes("-s,--size", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
+  group.add("--provider=NAME", config.provider, "libfabric provider: tcp, shm ... [by route]");
+  group.add("-s, --size=SIZES", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
   add_output(group, state->options);
-  group.plain("--json", state->json, "FILE", "write the same results as JSON to FILE too")
-      ->take_last();
+  group.add("--json=FILE", state->json, "write the same results as JSON to FILE too")->take_last();
   sub->callback(
       [state, &command] { command = [state] { return demo(state->options, state->json); }; });
 }

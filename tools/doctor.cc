@@ -146,30 +146,30 @@ void add_doctor(CLI::App& app, Command& command) {
       "doctor", "Check this node, or a saved one: devices, addresses, PCIe, limits, software");
   auto options = std::make_shared<DoctorCommand>();
   const OptionGroup group(*sub);
-  CLI::Option* const root = group.plain("--root", options->root, "PATH",
-                                        "a folder or a tar file instead of this machine [/]");
-  group.plain("--collect", options->collect, "FILE.tar", "save what was read as a tar file");
+  CLI::Option* const root =
+      group.add("--root=PATH", options->root, "a folder or a tar file instead of this machine [/]");
+  group.add("--collect=FILE.tar", options->collect, "save what was read as a tar file");
   group
-      .flag("--ask-firmware", options->ask_firmware,
-            "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
+      .add("--ask-firmware", options->ask_firmware,
+           "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
       ->excludes(root);
   group
-      .flag("--clean", options->clean,
-            "first remove from /dev/shm what killed processes of rdmabench left there")
+      .add("--clean", options->clean,
+           "first remove from /dev/shm what killed processes of rdmabench left there")
       ->excludes(root);
-  group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
-  group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
+  group.add("--profile=FILE.json", options->profile, "what the site expects, as JSON");
+  group.add("--expect=KEY=VALUE", options->expect, "an expectation; may be repeated")
       ->allow_extra_args(false);
-  group.plain("--peers", options->peers, "FILES", "JSON of doctor on other nodes");
-  group.plain("--since", options->since, "OLD.json",
-              "JSON of doctor on this node: which GIDs moved");
-  group.list("--only", options->only, "NAMES", "groups or checks, separated by commas")
+  group.add("--peers=FILES", options->peers, "JSON of doctor on other nodes");
+  group.add("--since=OLD.json", options->since, "JSON of doctor on this node: which GIDs moved");
+  group.list("--only=NAMES", options->only, "groups or checks, separated by commas")
       ->allow_extra_args(false);
-  group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "line"},
-               "table, json, csv, or line: one for schedulers and monitors [table]");
-  group.plain("--output", options->output, "FILE", "write there [standard output]");
-  group.flag("--verbose", options->verbose, "show PASS too");
-  group.flag("--list", options->list, "list every check and run none");
+  group.add("--format=FORMAT", options->format,
+            "table, json, csv, or line: one for schedulers and monitors [table]",
+            {"table", "json", "csv", "line"});
+  group.add("--output=FILE", options->output, "write there [standard output]");
+  group.add("--verbose", options->verbose, "show PASS too");
+  group.add("--list", options->list, "list every check and run none");
   add_wide(group, options->wide)->description("with --list: show every check's rule, too");
   sub->footer(footer());
   sub->callback([options, &command] { command = [options] { return doctor(*options); }; });

@@ -52,19 +52,18 @@ Json judged_proof(const report::Proof& proof) {
 }  // namespace
 
 void add_expect(const OptionGroup& group, Expectations& to) {
+  const auto add = [&to](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
+  };
   group
-      .parsed<std::vector<std::string>>(
-          "--expect",
-          [&to](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
-          },
-          "LIMIT",
-          "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', 'p99<=5us', "
-          "'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated")
+      .texts(
+          "--expect=LIMIT",
+          "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', "
+          "'p99<=5us', 'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated",
+          add)
       ->take_all();
-  group.parsed(
-      "--profile", [&to](const std::string& path) { add_profile(path, to); }, "FILE",
-      "the limits in the list \"expect\" of FILE, which is JSON");
+  group.call("--profile=FILE", "the limits in the list \"expect\" of FILE, which is JSON",
+             [&to](const Given& given) { add_profile(given.text, to); });
 }
 
 void read_baselines(Expectations& expectations) {

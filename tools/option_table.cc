@@ -93,17 +93,17 @@ constexpr Extra kExtras[] = {
      "time per size after which it ends, stable or not [10s]", set_max_time},
     {run::kDuration, "", "--launches=N",
      "repeat the whole curve N times; its knee then has a confidence interval [1]",
-     set_number<1, 100, &Options::launches>, run::kLoad},
+     set<&Options::launches, 1, 100>, run::kLoad},
     {run::kDuration, "", "--warmup=N|TIME",
      "messages, or time such as 100ms, per size before what is timed [200, fewer if large]",
      set_warmup},
     {run::kQueues, "incast_job", "--peers=N",
      "UD: one queue pair of this side sends to N of the server's [one each]", set_peers},
     {run::kPath, "devices", "-i, --ib-port=N", "port of --device NAME [by route]",
-     set_number<1, 255, &Options::port_number>},
+     set<&Options::port_number, 1, 255>},
     {run::kMemory, "relaxed_ordering", "--no-relaxed-ordering",
      "no PCIe relaxed ordering, of a GPU's memory neither",
-     turn_off<&Options::config, &run::Config::relaxed_ordering>},
+     [](Options& o, const Given& /*given*/) { o.config.relaxed_ordering = false; }},
     {run::kOther, "watch", "-F, --CPU-freq",
      "no effect; accepted because perftest's scripts pass it",
      [](Options& /*o*/, const Given& /*given*/) {}},
@@ -116,8 +116,8 @@ void add_options(CLI::App& app, Options& options, std::string_view group, run::T
   const auto add_extras = [&](std::string_view after) {
     for (const Extra& extra : kExtras) {
       if (extra.group != group || extra.after != after || (extra.tests & tests) == 0) continue;
-      to.add(extra.flag, extra.text,
-             [&options, &extra](const Given& given) { extra.set(options, given); });
+      to.call(extra.flag, std::string(extra.text),
+              [&options, &extra](const Given& given) { extra.set(options, given); });
     }
   };
   add_extras("");
@@ -125,7 +125,7 @@ void add_options(CLI::App& app, Options& options, std::string_view group, run::T
     if (one.title != group) continue;
     for (const run::Option& option : one.options) {
       if (!option.flag.empty() && (option.tests & tests) != 0) {
-        to.add(option.flag, option.text, [&options, &option](const Given& given) {
+        to.call(option.flag, std::string(option.text), [&options, &option](const Given& given) {
           set_option(option, options.config, given);
         });
       }

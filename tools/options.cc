@@ -59,18 +59,18 @@ void add_link(CLI::App& app, Options& options) {
 }
 
 void add_output(const OptionGroup& group, Options& options) {
-  group.choice("--format", options.format, "FORMAT", {"table", "json", "csv", "perftest"},
-               "table, json, csv or perftest [table]");
-  group.plain("--output", options.output, "FILE", "write the results to FILE [standard output]");
-  group.flag("--verbose", options.verbose, "show every suspicion with its numbers");
+  group.add("--format=FORMAT", options.format, "table, json, csv or perftest [table]",
+            {"table", "json", "csv", "perftest"});
+  group.add("--output=FILE", options.output, "write the results to FILE [standard output]");
+  group.add("--verbose", options.verbose, "show every suspicion with its numbers");
   add_wide(group, options.wide);
 }
 
 void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
                        bool& wide) {
-  group.choice("--format", format, "FORMAT", {"table", "json"},
-               "table or json [by the output's name: .txt, .json; else table]");
-  group.plain("-o,--output", output, "FILE", "write to FILE [standard output]");
+  group.add("--format=FORMAT", format,
+            "table or json [by the output's name: .txt, .json; else table]", {"table", "json"});
+  group.add("-o, --output=FILE", output, "write to FILE [standard output]");
   add_wide(group, wide);
 }
 
@@ -87,42 +87,43 @@ std::string table_or_json(const std::string& format, const std::string& output) 
 }
 
 CLI::Option* add_wide(const OptionGroup& group, bool& wide) {
-  return group.flag("--wide", wide,
-                    "show every column of the table [as many as the terminal is wide, else 80]");
+  return group.add("--wide", wide,
+                   "show every column of the table [as many as the terminal is wide, else 80]");
 }
 
 void add_program(const OptionGroup& group, std::string& program) {
-  group.plain("--as", program, "PROGRAM",
-              "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
-              "[what their names begin with]");
+  group.add("--as=PROGRAM", program,
+            "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
+            "[what their names begin with]");
 }
 
 void add_cpus(const OptionGroup& group, std::vector<int>& cpus) {
   group
-      .list("--cpu", cpus, "N",
+      .list("--cpu=N", cpus,
             "processors to run on: one for each thread, separated by commas [the kernel's choice]")
       ->check(CLI::Range(0, 1023));
 }
 
 void add_authentication(const OptionGroup& group, control::Authentication& to) {
   for (const Flag<control::Authentication>& flag : authentication_flags()) {
-    group.add(flag, flag.text, [&](const Given& given) { flag.set(to, given); });
+    group.call(flag, std::string(flag.text), [&](const Given& given) { flag.set(to, given); });
   }
 }
 
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
                       std::uint32_t most) {
-  group.whole("--rank", to.rank, 0, most - 1, "rank of this process; 0 leads [from the launcher]");
-  group.whole("--ranks", to.size, least, most,
-              least == 1 ? "number of ranks; 1 is this process alone [from the launcher]"
-                         : "number of ranks [from the launcher]");
-  group.plain("--rendezvous", to.address, "ADDRESS",
-              "address of rank 0, HOST:PORT [from the launcher]");
+  group.add("--rank=N", to.rank, "rank of this process; 0 leads [from the launcher]",
+            {0, most - 1});
+  group.add("--ranks=N", to.size,
+            least == 1 ? "number of ranks; 1 is this process alone [from the launcher]"
+                       : "number of ranks [from the launcher]",
+            {least, most});
+  group.add("--rendezvous=ADDRESS", to.address, "address of rank 0, HOST:PORT [from the launcher]");
   add_authentication(group, to.authentication);
 }
 
 void add_port(const OptionGroup& group, std::uint16_t& port) {
-  group.whole("-p,--port", port, 0, 65535, "TCP port of the server [18515]");
+  group.add("-p, --port=N", port, "TCP port of the server [18515]", {0, 65535});
 }
 
 void settle_backend(run::Config& config) {

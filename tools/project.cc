@@ -94,11 +94,11 @@ void add_project(CLI::App& app, Command& command) {
   sub->footer(kProjectFooter);
   const OptionGroup group(*sub);
   auto options = std::make_shared<ProjectOptions>();
-  group.plain("FILES", options->paths, "", "documents of the fabric, A")->required();
-  group.plain("--against", options->against, "FILES", "documents of another fabric, B");
+  group.operand("FILES", options->paths, "documents of the fabric, A")->required();
+  group.add("--against=FILES", options->against, "documents of another fabric, B");
   add_program(group, options->program);
-  group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
-  group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
+  group.add("--a-name=NAME", options->a_name, "what A is called [by its path]");
+  group.add("--b-name=NAME", options->b_name, "what B is called [by its path]");
   add_job(*sub, options->job);
   add_projection(*sub, options->job);
   add_table_or_json(group, options->format, options->output, options->wide);

@@ -98,49 +98,41 @@ int reg(RegOptions& options) {
 
 void add_options(CLI::App& app, RegOptions& options) {
   const OptionGroup group(app);
-  group.plain("-d,--device", options.device, "NAME", "NAME or NAME:PORT [the first]");
-  group.sizes("-s,--size", options.sizes,
-              "bytes to register: 8, or 4K,1M, or 4K:1G for every doubling [4K,64K,1M,16M]");
+  group.add("-d, --device=NAME", options.device, "NAME or NAME:PORT [the first]");
+  group.add("-s, --size=SIZES", options.sizes,
+            "bytes to register: 8, or 4K,1M, or 4K:1G for every doubling [4K,64K,1M,16M]");
+  const auto set_memories = [&](const std::vector<std::string>& texts) {
+    options.memories.clear();
+    for (const std::string& text : texts) options.memories.push_back(memory::parse_request(text));
+  };
   group
-      .parsed<std::vector<std::string>>(
-          "--memory",
-          [&](const std::vector<std::string>& texts) {
-            options.memories.clear();
-            for (const std::string& text : texts) {
-              options.memories.push_back(memory::parse_request(text));
-            }
-          },
-          "KIND",
-          "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; GPU "
-          "memory is registered by every route [host]")
+      .texts("--memory=KIND",
+             "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; "
+             "GPU memory is registered by every route [host]",
+             set_memories)
       ->allow_extra_args(false);
-  group.parsed(
-      "--numa", [&](const std::string& text) { options.numa = memory::parse_numa(text); }, "NODE",
-      "NUMA node: auto (near the device), none (any) or a number [auto]");
-  group.size("--unaligned", options.unaligned, "offset of the memory in its first page [0]")
-      ->type_name("BYTES");
-  group.action(
-      "--relaxed-ordering", [&] { options.registration.relaxed_ordering = true; },
-      "allow the device to reorder its writes");
-  group.flag("--odp", options.registration.on_demand,
-             "page on demand; an error if the device does not support it");
-  group.flag("--require-dmabuf", options.registration.require_dma_buf,
-             "an error if the device does not support dma-buf, instead of pinning");
-  group.action(
-      "--atomics", [&] { options.registration.more_access = IBV_ACCESS_REMOTE_ATOMIC; },
-      "also allow remote atomics");
-  group.parsed(
-      "-n,--iterations",
-      [&](const std::string& text) {
-        options.stop = {.iterations = std::clamp<std::uint64_t>(parse_count(text), 1, 10'000'000),
-                        .time = std::chrono::hours(1)};
-      },
-      "N", "calls of each kind per size [1000, or fewer in 1 s]");
+  group.add("--numa=NODE", options.numa,
+            "NUMA node: auto (near the device), none (any) or a number [auto]", memory::parse_numa);
+  group.add("--unaligned=BYTES", options.unaligned, "offset of the memory in its first page [0]");
+  group.add("--relaxed-ordering", options.registration.relaxed_ordering,
+            "allow the device to reorder its writes");
+  group.add("--odp", options.registration.on_demand,
+            "page on demand; an error if the device does not support it");
+  group.add("--require-dmabuf", options.registration.require_dma_buf,
+            "an error if the device does not support dma-buf, instead of pinning");
+  group.call("--atomics", "also allow remote atomics", [&](const Given& /*given*/) {
+    options.registration.more_access = IBV_ACCESS_REMOTE_ATOMIC;
+  });
+  group.call("-n, --iterations=N", "calls of each kind per size [1000, or fewer in 1 s]",
+             [&](const Given& given) {
+               options.stop = {
+                   .iterations = std::clamp<std::uint64_t>(parse_count(given.text), 1, 10'000'000),
+                   .time = std::chrono::hours(1)};
+             });
   add_cpus(group, options.cpus);
-  group.choice("--format", options.common.format, "FORMAT", {"table", "json", "csv"},
-               "table, json or csv [table]");
-  group.plain("--output", options.common.output, "FILE",
-              "write the results to FILE [standard output]");
+  group.add("--format=FORMAT", options.common.format, "table, json or csv [table]",
+            {"table", "json", "csv"});
+  group.add("--output=FILE", options.common.output, "write the results to FILE [standard output]");
   add_wide(group, options.common.wide);
   add_expect(OptionGroup(app, "Limits"), options.common.expect);
 }

@@ -98,13 +98,13 @@ void add_report(CLI::App& app, Command& command) {
       "  rdmabench bw node2 --format json | rdmabench report - --format markdown");
   auto options = std::make_shared<ReportOptions>();
   const OptionGroup group(*sub);
-  group.plain("FILE", options->files, "", "results, or folders of them; may be many")->required();
-  group.choice("--format", options->format, "NAME",
-               {"html", "junit", "prometheus", "csv", "markdown"},
-               "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
-               ".prom, .csv, .md]");
+  group.operand("FILE", options->files, "results, or folders of them; may be many")->required();
+  group.add("--format=NAME", options->format,
+            "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
+            ".prom, .csv, .md]",
+            {"html", "junit", "prometheus", "csv", "markdown"});
   add_program(group, options->program);
-  group.plain("-o,--output", options->output, "FILE", "where to write [standard output]");
+  group.add("-o, --output=FILE", options->output, "where to write [standard output]");
   sub->callback([options, &command] { command = [options] { return make_report(*options); }; });
 }
 

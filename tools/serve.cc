@@ -148,35 +148,35 @@ void add_limits(const OptionGroup& group, run::ServerConfig& config) {
   constexpr std::uint32_t kMostThreads = run::kMaxClients * run::kMaxWorkers;
   const auto add_number = [&group](const char* flag, std::uint32_t& value, std::uint32_t most,
                                    const char* help) {
-    group.plain(flag, value, "N", help)->check(CLI::Range(1U, most));
+    group.add(flag, value, help, {1, most});
   };
-  add_number("--max-clients", config.max_clients, run::kMaxClients, "clients at once [256]");
-  add_number("--max-address-clients", config.max_address_clients, run::kMaxClients,
+  add_number("--max-clients=N", config.max_clients, run::kMaxClients, "clients at once [256]");
+  add_number("--max-address-clients=N", config.max_address_clients, run::kMaxClients,
              "clients at once from one address; this machine's count as one [64]");
-  add_number("--max-threads", config.max_threads, kMostThreads,
+  add_number("--max-threads=N", config.max_threads, kMostThreads,
              "threads of all sessions at once [1024]");
-  add_number("--max-address-threads", config.max_address_threads, kMostThreads,
+  add_number("--max-address-threads=N", config.max_address_threads, kMostThreads,
              "threads of the sessions of one address [256]");
-  group.size("--max-memory", config.max_memory, "memory of all sessions at once [8G]");
-  group.size("--max-address-memory", config.max_address_memory,
-             "memory of the sessions of one address [4G]");
-  group.time("--timeout", config.timeout,
-             "how long a client may take for each step of its set-up [10s]");
-  group.time("--max-timeout", config.max_timeout,
-             "longest --timeout that a client may ask for [1m]");
-  group.time("--max-idle", config.max_idle,
-             "limit of the time a client pauses minus the time it measures [2m]");
-  group.time("--max-session", config.max_session, "longest session [24h]");
+  group.add("--max-memory=SIZE", config.max_memory, "memory of all sessions at once [8G]");
+  group.add("--max-address-memory=SIZE", config.max_address_memory,
+            "memory of the sessions of one address [4G]");
+  group.add("--timeout=TIME", config.timeout,
+            "how long a client may take for each step of its set-up [10s]");
+  group.add("--max-timeout=TIME", config.max_timeout,
+            "longest --timeout that a client may ask for [1m]");
+  group.add("--max-idle=TIME", config.max_idle,
+            "limit of the time a client pauses minus the time it measures [2m]");
+  group.add("--max-session=TIME", config.max_session, "longest session [24h]");
   group
       .list(
-          "--allow", config.allow, "NETWORKS",
+          "--allow=NETWORKS", config.allow,
           "send to these networks, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
           "of GIDs as fe80::/64, lid:FIRST-LAST or any; separated by commas [that subnet, and the "
           "address that a client came from]")
       ->allow_extra_args(false);
   group
       .list(
-          "--allow-provider", config.allow_providers, "NAMES",
+          "--allow-provider=NAMES", config.allow_providers,
           "serve these providers of libfabric too, although they endanger a server: shm, udp, tcp or "
           "net over ofi_rxm, for other machines also those whose addresses cannot be judged, or any; "
           "separated by commas (docs/limits.md)")
@@ -196,13 +196,13 @@ void add_serve(CLI::App& app, Command& command) {
   run::ServerConfig& config = state->config;
   config.command = "rdmabench serve";
   const OptionGroup group(*sub);
-  group.plain("--address", config.address, "ADDRESS",
-              "listen on this address only [all, IPv4 and IPv6]");
+  group.add("--address=ADDRESS", config.address,
+            "listen on this address only [all, IPv4 and IPv6]");
   add_port(group, config.port);
   add_authentication(group, config.authentication);
   add_cpus(group, config.cpus);
-  group.plain("--device", config.device, "NAME",
-              "use this device only: NAME[:PORT] or a libfabric domain [to match the client]");
+  group.add("--device=NAME", config.device,
+            "use this device only: NAME[:PORT] or a libfabric domain [to match the client]");
   add_limits(group, config);
   sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
   sub->callback([state, &command] { command = [state] { return serve(*state); }; });

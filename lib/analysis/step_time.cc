@@ -117,18 +117,6 @@ void add_collectives(const Job& job, const MessageTime& message, double count, d
 
 }  // namespace
 
-std::string_view name(Parallel parallel) noexcept {
-  return parallel == Parallel::data ? "data" : "sharded";
-}
-std::string_view name(Algorithm algorithm) noexcept {
-  return algorithm == Algorithm::ring ? "ring" : "tree";
-}
-std::string_view name(Stragglers stragglers) noexcept {
-  return stragglers == Stragglers::none   ? "none"
-         : stragglers == Stragglers::step ? "step"
-                                          : "collective";
-}
-
 void Job::check() const {
   require_of_job(parameters >= 1 && parameters <= 1e15, "a parameter count", parameters,
                  "Give the model's, as `parameters` 8B.");

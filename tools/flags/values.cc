@@ -50,22 +50,6 @@ std::optional<std::uint64_t> fraction(const std::string& text) {
   return static_cast<std::uint64_t>(all);
 }
 
-/// The place of the word that was given.
-std::size_t one_of(const Given& given, std::span<const std::string_view> all) {
-  const auto found = std::find(all.begin(), all.end(), lower(given.text));
-  if (found != all.end()) return static_cast<std::size_t>(found - all.begin());
-  refuse_word(given,
-              fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back()));
-}
-
-std::int32_t signed_number(const run::Bounds& bounds, const Given& given) {
-  if (!bounds.word.empty() && given.text == bounds.word) return bounds.value;
-  const auto most = static_cast<std::uint64_t>(bounds.max);
-  return static_cast<std::int32_t>(
-      bounds.unit == run::Unit::limit ? std::min(bytes(given), most)
-                                      : whole(given, static_cast<std::uint64_t>(bounds.min), most));
-}
-
 }  // namespace
 
 std::uint64_t whole(const Given& given, std::uint64_t min, std::uint64_t max) {
@@ -112,36 +96,32 @@ std::vector<std::string> comma_separated(const std::string& text) {
   return words;
 }
 
+std::size_t one_of(const Given& given, std::span<const std::string_view> words) {
+  const auto found = std::find(words.begin(), words.end(), lower(given.text));
+  if (found == words.end()) refuse_word(given, words);
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+std::int64_t number(const Given& given, const run::Bounds& bounds) {
+  if (!bounds.word.empty() && given.text == bounds.word) return bounds.value;
+  if (bounds.unit == run::Unit::limit) {
+    return static_cast<std::int64_t>(
+        std::min(bytes(given), static_cast<std::uint64_t>(bounds.max)));
+  }
+  const bool in_bytes = bounds.unit == run::Unit::bytes || bounds.max == 0;
+  return static_cast<std::int64_t>(in_bytes ? bytes(given)
+                                            : whole(given, static_cast<std::uint64_t>(bounds.min),
+                                                    static_cast<std::uint64_t>(bounds.max)));
+}
+
 void set_option(const run::Option& option, run::Config& config, const Given& given) {
-  const run::Bounds& bounds = option.bounds;
+  if (!option.words.empty()) one_of(given, option.words);
   std::visit(
       [&](auto* value) {
-        using T = std::remove_pointer_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, bool>) {
+        set_value(*value, given, option.bounds);
+        if constexpr (std::is_same_v<decltype(value), bool*>) {
           run::Config usual;
           *value = !*std::get<bool*>(option.in(usual));
-        } else if constexpr (std::is_same_v<T, std::optional<bool>>) {
-          *value = true;
-        } else if constexpr (std::is_same_v<T, std::int32_t>) {
-          *value = signed_number(bounds, given);
-        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-          *value = bytes(given);
-        } else if constexpr (std::is_enum_v<T>) {
-          *value = static_cast<T>(one_of(given, run::names_of(*value)));
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          if (!option.words.empty()) one_of(given, option.words);
-          *value = given.text;
-        } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
-          *value = duration(given);
-        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-          *value = comma_separated(given.text);
-        } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
-          *value = parse_size_list(given.text);
-        } else if constexpr (std::is_same_v<T, std::vector<run::Requirement>>) {
-          *value = run::parse_requirements(given.text);
-        } else {
-          *value = whole_as<std::uint32_t>(given, static_cast<std::uint64_t>(bounds.min),
-                                           static_cast<std::uint64_t>(bounds.max));
         }
       },
       option.in(config));
@@ -150,6 +130,11 @@ void set_option(const run::Option& option, run::Config& config, const Given& giv
 void refuse_word(const Given& given, std::string_view words) {
   throw Error(Fault::usage, fmt::format("{} '{}'", given.name, given.text),
               fmt::format("It may be {}.", words));
+}
+
+void refuse_word(const Given& given, std::span<const std::string_view> words) {
+  refuse_word(
+      given, fmt::format("{} or {}", fmt::join(words.first(words.size() - 1), ", "), words.back()));
 }
 
 }  // namespace rdmabench::tools

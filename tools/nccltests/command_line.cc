@@ -20,7 +20,7 @@ constexpr Flag kOwn[] = {
            }),
     mapped("--gpu=NAME", "its number among the ranks of its host",
            "not nccl-tests': this rank's GPU", "",
-           set_text<&Flags::nccl, &collective::NcclOptions::device>),
+           [](Flags& flags, const Given& given) { flags.nccl.device = given.text; }),
     mapped("-h, --help", "", "this text", "", nullptr),
     mapped("--version", "", "rdmabench's version", "", nullptr),
 };

@@ -78,24 +78,22 @@ constexpr std::string_view kDevice =
 constexpr Flag kFlags[] = {
     mapped("-t, --nthreads=count", "1",
            "number of ranks = threads x GPUs; here each rank is a separate process", "fake",
-           set_number<1, 1024, &Flags::threads>),
+           set<&Flags::threads, 1, 1024>),
     mapped("-g, --ngpus=count", "1",
            "the same; without a launcher -t x -g ranks are started here, with one it must be 1",
-           "fake", set_number<1, 1024, &Flags::gpus>),
-    mapped("-b, --minbytes=bytes", "32M", "the first of --size", "fake",
-           set_bytes<&Flags::min_bytes>),
-    mapped("-e, --maxbytes=bytes", "32M", "the last of --size", "fake",
-           set_bytes<&Flags::max_bytes>),
+           "fake", set<&Flags::gpus, 1, 1024>),
+    mapped("-b, --minbytes=bytes", "32M", "the first of --size", "fake", set<&Flags::min_bytes>),
+    mapped("-e, --maxbytes=bytes", "32M", "the last of --size", "fake", set<&Flags::max_bytes>),
     mapped("-i, --stepbytes=bytes", "1M", "difference between two sizes", "unit",
-           set_bytes<&Flags::step_bytes>),
+           set<&Flags::step_bytes>),
     mapped("-f, --stepfactor=factor", "off", "factor between two sizes; a whole number, 1 is off",
-           "fake", set_number<1, (1U << 20U), &Flags::step_factor>),
+           "fake", set<&Flags::step_factor, 1, 1 << 20>),
     mapped("-n, --iters=count", "20", "--iterations", "fake",
-           set_number<1, kMostIterations, &Flags::iterations>),
+           set<&Flags::iterations, 1, kMostIterations>),
     refused("-m, --agg_iters=count", "1",
             "Leave it out: here each operation is launched separately."),
     mapped("-w, --warmup_iters=count", "1", "--warmup, of every size, in and out of place", "fake",
-           set_number<0, kMostIterations, &Flags::warmup>),
+           set<&Flags::warmup, 0, kMostIterations>),
     mapped("-N, --run_cycles=count", "1",
            "how often all sizes are measured; 0 (without end) is refused", "unit",
            [](Flags& f, const Given& g) {
@@ -110,7 +108,7 @@ constexpr Flag kFlags[] = {
     mapped("-c, --check=count", "1",
            "0 is --no-check; any other value checks every operation, timed ones included, where -e "
            "has a place for each; else the last in each place (in place: one more)",
-           "fake", set_number<0, kMostIterations, &Flags::check>),
+           "fake", set<&Flags::check, 0, kMostIterations>),
     mapped("-o, --op=name", "sum", "--reduction, or all", "fake", set_op),
     mapped("-d, --datatype=name", "float", "--type, or all types of this NCCL", "fake", set_type),
     mapped("-r, --root=rank", "0", "--root; all or -1 is every rank in turn", "fake", set_root),
@@ -118,7 +116,7 @@ constexpr Flag kFlags[] = {
            "0: back to back, 1024 at most; 1, 2 and 3 are the same: each operation is a sample, "
            "and its rank waits for it before it starts the next; there is no barrier between them; "
            "with -G always 0",
-           "fake", set_number<0, 3, &Flags::blocking>),
+           "fake", set<&Flags::blocking, 0, 3>),
     {"-y, --stream_null=0|1", kAll, Handling::ignored, "operations use a separate stream", "unit",
      check_switch, "0"},
     mapped("-T, --timeout=seconds", "off",
@@ -147,21 +145,29 @@ constexpr Flag kFlags[] = {
         "-a, --average=0|1|2|3", "1",
         "which rank's median time is printed: 0 that of rank 0, 1 the mean of all, 2 the shortest, 3 the "
         "longest",
-        "unit", set_number<0, 3, &Flags::average>),
+        "unit", set<&Flags::average, 0, 3>),
     mapped("-R, --local_register=0|1|2", "0",
            "--register none, local or symmetric; an error where this NCCL does not support it",
-           "fake", set_number<0, 2, &Flags::nccl, &NcclOptions::registration>),
+           "fake",
+           [](Flags& f, const Given& g) {
+             set_value(f.nccl.registration, g, {0, 2});
+           }),
     mapped("-x, --cta_policy=0|1|2", "unset", "--cta-policy; an error before NCCL 2.27", "fake",
-           set_number<0, 2, &Flags::nccl, &NcclOptions::cta_policy>),
+           [](Flags& f, const Given& g) {
+             set_value(f.nccl.cta_policy, g, {0, 2});
+           }),
     refused("-D, --device_implementation=number", "0", kDevice),
     refused("-V, --device_cta_count=count", "16", kDevice),
     refused("-M, --memory=0|1", "0",
             "Use nvidia-smi during the run: NCCL does not report how much memory it uses."),
     mapped("-u, --unalign=elements", "0", "--misalign: offset of input and result, in elements",
-           "fake", set_number<0, 1U << 16U, &Flags::nccl, &NcclOptions::misalign>),
+           "fake",
+           [](Flags& f, const Given& g) {
+             set_value(f.nccl.misalign, g, {0, 1U << 16U});
+           }),
     mapped("-I, --per_iter_timing=0|1", "0",
            "each operation is a sample; four more columns show the distribution; with -G always 0",
-           "fake", set_number<0, 1, &Flags::per_iteration>),
+           "fake", set<&Flags::per_iteration, 0, 1>),
     refused("-K, --per_iter_skip=count", "0",
             "Use -w: no sample is left out here, and warm-up operations are not samples."),
 };
