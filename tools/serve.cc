@@ -25,6 +25,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/run/server.h"
+#include "run/server_options.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -143,44 +144,21 @@ int serve(const State& state) {
   return 0;
 }
 
-/// "Of an address": of the clients that connect from it; this machine's count as one.
-void add_limits(const OptionGroup& group, run::ServerConfig& config) {
-  constexpr std::uint32_t kMostThreads = run::kMaxClients * run::kMaxWorkers;
-  const auto add_number = [&group](const char* flag, std::uint32_t& value, std::uint32_t most,
-                                   const char* help) {
-    group.add(flag, value, help, {1, most});
+void add_options(const OptionGroup& group, run::ServerConfig& config) {
+  const auto add = [&](const char* /*name*/, const std::string& flag, auto& value, const char* help,
+                       const run::Bounds& bounds = {}) {
+    using T = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, control::Authentication>) {
+      add_authentication(group, value);
+    } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+      add_cpus(group, value);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      group.list(flag, value, help)->allow_extra_args(false);
+    } else if (!flag.empty()) {
+      group.add(flag, value, help, bounds);
+    }
   };
-  add_number("--max-clients=N", config.max_clients, run::kMaxClients, "clients at once [256]");
-  add_number("--max-address-clients=N", config.max_address_clients, run::kMaxClients,
-             "clients at once from one address; this machine's count as one [64]");
-  add_number("--max-threads=N", config.max_threads, kMostThreads,
-             "threads of all sessions at once [1024]");
-  add_number("--max-address-threads=N", config.max_address_threads, kMostThreads,
-             "threads of the sessions of one address [256]");
-  group.add("--max-memory=SIZE", config.max_memory, "memory of all sessions at once [8G]");
-  group.add("--max-address-memory=SIZE", config.max_address_memory,
-            "memory of the sessions of one address [4G]");
-  group.add("--timeout=TIME", config.timeout,
-            "how long a client may take for each step of its set-up [10s]");
-  group.add("--max-timeout=TIME", config.max_timeout,
-            "longest --timeout that a client may ask for [1m]");
-  group.add("--max-idle=TIME", config.max_idle,
-            "limit of the time a client pauses minus the time it measures [2m]");
-  group.add("--max-session=TIME", config.max_session, "longest session [24h]");
-  group
-      .list(
-          "--allow=NETWORKS", config.allow,
-          "send to these networks, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
-          "of GIDs as fe80::/64, lid:FIRST-LAST or any; separated by commas [that subnet, and the "
-          "address that a client came from]")
-      ->allow_extra_args(false);
-  group
-      .list(
-          "--allow-provider=NAMES", config.allow_providers,
-          "serve these providers of libfabric too, although they endanger a server: shm, udp, tcp or "
-          "net over ofi_rxm, for other machines also those whose addresses cannot be judged, or any; "
-          "separated by commas (docs/limits.md)")
-      ->allow_extra_args(false);
+  run::walk_options(config, add);
 }
 
 }  // namespace
@@ -195,15 +173,7 @@ void add_serve(CLI::App& app, Command& command) {
   auto state = std::make_shared<State>();
   run::ServerConfig& config = state->config;
   config.command = "rdmabench serve";
-  const OptionGroup group(*sub);
-  group.add("--address=ADDRESS", config.address,
-            "listen on this address only [all, IPv4 and IPv6]");
-  add_port(group, config.port);
-  add_authentication(group, config.authentication);
-  add_cpus(group, config.cpus);
-  group.add("--device=NAME", config.device,
-            "use this device only: NAME[:PORT] or a libfabric domain [to match the client]");
-  add_limits(group, config);
+  add_options(OptionGroup(*sub), config);
   sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
   sub->callback([state, &command] { command = [state] { return serve(*state); }; });
 }

@@ -48,6 +48,8 @@ struct Spelling {
   // NOLINTNEXTLINE(google-explicit-constructor): a row begins with the text.
   constexpr Spelling(const char* spelling) : Spelling(std::string_view(spelling)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): likewise
+  Spelling(const std::string& spelling) : Spelling(std::string_view(spelling)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise
   constexpr Spelling(std::string_view text) {
     if (text.starts_with("+ ") || text.starts_with("- ")) {
       release = text[0] == '+' ? Release::new_only : Release::old_only;
