@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "coll_options.h"
 #include "collective/document.h"
 #include "commands.h"
@@ -84,11 +85,9 @@ std::vector<std::string> leaves(const std::vector<std::string>& hosts,
   std::vector<std::string> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     const auto own = leaves_of.find(hosts[rank].substr(0, hosts[rank].find('.')));
-    if (own == leaves_of.end()) {
-      throw Error(Fault::usage,
-                  fmt::format("rank {} runs on {}, which the topology lacks", rank, hosts[rank]),
-                  "Give the topology of all nodes, with the names that their hostname prints.");
-    }
+    refuse_if(own == leaves_of.end(),
+              fmt::format("rank {} runs on {}, which the topology lacks", rank, hosts[rank]),
+              "Give the topology of all nodes, with the names that their hostname prints.");
     all.push_back(fmt::format("{}", fmt::join(own->second, "+")));
   }
   return all;
@@ -190,11 +189,10 @@ int run_coll(CollOptions& options) {
     read_baselines(options.expect);
   }
   calls(options, 1);  // throws for an unknown word, before anybody is waited for
-  if (options.format == "nccl-tests" &&
-      (options.operations.size() != 1 || options.operations[0] == "all")) {
-    throw Error(Fault::usage, "--format nccl-tests with several operations",
-                "Its table has one operation: name one.");
-  }
+  refuse_if(options.format == "nccl-tests" &&
+                (options.operations.size() != 1 || options.operations[0] == "all"),
+            "--format nccl-tests with several operations",
+            "Its table has one operation: name one.");
   CollJob& job = options.job;
   job.fill = [&options](collective::CollectivePlan& plan, const std::vector<std::string>& hosts) {
     divide(options, hosts, plan);

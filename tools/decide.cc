@@ -10,6 +10,7 @@
 
 #include "analysis/decision.h"
 #include "analysis/measuring_plan.h"
+#include "base/refuse.h"
 #include "commands.h"
 #include "job_options.h"
 #include "options.h"
@@ -64,30 +65,6 @@ void keep_words(const CLI::App& sub, DecideOptions& options) {
   }
 }
 
-struct Format {
-  std::string_view word;
-  std::string_view ending;  ///< of a file's name
-  DecisionFormat format;
-};
-constexpr std::array<Format, 4> kFormats{{
-    {"text", ".txt", DecisionFormat::text},
-    {"markdown", ".md", DecisionFormat::markdown},
-    {"json", ".json", DecisionFormat::json},
-    {"html", ".html", DecisionFormat::html},
-}};
-
-DecisionFormat format_of(const DecideOptions& options) {
-  if (options.format.empty() && options.output.empty()) return DecisionFormat::text;
-  for (const Format& one : kFormats) {
-    if (options.format.empty() ? options.output.ends_with(one.ending)
-                               : options.format == one.word) {
-      return one.format;
-    }
-  }
-  throw Error(Fault::usage, fmt::format("--output '{}'", options.output),
-              "Its format is known by .html, .md, .json or .txt, or by --format.");
-}
-
 std::string job_name(const JobOptions& job) {
   return job.model.empty() ? fmt::format("{:g} parameters", job.projection.job.parameters)
                            : job.model;
@@ -104,12 +81,17 @@ std::string names_words(const std::string& a, const std::string& b) {
 }
 
 int decide(const DecideOptions& options) {
-  if (options.paths.size() != 2) {
-    throw Error(Fault::usage,
-                fmt::format("{} paths were given, two are needed", options.paths.size()),
-                "Give A and B: a folder or a file each. Before anything is measured: --plan.");
-  }
-  const DecisionFormat format = format_of(options);
+  refuse_if(options.paths.size() != 2,
+            fmt::format("{} paths were given, two are needed", options.paths.size()),
+            "Give A and B: a folder or a file each. Before anything is measured: --plan.");
+  const std::string word =
+      format_of(options.format, options.output,
+                {{".txt", "text"}, {".md", "markdown"}, {".json", "json"}, {".html", "html"}});
+  const auto format =
+      choice<DecisionFormat>({"--format", word}, {{"text", DecisionFormat::text},
+                                                  {"markdown", DecisionFormat::markdown},
+                                                  {"json", DecisionFormat::json},
+                                                  {"html", DecisionFormat::html}});
   const std::string& a = options.paths[0];
   const std::string& b = options.paths[1];
   analysis::DecisionOptions decision;
@@ -151,10 +133,9 @@ int plan(const DecideOptions& options) {
                                       : fmt::format("--plan with '{}'", options.paths[0]),
                 "It writes a script before anything is measured; a pilot comes by --pilot.");
   }
-  if (options.job.projection.axis != analysis::Axis::nodes) {
-    throw Error(Fault::usage, "--plan with several of --params or --tokens",
-                "Several values may be given of --nodes alone.");
-  }
+  refuse_if(options.job.projection.axis != analysis::Axis::nodes,
+            "--plan with several of --params or --tokens",
+            "Several values may be given of --nodes alone.");
   analysis::ScriptNames names;
   names.a = options.a_name.empty() ? "A" : options.a_name;
   names.b = options.b_name.empty() ? "B" : options.b_name;
@@ -186,10 +167,8 @@ int plan(const DecideOptions& options) {
 
 int run(DecideOptions options) {
   settle_axis(options.job);
-  if (!options.plan && !options.pilot.empty()) {
-    throw Error(Fault::usage, "--pilot without --plan",
-                "It is what a plan counts its launches by.");
-  }
+  refuse_if(!options.plan && !options.pilot.empty(), "--pilot without --plan",
+            "It is what a plan counts its launches by.");
   return options.plan ? plan(options) : decide(options);
 }
 

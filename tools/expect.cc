@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/refuse.h"
 #include "options.h"
 #include "rdmabench/base/error.h"
 #include "report/row.h"
@@ -23,18 +24,11 @@ void add_profile(const std::string& path, Expectations& to) {
   const Json profile = Json::parse(read_document(path), nullptr, false);
   const bool is_list =
       profile.is_object() && profile.contains("expect") && profile["expect"].is_array();
-  if (!is_list) {
-    throw Error(Fault::usage, fmt::format("{} has no list \"expect\"", path),
-                R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
-  }
-  if (profile["expect"].empty()) {
-    throw Error(Fault::usage, fmt::format("{} has no limit in its list \"expect\"", path),
-                R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
-  }
+  refuse_if(!is_list || profile["expect"].empty(),
+            fmt::format("{} has no {}list \"expect\"", path, is_list ? "limit in its " : ""),
+            R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
   for (const Json& one : profile["expect"]) {
-    if (!one.is_string()) {
-      throw Error(Fault::usage, fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
-    }
+    refuse_if(!one.is_string(), fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
     to.push_back(report::parse_expectation(one.get<std::string>()));
     to.back().of_profile = true;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "base/shared_memory_files.h"
 #include "commands.h"
 #include "fabric/stream.h"
@@ -43,9 +44,8 @@ double seconds(std::chrono::nanoseconds time) {
 fabric::FabricPlan settled_plan(FabricCommand& options) {
   run::Config& config = options.link.config;
   settle_backend(config);
-  if (!run::reaches_others(config.backend)) {
-    throw Error(Fault::usage, "--backend loop for a fabric", "It does not connect processes.");
-  }
+  refuse_if(!run::reaches_others(config.backend), "--backend loop for a fabric",
+            "It does not connect processes.");
   fabric::FabricPlan& plan = options.run.plan;
   plan.operation = transport::name(config.operation);
   plan.transport = transport::name(config.service);
@@ -213,9 +213,8 @@ void add_launch(CLI::App& app, FabricCommand& options) {
              "wait this long for all ranks; a rank that does not connect is lost [60s]",
              [&options](const Given& given) {
                options.run.wait = duration(given);
-               if (options.run.wait < std::chrono::seconds(1)) {
-                 throw Error(Fault::usage, "--wait " + given.text, "Take 1s or more.");
-               }
+               refuse_if(options.run.wait < std::chrono::seconds(1), "--wait " + given.text,
+                         "Take 1s or more.");
              });
   group.add("-p, --port=N", options.run.port,
             "TCP port of the coordinator [a free one; without PMIx that of --rendezvous]",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/refuse.h"
 #include "options.h"
 #include "quantity.h"
 #include "rdmabench/base/error.h"
@@ -49,17 +50,14 @@ void note(CLI::Option* option, JobOptions& options, const char* assumption) {
 
 void settle_axis(JobOptions& options) {
   analysis::ProjectionOptions& projection = options.projection;
-  if (options.parameters.empty()) {
-    throw Error(Fault::usage, "no model was given", "Give --model llama-3-8b, or --params 8B.");
-  }
+  refuse_if(options.parameters.empty(), "no model was given",
+            "Give --model llama-3-8b, or --params 8B.");
   const bool others = options.parameters.size() > 1 || options.tokens.size() > 1;
   if (others && !projection.origins.contains("nodes")) options.nodes = {16};
   const int varied = (options.nodes.size() > 1 ? 1 : 0) + (options.parameters.size() > 1 ? 1 : 0) +
                      (options.tokens.size() > 1 ? 1 : 0);
-  if (varied > 1) {
-    throw Error(Fault::usage, "several values of more than one of --nodes, --params and --tokens",
-                "Vary one at a time.");
-  }
+  refuse_if(varied > 1, "several values of more than one of --nodes, --params and --tokens",
+            "Vary one at a time.");
   projection.job.nodes = options.nodes[0];
   projection.job.parameters = options.parameters[0];
   projection.job.tokens_per_gpu = options.tokens[0];

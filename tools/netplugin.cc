@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/descriptor.h"
+#include "base/refuse.h"
 #include "commands.h"
 #include "ending.h"
 #include "flags/authentication.h"
@@ -172,27 +173,19 @@ int check(const State& state) {
 
 int run(const State& state) {
   if (state.list) return print_cases();
-  if (state.options.file.empty()) {
-    throw Error(Fault::usage, "no plugin was named", "Give its file, for example libnccl-net.so.");
-  }
-  if (state.listen && !state.host.empty()) {
-    throw Error(Fault::usage, "--listen and a HOST exclude each other",
-                "One process listens; the other one names the listener's host.");
-  }
-  if (!state.listen && (state.once || !state.address.empty())) {
-    throw Error(Fault::usage,
-                fmt::format("{} without --listen", state.once ? "--once" : "--address"),
-                "Only the process that listens takes it.");
-  }
+  refuse_if(state.options.file.empty(), "no plugin was named",
+            "Give its file, for example libnccl-net.so.");
+  refuse_if(state.listen && !state.host.empty(), "--listen and a HOST exclude each other",
+            "One process listens; the other one names the listener's host.");
+  refuse_if(!state.listen && (state.once || !state.address.empty()),
+            fmt::format("{} without --listen", state.once ? "--once" : "--address"),
+            "Only the process that listens takes it.");
   const bool port_has_use = !state.host.empty() || (state.listen && state.listen_port.empty());
-  if (state.port && !port_has_use) {
-    throw Error(Fault::usage, "--port without a HOST",
-                "Name the host that listens there, or write --listen PORT.");
-  }
-  if (!state.options.conformance && !state.options.performance) {
-    throw Error(Fault::usage, "--cases-only with --measure-only",
-                "Leave out one of them: together they leave nothing to do.");
-  }
+  refuse_if(state.port && !port_has_use, "--port without a HOST",
+            "Name the host that listens there, or write --listen PORT.");
+  refuse_if(!state.options.conformance && !state.options.performance,
+            "--cases-only with --measure-only",
+            "Leave out one of them: together they leave nothing to do.");
   return state.listen ? serve(state) : check(state);
 }
 

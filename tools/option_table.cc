@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/refuse.h"
 #include "flags/values.h"
 #include "options.h"
 #include "quantity.h"
@@ -13,10 +14,8 @@ namespace rdmabench::tools {
 namespace {
 
 void set_stop(Options& options, const Given& given, const measure::StopRule& rule) {
-  if (!options.stop.empty()) {
-    throw Error(Fault::usage, fmt::format("{} and {} together", options.stop, given.name),
-                "Give one of them, or neither to measure until the result is stable.");
-  }
+  refuse_if(!options.stop.empty(), fmt::format("{} and {} together", options.stop, given.name),
+            "Give one of them, or neither to measure until the result is stable.");
   options.stop = given.name;
   options.config.stop = rule;
 }
@@ -52,10 +51,8 @@ void set_rate(Options& options, const Given& given) {
   if (bits) amount.remove_suffix(1);
   const bool bytes = amount.ends_with('B');  // and not a billion
   const double rate = bytes ? 0 : quantity_of(amount).value_or(0);
-  if (!(rate > 0) || rate > 1e15) {
-    throw Error(Fault::usage, fmt::format("invalid --rate '{}'", given.text),
-                "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
-  }
+  refuse_if(!(rate > 0) || rate > 1e15, fmt::format("invalid --rate '{}'", given.text),
+            "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
   (bits ? options.config.bit_rate : options.config.rate) = rate;
 }
 

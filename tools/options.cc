@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/refuse.h"
 #include "flags/authentication.h"
 #include "flags/values.h"
 #include "help.h"
@@ -23,10 +24,8 @@ void split_port(Options& options) {
   if (!bracketed && host.find(':') != colon) return;  // an IPv6 address
   const auto port =
       whole_as<std::uint16_t>({"the port of HOST:PORT", host.substr(colon + 1)}, 1, 65535);
-  if (options.port != run::kDefaultPort && options.port != port) {
-    throw Error(Fault::usage, fmt::format("{} with --port {}", host, options.port),
-                "Name the port once.");
-  }
+  refuse_if(options.port != run::kDefaultPort && options.port != port,
+            fmt::format("{} with --port {}", host, options.port), "Name the port once.");
   options.port = port;
   host = bracketed ? host.substr(1, colon - 2) : host.substr(0, colon);
 }
@@ -74,16 +73,23 @@ void add_table_or_json(const OptionGroup& group, std::string& format, std::strin
   add_wide(group, wide);
 }
 
-std::string table_or_json(const std::string& format, const std::string& output) {
+std::string format_of(const std::string& format, const std::string& output, const Endings& known,
+                      std::string_view hint) {
   if (!format.empty()) return format;
   const std::string name = output.substr(output.rfind('/') + 1);
-  const std::size_t dot = name.rfind('.');
-  const std::string end = dot == std::string::npos ? "" : name.substr(dot);
-  if (end == ".json") return "json";
-  if (end.empty() || end == ".txt") return "table";
-  throw Error(Fault::usage, fmt::format("--output {}: '{}' is not written", output, end),
-              "End it with .txt or .json, or name the --format; 'rdmabench report' makes HTML, "
-              "Markdown and JUnit of the JSON.");
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  std::string ends;
+  for (const auto& [end, its_format] : known) {
+    if (output.empty() || name.substr(dot) == end) return std::string(its_format);
+    if (!end.empty()) ends += fmt::format("{}, ", end);
+  }
+  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", output),
+              fmt::format("End it with {}or name the --format.{}", ends, hint));
+}
+
+std::string table_or_json(const std::string& format, const std::string& output) {
+  return format_of(format, output, {{".txt", "table"}, {"", "table"}, {".json", "json"}},
+                   " 'rdmabench report' makes HTML, Markdown and JUnit of the JSON.");
 }
 
 CLI::Option* add_wide(const OptionGroup& group, bool& wide) {
@@ -129,12 +135,10 @@ void add_port(const OptionGroup& group, std::uint16_t& port) {
 void settle_backend(run::Config& config) {
   const std::string_view needed = run::backend_of(config.service);
   if (needed.empty() || !run::reaches_others(config.backend)) return;
-  if (config.backend != "auto" && config.backend != needed) {
-    throw Error(Fault::usage,
-                fmt::format("--transport {} with --backend {}", transport::name(config.service),
-                            config.backend),
-                fmt::format("Add --backend {}, or leave one of them out.", needed));
-  }
+  refuse_if(config.backend != "auto" && config.backend != needed,
+            fmt::format("--transport {} with --backend {}", transport::name(config.service),
+                        config.backend),
+            fmt::format("Add --backend {}, or leave one of them out.", needed));
   config.backend = needed;
 }
 
@@ -142,25 +146,19 @@ void settle(Options& options) {
   run::Config& config = options.config;
   split_port(options);
   const bool loop = !run::reaches_others(config.backend);
-  if (loop && !options.host.empty()) {
-    throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),
-                "The loop back end does not leave this process: leave out the host.");
-  }
-  if (loop && !config.cpus.empty()) {
-    throw Error(
-        Fault::usage, fmt::format("--cpu {} with --backend loop", fmt::join(config.cpus, ",")),
-        "Both sides are threads of this process; each is bound to its own processor. Leave out --cpu.");
-  }
-  if (!loop && options.host.empty()) {
-    throw Error(Fault::usage, "HOST is missing",
-                "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
-  }
+  refuse_if(loop && !options.host.empty(),
+            fmt::format("--backend loop with the host '{}'", options.host),
+            "The loop back end does not leave this process: leave out the host.");
+  refuse_if(
+      loop && !config.cpus.empty(),
+      fmt::format("--cpu {} with --backend loop", fmt::join(config.cpus, ",")),
+      "Both sides are threads of this process; each is bound to its own processor. Leave out --cpu.");
+  refuse_if(!loop && options.host.empty(), "HOST is missing",
+            "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
   if (options.port_number != 0) {
-    if (config.devices.size() != 1 || config.devices[0].find(':') != std::string::npos) {
-      throw Error(
-          Fault::usage, fmt::format("--ib-port {}", options.port_number),
-          "It needs exactly one --device NAME; for several devices write NAME:PORT,NAME:PORT.");
-    }
+    refuse_if(config.devices.size() != 1 || config.devices[0].find(':') != std::string::npos,
+              fmt::format("--ib-port {}", options.port_number),
+              "It needs exactly one --device NAME; for several devices write NAME:PORT,NAME:PORT.");
     config.devices[0] += fmt::format(":{}", options.port_number);
   }
   config.threads = std::max(config.threads, static_cast<std::uint32_t>(config.devices.size()));

@@ -49,6 +49,14 @@ void add_output(const OptionGroup& group, Options& options);
 void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
                        bool& wide);
 
+/// Formats by the ends of files' names; the first is that of standard output.
+using Endings = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// The format that was named, else by the end of the output's name. Throws Error(usage) for a name
+/// that ends otherwise, with `hint` behind it.
+std::string format_of(const std::string& format, const std::string& output, const Endings& known,
+                      std::string_view hint = {});
+
 /// "table" or "json": the format that was named, else by the end of the output's name. Throws
 /// Error(usage) for a name that ends otherwise.
 std::string table_or_json(const std::string& format, const std::string& output);

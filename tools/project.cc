@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "commands.h"
 #include "flags/fields.h"
 #include "job_options.h"
@@ -30,9 +31,8 @@ int run(ProjectOptions options) {
   options.format = table_or_json(options.format, options.output);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
-  if (options.job.projection.price_b && options.against.empty()) {
-    throw Error(Fault::usage, "--price-b without --against", "B is the fabric of --against.");
-  }
+  refuse_if(options.job.projection.price_b && options.against.empty(),
+            "--price-b without --against", "B is the fabric of --against.");
   const auto names = analysis::side_names(options.paths, options.against);
   options.job.projection.a_name = options.a_name.empty() ? names.first : options.a_name;
   options.job.projection.b_name = options.b_name.empty() ? names.second : options.b_name;

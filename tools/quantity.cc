@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/refuse.h"
 #include "flags/values.h"
 #include "rdmabench/base/error.h"
 
@@ -46,10 +47,8 @@ std::optional<double> power(std::string_view suffix) {
 double parse_percent(const std::string& text) {
   std::string_view rest = text;
   const auto value = take_number(rest);
-  if (!value || rest != "%") {
-    throw Error(Fault::usage, fmt::format("invalid percentage '{}'", text), "Write 5% or 0.5%.");
-  }
-  return *value / 100;
+  if (value && rest == "%") return *value / 100;
+  throw Error(Fault::usage, fmt::format("invalid percentage '{}'", text), "Write 5% or 0.5%.");
 }
 
 std::optional<double> quantity_of(std::string_view text) {
@@ -69,10 +68,8 @@ std::vector<double> parse_quantities(const std::string& text) {
   if (const std::size_t colon = text.find(':'); colon != std::string::npos) {
     const double last = parse_quantity(text.substr(colon + 1));
     double value = parse_quantity(text.substr(0, colon));
-    if (!(value > 0) || value > last) {
-      throw Error(Fault::usage, fmt::format("invalid range '{}'", text),
-                  "Write 2:1024, from the smaller to the larger.");
-    }
+    refuse_if(!(value > 0) || value > last, fmt::format("invalid range '{}'", text),
+              "Write 2:1024, from the smaller to the larger.");
     while (value < last) {
       values.push_back(value);
       value *= 2;

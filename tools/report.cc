@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "commands.h"
+#include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
@@ -24,20 +25,6 @@ struct ReportOptions {
   std::string program;  ///< of --as
 };
 
-/// What the end of a file's name says; html of standard output.
-std::string format_of(const std::string& output) {
-  if (output.empty()) return "html";
-  static const std::map<std::string, std::string> kEnds{{"html", "html"}, {"htm", "html"},
-                                                        {"xml", "junit"}, {"prom", "prometheus"},
-                                                        {"csv", "csv"},   {"md", "markdown"}};
-  const std::string name = output.substr(output.rfind('/') + 1);
-  const std::size_t dot = name.rfind('.');
-  const auto found = kEnds.find(dot == std::string::npos ? "" : name.substr(dot + 1));
-  if (found != kEnds.end()) return found->second;
-  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", output),
-              "End it with .html, .xml (JUnit), .prom, .csv or .md, or name the --format.");
-}
-
 std::string to_text(const std::vector<Document>& documents, const std::string& format) {
   if (format == "junit") return report::to_junit(documents);
   if (format == "prometheus") return report::to_prometheus(documents);
@@ -47,11 +34,16 @@ std::string to_text(const std::vector<Document>& documents, const std::string& f
 }
 
 int make_report(const ReportOptions& options) {
-  const std::string format = options.format.empty() ? format_of(options.output) : options.format;
-  if (format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0) {
-    throw Error(Fault::usage, "a page of HTML cannot be shown on a terminal",
-                "Name a file with --output FILE, or another --format.");
-  }
+  const std::string format = format_of(options.format, options.output,
+                                       {{".html", "html"},
+                                        {".htm", "html"},
+                                        {".xml", "junit"},
+                                        {".prom", "prometheus"},
+                                        {".csv", "csv"},
+                                        {".md", "markdown"}});
+  refuse_if(format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0,
+            "a page of HTML cannot be shown on a terminal",
+            "Name a file with --output FILE, or another --format.");
   check_writable(options.output);
   const report::FolderDocuments read =
       report::read_folders(options.files, {".json", ".jsonl"}, options.program);

@@ -14,6 +14,7 @@
 #include "../flags/fields.h"
 #include "../writing.h"
 #include "base/descriptor.h"
+#include "base/refuse.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -43,10 +44,8 @@ std::string numeric(const std::string& name) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const int result = getaddrinfo(name.c_str(), nullptr, &hints, &list);
-  if (result != 0) {
-    throw Error(Fault::usage, fmt::format("-s {}: {}", name, gai_strerror(result)),
-                "Name an address of this machine.");
-  }
+  refuse_if(result != 0, fmt::format("-s {}: {}", name, gai_strerror(result)),
+            "Name an address of this machine.");
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &freeaddrinfo);
   char text[NI_MAXHOST] = "";
   getnameinfo(list->ai_addr, list->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);

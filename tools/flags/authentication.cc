@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "values.h"
 
@@ -15,7 +16,7 @@ std::string way_of(const Authentication& to) {
 }
 
 void set_token_file(Authentication& to, const Given& given) {
-  if (given.text.empty()) throw Error(Fault::usage, "an empty --token-file", "Name the file.");
+  refuse_if(given.text.empty(), "an empty --token-file", "Name the file.");
   to = run::authentication_of(given.text, way_of(to), to.is_insecure());
 }
 

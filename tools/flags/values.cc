@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/number.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -20,10 +21,8 @@ namespace {
 std::optional<std::uint64_t> hexadecimal(const Given& given) {
   if (!given.text.starts_with("0x") && !given.text.starts_with("0X")) return std::nullopt;
   const auto value = parse_number<std::uint64_t>(std::string_view(given.text).substr(2), 16);
-  if (!value) {
-    throw Error(Fault::usage, fmt::format("{} '{}' is not a number", given.name, given.text),
-                "Write a number such as 104 or 0x68.");
-  }
+  refuse_if(!value, fmt::format("{} '{}' is not a number", given.name, given.text),
+            "Write a number such as 104 or 0x68.");
   return value;
 }
 
@@ -55,21 +54,17 @@ std::optional<std::uint64_t> fraction(const std::string& text) {
 std::uint64_t whole(const Given& given, std::uint64_t min, std::uint64_t max) {
   const std::optional<std::uint64_t> hex = hexadecimal(given);
   const std::uint64_t value = hex ? *hex : named(given, [&] { return parse_count(given.text); });
-  if (value < min || value > max) {
-    throw Error(Fault::usage, fmt::format("{} {}", given.name, given.text),
-                fmt::format("It may be {} to {}.", min, max));
-  }
+  refuse_if(value < min || value > max, fmt::format("{} {}", given.name, given.text),
+            fmt::format("It may be {} to {}.", min, max));
   return value;
 }
 
 double real(const Given& given) {
   const auto value = parse_number<double>(given.text);
-  if (!value || *value < 0) {
-    throw Error(Fault::usage,
-                fmt::format("{} '{}' is not a number of 0 or more", given.name, given.text),
-                "Write a number such as 12.5.");
-  }
-  return *value;
+  if (value && *value >= 0) return *value;
+  throw Error(Fault::usage,
+              fmt::format("{} '{}' is not a number of 0 or more", given.name, given.text),
+              "Write a number such as 12.5.");
 }
 
 std::uint64_t bytes(const Given& given) {
@@ -88,10 +83,8 @@ std::vector<std::string> comma_separated(const std::string& text) {
   std::vector<std::string> words;
   for (const std::string_view word : split(text, ',')) {
     words.emplace_back(word);
-    if (word.empty()) {
-      throw Error(Fault::usage, fmt::format("'{}' has an empty item", text),
-                  "Separate items by single commas.");
-    }
+    refuse_if(word.empty(), fmt::format("'{}' has an empty item", text),
+              "Separate items by single commas.");
   }
   return words;
 }

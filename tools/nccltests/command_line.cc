@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/refuse.h"
 #include "flag_table.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -51,15 +52,12 @@ void switch_off(Flags& flags) {
 
 void check(const Flags& flags) {
   if (flags.backend == "mpi") refuse_of_nccl(flags);
-  if (flags.min_bytes > flags.max_bytes) {
-    throw Error(Fault::usage,
-                fmt::format("-b {} is more than -e {}", format_size(flags.min_bytes),
-                            format_size(flags.max_bytes)),
-                "Give both: each is 32M by itself.");
-  }
-  if (flags.step_factor == 1 && flags.step_bytes == 0 && flags.min_bytes != flags.max_bytes) {
-    throw Error(Fault::usage, "-i 0 never reaches -e", "Give a step, or a factor with -f.");
-  }
+  refuse_if(flags.min_bytes > flags.max_bytes,
+            fmt::format("-b {} is more than -e {}", format_size(flags.min_bytes),
+                        format_size(flags.max_bytes)),
+            "Give both: each is 32M by itself.");
+  refuse_if(flags.step_factor == 1 && flags.step_bytes == 0 && flags.min_bytes != flags.max_bytes,
+            "-i 0 never reaches -e", "Give a step, or a factor with -f.");
   sizes(flags);
 }
 
@@ -74,10 +72,8 @@ std::vector<std::uint64_t> sizes(const Flags& flags) {
         flags.step_factor > 1 ? size * flags.step_factor : size + flags.step_bytes;
     if (next <= size) break;  // one size, or 0 times a factor
     size = next;
-    if (once.size() * flags.cycles > kMost) {
-      throw Error(Fault::usage, fmt::format("more than {} sizes", kMost),
-                  "Take larger steps with -f or -i.");
-    }
+    refuse_if(once.size() * flags.cycles > kMost, fmt::format("more than {} sizes", kMost),
+              "Take larger steps with -f or -i.");
   }
   std::vector<std::uint64_t> all;
   for (std::uint64_t i = 0; i < flags.cycles; ++i) all.insert(all.end(), once.begin(), once.end());
@@ -85,9 +81,7 @@ std::vector<std::uint64_t> sizes(const Flags& flags) {
 }
 
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
-  if (!tool.refused.empty()) {
-    throw Error(Fault::usage, fmt::format("{} is not offered here", tool.name), tool.refused);
-  }
+  refuse_if(!tool.refused.empty(), fmt::format("{} is not offered here", tool.name), tool.refused);
   const CommandLineStyle<Flags> nccl_tests{
       .about =
           "nccl-tests' {}, measured by rdmabench: NCCL is loaded when it runs, and no MPI is "

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools::nccltests {
@@ -60,10 +61,8 @@ void set_json(Flags& flags, const Given& given) {
   const bool is_json =
       given.text.size() > kSuffix.size() &&
       std::string_view(given.text).substr(given.text.size() - kSuffix.size()) == kSuffix;
-  if (!is_json) {
-    throw Error(Fault::usage, fmt::format("{} '{}'", given.name, given.text),
-                "Give a name that ends in .json.");
-  }
+  refuse_if(!is_json, fmt::format("{} '{}'", given.name, given.text),
+            "Give a name that ends in .json.");
   flags.json_file = given.text;
 }
 
@@ -97,10 +96,8 @@ constexpr Flag kFlags[] = {
     mapped("-N, --run_cycles=count", "1",
            "how often all sizes are measured; 0 (without end) is refused", "unit",
            [](Flags& f, const Given& g) {
-             if (g.text == "0") {
-               throw Error(Fault::usage, "-N 0 is not accepted here",
-                           "Give a number, and repeat the command in a shell loop.");
-             }
+             refuse_if(g.text == "0", "-N 0 is not accepted here",
+                       "Give a number, and repeat the command in a shell loop.");
              f.cycles = whole(g, 1, 10'000);
            }),
     {"-p, --parallel_init=0|1", kAll, Handling::not_needed,

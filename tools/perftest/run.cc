@@ -7,6 +7,7 @@
 #include "../flags/fields.h"
 #include "../output.h"
 #include "base/descriptor.h"
+#include "base/refuse.h"
 #include "command_line.h"
 #include "cpu_meter.h"
 #include "interval_rows.h"
@@ -37,9 +38,7 @@ void tell(std::string_view text) {
 
 /// Serves one client, as perftest's server does. The client prints the results.
 int serve(const Flags& flags) {
-  if (!flags.file.empty()) {
-    throw Error(Fault::usage, "--mmap at the server", "Give it at the client: it decides.");
-  }
+  refuse_if(!flags.file.empty(), "--mmap at the server", "Give it at the client: it decides.");
   run::ServerConfig config;
   config.port = flags.port;
   config.authentication = flags.config.authentication;
