@@ -184,6 +184,7 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
 }
 
 int run_coll(CollOptions& options) {
+  settle(options);
   if (is_first_rank() && options.job.rendezvous.rank.value_or(0) == 0) {
     check_writable(options.output);
     read_baselines(options.expect);
@@ -208,9 +209,9 @@ int run_coll(CollOptions& options) {
 }  // namespace
 
 void add_coll(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "coll", "Measure collectives among all ranks, check every result and name the late rank");
-  sub->footer(
+  const auto [sub, options] = add_command<CollOptions>(
+      app, command, "coll",
+      "Measure collectives among all ranks, check every result and name the late rank",
       "Start it by mpirun, srun or the like, all ranks with the same options. Rank 0 leads and\n"
       "prints. Every timed operation has its own input, and its result is checked bit for bit: a\n"
       "wrong one is reported with its rank, place, length and pattern. The time of a row\n"
@@ -225,13 +226,10 @@ void add_coll(CLI::App& app, Command& command) {
       "  mpirun -n 64 rdmabench coll all-reduce --size 64M --bisect\n"
       "\n"
       "Exit codes: 0 done; 1 a result was wrong or broke --expect or --require, a rank hung or\n"
-      "died, a point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.");
-  auto options = std::make_shared<CollOptions>();
-  add_coll_options(*sub, *options);
-  sub->callback([sub, options, &command] {
-    settle(*sub, *options);
-    command = [options] { return run_coll(*options); };
-  });
+      "died, a point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.",
+      run_coll);
+  options.command = &sub;
+  add_coll_options(sub, options);
 }
 
 }  // namespace rdmabench::tools

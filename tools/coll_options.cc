@@ -119,7 +119,7 @@ void add_nccl(CLI::App& app, CollOptions& options) {
 }
 
 /// An option of the other back end is an error.
-void check_backend(const CLI::App& app, const CollOptions& options) {
+void check_backend(const CollOptions& options) {
   const bool is_mpi = options.job.backend == "mpi";
   const std::vector<std::string> foreign =
       is_mpi
@@ -127,7 +127,7 @@ void check_backend(const CLI::App& app, const CollOptions& options) {
                                      "--misalign", "--network",  "--non-blocking", "--validate"}
           : std::vector<std::string>{"--mpi"};
   for (const std::string& name : foreign) {
-    if (app.get_option(name)->count() == 0) continue;
+    if (options.command->get_option(name)->count() == 0) continue;
     throw Error(Fault::usage, fmt::format("{} with --backend {}", name, options.job.backend),
                 is_mpi ? "It needs --backend nccl." : "It needs --backend mpi.");
   }
@@ -189,10 +189,10 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
                      "--require", "--format", "--output"});
 }
 
-void settle(const CLI::App& app, CollOptions& options) {
-  check_backend(app, options);
+void settle(CollOptions& options) {
+  check_backend(options);
   check_groups(options);
-  const auto of_wire = app.get_options([](const CLI::Option* option) {
+  const auto of_wire = options.command->get_options([](const CLI::Option* option) {
     return option->count() > 0 && option->get_name().starts_with("--wire");
   });
   if (!of_wire.empty()) options.job.wire = options.wire;  // any of them asks for it

@@ -13,6 +13,7 @@
 namespace rdmabench::tools {
 
 struct CollOptions {
+  const CLI::App* command = nullptr;
   CollJob job{.backend = "mpi"};
   collective::PointToPointOptions wire{.memory = ""};
   std::vector<std::string> operations;
@@ -33,6 +34,6 @@ struct CollOptions {
 void add_coll_options(CLI::App& app, CollOptions& options);
 
 /// Completes the options. Throws Error(usage) for those that do not go together.
-void settle(const CLI::App& app, CollOptions& options);
+void settle(CollOptions& options);
 
 }  // namespace rdmabench::tools

@@ -171,7 +171,8 @@ int plan(const CompareOptions& options) {
   return 0;
 }
 
-int run(CompareOptions options) {
+int run(CompareOptions& options) {
+  options.comparison.factors = analysis::Factors(options.factors);
   options.format = table_or_json(options.format, options.output);
   options.comparison.settings.check();
   if (options.plan) return plan(options);
@@ -239,60 +240,53 @@ void add_settings(const OptionGroup& group, CompareOptions& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "compare", "Decide whether two sets of results differ by more than a margin");
-  sub->footer(kCompareFooter);
-  const OptionGroup group(*sub);
-  auto options = std::make_shared<CompareOptions>();
-  group.operand("PATHS", options->paths, "two files or directories, A and B; or see --baseline");
-  group.add("--a=FILES", options->a, "files and directories of A");
-  group.add("--b=FILES", options->b, "files and directories of B");
+  const auto [sub, options] = add_command<CompareOptions>(
+      app, command, "compare", "Decide whether two sets of results differ by more than a margin",
+      kCompareFooter, run);
+  const OptionGroup group(sub);
+  group.operand("PATHS", options.paths, "two files or directories, A and B; or see --baseline");
+  group.add("--a=FILES", options.a, "files and directories of A");
+  group.add("--b=FILES", options.b, "files and directories of B");
   group.add(
-      "--factor=NAMES", options->factors,
+      "--factor=NAMES", options.factors,
       "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas",
       comma_separated);
   group.call("--metric=NAMES",
              "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]",
-             [options](const Given& given) {
+             [&metrics = options.comparison.metrics](const Given& given) {
                for (const std::string& word : comma_separated(given.text)) {
-                 options->comparison.metrics.push_back(analysis::parse_metric(word));
+                 metrics.push_back(analysis::parse_metric(word));
                }
              });
-  add_settings(group, *options);
-  group.add("--skip-failed", options->comparison.skip_failed,
+  add_settings(group, options);
+  group.add("--skip-failed", options.comparison.skip_failed,
             "leave launches that ended early out, and say so");
-  add_program(group, options->program);
-  group.add("--a-name=NAME", options->a_name, "what A is called [by its path]");
-  group.add("--b-name=NAME", options->b_name, "what B is called [by its path]");
+  add_program(group, options.program);
+  group.add("--a-name=NAME", options.a_name, "what A is called [by its path]");
+  group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
   group.add(
-      "--fail-on=LIST", options->fail_on,
+      "--fail-on=LIST", options.fail_on,
       "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
       "commas; or none [worse]",
       comma_separated);
-  group.add("--strict", options->strict, "all that --fail-on knows")
-      ->excludes(sub->get_option("--fail-on"));
-  group.add("--plan", options->plan,
+  group.add("--strict", options.strict, "all that --fail-on knows")
+      ->excludes(sub.get_option("--fail-on"));
+  group.add("--plan", options.plan,
             "say how many launches a verdict takes, from --cv or a pilot's files");
-  group.add("--baseline=DB", options->baseline, "SQLite database of named baselines");
-  group.add("--name=NAME", options->name, "which baseline");
+  group.add("--baseline=DB", options.baseline, "SQLite database of named baselines");
+  group.add("--name=NAME", options.name, "which baseline");
   const auto act = [&](const char* flag, const char* help) {
-    group.call(flag, help, [options](const Given& given) {
-      refuse_if(!options->action.empty() && options->action != given.name,
+    group.call(flag, help, [&action = options.action](const Given& given) {
+      refuse_if(!action.empty() && action != given.name,
                 "more than one of --store, --list, --show and --remove", "Do one at a time.");
-      options->action = given.name;
+      action = given.name;
     });
   };
   act("--store", "add the files to the baseline instead of judging them");
   act("--list", "which baselines the database holds");
   act("--show", "what the baseline holds");
   act("--remove", "remove the baseline with all its launches");
-  add_table_or_json(group, options->format, options->output, options->wide);
-  sub->callback([options, &command] {
-    command = [options] {
-      options->comparison.factors = analysis::Factors(options->factors);
-      return run(*options);
-    };
-  });
+  add_table_or_json(group, options.format, options.output, options.wide);
 }
 
 }  // namespace rdmabench::tools

@@ -34,6 +34,7 @@ struct DecideOptions {
   std::string output;
   bool plan = false;
   std::string pilot;
+  const CLI::App* command = nullptr;
   /// The options as they were given, to be typed again: of the job, and all others but the output.
   std::string job_words;
   std::string other_words;
@@ -50,12 +51,12 @@ std::string quoted(const std::string& word) {
 }
 
 /// Notes what was given of the options that make a decision.
-void keep_words(const CLI::App& sub, DecideOptions& options) {
+void keep_words(DecideOptions& options) {
   static const std::set<std::string> kOfThePage{"format", "output", "language", "plan",
                                                 "pilot",  "a-name", "b-name",   "help"};
   static const std::set<std::string> kOfTheVerdict{"price-a", "price-b",      "steps",
                                                    "margin",  "tokens-total", "alpha"};
-  for (const CLI::Option* option : sub.get_options()) {
+  for (const CLI::Option* option : options.command->get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames()[0];
     if (kOfThePage.contains(name)) continue;
@@ -165,7 +166,8 @@ int plan(const DecideOptions& options) {
   return 0;
 }
 
-int run(DecideOptions options) {
+int run(DecideOptions& options) {
+  keep_words(options);
   settle_axis(options.job);
   refuse_if(!options.plan && !options.pilot.empty(), "--pilot without --plan",
             "It is what a plan counts its launches by.");
@@ -197,35 +199,32 @@ missing and the commands that measure it. docs/decide.md shows it from the start
 }  // namespace
 
 void add_decide(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "decide", "Decide on one page whether network A is a better choice than B for a job");
-  sub->footer(kDecideFooter);
-  const OptionGroup group(*sub);
-  auto options = std::make_shared<DecideOptions>();
-  group.operand("PATHS", options->paths, "folders or files of A and of B");
-  group.add("--a-name=NAME", options->a_name, "what A is called [its path]");
-  group.add("--b-name=NAME", options->b_name, "what B is called [its path]");
-  add_job(*sub, options->job);
-  add_projection(*sub, options->job);
-  group.add("--steps=N", options->steps, "number of steps of the run: gives its duration and cost",
+  const auto [sub, options] = add_command<DecideOptions>(
+      app, command, "decide",
+      "Decide on one page whether network A is a better choice than B for a job", kDecideFooter,
+      run);
+  const OptionGroup group(sub);
+  group.operand("PATHS", options.paths, "folders or files of A and of B");
+  group.add("--a-name=NAME", options.a_name, "what A is called [its path]");
+  group.add("--b-name=NAME", options.b_name, "what B is called [its path]");
+  add_job(sub, options.job);
+  add_projection(sub, options.job);
+  group.add("--steps=N", options.steps, "number of steps of the run: gives its duration and cost",
             parse_quantity);
-  group.add("--tokens-total=N", options->tokens_total,
+  group.add("--tokens-total=N", options.tokens_total,
             "tokens of the run, in place of its steps: divided by the tokens of a step",
             parse_quantity);
-  group.add("--format=FORMAT", options->format,
+  group.add("--format=FORMAT", options.format,
             "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
             "else text]",
             {"text", "markdown", "json", "html"});
-  group.add("--language=NAME", options->language, "of the page: en or ko [en]", {"en", "ko"});
-  group.add("-o, --output=FILE", options->output, "write to FILE [standard output]");
-  group.add("--plan", options->plan,
+  group.add("--language=NAME", options.language, "of the page: en or ko [en]", {"en", "ko"});
+  group.add("-o, --output=FILE", options.output, "write to FILE [standard output]");
+  group.add("--plan", options.plan,
             "print the script that measures both networks, before anything is measured");
-  group.add("--pilot=PATH", options->pilot,
+  group.add("--pilot=PATH", options.pilot,
             "with --plan: launches of either network, to see how many it takes");
-  sub->callback([options, sub, &command] {
-    keep_words(*sub, *options);
-    command = [options] { return run(*options); };
-  });
+  options.command = &sub;
 }
 
 }  // namespace rdmabench::tools

@@ -60,7 +60,7 @@ health::DoctorOptions options_of(const DoctorCommand& command) {
   return options;
 }
 
-int doctor(const DoctorCommand& command) {
+int doctor(DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
   check_writable(command.output);
   check_writable(command.collect);
@@ -142,37 +142,36 @@ std::string footer() {
 }  // namespace
 
 void add_doctor(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "doctor", "Check this node, or a saved one: devices, addresses, PCIe, limits, software");
-  auto options = std::make_shared<DoctorCommand>();
-  const OptionGroup group(*sub);
+  const auto [sub, options] = add_command<DoctorCommand>(
+      app, command, "doctor",
+      "Check this node, or a saved one: devices, addresses, PCIe, limits, software", footer(),
+      doctor);
+  const OptionGroup group(sub);
   CLI::Option* const root =
-      group.add("--root=PATH", options->root, "a folder or a tar file instead of this machine [/]");
-  group.add("--collect=FILE.tar", options->collect, "save what was read as a tar file");
+      group.add("--root=PATH", options.root, "a folder or a tar file instead of this machine [/]");
+  group.add("--collect=FILE.tar", options.collect, "save what was read as a tar file");
   group
-      .add("--ask-firmware", options->ask_firmware,
+      .add("--ask-firmware", options.ask_firmware,
            "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
       ->excludes(root);
   group
-      .add("--clean", options->clean,
+      .add("--clean", options.clean,
            "first remove from /dev/shm what killed processes of rdmabench left there")
       ->excludes(root);
-  group.add("--profile=FILE.json", options->profile, "what the site expects, as JSON");
-  group.add("--expect=KEY=VALUE", options->expect, "an expectation; may be repeated")
+  group.add("--profile=FILE.json", options.profile, "what the site expects, as JSON");
+  group.add("--expect=KEY=VALUE", options.expect, "an expectation; may be repeated")
       ->allow_extra_args(false);
-  group.add("--peers=FILES", options->peers, "JSON of doctor on other nodes");
-  group.add("--since=OLD.json", options->since, "JSON of doctor on this node: which GIDs moved");
-  group.list("--only=NAMES", options->only, "groups or checks, separated by commas")
+  group.add("--peers=FILES", options.peers, "JSON of doctor on other nodes");
+  group.add("--since=OLD.json", options.since, "JSON of doctor on this node: which GIDs moved");
+  group.list("--only=NAMES", options.only, "groups or checks, separated by commas")
       ->allow_extra_args(false);
-  group.add("--format=FORMAT", options->format,
+  group.add("--format=FORMAT", options.format,
             "table, json, csv, or line: one for schedulers and monitors [table]",
             {"table", "json", "csv", "line"});
-  group.add("--output=FILE", options->output, "write there [standard output]");
-  group.add("--verbose", options->verbose, "show PASS too");
-  group.add("--list", options->list, "list every check and run none");
-  add_wide(group, options->wide)->description("with --list: show every check's rule, too");
-  sub->footer(footer());
-  sub->callback([options, &command] { command = [options] { return doctor(*options); }; });
+  group.add("--output=FILE", options.output, "write there [standard output]");
+  group.add("--verbose", options.verbose, "show PASS too");
+  group.add("--list", options.list, "list every check and run none");
+  add_wide(group, options.wide)->description("with --list: show every check's rule, too");
 }
 
 }  // namespace rdmabench::tools

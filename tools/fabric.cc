@@ -244,9 +244,9 @@ void add_results(CLI::App& app, FabricCommand& options) {
 }  // namespace
 
 void add_fabric(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "fabric", "Measure all pairs of many nodes, and name the node, rail or route at fault");
-  sub->footer(
+  const auto [sub, options] = add_command<FabricCommand>(
+      app, command, "fabric",
+      "Measure all pairs of many nodes, and name the node, rail or route at fault",
       "Start one process on each node by mpirun, srun, torchrun or Kubernetes, all with the same\n"
       "options. Rank 0 leads: in each round every node has one partner, and each of the two sends\n"
       "once. A node that dies, hangs or never comes costs one deadline and is named; the rest\n"
@@ -263,18 +263,17 @@ void add_fabric(CLI::App& app, Command& command) {
       "\n"
       "Exit codes: 0 nothing is at fault, or the table says that nothing could be judged; 1 a node was\n"
       "lost, a measurement failed or broke --expect or --require, or something is at fault; 2 wrong\n"
-      "usage; 3 not available here.");
-  auto options = std::make_shared<FabricCommand>();
-  options->link.config.operation = transport::OperationCode::write;
-  options->link.config.timeout = std::chrono::seconds(5);
-  add_measured(*sub, *options);
-  add_link(*sub, options->link);
-  add_launch(*sub, *options);
-  add_results(*sub, *options);
-  shorten_help(*sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--topology",
-                      "--backend", "--device", "--transport", "--memory", "--require", "--expect",
-                      "--output", "--resume", "--format"});
-  sub->callback([options, &command] { command = [options] { return run_fabric(*options); }; });
+      "usage; 3 not available here.",
+      run_fabric);
+  options.link.config.operation = transport::OperationCode::write;
+  options.link.config.timeout = std::chrono::seconds(5);
+  add_measured(sub, options);
+  add_link(sub, options.link);
+  add_launch(sub, options);
+  add_results(sub, options);
+  shorten_help(sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--topology",
+                     "--backend", "--device", "--transport", "--memory", "--require", "--expect",
+                     "--output", "--resume", "--format"});
 }
 
 }  // namespace rdmabench::tools

@@ -171,7 +171,7 @@ int check(const State& state) {
   return result.failed() ? 1 : 0;
 }
 
-int run(const State& state) {
+int run(State& state) {
   if (state.list) return print_cases();
   refuse_if(state.options.file.empty(), "no plugin was named",
             "Give its file, for example libnccl-net.so.");
@@ -212,39 +212,39 @@ constexpr const char* kFooter =
 }  // namespace
 
 void add_netplugin(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "netplugin", "Check and measure a network plugin of NCCL, without a GPU or NCCL");
-  auto state = std::make_shared<State>();
-  netplugin::Options& options = state->options;
-  const OptionGroup group(*sub);
+  const auto [sub, state] = add_command<State>(
+      app, command, "netplugin",
+      "Check and measure a network plugin of NCCL, without a GPU or NCCL", kFooter, run);
+  netplugin::Options& options = state.options;
+  const OptionGroup group(sub);
   group.operand("file", options.file, "file of the plugin", "FILE.so");
-  group.operand("host", state->host,
+  group.operand("host", state.host,
                 "host where 'netplugin FILE.so --listen' runs [both ends in this process]", "HOST");
-  const auto set_listen = [state](const std::vector<std::string>& port) {
-    state->listen = true;
+  const auto set_listen = [&to = state](const std::vector<std::string>& port) {
+    to.listen = true;
     // Without a value CLI11 passes "true" or "{}".
     const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
-    if (given) state->listen_port = port[0];
+    if (given) to.listen_port = port[0];
   };
   group
       .texts("--listen=[PORT]",
              "serve clients, one after the other, until SIGINT, SIGTERM or SIGHUP [18517]",
              set_listen)
       ->expected(0, 1);
-  group.add("--address=ADDRESS", state->address, "listen on this address only [all]");
-  group.add("--once", state->once, "serve one client only");
-  group.add("--port=PORT", state->port, "port on which HOST listens [18517]", {1, 65535});
-  add_authentication(group, state->authentication);
+  group.add("--address=ADDRESS", state.address, "listen on this address only [all]");
+  group.add("--once", state.once, "serve one client only");
+  group.add("--port=PORT", state.port, "port on which HOST listens [18517]", {1, 65535});
+  add_authentication(group, state.authentication);
   group.call("--api=VERSION",
              "interface version, 6 to 12, or all versions of the plugin [its newest]",
              [&options](const Given& given) { set_api(options, given); });
   group.add("--device=N", options.device, "number of the plugin's device [0]", {0, INT_MAX});
   group.list("--only=CASES", options.only, "run init and these cases only, separated by commas")
       ->allow_extra_args(false);
-  group.add("--list", state->list, "list all cases and exit");
-  group.add("--verbose", state->verbose,
+  group.add("--list", state.list, "list all cases and exit");
+  group.add("--verbose", state.verbose,
             "also print what each PASS has checked, and what the plugin writes, on standard error");
-  group.add("--log=FILE", state->log, "write all that the plugin logs and prints to FILE");
+  group.add("--log=FILE", state.log, "write all that the plugin logs and prints to FILE");
   group.add("--cases-only", options.performance, "run the cases, measure nothing");
   group.add("--measure-only", options.conformance, "measure, run no case but init");
   group.add("--size=SIZES", options.sizes, "sizes to measure [8,4K,64K,1M]");
@@ -253,12 +253,10 @@ void add_netplugin(CLI::App& app, Command& command) {
             {1, netplugin::kMaxIterations});
   group.add("--timeout=TIME", options.timeout,
             "timeout of each case and each size, 100ms to 10m [10s]");
-  group.add("--format=FORMAT", state->format, "table, json or csv [table]",
+  group.add("--format=FORMAT", state.format, "table, json or csv [table]",
             {"table", "json", "csv"});
-  group.add("--output=FILE", state->output, "write the result to FILE [standard output]");
-  add_wide(group, state->wide);
-  sub->footer(kFooter);
-  sub->callback([state, &command] { command = [state] { return run(*state); }; });
+  group.add("--output=FILE", state.output, "write the result to FILE [standard output]");
+  add_wide(group, state.wide);
 }
 
 }  // namespace rdmabench::tools

@@ -27,7 +27,7 @@ struct ProjectOptions {
   bool wide = false;
 };
 
-int run(ProjectOptions options) {
+int run(ProjectOptions& options) {
   options.format = table_or_json(options.format, options.output);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
@@ -89,20 +89,18 @@ formulas.)";
 }  // namespace
 
 void add_project(CLI::App& app, Command& command) {
-  CLI::App* sub =
-      app.add_subcommand("project", "Project measured curves onto the step time of a training job");
-  sub->footer(kProjectFooter);
-  const OptionGroup group(*sub);
-  auto options = std::make_shared<ProjectOptions>();
-  group.operand("FILES", options->paths, "documents of the fabric, A")->required();
-  group.add("--against=FILES", options->against, "documents of another fabric, B");
-  add_program(group, options->program);
-  group.add("--a-name=NAME", options->a_name, "what A is called [by its path]");
-  group.add("--b-name=NAME", options->b_name, "what B is called [by its path]");
-  add_job(*sub, options->job);
-  add_projection(*sub, options->job);
-  add_table_or_json(group, options->format, options->output, options->wide);
-  sub->callback([options, &command] { command = [options] { return run(*options); }; });
+  const auto [sub, options] = add_command<ProjectOptions>(
+      app, command, "project", "Project measured curves onto the step time of a training job",
+      kProjectFooter, run);
+  const OptionGroup group(sub);
+  group.operand("FILES", options.paths, "documents of the fabric, A")->required();
+  group.add("--against=FILES", options.against, "documents of another fabric, B");
+  add_program(group, options.program);
+  group.add("--a-name=NAME", options.a_name, "what A is called [by its path]");
+  group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
+  add_job(sub, options.job);
+  add_projection(sub, options.job);
+  add_table_or_json(group, options.format, options.output, options.wide);
 }
 
 }  // namespace rdmabench::tools

@@ -30,8 +30,8 @@ namespace {
 
 struct RegOptions {
   std::string device;
-  std::vector<memory::Request> memories;
-  std::vector<std::uint64_t> sizes;
+  std::vector<memory::Request> memories{memory::Request{}};
+  std::vector<std::uint64_t> sizes = parse_size_list("4K,64K,1M,16M");
   memory::Numa numa{.place = memory::Numa::Place::near};
   std::uint64_t unaligned = 0;
   verbs::RegistrationRequest registration{.access = verbs::Access::window};
@@ -141,10 +141,11 @@ void add_options(CLI::App& app, RegOptions& options) {
 #endif
 
 void add_reg(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "reg", "Measure the cost of registering memory with a device; needs no server");
+  constexpr const char* kAbout =
+      "Measure the cost of registering memory with a device; needs no server";
 #if RDMABENCH_HAVE_VERBS
-  sub->footer(
+  const auto [sub, options] = add_command<RegOptions>(
+      app, command, "reg", kAbout,
       "The memory is touched first. Each sample is one ibv_reg_mr() or ibv_dereg_mr() call. Below\n"
       "the table: the route used, and why the others were not.\n"
       "\n"
@@ -152,20 +153,16 @@ void add_reg(CLI::App& app, Command& command) {
       "  rdmabench reg -s 4K:1G                        host memory, a sweep\n"
       "  rdmabench reg --memory host --memory huge     side by side\n"
       "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   every route for GPU memory\n"
-      "  rdmabench reg --memory dmabuf --format json");
-  auto options = std::make_shared<RegOptions>();
-  options->memories = {memory::Request{}};
-  options->sizes = parse_size_list("4K,64K,1M,16M");
-  add_options(*sub, *options);
-  sub->callback([options, &command] { command = [options] { return reg(*options); }; });
+      "  rdmabench reg --memory dmabuf --format json",
+      reg);
+  add_options(sub, options);
 #else
-  sub->allow_extras();
-  sub->callback([&command] {
-    command = []() -> int {
-      throw Error(Fault::unavailable, "this build of rdmabench has no verbs",
-                  "Build it with -DRDMABENCH_VERBS=ON.");
-    };
-  });
+  struct None {};
+  const auto refuse = [](None& /*options*/) -> int {
+    throw Error(Fault::unavailable, "this build of rdmabench has no verbs",
+                "Build it with -DRDMABENCH_VERBS=ON.");
+  };
+  add_command<None>(app, command, "reg", kAbout, "", refuse).first.allow_extras();
 #endif
 }
 

@@ -33,7 +33,7 @@ std::string to_text(const std::vector<Document>& documents, const std::string& f
   return report::to_html(documents, time_of_page());
 }
 
-int make_report(const ReportOptions& options) {
+int make_report(ReportOptions& options) {
   const std::string format = format_of(options.format, options.output,
                                        {{".html", "html"},
                                         {".htm", "html"},
@@ -61,9 +61,9 @@ int make_report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "report", "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results");
-  sub->footer(
+  const auto [sub, options] = add_command<ReportOptions>(
+      app, command, "report",
+      "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results",
       "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, coll, netplugin,\n"
       "compare, project and decide, and the JSON Lines of fabric, also of a run that was killed;\n"
       "and what perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-'\n"
@@ -87,17 +87,16 @@ void add_report(CLI::App& app, Command& command) {
       "  rdmabench report fabric.jsonl node*.json -o report.html\n"
       "  rdmabench report doctor.json -o doctor.xml\n"
       "  rdmabench report night.json -o /var/lib/node_exporter/rdmabench.prom\n"
-      "  rdmabench bw node2 --format json | rdmabench report - --format markdown");
-  auto options = std::make_shared<ReportOptions>();
-  const OptionGroup group(*sub);
-  group.operand("FILE", options->files, "results, or folders of them; may be many")->required();
-  group.add("--format=NAME", options->format,
+      "  rdmabench bw node2 --format json | rdmabench report - --format markdown",
+      make_report);
+  const OptionGroup group(sub);
+  group.operand("FILE", options.files, "results, or folders of them; may be many")->required();
+  group.add("--format=NAME", options.format,
             "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
             ".prom, .csv, .md]",
             {"html", "junit", "prometheus", "csv", "markdown"});
-  add_program(group, options->program);
-  group.add("-o, --output=FILE", options->output, "where to write [standard output]");
-  sub->callback([options, &command] { command = [options] { return make_report(*options); }; });
+  add_program(group, options.program);
+  group.add("-o, --output=FILE", options.output, "where to write [standard output]");
 }
 
 }  // namespace rdmabench::tools

@@ -124,7 +124,7 @@ void give_back_large_blocks() {
 #endif
 }
 
-int serve(const State& state) {
+int serve(State& state) {
   const run::ServerConfig& config = state.config;
   if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -164,18 +164,17 @@ void add_options(const OptionGroup& group, run::ServerConfig& config) {
 }  // namespace
 
 void add_serve(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand("serve", "Run the server that clients measure against");
-  sub->footer(
+  const auto [sub, state] = add_command<State>(
+      app, command, "serve", "Run the server that clients measure against",
       "Runs until SIGINT, SIGTERM or SIGHUP and serves several clients at once. The clients set every parameter.\n"
       "It writes one line per client to standard error. It serves those alone who have the same token,\n"
       "by default this user's own file, made at first use: docs/security.md; they can make this machine send\n"
-      "data to where they connect from and use memory, within the limits below: docs/limits.md.");
-  auto state = std::make_shared<State>();
-  run::ServerConfig& config = state->config;
+      "data to where they connect from and use memory, within the limits below: docs/limits.md.",
+      serve);
+  run::ServerConfig& config = state.config;
   config.command = "rdmabench serve";
-  add_options(OptionGroup(*sub), config);
-  sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
-  sub->callback([state, &command] { command = [state] { return serve(*state); }; });
+  add_options(OptionGroup(sub), config);
+  sub.add_flag("--with-parent", state.with_parent)->group("");  // for the demo's own server
 }
 
 }  // namespace rdmabench::tools
