@@ -16,7 +16,6 @@
 #include "commands.h"
 #include "nccltests/to_job.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
 #include "rdmabench/fabric/attribution.h"

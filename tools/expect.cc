@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/refuse.h"
 #include "options.h"
-#include "rdmabench/base/error.h"
 #include "report/row.h"
 #include "terminal.h"
 #include "writing.h"

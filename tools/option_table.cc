@@ -7,7 +7,6 @@
 #include "flags/values.h"
 #include "options.h"
 #include "quantity.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {

@@ -10,7 +10,6 @@
 #include "job_options.h"
 #include "output.h"
 #include "rdmabench/analysis/projection.h"
-#include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
 namespace {

@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 
 namespace rdmabench::tools {

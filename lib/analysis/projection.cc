@@ -8,6 +8,7 @@
 
 #include "analysis/power.h"
 #include "analysis/shortage.h"
+#include "base/refuse.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
@@ -164,10 +165,9 @@ TimeSource choose(const LinkSamples& a, const std::optional<LinkSamples>& b) {
   const bool latency = !a.latency.empty() && (!b || !b->latency.empty());
   const bool bandwidth = !a.bandwidth.empty() && (!b || !b->bandwidth.empty());
   if (latency && bandwidth) return TimeSource::both;
-  if (!latency && !bandwidth) {
-    throw Error(Fault::usage, "one side has a latency curve alone and the other a bandwidth alone",
-                "Give the same kinds of documents for both.");
-  }
+  refuse_if(!latency && !bandwidth,
+            "one side has a latency curve alone and the other a bandwidth alone",
+            "Give the same kinds of documents for both.");
   return latency ? TimeSource::latency : TimeSource::bandwidth;
 }
 
@@ -316,7 +316,7 @@ std::string_view name(Axis axis) noexcept {
 
 Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options) {
   options.settings.check();
-  if (options.values.empty()) throw Error(Fault::usage, "a projection without a value of its axis");
+  refuse_if(options.values.empty(), "a projection without a value of its axis");
   if (b) check_names(options.a_name, options.b_name);
   if (b && b->operation != a.operation) {
     throw Error(Fault::usage, fmt::format("{} against {}", a.operation, b->operation),

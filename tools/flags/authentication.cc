@@ -3,7 +3,6 @@
 #include <array>
 
 #include "base/refuse.h"
-#include "rdmabench/base/error.h"
 #include "values.h"
 
 namespace rdmabench::tools {

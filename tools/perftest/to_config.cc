@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/refuse.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 
