@@ -8,9 +8,9 @@
 
 #include "base/refuse.h"
 #include "commands.h"
+#include "flags/values.h"
 #include "options.h"
 #include "output.h"
-#include "quantity.h"
 #include "rdmabench/analysis/baseline.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "flags/fields.h"
 #include "interruption.h"
 #include "rdmabench/base/error.h"
@@ -63,6 +64,18 @@ run::RunHooks interruptible(const run::OnProgress& on_progress) {
                 if (on_progress) on_progress(progress);
               },
           .stop = interruption()};
+}
+
+int serve_one(run::ServerConfig config, const run::OnEvent& on_event,
+              const std::function<void()>& listening) {
+  config.max_clients = 1;
+  config.sessions = 1;
+  config.allow = config.allow_providers = {"any"};
+  raise_descriptor_limit();
+  run::Server server(config, on_event);
+  listening();
+  server.run();  // until a client was served
+  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
 }
 
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,

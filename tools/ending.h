@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
 
 namespace rdmabench::tools {
 
@@ -30,6 +31,12 @@ using Write = std::function<int(const report::Report&)>;
 
 /// Hooks by which a signal ends the run once something was timed (interruption.h).
 run::RunHooks interruptible(const run::OnProgress& on_progress);
+
+/// Serves one client, whom the caller trusts: whoever starts a server for one client says by that
+/// whom it serves. Calls `listening` before. Returns the exit code.
+int serve_one(
+    run::ServerConfig config, const run::OnEvent& on_event,
+    const std::function<void()>& listening = [] {});
 
 /// Measures against the server at host:port, or within this process over the loop back end. The
 /// report is written before the session is closed, which may take config.timeout. Returns the exit

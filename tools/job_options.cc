@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/refuse.h"
+#include "flags/values.h"
 #include "options.h"
-#include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 

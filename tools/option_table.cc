@@ -6,7 +6,6 @@
 #include "base/refuse.h"
 #include "flags/values.h"
 #include "options.h"
-#include "quantity.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {

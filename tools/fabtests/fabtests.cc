@@ -13,12 +13,10 @@
 #include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../writing.h"
-#include "base/descriptor.h"
 #include "base/refuse.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
-#include "rdmabench/run/server.h"
 
 namespace rdmabench::tools::fabtests {
 namespace {
@@ -57,19 +55,11 @@ int serve(const Options& options) {
   run::check_this_side(options.config);
   run::ServerConfig config{.address = options.source,
                            .port = options.port,
-                           .max_clients = 1,
-                           .sessions = 1,
+                           .authentication = options.config.authentication,
                            .timeout = options.config.timeout,
                            .max_timeout = kMaxTimeout};
-  config.authentication = options.config.authentication;
   if (!options.config.devices.empty()) config.device = options.config.devices.front();
-  // Who starts a server for one client says by that whom it serves, and fabtests has no such
-  // option.
-  config.allow = config.allow_providers = {"any"};
-  raise_descriptor_limit();
-  run::Server server(config, [](const std::string& line) { say(line); });
-  server.run();  // until a client was served
-  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
+  return serve_one(config, say);
 }
 
 int measure(const Options& options) {

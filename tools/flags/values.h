@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,19 @@ std::chrono::nanoseconds duration(const Given& given);
 
 /// Words separated by commas; none may be empty.
 std::vector<std::string> comma_separated(const std::string& text);
+
+/// "8B", "8.03B", "989T", "4k", "1e9": by powers of 1000; B and G are both 10^9. None for another
+/// text.
+std::optional<double> quantity_of(std::string_view text);
+
+/// "5%" or "0.5%" -> 0.05 or 0.005. The sign must be there: 5 and 0.05 are too easily mistaken.
+double parse_percent(const std::string& text);
+
+/// As quantity_of().
+double parse_quantity(const std::string& text);
+
+/// "8,16,64" as written, or "2:1024" for every doubling, the last included. Rising.
+std::vector<double> parse_quantities(const std::string& text);
 
 /// A value that is not one of the allowed words.
 [[noreturn]] void refuse_word(const Given& given, std::string_view words);
