@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "base/nearest.h"
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
@@ -405,10 +406,7 @@ std::string_view name(FailOn what) noexcept {
 }
 
 FailOn parse_fail_on(std::string_view text) {
-  const auto found = std::find(kFailOns.begin(), kFailOns.end(), text);
-  refuse_if(found == kFailOns.end(), fmt::format("unknown condition '{}'", text),
-            fmt::format("There are {}.", fmt::join(kFailOns, ", ")));
-  return static_cast<FailOn>(found - kFailOns.begin());
+  return value_of_word<FailOn>("condition", text, kFailOns);
 }
 
 }  // namespace rdmabench::analysis

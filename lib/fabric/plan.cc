@@ -1,11 +1,10 @@
 #include "fabric/plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
+#include "base/nearest.h"
 #include "base/refuse.h"
 #include "fabric/schedule.h"
 #include "rdmabench/base/error.h"
@@ -24,18 +23,9 @@ std::chrono::nanoseconds seconds(double s) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
 }
 
-/// The enumerator with that name: its index in a table of names.
-template <class Enum, std::size_t kCount>
-Enum named(const char* field, const std::string& text,
-           const std::array<std::string_view, kCount>& names) {
-  const auto* const found = std::find(names.begin(), names.end(), text);
-  refuse_if(found == names.end(), fmt::format("unknown {} '{}'", field, ascii_only(text, kMaxName)),
-            fmt::format("There are {}.", fmt::join(names, ", ")));
-  return static_cast<Enum>(found - names.begin());
-}
-
 transport::OperationCode operation_of(const FabricPlan& plan) {
-  return named<transport::OperationCode>("`operation`", plan.operation, transport::kOperationNames);
+  return value_of_word<transport::OperationCode>("`operation`", plan.operation,
+                                                 transport::kOperationNames);
 }
 
 void check_sizes(const char* field, const std::vector<std::uint64_t>& sizes) {
@@ -113,7 +103,7 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
   config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
   config.operation = operation_of(plan);
   config.service =
-      named<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
+      value_of_word<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
   config.backend = plan.backend;
   config.provider = plan.provider;
   config.devices.clear();

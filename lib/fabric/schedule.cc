@@ -1,12 +1,12 @@
 #include "fabric/schedule.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
+#include "base/nearest.h"
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -101,11 +101,7 @@ std::vector<Round> bisections(std::uint32_t nodes, std::uint32_t rounds) {
 }  // namespace
 
 Pattern parse_pattern(std::string_view text) {
-  const auto* const found = std::find(kPatternNames.begin(), kPatternNames.end(), text);
-  refuse_if(found == kPatternNames.end(),
-            fmt::format("unknown `pattern` '{}'", ascii_only(text, 60)),
-            fmt::format("There are {}.", fmt::join(kPatternNames, ", ")));
-  return static_cast<Pattern>(found - kPatternNames.begin());
+  return value_of_word<Pattern>("`pattern`", text, kPatternNames);
 }
 
 std::vector<Round> schedule(Pattern pattern, std::uint32_t nodes, std::uint32_t rounds,

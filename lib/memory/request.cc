@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 
+#include "base/nearest.h"
 #include "base/number.h"
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
@@ -109,11 +110,7 @@ Numa parse_numa(std::string_view text) {
 }
 
 GpuMapping parse_gpu_mapping(std::string_view text) {
-  for (std::size_t i = 0; i < kGpuMappingNames.size(); ++i) {
-    if (kGpuMappingNames[i] == text) return static_cast<GpuMapping>(i);
-  }
-  throw Error(Fault::usage, fmt::format("invalid mapping of GPU memory '{}'", text),
-              "Write auto, default, pcie or data-direct.");
+  return value_of_word<GpuMapping>("`gpu_mapping`", text, kGpuMappingNames);
 }
 
 std::string to_text(const Request& request) {
