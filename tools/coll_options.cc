@@ -173,9 +173,7 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
   add_nccl(app, options);
   add_wire(app, options);
   const OptionGroup group(app, "Results");
-  group.add("--format=FORMAT", options.format, "table, json, csv or nccl-tests [table]",
-            {"table", "json", "csv", "nccl-tests"});
-  group.add("--output=FILE", options.output, "write to FILE");
+  add_formats(group, options, {"table", "json", "csv", "nccl-tests"}, "write to FILE");
   add_expect(group, options.expect);
   group.add(
       "--require=LIST", options.job.required,

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "coll_job.h"
-#include "expect.h"
+#include "options.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {
 
-struct CollOptions {
+struct CollOptions : Output {
   const CLI::App* command = nullptr;
   CollJob job{.backend = "mpi"};
   collective::PointToPointOptions wire{.memory = ""};
@@ -25,9 +25,6 @@ struct CollOptions {
   std::string groups;
   std::vector<std::string> topology;
   bool bisect = false;
-  std::string format = "table";
-  std::string output;
-  bool wide = false;
   Expectations expect;
 };
 

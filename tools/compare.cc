@@ -19,7 +19,7 @@
 namespace rdmabench::tools {
 namespace {
 
-struct CompareOptions {
+struct CompareOptions : Output {
   std::vector<std::string> paths;
   std::vector<std::string> a;
   std::vector<std::string> b;
@@ -36,9 +36,6 @@ struct CompareOptions {
   std::string baseline;  ///< the database
   std::string name;
   std::string action;  ///< with the baseline: "--store", "--list", "--show" or "--remove"
-  std::string format;  ///< "" = by the output's name
-  std::string output;
-  bool wide = false;
 };
 
 /// What the options say to fail on, and the sides' names.
@@ -173,7 +170,7 @@ int plan(const CompareOptions& options) {
 
 int run(CompareOptions& options) {
   options.comparison.factors = analysis::Factors(options.factors);
-  options.format = table_or_json(options.format, options.output);
+  settle_table_or_json(options);
   options.comparison.settings.check();
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
@@ -286,7 +283,7 @@ void add_compare(CLI::App& app, Command& command) {
   act("--list", "which baselines the database holds");
   act("--show", "what the baseline holds");
   act("--remove", "remove the baseline with all its launches");
-  add_table_or_json(group, options.format, options.output, options.wide);
+  add_table_or_json(group, options);
 }
 
 }  // namespace rdmabench::tools

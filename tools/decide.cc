@@ -22,16 +22,14 @@ namespace {
 
 using analysis::DecisionFormat;
 
-struct DecideOptions {
+struct DecideOptions : Output {
   std::vector<std::string> paths;
   std::string a_name;
   std::string b_name;
   JobOptions job;
   std::optional<double> steps;
   std::optional<double> tokens_total;
-  std::string format;  ///< "" = by the output's name
   std::string language = "en";
-  std::string output;
   bool plan = false;
   std::string pilot;
   const CLI::App* command = nullptr;
@@ -85,9 +83,8 @@ int decide(const DecideOptions& options) {
   refuse_if(options.paths.size() != 2,
             fmt::format("{} paths were given, two are needed", options.paths.size()),
             "Give A and B: a folder or a file each. Before anything is measured: --plan.");
-  const std::string word =
-      format_of(options.format, options.output,
-                {{".txt", "text"}, {".md", "markdown"}, {".json", "json"}, {".html", "html"}});
+  const std::string word = format_of(
+      options, {{".txt", "text"}, {".md", "markdown"}, {".json", "json"}, {".html", "html"}});
   const auto format =
       choice<DecisionFormat>({"--format", word}, {{"text", DecisionFormat::text},
                                                   {"markdown", DecisionFormat::markdown},

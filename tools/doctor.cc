@@ -21,7 +21,7 @@
 namespace rdmabench::tools {
 namespace {
 
-struct DoctorCommand {
+struct DoctorCommand : Output {
   std::string root = "/";
   std::string collect;
   std::string profile;
@@ -29,13 +29,10 @@ struct DoctorCommand {
   std::vector<std::string> peers;
   std::vector<std::string> only;
   std::vector<std::string> expect;
-  std::string format = "table";
-  std::string output;
   bool ask_firmware = false;
   bool clean = false;
   bool verbose = false;
   bool list = false;
-  bool wide = false;
 };
 
 int print_checks(bool wide) {
@@ -165,6 +162,7 @@ void add_doctor(CLI::App& app, Command& command) {
   group.add("--since=OLD.json", options.since, "JSON of doctor on this node: which GIDs moved");
   group.list("--only=NAMES", options.only, "groups or checks, separated by commas")
       ->allow_extra_args(false);
+  options.format = "table";
   group.add("--format=FORMAT", options.format,
             "table, json, csv, or line: one for schedulers and monitors [table]",
             {"table", "json", "csv", "line"});

@@ -223,6 +223,7 @@ void add_launch(CLI::App& app, FabricCommand& options) {
 
 void add_results(CLI::App& app, FabricCommand& options) {
   const OptionGroup group(app, "Results");
+  options.link.format = "table";
   group.add("--format=FORMAT", options.link.format,
             "table, json (one record per line) or csv [table]", {"table", "json", "csv"});
   CLI::Option* const output =

@@ -33,7 +33,7 @@ namespace {
 
 constexpr const char* kShuttingDown = "the server is shutting down";
 
-struct State {
+struct State : Output {
   netplugin::Options options;
   control::Authentication authentication;
   std::string host;
@@ -44,10 +44,7 @@ struct State {
   bool list = false;
   bool verbose = false;
   std::string log;
-  bool wide = false;
   std::optional<std::uint16_t> port;
-  std::string format = "table";
-  std::string output;
 };
 
 std::atomic<control::Listener*> listening{nullptr};
@@ -253,9 +250,7 @@ void add_netplugin(CLI::App& app, Command& command) {
             {1, netplugin::kMaxIterations});
   group.add("--timeout=TIME", options.timeout,
             "timeout of each case and each size, 100ms to 10m [10s]");
-  group.add("--format=FORMAT", state.format, "table, json or csv [table]",
-            {"table", "json", "csv"});
-  group.add("--output=FILE", state.output, "write the result to FILE [standard output]");
+  add_formats(group, state, {"table", "json", "csv"}, "write the result to FILE [standard output]");
   add_wide(group, state.wide);
 }
 

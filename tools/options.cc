@@ -57,39 +57,46 @@ void add_link(CLI::App& app, Options& options) {
   add_cpus(OptionGroup(app), options.config.cpus);
 }
 
+void add_formats(const OptionGroup& group, Output& to, const std::vector<std::string>& words,
+                 const char* file) {
+  to.format = words.front();
+  group.add("--format=FORMAT", to.format,
+            fmt::format("{} or {} [{}]", fmt::join(words.begin(), words.end() - 1, ", "),
+                        words.back(), words.front()),
+            words);
+  group.add("--output=FILE", to.output, file);
+}
+
 void add_output(const OptionGroup& group, Options& options) {
-  group.add("--format=FORMAT", options.format, "table, json, csv or perftest [table]",
-            {"table", "json", "csv", "perftest"});
-  group.add("--output=FILE", options.output, "write the results to FILE [standard output]");
+  add_formats(group, options, {"table", "json", "csv", "perftest"},
+              "write the results to FILE [standard output]");
   group.add("--verbose", options.verbose, "show every suspicion with its numbers");
   add_wide(group, options.wide);
 }
 
-void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
-                       bool& wide) {
-  group.add("--format=FORMAT", format,
+void add_table_or_json(const OptionGroup& group, Output& to) {
+  group.add("--format=FORMAT", to.format,
             "table or json [by the output's name: .txt, .json; else table]", {"table", "json"});
-  group.add("-o, --output=FILE", output, "write to FILE [standard output]");
-  add_wide(group, wide);
+  group.add("-o, --output=FILE", to.output, "write to FILE [standard output]");
+  add_wide(group, to.wide);
 }
 
-std::string format_of(const std::string& format, const std::string& output, const Endings& known,
-                      std::string_view hint) {
-  if (!format.empty()) return format;
-  const std::string name = output.substr(output.rfind('/') + 1);
+std::string format_of(const Output& of, const Endings& known, std::string_view hint) {
+  if (!of.format.empty()) return of.format;
+  const std::string name = of.output.substr(of.output.rfind('/') + 1);
   const std::size_t dot = std::min(name.rfind('.'), name.size());
   std::string ends;
-  for (const auto& [end, its_format] : known) {
-    if (output.empty() || name.substr(dot) == end) return std::string(its_format);
+  for (const auto& [end, format] : known) {
+    if (of.output.empty() || name.substr(dot) == end) return std::string(format);
     if (!end.empty()) ends += fmt::format("{}, ", end);
   }
-  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", output),
+  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", of.output),
               fmt::format("End it with {}or name the --format.{}", ends, hint));
 }
 
-std::string table_or_json(const std::string& format, const std::string& output) {
-  return format_of(format, output, {{".txt", "table"}, {"", "table"}, {".json", "json"}},
-                   " 'rdmabench report' makes HTML, Markdown and JUnit of the JSON.");
+void settle_table_or_json(Output& to) {
+  to.format = format_of(to, {{".txt", "table"}, {"", "table"}, {".json", "json"}},
+                        " 'rdmabench report' makes HTML, Markdown and JUnit of the JSON.");
 }
 
 CLI::Option* add_wide(const OptionGroup& group, bool& wide) {

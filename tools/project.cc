@@ -14,20 +14,17 @@
 namespace rdmabench::tools {
 namespace {
 
-struct ProjectOptions {
+struct ProjectOptions : Output {
   std::vector<std::string> paths;
   std::vector<std::string> against;
   std::string program;  ///< of --as
   std::string a_name;   ///< "" = by the paths
   std::string b_name;
   JobOptions job;
-  std::string format;  ///< "" = by the output's name
-  std::string output;
-  bool wide = false;
 };
 
 int run(ProjectOptions& options) {
-  options.format = table_or_json(options.format, options.output);
+  settle_table_or_json(options);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
   refuse_if(options.job.projection.price_b && options.against.empty(),
@@ -99,7 +96,7 @@ void add_project(CLI::App& app, Command& command) {
   group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
   add_job(sub, options.job);
   add_projection(sub, options.job);
-  add_table_or_json(group, options.format, options.output, options.wide);
+  add_table_or_json(group, options);
 }
 
 }  // namespace rdmabench::tools

@@ -28,7 +28,7 @@ namespace rdmabench::tools {
 #if RDMABENCH_HAVE_VERBS
 namespace {
 
-struct RegOptions {
+struct RegOptions : Output {
   std::string device;
   std::vector<memory::Request> memories{memory::Request{}};
   std::vector<std::uint64_t> sizes = parse_size_list("4K,64K,1M,16M");
@@ -37,7 +37,7 @@ struct RegOptions {
   verbs::RegistrationRequest registration{.access = verbs::Access::window};
   run::RegistrationStop stop;
   std::vector<int> cpus;
-  Options common;  ///< --format and --output
+  Expectations expect;
 };
 
 void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
@@ -77,19 +77,18 @@ run::RegistrationReport measure(const RegOptions& options) {
 }
 
 int reg(RegOptions& options) {
-  check_writable(options.common.output);
-  read_baselines(options.common.expect);
+  check_writable(options.output);
+  read_baselines(options.expect);
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
-  const std::string& format = options.common.format;
-  const Judged judged = judge(to_document(outcome), options.common.expect);
+  const std::string& format = options.format;
+  const Judged judged = judge(to_document(outcome), options.expect);
   const std::string text =
-      format == "json" ? judged.json
-      : format == "csv"
-          ? to_csv(outcome)
-          : for_reading(to_table(outcome, table_width(options.common.wide)), options.common.output);
+      format == "json"  ? judged.json
+      : format == "csv" ? to_csv(outcome)
+                        : for_reading(to_table(outcome, table_width(options.wide)), options.output);
   if (!outcome.results.empty() || format == "json") {
-    write_judged(text, judged, format, options.common.output);
+    write_judged(text, judged, format, options.output);
   }
   for (const std::string& refusal : outcome.refusals) tell(refusal);
   if (!outcome.refusals.empty()) return static_cast<int>(outcome.fault);
@@ -130,11 +129,10 @@ void add_options(CLI::App& app, RegOptions& options) {
                    .time = std::chrono::hours(1)};
              });
   add_cpus(group, options.cpus);
-  group.add("--format=FORMAT", options.common.format, "table, json or csv [table]",
-            {"table", "json", "csv"});
-  group.add("--output=FILE", options.common.output, "write the results to FILE [standard output]");
-  add_wide(group, options.common.wide);
-  add_expect(OptionGroup(app, "Limits"), options.common.expect);
+  add_formats(group, options, {"table", "json", "csv"},
+              "write the results to FILE [standard output]");
+  add_wide(group, options.wide);
+  add_expect(OptionGroup(app, "Limits"), options.expect);
 }
 
 }  // namespace

@@ -17,10 +17,8 @@ namespace {
 
 using report::Document;
 
-struct ReportOptions {
+struct ReportOptions : Output {
   std::vector<std::string> files;
-  std::string format;   ///< "" = by the output's name
-  std::string output;   ///< "" = standard output
   std::string program;  ///< of --as
 };
 
@@ -33,13 +31,12 @@ std::string to_text(const std::vector<Document>& documents, const std::string& f
 }
 
 int make_report(ReportOptions& options) {
-  const std::string format = format_of(options.format, options.output,
-                                       {{".html", "html"},
-                                        {".htm", "html"},
-                                        {".xml", "junit"},
-                                        {".prom", "prometheus"},
-                                        {".csv", "csv"},
-                                        {".md", "markdown"}});
+  const std::string format = format_of(options, {{".html", "html"},
+                                                 {".htm", "html"},
+                                                 {".xml", "junit"},
+                                                 {".prom", "prometheus"},
+                                                 {".csv", "csv"},
+                                                 {".md", "markdown"}});
   refuse_if(format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0,
             "a page of HTML cannot be shown on a terminal",
             "Name a file with --output FILE, or another --format.");
