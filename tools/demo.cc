@@ -22,7 +22,6 @@
 #include "control/secret.h"
 #include "ending.h"
 #include "flags/fields.h"
-#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/affinity.h"

@@ -1,4 +1,4 @@
-// The options of a command, as its --help groups them.
+// The options of a command, as its --help groups them, alike with every release of CLI11.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,9 +9,19 @@
 #include <vector>
 
 #include "flags/values.h"
-#include "help.h"
 
 namespace rdmabench::tools {
+
+inline constexpr const char* kCommonGroup = "Options";  ///< of options without another group
+inline constexpr const char* kCommandGroup = "Subcommands";
+
+/// Gives an application this help, and its options and those of its subcommands kCommonGroup:
+/// before any is added.
+void set_help(CLI::App& app);
+
+/// From here on --help shows only the options `common`, those that the command has, and --help-all
+/// all of them: after the last is added.
+void shorten_help(CLI::App& app, std::initializer_list<const char*> common);
 
 /// Adds options to one group, each as a row: how it is written, what it sets, its help, and what
 /// may be given. What they set has to outlive the application.

@@ -18,14 +18,6 @@ void set_stop(Options& options, const Given& given, const measure::StopRule& rul
   options.config.stop = rule;
 }
 
-void set_iterations(Options& options, const Given& given) {
-  set_stop(options, given, measure::StopRule::iterations(parse_count(given.text)));
-}
-
-void set_duration_of_each(Options& options, const Given& given) {
-  set_stop(options, given, measure::StopRule::duration(duration(given)));
-}
-
 void set_max_time(Options& options, const Given& given) {
   measure::Stability stability;
   stability.max_time = duration(given);
@@ -54,11 +46,6 @@ void set_rate(Options& options, const Given& given) {
   (bits ? options.config.bit_rate : options.config.rate) = rate;
 }
 
-void set_peers(Options& options, const Given& given) {
-  options.config.queue_pairs = whole_as<std::uint32_t>(given, 1, run::kMaxQueuePairs);
-  options.config.client_queue_pairs = 1;
-}
-
 /// A flag that sets no single option of a run::Config.
 struct Extra {
   std::string_view group;
@@ -81,9 +68,13 @@ constexpr Extra kExtras[] = {
      "[as fast as possible; load: from 10 to 110 % of capacity]",
      set_rate, run::kBw | run::kLoad},
     {run::kDuration, "", "-n, --iterations=N", "messages per size: 1000 or 5k [until stable]",
-     set_iterations},
+     [](Options& o, const Given& given) {
+       set_stop(o, given, measure::StopRule::iterations(parse_count(given.text)));
+     }},
     {run::kDuration, "", "-D, --duration=TIME", "time per size: 10, 250ms or 2m [until stable]",
-     set_duration_of_each},
+     [](Options& o, const Given& given) {
+       set_stop(o, given, measure::StopRule::duration(duration(given)));
+     }},
     {run::kDuration, "", "--max-time=TIME",
      "time per size after which it ends, stable or not [10s]", set_max_time},
     {run::kDuration, "", "--launches=N",
@@ -93,7 +84,11 @@ constexpr Extra kExtras[] = {
      "messages, or time such as 100ms, per size before what is timed [200, fewer if large]",
      set_warmup},
     {run::kQueues, "incast_job", "--peers=N",
-     "UD: one queue pair of this side sends to N of the server's [one each]", set_peers},
+     "UD: one queue pair of this side sends to N of the server's [one each]",
+     [](Options& o, const Given& given) {
+       set_value(o.config.queue_pairs, given, {1, run::kMaxQueuePairs});
+       o.config.client_queue_pairs = 1;
+     }},
     {run::kPath, "devices", "-i, --ib-port=N", "port of --device NAME [by route]",
      set<&Options::port_number, 1, 255>},
     {run::kMemory, "relaxed_ordering", "--no-relaxed-ordering",

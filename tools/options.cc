@@ -6,9 +6,7 @@
 #include <algorithm>
 
 #include "base/refuse.h"
-#include "flags/authentication.h"
 #include "flags/values.h"
-#include "help.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 

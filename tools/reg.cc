@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "interruption.h"
+#include "ending.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/affinity.h"

@@ -18,7 +18,6 @@
 #include "base/descriptor.h"
 #include "base/shared_memory_files.h"
 #include "commands.h"
-#include "flags/authentication.h"
 #include "flags/fields.h"
 #include "log_queue.h"
 #include "options.h"

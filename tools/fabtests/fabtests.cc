@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "../ending.h"
-#include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../writing.h"
 #include "base/refuse.h"

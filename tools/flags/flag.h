@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "rdmabench/control/channel.h"
+
 namespace rdmabench::tools {
 
 /// A flag as it was typed, for messages that name it.
@@ -88,6 +90,14 @@ struct Flag : Spelling {
   /// The option of rdmabench that it sets where `set` is null, and that errors name for it.
   std::string_view option = {};
 };
+
+/// --token-file, --auth and --insecure, of every command that listens or connects, each of which
+/// throws Error(usage) where another one excludes it. The command lines of other suites, which have
+/// none of the same names, take them too.
+std::span<const Flag<control::Authentication>> authentication_flags();
+
+/// For the first line of what listens: "" or that anyone is served.
+std::string who_is_served(const control::Authentication& authentication);
 
 /// "taken", "refused": of the documents' tables.
 template <class Target>

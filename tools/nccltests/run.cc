@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "../flags/authentication.h"
 #include "../output.h"
 #include "base/refuse.h"
 #include "flags.h"
