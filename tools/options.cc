@@ -38,7 +38,7 @@ void add_measuring(CLI::App& app, Options& options, run::TestSet test) {
   app.get_option("--op")->description(fmt::format("{} [{}]",
                                                   fmt::join(transport::kOperationNames, ", "),
                                                   test == run::kLoad ? "send-imm" : "send"));
-  add_port(OptionGroup(app), options.port);
+  OptionGroup(app).add("-p, --port=N", options.port, "TCP port of the server [18515]", {0, 65535});
   add_authentication(OptionGroup(app, "Path"), options.config.authentication);
   add_cpus(OptionGroup(app, "Other"), options.config.cpus);
   add_output(OptionGroup(app), options);
@@ -131,10 +131,6 @@ void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, 
             {least, most});
   group.add("--rendezvous=ADDRESS", to.address, "address of rank 0, HOST:PORT [from the launcher]");
   add_authentication(group, to.authentication);
-}
-
-void add_port(const OptionGroup& group, std::uint16_t& port) {
-  group.add("-p, --port=N", port, "TCP port of the server [18515]", {0, 65535});
 }
 
 void settle_backend(run::Config& config) {

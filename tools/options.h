@@ -77,8 +77,6 @@ void add_authentication(const OptionGroup& group, control::Authentication& to);
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
                       std::uint32_t most);
 
-void add_port(const OptionGroup& group, std::uint16_t& port);
-
 /// --as: which program printed the files, where neither they nor their names say so.
 void add_program(const OptionGroup& group, std::string& program);
 
