@@ -23,13 +23,10 @@ struct CompareOptions : Output {
   std::vector<std::string> paths;
   std::vector<std::string> a;
   std::vector<std::string> b;
-  std::vector<std::string> factors;
   analysis::ComparisonOptions comparison;
-  std::string program;  ///< of --as
-  std::string a_name;   ///< "" = by the paths
+  std::string a_name;  ///< "" = by the paths
   std::string b_name;
-  std::vector<std::string> fail_on;
-  bool strict = false;
+  std::string program;  ///< of --as
   bool plan = false;
   double variation = 0;  ///< of --cv; 0: from the pilot
   double assumed = 0;    ///< of --true-difference
@@ -38,22 +35,10 @@ struct CompareOptions : Output {
   std::string action;  ///< with the baseline: "--store", "--list", "--show" or "--remove"
 };
 
-/// What the options say to fail on, and the sides' names.
+/// Names the sides as the options say, else by the paths.
 void settle(CompareOptions& options, const std::pair<std::string, std::string>& by_paths) {
-  using analysis::FailOn;
-  analysis::ComparisonOptions& comparison = options.comparison;
-  comparison.a_name = options.a_name.empty() ? by_paths.first : options.a_name;
-  comparison.b_name = options.b_name.empty() ? by_paths.second : options.b_name;
-  if (options.strict) {
-    comparison.fail_on = {FailOn::worse, FailOn::different, FailOn::inconclusive,
-                          FailOn::confounded, FailOn::incomplete};
-  }
-  if (options.fail_on.empty()) return;
-  comparison.fail_on.clear();
-  if (options.fail_on == std::vector<std::string>{"none"}) return;
-  for (const std::string& word : options.fail_on) {
-    comparison.fail_on.push_back(analysis::parse_fail_on(word));
-  }
+  options.comparison.a_name = options.a_name.empty() ? by_paths.first : options.a_name;
+  options.comparison.b_name = options.b_name.empty() ? by_paths.second : options.b_name;
 }
 
 /// Writes the comparison, or `text` of it, and returns the exit code.
@@ -169,7 +154,6 @@ int plan(const CompareOptions& options) {
 }
 
 int run(CompareOptions& options) {
-  options.comparison.factors = analysis::Factors(options.factors);
   settle_table_or_json(options);
   options.comparison.settings.check();
   if (options.plan) return plan(options);
@@ -237,6 +221,7 @@ void add_settings(const OptionGroup& group, CompareOptions& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Command& command) {
+  using analysis::FailOn;
   const auto [sub, options] = add_command<CompareOptions>(
       app, command, "compare", "Decide whether two sets of results differ by more than a margin",
       kCompareFooter, run);
@@ -245,9 +230,9 @@ void add_compare(CLI::App& app, Command& command) {
   group.add("--a=FILES", options.a, "files and directories of A");
   group.add("--b=FILES", options.b, "files and directories of B");
   group.add(
-      "--factor=NAMES", options.factors,
+      "--factor=NAMES", options.comparison.factors,
       "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas",
-      comma_separated);
+      [](const std::string& text) { return analysis::Factors(comma_separated(text)); });
   group.call("--metric=NAMES",
              "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]",
              [&metrics = options.comparison.metrics](const Given& given) {
@@ -261,12 +246,23 @@ void add_compare(CLI::App& app, Command& command) {
   add_program(group, options.program);
   group.add("--a-name=NAME", options.a_name, "what A is called [by its path]");
   group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
-  group.add(
-      "--fail-on=LIST", options.fail_on,
+  std::vector<FailOn>& fail_on = options.comparison.fail_on;
+  group.call(
+      "--fail-on=LIST",
       "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
       "commas; or none [worse]",
-      comma_separated);
-  group.add("--strict", options.strict, "all that --fail-on knows")
+      [&fail_on](const Given& given) {
+        fail_on.clear();
+        if (given.text == "none") return;
+        for (const std::string& word : comma_separated(given.text)) {
+          fail_on.push_back(analysis::parse_fail_on(word));
+        }
+      });
+  const auto fail_on_all = [&fail_on](const Given& /*given*/) {
+    fail_on = {FailOn::worse, FailOn::different, FailOn::inconclusive, FailOn::confounded,
+               FailOn::incomplete};
+  };
+  group.call("--strict", "all that --fail-on knows", fail_on_all)
       ->excludes(sub.get_option("--fail-on"));
   group.add("--plan", options.plan,
             "say how many launches a verdict takes, from --cv or a pilot's files");

@@ -27,9 +27,8 @@ struct DecideOptions : Output {
   std::string a_name;
   std::string b_name;
   JobOptions job;
-  std::optional<double> steps;
-  std::optional<double> tokens_total;
-  std::string language = "en";
+  analysis::DecisionOptions decision;
+  analysis::Language language = analysis::Language::english;
   bool plan = false;
   std::string pilot;
   const CLI::App* command = nullptr;
@@ -92,13 +91,11 @@ int decide(const DecideOptions& options) {
                                                   {"html", DecisionFormat::html}});
   const std::string& a = options.paths[0];
   const std::string& b = options.paths[1];
-  analysis::DecisionOptions decision;
+  analysis::DecisionOptions decision = options.decision;
   decision.projection = options.job.projection;
   decision.projection.a_name = name_of(options.a_name, a);
   decision.projection.b_name = name_of(options.b_name, b);
   decision.job = job_name(options.job);
-  decision.steps = options.steps;
-  decision.tokens_total = options.tokens_total;
   decision.operation = options.job.operation;
   const std::string names = names_words(decision.projection.a_name, decision.projection.b_name);
   const std::string output = options.output.empty() ? "decision.html" : options.output;
@@ -118,9 +115,7 @@ int decide(const DecideOptions& options) {
   check_writable(options.output);
   const analysis::Decision made =
       analysis::decide(analysis::load_launches({a}), analysis::load_launches({b}), decision);
-  const auto language =
-      options.language == "ko" ? analysis::Language::korean : analysis::Language::english;
-  write_text(to_document(made, format, language, time_of_page()), options.output);
+  write_text(to_document(made, format, options.language, time_of_page()), options.output);
   return 0;
 }
 
@@ -135,8 +130,8 @@ int plan(const DecideOptions& options) {
             "--plan with several of --params or --tokens",
             "Several values may be given of --nodes alone.");
   analysis::ScriptNames names;
-  names.a = options.a_name.empty() ? "A" : options.a_name;
-  names.b = options.b_name.empty() ? "B" : options.b_name;
+  names.a = name_of(options.a_name, "A");
+  names.b = name_of(options.b_name, "B");
   names.folder_a = analysis::folder_of(names.a);
   names.folder_b = analysis::folder_of(names.b);
   if (names.folder_a.empty() || names.folder_a == names.folder_b) names.folder_a = "side-a";
@@ -206,16 +201,18 @@ void add_decide(CLI::App& app, Command& command) {
   group.add("--b-name=NAME", options.b_name, "what B is called [its path]");
   add_job(sub, options.job);
   add_projection(sub, options.job);
-  group.add("--steps=N", options.steps, "number of steps of the run: gives its duration and cost",
-            parse_quantity);
-  group.add("--tokens-total=N", options.tokens_total,
+  group.add("--steps=N", options.decision.steps,
+            "number of steps of the run: gives its duration and cost", parse_quantity);
+  group.add("--tokens-total=N", options.decision.tokens_total,
             "tokens of the run, in place of its steps: divided by the tokens of a step",
             parse_quantity);
   group.add("--format=FORMAT", options.format,
             "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
             "else text]",
             {"text", "markdown", "json", "html"});
-  group.add("--language=NAME", options.language, "of the page: en or ko [en]", {"en", "ko"});
+  group.choice<analysis::Language, analysis::Language>(
+      "--language=NAME", options.language, "of the page: en or ko [en]",
+      {{"en", analysis::Language::english}, {"ko", analysis::Language::korean}});
   group.add("-o, --output=FILE", options.output, "write to FILE [standard output]");
   group.add("--plan", options.plan,
             "print the script that measures both networks, before anything is measured");

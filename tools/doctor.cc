@@ -24,11 +24,9 @@ namespace {
 struct DoctorCommand : Output {
   std::string root = "/";
   std::string collect;
-  std::string profile;
   std::string since;
   std::vector<std::string> peers;
-  std::vector<std::string> only;
-  std::vector<std::string> expect;
+  health::DoctorOptions checks;
   bool ask_firmware = false;
   bool clean = false;
   bool verbose = false;
@@ -47,23 +45,12 @@ int print_checks(bool wide) {
   return 0;
 }
 
-health::DoctorOptions options_of(const DoctorCommand& command) {
-  health::DoctorOptions options;
-  options.only = command.only;
-  if (!command.profile.empty()) {
-    options.expectations.add_profile(read_document(command.profile), command.profile);
-  }
-  for (const std::string& text : command.expect) options.expectations.add_user(text);
-  return options;
-}
-
 int doctor(DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
   check_writable(command.output);
   check_writable(command.collect);
   if (command.clean) tell(to_text(remove_abandoned_memory()));
   const auto begin = std::chrono::steady_clock::now();
-  const health::DoctorOptions options = options_of(command);
   std::vector<health::Peer> peers;
   for (const std::string& path : command.peers) {
     peers.push_back(health::read_peer(read_document(path), path));
@@ -73,7 +60,8 @@ int doctor(DoctorCommand& command) {
     earlier = health::read_peer(read_document(command.since), command.since);
   }
   const auto store = run::open_node(command.root, command.ask_firmware);
-  health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
+  health::Diagnosis diagnosis =
+      health::diagnose(health::FileTree(store), command.root, command.checks);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
   if (earlier) health::compare_with_earlier(diagnosis, *earlier);
   write_text(command.format == "json"  ? health::to_json(diagnosis)
@@ -155,12 +143,19 @@ void add_doctor(CLI::App& app, Command& command) {
       .add("--clean", options.clean,
            "first remove from /dev/shm what killed processes of rdmabench left there")
       ->excludes(root);
-  group.add("--profile=FILE.json", options.profile, "what the site expects, as JSON");
-  group.add("--expect=KEY=VALUE", options.expect, "an expectation; may be repeated")
+  health::DoctorOptions& checks = options.checks;
+  group.call("--profile=FILE.json", "what the site expects, as JSON",
+             [&checks](const Given& given) {
+               checks.expectations.add_profile(read_document(given.text), given.text);
+             });
+  const auto expect = [&checks](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) checks.expectations.add_user(text);
+  };
+  group.texts("--expect=KEY=VALUE", "an expectation; may be repeated", expect)
       ->allow_extra_args(false);
   group.add("--peers=FILES", options.peers, "JSON of doctor on other nodes");
   group.add("--since=OLD.json", options.since, "JSON of doctor on this node: which GIDs moved");
-  group.list("--only=NAMES", options.only, "groups or checks, separated by commas")
+  group.list("--only=NAMES", checks.only, "groups or checks, separated by commas")
       ->allow_extra_args(false);
   options.format = "table";
   group.add("--format=FORMAT", options.format,
