@@ -102,17 +102,9 @@ std::string who_is_served(const control::Authentication& authentication);
 /// "taken", "refused": of the documents' tables.
 template <class Target>
 std::string_view handling_text(const Flag<Target>& flag) {
-  switch (flag.handling) {
-    case Handling::mapped:
-      return "taken";
-    case Handling::not_needed:
-      return "taken, always so";
-    case Handling::ignored:
-      return "taken, no effect";
-    case Handling::refused:
-      return flag.usual.empty() ? "refused" : "refused but for its default";
-  }
-  return "";
+  constexpr std::string_view kTexts[]{"taken", "taken, always so", "taken, no effect", "refused"};
+  const bool by_default = flag.handling == Handling::refused && !flag.usual.empty();
+  return by_default ? "refused but for its default" : kTexts[static_cast<int>(flag.handling)];
 }
 
 /// One of a list of programs by the last part of a path, so that argv[0] will do; nullptr for any

@@ -59,24 +59,11 @@ std::optional<double> take_number(std::string_view& text) {
 }
 
 std::optional<double> power(std::string_view suffix) {
+  constexpr std::string_view kLetters = "kKMGBTP";
+  constexpr double kPowers[]{1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 1e15};
   if (suffix.empty()) return 1;
-  if (suffix.size() > 1) return std::nullopt;
-  switch (suffix[0]) {
-    case 'k':
-    case 'K':
-      return 1e3;
-    case 'M':
-      return 1e6;
-    case 'G':
-    case 'B':
-      return 1e9;
-    case 'T':
-      return 1e12;
-    case 'P':
-      return 1e15;
-    default:
-      return std::nullopt;
-  }
+  const std::size_t at = suffix.size() == 1 ? kLetters.find(suffix[0]) : kLetters.npos;
+  return at == kLetters.npos ? std::nullopt : std::optional(kPowers[at]);
 }
 
 }  // namespace
