@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -16,7 +15,6 @@
 #include "commands.h"
 #include "nccltests/to_job.h"
 #include "output.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
 #include "rdmabench/fabric/attribution.h"
 

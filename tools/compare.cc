@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -268,8 +267,9 @@ void add_compare(CLI::App& app, Command& command) {
             "say how many launches a verdict takes, from --cv or a pilot's files");
   group.add("--baseline=DB", options.baseline, "SQLite database of named baselines");
   group.add("--name=NAME", options.name, "which baseline");
-  const auto act = [&](const char* flag, const char* help) {
-    group.call(flag, help, [&action = options.action](const Given& given) {
+  std::string& action = options.action;
+  const auto act = [&group, &action](const char* flag, const char* help) {
+    group.call(flag, help, [&action](const Given& given) {
       refuse_if(!action.empty() && action != given.name,
                 "more than one of --store, --list, --show and --remove", "Do one at a time.");
       action = given.name;

@@ -1,8 +1,6 @@
 // rdmabench decide
 #include <fmt/format.h>
 
-#include <array>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>

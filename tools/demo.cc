@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 

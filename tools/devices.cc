@@ -1,8 +1,6 @@
 // rdmabench devices
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "commands.h"
 #include "options.h"
 #include "rdmabench/base/error.h"

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +11,6 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"

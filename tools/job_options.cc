@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/refuse.h"
 #include "flags/values.h"
 #include "options.h"

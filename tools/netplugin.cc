@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>

@@ -1,5 +1,4 @@
 // rdmabench project
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -8,9 +8,7 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
-#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>

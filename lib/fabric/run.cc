@@ -12,7 +12,6 @@
 #include "base/refuse.h"
 #include "fabric/plan.h"
 #include "lead.h"
-#include "rdmabench/base/error.h"
 #include "run/negotiate.h"
 
 namespace rdmabench::fabric {

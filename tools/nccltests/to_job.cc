@@ -4,7 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
 #include "report/facts.h"
