@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "coll_options.h"
 #include "collective/document.h"
 #include "commands.h"
 #include "nccltests/to_job.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/collective/run.h"
 #include "rdmabench/fabric/attribution.h"
 
@@ -84,11 +82,9 @@ std::vector<std::string> leaves(const std::vector<std::string>& hosts,
   std::vector<std::string> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     const auto own = leaves_of.find(hosts[rank].substr(0, hosts[rank].find('.')));
-    if (own == leaves_of.end()) {
-      throw Error(Fault::usage,
-                  fmt::format("rank {} runs on {}, which the topology lacks", rank, hosts[rank]),
-                  "Give the topology of all nodes, with the names that their hostname prints.");
-    }
+    refuse_if(own == leaves_of.end(),
+              fmt::format("rank {} runs on {}, which the topology lacks", rank, hosts[rank]),
+              "Give the topology of all nodes, with the names that their hostname prints.");
     all.push_back(fmt::format("{}", fmt::join(own->second, "+")));
   }
   return all;
@@ -185,16 +181,16 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
 }
 
 int run_coll(CollOptions& options) {
+  settle(options);
   if (is_first_rank() && options.job.rendezvous.rank.value_or(0) == 0) {
     check_writable(options.output);
     read_baselines(options.expect);
   }
   calls(options, 1);  // throws for an unknown word, before anybody is waited for
-  if (options.format == "nccl-tests" &&
-      (options.operations.size() != 1 || options.operations[0] == "all")) {
-    throw Error(Fault::usage, "--format nccl-tests with several operations",
-                "Its table has one operation: name one.");
-  }
+  refuse_if(options.format == "nccl-tests" &&
+                (options.operations.size() != 1 || options.operations[0] == "all"),
+            "--format nccl-tests with several operations",
+            "Its table has one operation: name one.");
   CollJob& job = options.job;
   job.fill = [&options](collective::CollectivePlan& plan, const std::vector<std::string>& hosts) {
     divide(options, hosts, plan);
@@ -210,9 +206,9 @@ int run_coll(CollOptions& options) {
 }  // namespace
 
 void add_coll(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "coll", "Measure collectives among all ranks, check every result and name the late rank");
-  sub->footer(
+  const auto [sub, options] = add_command<CollOptions>(
+      app, command, "coll",
+      "Measure collectives among all ranks, check every result and name the late rank",
       "Start it by mpirun, srun or the like, all ranks with the same options. Rank 0 leads and\n"
       "prints. Every timed operation has its own input, and its result is checked bit for bit: a\n"
       "wrong one is reported with its rank, place, length and pattern. The time of a row\n"
@@ -227,13 +223,10 @@ void add_coll(CLI::App& app, Command& command) {
       "  mpirun -n 64 rdmabench coll all-reduce --size 64M --bisect\n"
       "\n"
       "Exit codes: 0 done; 1 a result was wrong or broke --expect or --require, a rank hung or\n"
-      "died, a point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.");
-  auto options = std::make_shared<CollOptions>();
-  add_coll_options(*sub, *options);
-  sub->callback([sub, options, &command] {
-    check_coll_options(*sub, *options);
-    command = [options] { return run_coll(*options); };
-  });
+      "died, a point-to-point pair failed; 2 wrong usage; 3 not available here, for example if every row was skipped.",
+      run_coll);
+  options.command = &sub;
+  add_coll_options(sub, options);
 }
 
 }  // namespace rdmabench::tools

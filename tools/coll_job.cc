@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-#include "interruption.h"
+#include "ending.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/engine.h"

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "coll_job.h"
-#include "expect.h"
+#include "options.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {
 
-struct CollOptions {
+struct CollOptions : Output {
+  const CLI::App* command = nullptr;
   CollJob job{.backend = "mpi"};
+  collective::PointToPointOptions wire{.memory = ""};
   std::vector<std::string> operations;
   std::vector<std::string> types{"float32"};
   std::vector<std::string> reductions{"sum"};
@@ -23,15 +25,12 @@ struct CollOptions {
   std::string groups;
   std::vector<std::string> topology;
   bool bisect = false;
-  std::string format = "table";
-  std::string output;
-  bool wide = false;
   Expectations expect;
 };
 
 void add_coll_options(CLI::App& app, CollOptions& options);
 
-/// Throws Error(usage) for options that do not go together.
-void check_coll_options(const CLI::App& app, const CollOptions& options);
+/// Completes the options. Throws Error(usage) for those that do not go together.
+void settle(CollOptions& options);
 
 }  // namespace rdmabench::tools

@@ -6,11 +6,26 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
+#include <string>
+#include <utility>
 
 namespace rdmabench::tools {
 
 /// What main() runs for the subcommand that was named; returns the exit code.
 using Command = std::function<int()>;
+
+/// Adds a command whose options are an object, which run() gets; both live as long as `app`.
+template <class Options>
+std::pair<CLI::App&, Options&> add_command(CLI::App& app, Command& command, const char* name,
+                                           const char* about, const std::string& footer,
+                                           int (*run)(Options& options)) {
+  CLI::App* const sub = app.add_subcommand(name, about);
+  if (!footer.empty()) sub->footer(footer);  // else that of `app`
+  auto options = std::make_shared<Options>();
+  sub->callback([=, &command] { command = [=] { return run(*options); }; });
+  return {*sub, *options};
+}
 
 void add_lat(CLI::App& app, Command& command);
 void add_bw(CLI::App& app, Command& command);

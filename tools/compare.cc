@@ -1,15 +1,15 @@
 // rdmabench compare
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "commands.h"
+#include "flags/values.h"
 #include "options.h"
 #include "output.h"
-#include "quantity.h"
 #include "rdmabench/analysis/baseline.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
@@ -18,61 +18,42 @@
 namespace rdmabench::tools {
 namespace {
 
-struct CompareOptions {
+struct CompareOptions : Output {
   std::vector<std::string> paths;
   std::vector<std::string> a;
   std::vector<std::string> b;
-  std::vector<std::string> factors;
   analysis::ComparisonOptions comparison;
-  std::string program;  ///< of --as
-  std::string a_name;   ///< "" = by the paths
+  std::string a_name;  ///< "" = by the paths
   std::string b_name;
-  std::vector<std::string> fail_on;
-  bool strict = false;
+  std::string program;  ///< of --as
   bool plan = false;
   double variation = 0;  ///< of --cv; 0: from the pilot
   double assumed = 0;    ///< of --true-difference
   std::string baseline;  ///< the database
   std::string name;
-  bool store = false;
-  bool list = false;
-  bool show = false;
-  bool remove = false;
-  std::string format;  ///< "" = by the output's name
-  std::string output;
-  bool wide = false;
+  std::string action;  ///< with the baseline: "--store", "--list", "--show" or "--remove"
 };
 
-/// What the options say to fail on, and the sides' names.
+/// Names the sides as the options say, else by the paths.
 void settle(CompareOptions& options, const std::pair<std::string, std::string>& by_paths) {
-  using analysis::FailOn;
-  analysis::ComparisonOptions& comparison = options.comparison;
-  comparison.a_name = options.a_name.empty() ? by_paths.first : options.a_name;
-  comparison.b_name = options.b_name.empty() ? by_paths.second : options.b_name;
-  if (options.strict) {
-    comparison.fail_on = {FailOn::worse, FailOn::different, FailOn::inconclusive,
-                          FailOn::confounded, FailOn::incomplete};
-  }
-  if (options.fail_on.empty()) return;
-  comparison.fail_on.clear();
-  if (options.fail_on == std::vector<std::string>{"none"}) return;
-  for (const std::string& word : options.fail_on) {
-    comparison.fail_on.push_back(analysis::parse_fail_on(word));
-  }
+  options.comparison.a_name = options.a_name.empty() ? by_paths.first : options.a_name;
+  options.comparison.b_name = options.b_name.empty() ? by_paths.second : options.b_name;
 }
 
-int exit_code(const analysis::Comparison& comparison, const std::vector<std::string>& left_out) {
+/// Writes the comparison, or `text` of it, and returns the exit code.
+int write(const CompareOptions& options, const analysis::Comparison& comparison,
+          const std::string& text, const std::vector<std::string>& left_out) {
+  write_text(options.format == "json" ? to_json(comparison) : for_reading(text, options.output),
+             options.output);
   const int code = tell_left_out(left_out);
   return comparison.failed() ? static_cast<int>(Fault::failed) : code;
 }
 
 int compare_sides(CompareOptions options) {
   if (options.a.empty() && options.b.empty()) {
-    if (options.paths.size() != 2) {
-      throw Error(Fault::usage,
-                  fmt::format("{} paths were given, two are needed", options.paths.size()),
-                  "Give A and B, or lists with --a FILES --b FILES.");
-    }
+    refuse_if(options.paths.size() != 2,
+              fmt::format("{} paths were given, two are needed", options.paths.size()),
+              "Give A and B, or lists with --a FILES --b FILES.");
     options.a = {options.paths[0]};
     options.b = {options.paths[1]};
   } else if (!options.paths.empty()) {
@@ -81,139 +62,105 @@ int compare_sides(CompareOptions options) {
   }
   settle(options, analysis::side_names(options.a, options.b));
   std::vector<std::string> left_out;
-  const std::vector<analysis::Launch> a =
-      analysis::load_launches(options.a, options.program, &left_out);
-  const std::vector<analysis::Launch> b =
-      analysis::load_launches(options.b, options.program, &left_out);
+  const auto a = analysis::load_launches(options.a, options.program, &left_out);
+  const auto b = analysis::load_launches(options.b, options.program, &left_out);
   const analysis::Comparison comparison = analysis::compare(a, b, options.comparison);
-  write_text(options.format == "json"
-                 ? to_json(comparison)
-                 : for_reading(to_table(comparison, table_width(options.wide)), options.output),
-             options.output);
-  return exit_code(comparison, left_out);
+  return write(options, comparison, to_table(comparison, table_width(options.wide)), left_out);
 }
 
-int store(const CompareOptions& options, const std::vector<analysis::Launch>& launches) {
-  const auto failed = std::find_if(launches.begin(), launches.end(),
-                                   [](const analysis::Launch& one) { return one.error; });
-  if (failed != launches.end()) {
-    throw Error(Fault::usage, fmt::format("{} ended early: {}", failed->source, *failed->error),
-                "Store only launches that ran to the end.");
+/// What --store does, to be written.
+std::string store(const CompareOptions& options, const std::vector<analysis::Launch>& launches) {
+  for (const analysis::Launch& one : launches) {
+    refuse_if(one.error.has_value(),
+              fmt::format("{} ended early: {}", one.source, one.error.value_or("")),
+              "Store only launches that ran to the end.");
   }
   analysis::BaselineStore store(options.baseline, analysis::BaselineStore::Open::create);
   const std::size_t added = store.add(options.name, launches, options.comparison.factors);
-  write_text(fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
-                         report::terminal_safe(options.name), added),
-             options.output);
-  return 0;
+  return fmt::format("STORED: {} launches in '{}', {} of them new\n", launches.size(),
+                     report::terminal_safe(options.name), added);
 }
 
-/// --list, --show and --remove.
-int keep_baselines(const CompareOptions& options) {
-  using analysis::BaselineStore;
-  const char* const word = options.list ? "--list" : options.show ? "--show" : "--remove";
-  if (!options.paths.empty() || !options.a.empty() || !options.b.empty()) {
-    throw Error(Fault::usage, fmt::format("{} takes no files", word),
-                options.remove ? "It removes a whole baseline: compare --baseline DB --name NAME "
-                                 "--remove."
-                               : "It only tells what the database holds.");
+/// What --list, --show and --remove do, to be written.
+std::string keep_baselines(const CompareOptions& options) {
+  const bool removes = options.action == "--remove";
+  refuse_if(!options.paths.empty() || !options.a.empty() || !options.b.empty(),
+            fmt::format("{} takes no files", options.action),
+            removes ? "It removes a whole baseline: compare --baseline DB --name NAME --remove."
+                    : "It only tells what the database holds.");
+  analysis::BaselineStore store(options.baseline, analysis::BaselineStore::Open::existing);
+  const std::size_t width = table_width(options.wide);
+  if (options.action == "--show") {
+    return for_reading(to_table(store.load(options.name), width), options.output);
   }
-  BaselineStore store(options.baseline, BaselineStore::Open::existing);
-  if (options.list) {
-    report::TextTable table({{"baseline", report::TextTable::Align::left},
-                             {"launches"},
-                             {"first stored", report::TextTable::Align::left},
-                             {"last stored", report::TextTable::Align::left}});
-    const std::vector<BaselineStore::Entry> entries = store.list();
-    for (const BaselineStore::Entry& one : entries) {
-      table.add_row({one.name, fmt::format("{}", one.launches), one.first_utc, one.last_utc});
-    }
-    write_text(entries.empty() ? "The database holds no baseline.\n"
-                               : table.text(table_width(options.wide)),
-               options.output);
-    return 0;
+  if (removes) {
+    const std::size_t removed = store.remove(options.name);
+    return fmt::format("REMOVED: '{}' with {} launches\n", report::terminal_safe(options.name),
+                       removed);
   }
-  if (options.show) {
-    write_text(
-        for_reading(to_table(store.load(options.name), table_width(options.wide)), options.output),
-        options.output);
-    return 0;
+  using Align = report::TextTable::Align;
+  report::TextTable table({{"baseline", Align::left},
+                           {"launches"},
+                           {"first stored", Align::left},
+                           {"last stored", Align::left}});
+  const auto entries = store.list();
+  for (const auto& one : entries) {
+    table.add_row({one.name, fmt::format("{}", one.launches), one.first_utc, one.last_utc});
   }
-  const std::size_t removed = store.remove(options.name);
-  write_text(
-      fmt::format("REMOVED: '{}' with {} launches\n", report::terminal_safe(options.name), removed),
-      options.output);
-  return 0;
+  return entries.empty() ? "The database holds no baseline.\n" : table.text(width);
 }
 
 int hold_against_baseline(CompareOptions options) {
-  using analysis::BaselineStore;
-  if (options.list + options.show + options.remove + options.store > 1) {
-    throw Error(Fault::usage, "more than one of --store, --list, --show and --remove",
-                "Do one at a time.");
+  const bool stores = options.action == "--store";
+  refuse_if(options.name.empty() && options.action != "--list", "--baseline without --name",
+            "Name the baseline, as --name nightly; --list tells which there are.");
+  if (!options.action.empty() && !stores) {
+    write_text(keep_baselines(options), options.output);
+    return 0;
   }
-  if (options.name.empty() && !options.list) {
-    throw Error(Fault::usage, "--baseline without --name",
-                "Name the baseline, as --name nightly; --list tells which there are.");
-  }
-  if (options.list || options.show || options.remove) return keep_baselines(options);
-  if (options.paths.empty() || !options.a.empty() || !options.b.empty()) {
-    throw Error(Fault::usage, "--baseline takes the new launches' files alone",
-                "Write: compare --baseline DB --name NAME FILES.");
-  }
+  refuse_if(options.paths.empty() || !options.a.empty() || !options.b.empty(),
+            "--baseline takes the new launches' files alone",
+            "Write: compare --baseline DB --name NAME FILES.");
   std::vector<std::string> left_out;
   const std::vector<analysis::Launch> launches =
-      analysis::load_launches(options.paths, options.program, options.store ? nullptr : &left_out);
-  if (options.store) return store(options, launches);
+      analysis::load_launches(options.paths, options.program, stores ? nullptr : &left_out);
+  if (stores) {
+    write_text(store(options, launches), options.output);
+    return 0;
+  }
   const auto names = analysis::side_names({options.name}, options.paths);
   settle(options, {options.name, names.second == options.name ? "the new launches" : names.second});
-  const analysis::Comparison comparison = analysis::compare(
-      BaselineStore(options.baseline, BaselineStore::Open::existing).load(options.name), launches,
-      options.comparison);
-  write_text(options.format == "json"
-                 ? to_json(comparison)
-                 : for_reading(regression_line(comparison) + "\n", options.output),
-             options.output);
-  return exit_code(comparison, left_out);
+  analysis::BaselineStore baselines(options.baseline, analysis::BaselineStore::Open::existing);
+  const analysis::Comparison comparison =
+      analysis::compare(baselines.load(options.name), launches, options.comparison);
+  return write(options, comparison, regression_line(comparison) + "\n", left_out);
 }
 
 int plan(const CompareOptions& options) {
-  const analysis::Settings& settings = options.comparison.settings;
-  analysis::LaunchPlan plan;
-  if (options.variation > 0) {
-    if (!options.paths.empty()) {
-      throw Error(Fault::usage, fmt::format("--cv with the pilot '{}'", options.paths[0]),
-                  "Give one of the two.");
-    }
-    plan = analysis::plan_for(options.variation, options.assumed, settings);
-  } else {
-    if (options.paths.empty()) {
-      throw Error(Fault::usage, "--plan without a variation",
-                  "Give --cv 2%, or the files of a pilot: five launches of one side.");
-    }
-    plan = analysis::plan_from(analysis::load_launches(options.paths, options.program),
-                               options.assumed, options.comparison);
-  }
+  const bool pilot = !options.paths.empty();
+  refuse_if(options.variation > 0 && pilot,
+            fmt::format("--cv with the pilot '{}'", fmt::join(options.paths, " ")),
+            "Give one of the two.");
+  refuse_if(!(options.variation > 0) && !pilot, "--plan without a variation",
+            "Give --cv 2%, or the files of a pilot: five launches of one side.");
+  const analysis::LaunchPlan plan =
+      pilot ? analysis::plan_from(analysis::load_launches(options.paths, options.program),
+                                  options.assumed, options.comparison)
+            : analysis::plan_for(options.variation, options.assumed, options.comparison.settings);
   write_text(options.format == "json" ? to_json(plan) : for_reading(to_table(plan), options.output),
              options.output);
   return 0;
 }
 
-int run(CompareOptions options) {
-  options.format = table_or_json(options.format, options.output);
+int run(CompareOptions& options) {
+  settle_table_or_json(options);
   options.comparison.settings.check();
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
-  const char* const alone = options.store           ? "--store"
-                            : options.list          ? "--list"
-                            : options.show          ? "--show"
-                            : options.remove        ? "--remove"
-                            : !options.name.empty() ? "--name"
-                                                    : nullptr;
-  if (alone != nullptr) {
-    throw Error(Fault::usage, fmt::format("{} without --baseline", alone),
-                "Name the database: --baseline DB.sqlite.");
-  }
+  const std::string alone =
+      options.action.empty() && !options.name.empty() ? "--name" : options.action;
+  refuse_if(!alone.empty(), alone + " without --baseline",
+            "Name the database: --baseline DB.sqlite.");
   return compare_sides(options);
 }
 
@@ -254,69 +201,85 @@ how and why.)";
 
 void add_settings(const OptionGroup& group, CompareOptions& options) {
   analysis::Settings& settings = options.comparison.settings;
-  group.percent(
-      "--margin", settings.margin,
-      "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]");
-  group.percent("--alpha", settings.alpha, "chance of a wrong verdict at the margin [5%]");
-  group.percent("--power", settings.power,
-                "chance of a verdict that launches are planned for [90%]");
-  group.plain("--seed", settings.seed, "N", "seed of the bootstrap; it is in the result [1]");
-  group.percent("--cv", options.variation, "with --plan: how launches vary, sigma/mean");
-  group.percent("--true-difference", options.assumed,
-                "with --plan: by how much B is assumed to differ [0%]");
+  group.add(
+      "--margin=PERCENT", settings.margin,
+      "difference that does not matter, fixed before measuring: B/A within 1/(1+m) to 1+m [5%]",
+      parse_percent);
+  group.add("--alpha=PERCENT", settings.alpha, "chance of a wrong verdict at the margin [5%]",
+            parse_percent);
+  group.add("--power=PERCENT", settings.power,
+            "chance of a verdict that launches are planned for [90%]", parse_percent);
+  group.add("--seed=N", settings.seed, "seed of the bootstrap; it is in the result [1]",
+            parse_count);
+  group.add("--cv=PERCENT", options.variation, "with --plan: how launches vary, sigma/mean",
+            parse_percent);
+  group.add("--true-difference=PERCENT", options.assumed,
+            "with --plan: by how much B is assumed to differ [0%]", parse_percent);
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "compare", "Decide whether two sets of results differ by more than a margin");
-  sub->footer(kCompareFooter);
-  const OptionGroup group(*sub);
-  auto options = std::make_shared<CompareOptions>();
-  group.plain("PATHS", options->paths, "", "two files or directories, A and B; or see --baseline");
-  group.plain("--a", options->a, "FILES", "files and directories of A");
-  group.plain("--b", options->b, "FILES", "files and directories of B");
-  group.parsed(
-      "--factor", [options](const std::string& text) { options->factors = comma_separated(text); },
-      "NAMES",
-      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas");
-  group.parsed(
-      "--metric",
-      [options](const std::string& text) {
-        for (const std::string& word : comma_separated(text)) {
-          options->comparison.metrics.push_back(analysis::parse_metric(word));
-        }
-      },
-      "NAMES", "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]");
-  add_settings(group, *options);
-  group.flag("--skip-failed", options->comparison.skip_failed,
-             "leave launches that ended early out, and say so");
-  add_program(group, options->program);
-  group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
-  group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
-  group.parsed(
-      "--fail-on", [options](const std::string& text) { options->fail_on = comma_separated(text); },
-      "LIST",
+  using analysis::FailOn;
+  const auto [sub, options] = add_command<CompareOptions>(
+      app, command, "compare", "Decide whether two sets of results differ by more than a margin",
+      kCompareFooter, run);
+  const OptionGroup group(sub);
+  group.operand("PATHS", options.paths, "two files or directories, A and B; or see --baseline");
+  group.add("--a=FILES", options.a, "files and directories of A");
+  group.add("--b=FILES", options.b, "files and directories of B");
+  group.add(
+      "--factor=NAMES", options.comparison.factors,
+      "what is compared: backend, provider, device, kernel, mtu, ... or all, separated by commas",
+      [](const std::string& text) { return analysis::Factors(comma_separated(text)); });
+  group.call("--metric=NAMES",
+             "p50, p99, p99.9 and bandwidth, separated by commas [all that the samples support]",
+             [&metrics = options.comparison.metrics](const Given& given) {
+               for (const std::string& word : comma_separated(given.text)) {
+                 metrics.push_back(analysis::parse_metric(word));
+               }
+             });
+  add_settings(group, options);
+  group.add("--skip-failed", options.comparison.skip_failed,
+            "leave launches that ended early out, and say so");
+  add_program(group, options.program);
+  group.add("--a-name=NAME", options.a_name, "what A is called [by its path]");
+  group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
+  std::vector<FailOn>& fail_on = options.comparison.fail_on;
+  group.call(
+      "--fail-on=LIST",
       "exit with 1 if B is worse, different, inconclusive, confounded or incomplete, separated by "
-      "commas; or none [worse]");
-  group.flag("--strict", options->strict, "all that --fail-on knows")
-      ->excludes(sub->get_option("--fail-on"));
-  group.flag("--plan", options->plan,
-             "say how many launches a verdict takes, from --cv or a pilot's files");
-  group.plain("--baseline", options->baseline, "DB", "SQLite database of named baselines");
-  group.plain("--name", options->name, "NAME", "which baseline");
-  group.flag("--store", options->store, "add the files to the baseline instead of judging them");
-  group.flag("--list", options->list, "which baselines the database holds");
-  group.flag("--show", options->show, "what the baseline holds");
-  group.flag("--remove", options->remove, "remove the baseline with all its launches");
-  add_table_or_json(group, options->format, options->output, options->wide);
-  sub->callback([options, &command] {
-    command = [options] {
-      options->comparison.factors = analysis::Factors(options->factors);
-      return run(*options);
-    };
-  });
+      "commas; or none [worse]",
+      [&fail_on](const Given& given) {
+        fail_on.clear();
+        if (given.text == "none") return;
+        for (const std::string& word : comma_separated(given.text)) {
+          fail_on.push_back(analysis::parse_fail_on(word));
+        }
+      });
+  const auto fail_on_all = [&fail_on](const Given& /*given*/) {
+    fail_on = {FailOn::worse, FailOn::different, FailOn::inconclusive, FailOn::confounded,
+               FailOn::incomplete};
+  };
+  group.call("--strict", "all that --fail-on knows", fail_on_all)
+      ->excludes(sub.get_option("--fail-on"));
+  group.add("--plan", options.plan,
+            "say how many launches a verdict takes, from --cv or a pilot's files");
+  group.add("--baseline=DB", options.baseline, "SQLite database of named baselines");
+  group.add("--name=NAME", options.name, "which baseline");
+  std::string& action = options.action;
+  const auto act = [&group, &action](const char* flag, const char* help) {
+    group.call(flag, help, [&action](const Given& given) {
+      refuse_if(!action.empty() && action != given.name,
+                "more than one of --store, --list, --show and --remove", "Do one at a time.");
+      action = given.name;
+    });
+  };
+  act("--store", "add the files to the baseline instead of judging them");
+  act("--list", "which baselines the database holds");
+  act("--show", "what the baseline holds");
+  act("--remove", "remove the baseline with all its launches");
+  add_table_or_json(group, options);
 }
 
 }  // namespace rdmabench::tools

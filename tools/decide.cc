@@ -1,8 +1,6 @@
 // rdmabench decide
 #include <fmt/format.h>
 
-#include <array>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 
 #include "analysis/decision.h"
 #include "analysis/measuring_plan.h"
+#include "base/refuse.h"
 #include "commands.h"
 #include "job_options.h"
 #include "options.h"
@@ -21,18 +20,16 @@ namespace {
 
 using analysis::DecisionFormat;
 
-struct DecideOptions {
+struct DecideOptions : Output {
   std::vector<std::string> paths;
   std::string a_name;
   std::string b_name;
   JobOptions job;
-  std::optional<double> steps;
-  std::optional<double> tokens_total;
-  std::string format;  ///< "" = by the output's name
-  std::string language = "en";
-  std::string output;
+  analysis::DecisionOptions decision;
+  analysis::Language language = analysis::Language::english;
   bool plan = false;
   std::string pilot;
+  const CLI::App* command = nullptr;
   /// The options as they were given, to be typed again: of the job, and all others but the output.
   std::string job_words;
   std::string other_words;
@@ -49,12 +46,12 @@ std::string quoted(const std::string& word) {
 }
 
 /// Notes what was given of the options that make a decision.
-void keep_words(const CLI::App& sub, DecideOptions& options) {
+void keep_words(DecideOptions& options) {
   static const std::set<std::string> kOfThePage{"format", "output", "language", "plan",
                                                 "pilot",  "a-name", "b-name",   "help"};
   static const std::set<std::string> kOfTheVerdict{"price-a", "price-b",      "steps",
                                                    "margin",  "tokens-total", "alpha"};
-  for (const CLI::Option* option : sub.get_options()) {
+  for (const CLI::Option* option : options.command->get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames()[0];
     if (kOfThePage.contains(name)) continue;
@@ -62,30 +59,6 @@ void keep_words(const CLI::App& sub, DecideOptions& options) {
     words += " --" + name;
     if (option->get_items_expected_max() > 0) words += " " + quoted(option->results().back());
   }
-}
-
-struct Format {
-  std::string_view word;
-  std::string_view ending;  ///< of a file's name
-  DecisionFormat format;
-};
-constexpr std::array<Format, 4> kFormats{{
-    {"text", ".txt", DecisionFormat::text},
-    {"markdown", ".md", DecisionFormat::markdown},
-    {"json", ".json", DecisionFormat::json},
-    {"html", ".html", DecisionFormat::html},
-}};
-
-DecisionFormat format_of(const DecideOptions& options) {
-  if (options.format.empty() && options.output.empty()) return DecisionFormat::text;
-  for (const Format& one : kFormats) {
-    if (options.format.empty() ? options.output.ends_with(one.ending)
-                               : options.format == one.word) {
-      return one.format;
-    }
-  }
-  throw Error(Fault::usage, fmt::format("--output '{}'", options.output),
-              "Its format is known by .html, .md, .json or .txt, or by --format.");
 }
 
 std::string job_name(const JobOptions& job) {
@@ -104,21 +77,23 @@ std::string names_words(const std::string& a, const std::string& b) {
 }
 
 int decide(const DecideOptions& options) {
-  if (options.paths.size() != 2) {
-    throw Error(Fault::usage,
-                fmt::format("{} paths were given, two are needed", options.paths.size()),
-                "Give A and B: a folder or a file each. Before anything is measured: --plan.");
-  }
-  const DecisionFormat format = format_of(options);
+  refuse_if(options.paths.size() != 2,
+            fmt::format("{} paths were given, two are needed", options.paths.size()),
+            "Give A and B: a folder or a file each. Before anything is measured: --plan.");
+  const std::string word = format_of(
+      options, {{".txt", "text"}, {".md", "markdown"}, {".json", "json"}, {".html", "html"}});
+  const auto format =
+      choice<DecisionFormat>({"--format", word}, {{"text", DecisionFormat::text},
+                                                  {"markdown", DecisionFormat::markdown},
+                                                  {"json", DecisionFormat::json},
+                                                  {"html", DecisionFormat::html}});
   const std::string& a = options.paths[0];
   const std::string& b = options.paths[1];
-  analysis::DecisionOptions decision;
+  analysis::DecisionOptions decision = options.decision;
   decision.projection = options.job.projection;
   decision.projection.a_name = name_of(options.a_name, a);
   decision.projection.b_name = name_of(options.b_name, b);
   decision.job = job_name(options.job);
-  decision.steps = options.steps;
-  decision.tokens_total = options.tokens_total;
   decision.operation = options.job.operation;
   const std::string names = names_words(decision.projection.a_name, decision.projection.b_name);
   const std::string output = options.output.empty() ? "decision.html" : options.output;
@@ -138,9 +113,7 @@ int decide(const DecideOptions& options) {
   check_writable(options.output);
   const analysis::Decision made =
       analysis::decide(analysis::load_launches({a}), analysis::load_launches({b}), decision);
-  const auto language =
-      options.language == "ko" ? analysis::Language::korean : analysis::Language::english;
-  write_text(to_document(made, format, language, time_of_page()), options.output);
+  write_text(to_document(made, format, options.language, time_of_page()), options.output);
   return 0;
 }
 
@@ -151,13 +124,12 @@ int plan(const DecideOptions& options) {
                                       : fmt::format("--plan with '{}'", options.paths[0]),
                 "It writes a script before anything is measured; a pilot comes by --pilot.");
   }
-  if (options.job.projection.axis != analysis::Axis::nodes) {
-    throw Error(Fault::usage, "--plan with several of --params or --tokens",
-                "Several values may be given of --nodes alone.");
-  }
+  refuse_if(options.job.projection.axis != analysis::Axis::nodes,
+            "--plan with several of --params or --tokens",
+            "Several values may be given of --nodes alone.");
   analysis::ScriptNames names;
-  names.a = options.a_name.empty() ? "A" : options.a_name;
-  names.b = options.b_name.empty() ? "B" : options.b_name;
+  names.a = name_of(options.a_name, "A");
+  names.b = name_of(options.b_name, "B");
   names.folder_a = analysis::folder_of(names.a);
   names.folder_b = analysis::folder_of(names.b);
   if (names.folder_a.empty() || names.folder_a == names.folder_b) names.folder_a = "side-a";
@@ -184,12 +156,11 @@ int plan(const DecideOptions& options) {
   return 0;
 }
 
-int run(DecideOptions options) {
+int run(DecideOptions& options) {
+  keep_words(options);
   settle_axis(options.job);
-  if (!options.plan && !options.pilot.empty()) {
-    throw Error(Fault::usage, "--pilot without --plan",
-                "It is what a plan counts its launches by.");
-  }
+  refuse_if(!options.plan && !options.pilot.empty(), "--pilot without --plan",
+            "It is what a plan counts its launches by.");
   return options.plan ? plan(options) : decide(options);
 }
 
@@ -218,33 +189,34 @@ missing and the commands that measure it. docs/decide.md shows it from the start
 }  // namespace
 
 void add_decide(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "decide", "Decide on one page whether network A is a better choice than B for a job");
-  sub->footer(kDecideFooter);
-  const OptionGroup group(*sub);
-  auto options = std::make_shared<DecideOptions>();
-  group.plain("PATHS", options->paths, "", "folders or files of A and of B");
-  group.plain("--a-name", options->a_name, "NAME", "what A is called [its path]");
-  group.plain("--b-name", options->b_name, "NAME", "what B is called [its path]");
-  add_job(*sub, options->job);
-  add_projection(*sub, options->job);
-  group.quantity("--steps", options->steps,
-                 "number of steps of the run: gives its duration and cost");
-  group.quantity("--tokens-total", options->tokens_total,
-                 "tokens of the run, in place of its steps: divided by the tokens of a step");
-  group.choice("--format", options->format, "FORMAT", {"text", "markdown", "json", "html"},
-               "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
-               "else text]");
-  group.choice("--language", options->language, "NAME", {"en", "ko"}, "of the page: en or ko [en]");
-  group.plain("-o,--output", options->output, "FILE", "write to FILE [standard output]");
-  group.flag("--plan", options->plan,
-             "print the script that measures both networks, before anything is measured");
-  group.plain("--pilot", options->pilot, "PATH",
-              "with --plan: launches of either network, to see how many it takes");
-  sub->callback([options, sub, &command] {
-    keep_words(*sub, *options);
-    command = [options] { return run(*options); };
-  });
+  const auto [sub, options] = add_command<DecideOptions>(
+      app, command, "decide",
+      "Decide on one page whether network A is a better choice than B for a job", kDecideFooter,
+      run);
+  const OptionGroup group(sub);
+  group.operand("PATHS", options.paths, "folders or files of A and of B");
+  group.add("--a-name=NAME", options.a_name, "what A is called [its path]");
+  group.add("--b-name=NAME", options.b_name, "what B is called [its path]");
+  add_job(sub, options.job);
+  add_projection(sub, options.job);
+  group.add("--steps=N", options.decision.steps,
+            "number of steps of the run: gives its duration and cost", parse_quantity);
+  group.add("--tokens-total=N", options.decision.tokens_total,
+            "tokens of the run, in place of its steps: divided by the tokens of a step",
+            parse_quantity);
+  group.add("--format=FORMAT", options.format,
+            "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
+            "else text]",
+            {"text", "markdown", "json", "html"});
+  group.choice<analysis::Language, analysis::Language>(
+      "--language=NAME", options.language, "of the page: en or ko [en]",
+      {{"en", analysis::Language::english}, {"ko", analysis::Language::korean}});
+  group.add("-o, --output=FILE", options.output, "write to FILE [standard output]");
+  group.add("--plan", options.plan,
+            "print the script that measures both networks, before anything is measured");
+  group.add("--pilot=PATH", options.pilot,
+            "with --plan: launches of either network, to see how many it takes");
+  options.command = &sub;
 }
 
 }  // namespace rdmabench::tools

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,6 @@
 #include "control/secret.h"
 #include "ending.h"
 #include "flags/fields.h"
-#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/affinity.h"
@@ -149,15 +147,18 @@ ServerProcess::~ServerProcess() {
   close(pipe_);
 }
 
-int write_all(const std::vector<report::Report>& reports, const Options& options,
-              const std::string& json) {
-  if (!json.empty()) write_file(report::to_json(reports), json);
+struct DemoOptions : Options {
+  std::string json;
+};
+
+int write_all(const std::vector<report::Report>& reports, const DemoOptions& options) {
+  if (!options.json.empty()) write_file(report::to_json(reports), options.json);
   return write(reports, options);
 }
 
-int demo(const Options& options, const std::string& json) {
+int demo(DemoOptions& options) {
   check_writable(options.output);
-  check_writable(json);
+  check_writable(options.json);
   // Two spinning processes on one processor would measure the scheduler's time slice.
   const std::vector<int> cpus = processors();
   const bool apart = cpus.size() >= 2;
@@ -177,43 +178,36 @@ int demo(const Options& options, const std::string& json) {
         reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
       } catch (const Error&) {
         if (interrupted().empty()) throw;
-        return write_all(reports, options, json);  // of the runs before
+        return write_all(reports, options);  // of the runs before
       }
       if (reports.back().error && !interrupted().empty()) reports.back().error = interrupted();
       name_flags(reports.back());
-      if (reports.back().error) return write_all(reports, options, json);
+      if (reports.back().error) return write_all(reports, options);
     }
   }
-  return write_all(reports, options, json);
+  return write_all(reports, options);
 }
 
 }  // namespace
 
 void add_demo(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "demo", "Measure between two processes of this machine over libfabric; needs no hardware");
-  sub->footer(
+  const auto [sub, options] = add_command<DemoOptions>(
+      app, command, "demo",
+      "Measure between two processes of this machine over libfabric; needs no hardware",
       "Measures latency and bandwidth of send and write between this process and a server that it\n"
       "starts, 0.2 s per size. The results show this machine's loopback and libfabric's\n"
-      "software, not a network.");
-  struct State {
-    Options options;
-    std::string json;
-  };
-  auto state = std::make_shared<State>();
-  run::Config& config = state->options.config;
-  const OptionGroup group(*sub);
+      "software, not a network.",
+      demo);
+  run::Config& config = options.config;
+  const OptionGroup group(sub);
   config.backend = "ofi";
   config.stop = measure::StopRule::duration(std::chrono::milliseconds(200));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
-  group.plain("--provider", config.endpoint.ofi.provider, "NAME",
-              "libfabric provider: tcp, shm ... [by route]");
-  group.sizes("-s,--size", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
-  add_output(group, state->options);
-  group.plain("--json", state->json, "FILE", "write the same results as JSON to FILE too")
-      ->take_last();
-  sub->callback(
-      [state, &command] { command = [state] { return demo(state->options, state->json); }; });
+  group.add("--provider=NAME", config.endpoint.ofi.provider,
+            "libfabric provider: tcp, shm ... [by route]");
+  group.add("-s, --size=SIZES", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
+  add_output(group, options);
+  group.add("--json=FILE", options.json, "write the same results as JSON to FILE too")->take_last();
 }
 
 }  // namespace rdmabench::tools

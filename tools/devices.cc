@@ -1,8 +1,6 @@
 // rdmabench devices
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "commands.h"
 #include "options.h"
 #include "rdmabench/base/error.h"
@@ -25,7 +23,7 @@ TextTable library_table() {
   return table;
 }
 
-int list_devices(bool wide) {
+int list_devices(bool& wide) {
   TextTable table({{"backend", TextTable::Align::left},
                    {"device", TextTable::Align::left},
                    {"provider", TextTable::Align::left},
@@ -52,11 +50,11 @@ int list_devices(bool wide) {
 }  // namespace
 
 void add_devices(CLI::App& app, Command& command) {
-  CLI::App* devices = app.add_subcommand(
-      "devices", "List what this machine can measure with: devices, providers and libraries");
-  auto wide = std::make_shared<bool>(false);
-  add_wide(OptionGroup(*devices), *wide);
-  devices->callback([wide, &command] { command = [wide] { return list_devices(*wide); }; });
+  const auto [sub, wide] =
+      add_command<bool>(app, command, "devices",
+                        "List what this machine can measure with: devices, providers and libraries",
+                        "", list_devices);
+  add_wide(OptionGroup(sub), wide);
 }
 
 }  // namespace rdmabench::tools

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +11,6 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
@@ -21,21 +18,16 @@
 namespace rdmabench::tools {
 namespace {
 
-struct DoctorCommand {
+struct DoctorCommand : Output {
   std::string root = "/";
   std::string collect;
-  std::string profile;
   std::string since;
   std::vector<std::string> peers;
-  std::vector<std::string> only;
-  std::vector<std::string> expect;
-  std::string format = "table";
-  std::string output;
+  health::DoctorOptions checks;
   bool ask_firmware = false;
   bool clean = false;
   bool verbose = false;
   bool list = false;
-  bool wide = false;
 };
 
 int print_checks(bool wide) {
@@ -50,23 +42,12 @@ int print_checks(bool wide) {
   return 0;
 }
 
-health::DoctorOptions options_of(const DoctorCommand& command) {
-  health::DoctorOptions options;
-  options.only = command.only;
-  if (!command.profile.empty()) {
-    options.expectations.add_profile(read_document(command.profile), command.profile);
-  }
-  for (const std::string& text : command.expect) options.expectations.add_user(text);
-  return options;
-}
-
-int doctor(const DoctorCommand& command) {
+int doctor(DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
   check_writable(command.output);
   check_writable(command.collect);
   if (command.clean) tell(to_text(remove_abandoned_memory()));
   const auto begin = std::chrono::steady_clock::now();
-  const health::DoctorOptions options = options_of(command);
   std::vector<health::Peer> peers;
   for (const std::string& path : command.peers) {
     peers.push_back(health::read_peer(read_document(path), path));
@@ -76,7 +57,8 @@ int doctor(const DoctorCommand& command) {
     earlier = health::read_peer(read_document(command.since), command.since);
   }
   const auto store = run::open_node(command.root, command.ask_firmware);
-  health::Diagnosis diagnosis = health::diagnose(health::FileTree(store), command.root, options);
+  health::Diagnosis diagnosis =
+      health::diagnose(health::FileTree(store), command.root, command.checks);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
   if (earlier) health::compare_with_earlier(diagnosis, *earlier);
   write_text(command.format == "json"  ? health::to_json(diagnosis)
@@ -142,37 +124,44 @@ std::string footer() {
 }  // namespace
 
 void add_doctor(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "doctor", "Check this node, or a saved one: devices, addresses, PCIe, limits, software");
-  auto options = std::make_shared<DoctorCommand>();
-  const OptionGroup group(*sub);
-  CLI::Option* const root = group.plain("--root", options->root, "PATH",
-                                        "a folder or a tar file instead of this machine [/]");
-  group.plain("--collect", options->collect, "FILE.tar", "save what was read as a tar file");
+  const auto [sub, options] = add_command<DoctorCommand>(
+      app, command, "doctor",
+      "Check this node, or a saved one: devices, addresses, PCIe, limits, software", footer(),
+      doctor);
+  const OptionGroup group(sub);
+  CLI::Option* const root =
+      group.add("--root=PATH", options.root, "a folder or a tar file instead of this machine [/]");
+  group.add("--collect=FILE.tar", options.collect, "save what was read as a tar file");
   group
-      .flag("--ask-firmware", options->ask_firmware,
-            "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
+      .add("--ask-firmware", options.ask_firmware,
+           "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
       ->excludes(root);
   group
-      .flag("--clean", options->clean,
-            "first remove from /dev/shm what killed processes of rdmabench left there")
+      .add("--clean", options.clean,
+           "first remove from /dev/shm what killed processes of rdmabench left there")
       ->excludes(root);
-  group.plain("--profile", options->profile, "FILE.json", "what the site expects, as JSON");
-  group.plain("--expect", options->expect, "KEY=VALUE", "an expectation; may be repeated")
+  health::DoctorOptions& checks = options.checks;
+  group.call("--profile=FILE.json", "what the site expects, as JSON",
+             [&checks](const Given& given) {
+               checks.expectations.add_profile(read_document(given.text), given.text);
+             });
+  const auto expect = [&checks](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) checks.expectations.add_user(text);
+  };
+  group.texts("--expect=KEY=VALUE", "an expectation; may be repeated", expect)
       ->allow_extra_args(false);
-  group.plain("--peers", options->peers, "FILES", "JSON of doctor on other nodes");
-  group.plain("--since", options->since, "OLD.json",
-              "JSON of doctor on this node: which GIDs moved");
-  group.list("--only", options->only, "NAMES", "groups or checks, separated by commas")
+  group.add("--peers=FILES", options.peers, "JSON of doctor on other nodes");
+  group.add("--since=OLD.json", options.since, "JSON of doctor on this node: which GIDs moved");
+  group.list("--only=NAMES", checks.only, "groups or checks, separated by commas")
       ->allow_extra_args(false);
-  group.choice("--format", options->format, "FORMAT", {"table", "json", "csv", "line"},
-               "table, json, csv, or line: one for schedulers and monitors [table]");
-  group.plain("--output", options->output, "FILE", "write there [standard output]");
-  group.flag("--verbose", options->verbose, "show PASS too");
-  group.flag("--list", options->list, "list every check and run none");
-  add_wide(group, options->wide)->description("with --list: show every check's rule, too");
-  sub->footer(footer());
-  sub->callback([options, &command] { command = [options] { return doctor(*options); }; });
+  options.format = "table";
+  group.add("--format=FORMAT", options.format,
+            "table, json, csv, or line: one for schedulers and monitors [table]",
+            {"table", "json", "csv", "line"});
+  group.add("--output=FILE", options.output, "write there [standard output]");
+  group.add("--verbose", options.verbose, "show PASS too");
+  group.add("--list", options.list, "list every check and run none");
+  add_wide(group, options.wide)->description("with --list: show every check's rule, too");
 }
 
 }  // namespace rdmabench::tools

@@ -1,16 +1,48 @@
 // The end of a command that measured: it writes the report, closes the session, gives an exit code.
+// SIGINT, SIGTERM and SIGHUP end it early: what is finished is written, then it ends with 128 +
+// signal.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
+#include "base/event.h"
 #include "rdmabench/run/client.h"
+#include "rdmabench/run/server.h"
 
 namespace rdmabench::tools {
+
+/// Called when there is a result that a signal must not lose. From then on the first signal
+/// requests the stop of interruption(), and the second one ends the process. Who ignored one of
+/// them, as nohup(1) does, still ignores it. Thread rule: any.
+void catch_interruption();
+
+std::stop_token interruption();
+
+/// "interrupted by SIGINT"; "" without a signal.
+std::string interrupted();
+
+/// 128 + the signal's number after one, else `code`.
+int exit_status(int code);
+
+/// Calls `write_and_end` in a thread of its own at the first signal: for a command whose main
+/// thread may be in a call that does not return.
+class OnInterruption {
+ public:
+  explicit OnInterruption(std::function<void()> write_and_end);
+  ~OnInterruption();
+  OnInterruption(const OnInterruption&) = delete;
+  OnInterruption& operator=(const OnInterruption&) = delete;
+
+ private:
+  Event ended_;
+  std::thread thread_;
+};
 
 /// Prints the error to standard error. Returns its exit code.
 int fail(const std::exception& error);
@@ -28,8 +60,14 @@ class CloseLimit {
 /// Writes and flushes a report, and returns the exit code for it.
 using Write = std::function<int(const report::Report&)>;
 
-/// Hooks by which a signal ends the run once something was timed (interruption.h).
+/// Hooks by which a signal ends the run once something was timed.
 run::RunHooks interruptible(const run::OnProgress& on_progress);
+
+/// Serves one client, whom the caller trusts: whoever starts a server for one client says by that
+/// whom it serves. Calls `listening` before. Returns the exit code.
+int serve_one(
+    run::ServerConfig config, const run::OnEvent& on_event,
+    const std::function<void()>& listening = [] {});
 
 /// Measures against the server at host:port, or within this process over the loop back end. The
 /// report is written before the session is closed, which may take config.timeout. Returns the exit

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/refuse.h"
 #include "options.h"
-#include "rdmabench/base/error.h"
 #include "report/row.h"
 #include "terminal.h"
 #include "writing.h"
@@ -23,18 +23,11 @@ void add_profile(const std::string& path, Expectations& to) {
   const Json profile = Json::parse(read_document(path), nullptr, false);
   const bool is_list =
       profile.is_object() && profile.contains("expect") && profile["expect"].is_array();
-  if (!is_list) {
-    throw Error(Fault::usage, fmt::format("{} has no list \"expect\"", path),
-                R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
-  }
-  if (profile["expect"].empty()) {
-    throw Error(Fault::usage, fmt::format("{} has no limit in its list \"expect\"", path),
-                R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
-  }
+  refuse_if(!is_list || profile["expect"].empty(),
+            fmt::format("{} has no {}list \"expect\"", path, is_list ? "limit in its " : ""),
+            R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
   for (const Json& one : profile["expect"]) {
-    if (!one.is_string()) {
-      throw Error(Fault::usage, fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
-    }
+    refuse_if(!one.is_string(), fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
     to.push_back(report::parse_expectation(one.get<std::string>()));
     to.back().of_profile = true;
   }
@@ -52,19 +45,18 @@ Json judged_proof(const report::Proof& proof) {
 }  // namespace
 
 void add_expect(const OptionGroup& group, Expectations& to) {
+  const auto add = [&to](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
+  };
   group
-      .parsed<std::vector<std::string>>(
-          "--expect",
-          [&to](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
-          },
-          "LIMIT",
-          "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', 'p99<=5us', "
-          "'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated")
+      .texts(
+          "--expect=LIMIT",
+          "a limit that the results must keep, else the exit code is 1: 'bw>=360Gb/s', "
+          "'p99<=5us', 'bw>=90%line', 'p50<=110%OLD.json', 'busbw>=40GB/s@64M+'; may be repeated",
+          add)
       ->take_all();
-  group.parsed(
-      "--profile", [&to](const std::string& path) { add_profile(path, to); }, "FILE",
-      "the limits in the list \"expect\" of FILE, which is JSON");
+  group.call("--profile=FILE", "the limits in the list \"expect\" of FILE, which is JSON",
+             [&to](const Given& given) { add_profile(given.text, to); });
 }
 
 void read_baselines(Expectations& expectations) {

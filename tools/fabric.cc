@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "base/shared_memory_files.h"
 #include "commands.h"
+#include "ending.h"
 #include "fabric/stream.h"
 #include "flags/fields.h"
 #include "flags/values.h"
-#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
@@ -43,9 +43,8 @@ double seconds(std::chrono::nanoseconds time) {
 fabric::FabricPlan settled_plan(FabricCommand& options) {
   run::Config& config = options.link.config;
   settle_backend(config);
-  if (!run::reaches_others(config.backend)) {
-    throw Error(Fault::usage, "--backend loop for a fabric", "It does not connect processes.");
-  }
+  refuse_if(!run::reaches_others(config.backend), "--backend loop for a fabric",
+            "It does not connect processes.");
   fabric::FabricPlan& plan = options.run.plan;
   plan.operation = transport::name(config.traffic.operation);
   plan.transport = transport::name(config.endpoint.service);
@@ -177,71 +176,67 @@ int run_fabric(FabricCommand& options) {
 void add_measured(CLI::App& app, FabricCommand& options) {
   fabric::FabricPlan& plan = options.run.plan;
   const OptionGroup group(app, "What is measured");
-  group.plain("--pattern", plan.pattern, "NAME",
-              "full (every pair), random (--rounds of it), one-to-many, many-to-one, bisection "
-              "[full]");
-  group.whole("--rounds", plan.rounds, 1, fabric::kMaxNodes,
-              "rounds of the pattern [all; random: 8]");
-  group.whole("--seed", plan.seed, 0, ~0ULL,
-              "seed of the order of rounds and of the pairs in them [1]");
-  group.choice("--metric", options.metric, "NAME", {"bandwidth", "latency", "both"},
-               "bandwidth, latency or both [both]");
-  group.sizes("-s,--size", plan.bandwidth_sizes, "message sizes for bandwidth: 1M, or 64K,1M [1M]");
-  group.sizes("--latency-size", plan.latency_sizes, "message sizes for latency [8]");
-  group.parsed(
-      "--op",
-      [&options](const std::string& text) {
-        set_option(*run::find_option("operation"), options.link.config, {"--op", text});
-      },
-      "OP", fmt::format("{} [write]", fmt::join(transport::kOperationNames, ", ")));
-  group.parsed(
-      "-D,--duration",
-      [&plan](const std::string& text) { plan.duration_s = seconds(parse_duration(text)); }, "TIME",
-      "time for each pair, metric and size [100ms]");
-  group.parsed(
-      "-n,--iterations", [&plan](const std::string& text) { plan.iterations = parse_count(text); },
-      "N", "messages of each, instead of a time; has to end within --timeout");
+  group.add("--pattern=NAME", plan.pattern,
+            "full (every pair), random (--rounds of it), one-to-many, many-to-one, bisection "
+            "[full]");
+  group.add("--rounds=N", plan.rounds, "rounds of the pattern [all; random: 8]",
+            {1, fabric::kMaxNodes});
+  group.add("--seed=N", plan.seed, "seed of the order of rounds and of the pairs in them [1]",
+            parse_count);
+  group.add("--metric=NAME", options.metric, "bandwidth, latency or both [both]",
+            {"bandwidth", "latency", "both"});
+  group.add("-s, --size=SIZES", plan.bandwidth_sizes,
+            "message sizes for bandwidth: 1M, or 64K,1M [1M]");
+  group.add("--latency-size=SIZES", plan.latency_sizes, "message sizes for latency [8]");
+  group.call("--op=OP", fmt::format("{} [write]", fmt::join(transport::kOperationNames, ", ")),
+             [&options](const Given& given) {
+               set_option(*run::find_option("operation"), options.link.config, given);
+             });
+  group.add("-D, --duration=TIME", plan.duration_s, "time for each pair, metric and size [100ms]",
+            [](const std::string& text) { return seconds(parse_duration(text)); });
+  group.add("-n, --iterations=N", plan.iterations,
+            "messages of each, instead of a time; has to end within --timeout", parse_count);
   group.list(
-      "--topology", options.run.topology, "FILES",
+      "--topology=FILES", options.run.topology,
       "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
       "Slurm's topology.conf, lldpctl -f json of each host, or a CSV of node, leaf, ...; slow "
       "links and switches are then named, and random rounds chosen to cross all of them");
-  group.list("--rails", options.link.config.placement.devices, "NAMES",
+  group.list("--rails=NAMES", options.link.config.placement.devices,
              "devices, the same on every node, all measured at once; same as --device");
 }
 
 void add_launch(CLI::App& app, FabricCommand& options) {
   const OptionGroup group(app, "Who takes part");
   add_rank_options(group, options.rendezvous, 2, fabric::kMaxNodes);
-  group.parsed(
-      "--wait",
-      [&options](const std::string& text) {
-        options.run.wait = parse_duration(text);
-        if (options.run.wait < std::chrono::seconds(1)) {
-          throw Error(Fault::usage, fmt::format("--wait {}", text), "Take 1s or more.");
-        }
-      },
-      "TIME", "wait this long for all ranks; a rank that does not connect is lost [60s]");
-  group.whole("-p,--port", options.run.port, 0, 65535,
-              "TCP port of the coordinator [a free one; without PMIx that of --rendezvous]");
+  group.call("--wait=TIME",
+             "wait this long for all ranks; a rank that does not connect is lost [60s]",
+             [&options](const Given& given) {
+               options.run.wait = duration(given);
+               refuse_if(options.run.wait < std::chrono::seconds(1), "--wait " + given.text,
+                         "Take 1s or more.");
+             });
+  group.add("-p, --port=N", options.run.port,
+            "TCP port of the coordinator [a free one; without PMIx that of --rendezvous]",
+            {0, 65535});
 }
 
 void add_results(CLI::App& app, FabricCommand& options) {
   const OptionGroup group(app, "Results");
-  group.choice("--format", options.link.format, "FORMAT", {"table", "json", "csv"},
-               "table, json (one record per line) or csv [table]");
+  options.link.format = "table";
+  group.add("--format=FORMAT", options.link.format,
+            "table, json (one record per line) or csv [table]", {"table", "json", "csv"});
   CLI::Option* const output =
-      group.plain("--output", options.run.output, "FILE",
-                  "write every finished round to FILE, one JSON record per line");
+      group.add("--output=FILE", options.run.output,
+                "write every finished round to FILE, one JSON record per line");
   group
-      .plain("--resume", options.run.resume, "FILE",
-             "continue the run in FILE and append to it, instead of --output")
+      .add("--resume=FILE", options.run.resume,
+           "continue the run in FILE and append to it, instead of --output")
       ->excludes(output);
-  group.flag("!--no-confirm", options.run.confirm,
-             "judge by the rounds alone: do not measure again what stands out");
+  group.add("--no-confirm", options.run.confirm,
+            "judge by the rounds alone: do not measure again what stands out");
   add_expect(group, options.link.expect);
   add_wide(group, options.link.wide);
-  group.flag(
+  group.add(
       "--strict", options.strict,
       "also end with 1 if the nodes could not be judged: too few, or one half differs from the other");
 }
@@ -249,9 +244,9 @@ void add_results(CLI::App& app, FabricCommand& options) {
 }  // namespace
 
 void add_fabric(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "fabric", "Measure all pairs of many nodes, and name the node, rail or route at fault");
-  sub->footer(
+  const auto [sub, options] = add_command<FabricCommand>(
+      app, command, "fabric",
+      "Measure all pairs of many nodes, and name the node, rail or route at fault",
       "Start one process on each node by mpirun, srun, torchrun or Kubernetes, all with the same\n"
       "options. Rank 0 leads: in each round every node has one partner, and each of the two sends\n"
       "once. A node that dies, hangs or never comes costs one deadline and is named; the rest\n"
@@ -268,18 +263,17 @@ void add_fabric(CLI::App& app, Command& command) {
       "\n"
       "Exit codes: 0 nothing is at fault, or the table says that nothing could be judged; 1 a node was\n"
       "lost, a measurement failed or broke --expect or --require, or something is at fault; 2 wrong\n"
-      "usage; 3 not available here.");
-  auto options = std::make_shared<FabricCommand>();
-  options->link.config.traffic.operation = transport::OperationCode::write;
-  options->link.config.timeout = std::chrono::seconds(5);
-  add_measured(*sub, *options);
-  add_link(*sub, options->link);
-  add_launch(*sub, *options);
-  add_results(*sub, *options);
-  shorten_help(*sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--topology",
-                      "--backend", "--device", "--transport", "--memory", "--require", "--expect",
-                      "--output", "--resume", "--format"});
-  sub->callback([options, &command] { command = [options] { return run_fabric(*options); }; });
+      "usage; 3 not available here.",
+      run_fabric);
+  options.link.config.traffic.operation = transport::OperationCode::write;
+  options.link.config.timeout = std::chrono::seconds(5);
+  add_measured(sub, options);
+  add_link(sub, options.link);
+  add_launch(sub, options);
+  add_results(sub, options);
+  shorten_help(sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--topology",
+                     "--backend", "--device", "--transport", "--memory", "--require", "--expect",
+                     "--output", "--resume", "--format"});
 }
 
 }  // namespace rdmabench::tools

@@ -1,4 +1,4 @@
-#include "help.h"
+#include "option_group.h"
 
 #include <fmt/format.h>
 

@@ -17,7 +17,6 @@ struct JobOptions {
   std::vector<double> nodes{2, 4, 8, 16, 32, 64, 128};
   std::vector<double> parameters;
   std::vector<double> tokens{4096};
-  bool nodes_given = false;
 };
 
 /// The job and the cluster. `options` has to outlive `sub`.

@@ -1,8 +1,9 @@
 // rdmabench: the command.
 #include <fmt/format.h>
-#include <cstdlib>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iterator>
 #include <optional>
@@ -18,9 +19,8 @@
 #include "fabtests/options.h"
 #include "flags/fields.h"
 #include "flags/flag.h"
-#include "help.h"
-#include "interruption.h"
 #include "nccltests/tool.h"
+#include "option_group.h"
 #include "perftest/tool.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -30,41 +30,36 @@
 namespace rdmabench::tools {
 namespace {
 
-/// The programs whose command lines are accepted, by their names.
-std::vector<std::string_view> other_names() {
-  std::vector<std::string_view> names;
-  const auto add = [&](const auto& tools) {
-    for (const auto& tool : tools) names.push_back(tool.name);
-  };
-  add(perftest::tools());
-  add(nccltests::tools());
-  add(fabtests::tools());
-  return names;
-}
+/// Another suite, and the names of its programs whose command lines are accepted.
+struct Suite {
+  std::string_view name;
+  std::vector<std::string> programs;
+};
 
-template <class Tools>
-std::string names_of(const Tools& tools) {
-  std::string names;
-  for (const auto& tool : tools) names += (names.empty() ? "" : ", ") + std::string(tool.name);
-  return names;
+std::vector<Suite> suites() {
+  const auto suite = [](std::string_view name, const auto& tools) {
+    Suite one{name, {}};
+    for (const auto& tool : tools) one.programs.emplace_back(tool.name);
+    return one;
+  };
+  return {suite("perftest", perftest::tools()), suite("nccl-tests", nccltests::tools()),
+          suite("fabtests", fabtests::tools())};
 }
 
 /// Where to go from the name of a program that is not taken; "" for other words.
 std::string instead_of(const std::string& word) {
-  const auto none = [&](std::string_view suite, const std::string& names) {
-    return fmt::format(
-        "'{}' is not among the programs of {} whose command lines rdmabench takes: {}. "
-        "'rdmabench lat HOST' and 'rdmabench bw HOST' measure over every transport.",
-        word, suite, names);
-  };
-  if (word.starts_with("fi_")) return none("fabtests", names_of(fabtests::tools()));
-  if (word.starts_with("ib_")) return none("perftest", names_of(perftest::tools()));
   if (word == "ucx_perftest") {
     return "'ucx_perftest' is not taken. 'rdmabench lat HOST' and 'rdmabench bw HOST' measure the "
            "same; 'rdmabench serve' is the other side.";
   }
-  if (word.ends_with("_perf")) return none("nccl-tests", names_of(nccltests::tools()));
-  return "";
+  const std::array alike{word.starts_with("ib_"), word.ends_with("_perf"), word.starts_with("fi_")};
+  const auto* const found = std::find(alike.begin(), alike.end(), true);
+  if (found == alike.end()) return "";
+  const Suite suite = suites()[static_cast<std::size_t>(found - alike.begin())];
+  return fmt::format(
+      "'{}' is not among the programs of {} whose command lines rdmabench takes: {}. "
+      "'rdmabench lat HOST' and 'rdmabench bw HOST' measure over every transport.",
+      word, suite.name, fmt::join(suite.programs, ", "));
 }
 
 /// The words that are valid where the user's word is unknown.
@@ -119,7 +114,9 @@ std::string unknown_word(const CLI::App& app) {
   const bool is_top = app.get_parent() == nullptr;
   std::vector<std::string> words = known_words(app);
   if (is_top) {
-    for (const std::string_view name : other_names()) words.emplace_back(name);
+    for (const Suite& one : suites()) {
+      words.insert(words.end(), one.programs.begin(), one.programs.end());
+    }
     words.emplace_back("help");
   }
   std::string unknown;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,7 +58,7 @@ int measure_launches(const Options& options) {
   return 0;
 }
 
-int measure(Options options) {
+int measure(Options& options) {
   settle(options);
   check_writable(options.output);
   read_baselines(options.expect);
@@ -68,18 +67,18 @@ int measure(Options options) {
   return measure_launches(options);
 }
 
-void add(CLI::App& subcommand, Command& command, run::TestSet test, workload::Shape shape) {
-  auto options = std::make_shared<Options>();
-  options->config = run::usual_config(shape);
-  add_measuring(subcommand, *options, test);
-  subcommand.callback([options, &command] { command = [options] { return measure(*options); }; });
+void add(CLI::App& app, Command& command, const char* name, const char* about,
+         const std::string& footer, run::TestSet test, workload::Shape shape) {
+  const auto [sub, options] =
+      add_command<Options>(app, command, name, about, footer + kExitCodes, measure);
+  options.config = run::usual_config(shape);
+  add_measuring(sub, options, test);
 }
 
 }  // namespace
 
 void add_lat(CLI::App& app, Command& command) {
-  CLI::App* lat = app.add_subcommand("lat", "Measure latency between this machine and a server");
-  lat->footer(
+  add(app, command, "lat", "Measure latency between this machine and a server",
       "Sends, writes and atomic-write are a closed-loop ping-pong: a result is half a round trip of\n"
       "software, device and wire. It is not the latency under load. read, fetch-add and compare-swap\n"
       "are the time from the post to the arrival of the data, flush that from the post of a write to\n"
@@ -90,14 +89,12 @@ void add_lat(CLI::App& app, Command& command) {
       "  rdmabench lat node2                       8 bytes, send, until the median is stable\n"
       "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
-      "  rdmabench lat --backend loop              the overhead of rdmabench itself" +
-      std::string(kExitCodes));
-  add(*lat, command, run::kLat, workload::Shape::latency);
+      "  rdmabench lat --backend loop              the overhead of rdmabench itself",
+      run::kLat, workload::Shape::latency);
 }
 
 void add_bw(CLI::App& app, Command& command) {
-  CLI::App* bw = app.add_subcommand("bw", "Measure bandwidth and message rate to a server");
-  bw->footer(
+  add(app, command, "bw", "Measure bandwidth and message rate to a server",
       "Up to --depth messages are outstanding. The clock stops when the server has confirmed that\n"
       "all data arrived; for read, when the last data is here. Results count payload;\n"
       "with -b that of both directions.\n"
@@ -105,14 +102,12 @@ void add_bw(CLI::App& app, Command& command) {
       "Examples:\n"
       "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
       "  rdmabench bw node2 --op send -s 64        message rate\n"
-      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size" +
-      std::string(kExitCodes));
-  add(*bw, command, run::kBw, workload::Shape::bandwidth);
+      "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size",
+      run::kBw, workload::Shape::bandwidth);
 }
 
 void add_load(CLI::App& app, Command& command) {
-  CLI::App* load = app.add_subcommand("load", "Measure latency under a given load of a server");
-  load->footer(
+  add(app, command, "load", "Measure latency under a given load of a server",
       "An open loop: messages are posted at a constant rate, whether or not earlier ones were "
       "answered.\n"
       "Each is timed from its scheduled start, so a stall counts for every message that it delays. "
@@ -127,9 +122,8 @@ void add_load(CLI::App& app, Command& command) {
       "  rdmabench load node2                      the latency-versus-load curve of 8 bytes\n"
       "  rdmabench load node2 --op read -s 4K -D 5s\n"
       "  rdmabench load node2 --launches 6         the knee with its 95 % interval\n"
-      "  rdmabench load node2 --rate 100k          one load" +
-      std::string(kExitCodes));
-  add(*load, command, run::kLoad, workload::Shape::load);
+      "  rdmabench load node2 --rate 100k          one load",
+      run::kLoad, workload::Shape::load);
 }
 
 }  // namespace rdmabench::tools

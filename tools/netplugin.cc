@@ -6,19 +6,17 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <csignal>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/descriptor.h"
+#include "base/refuse.h"
 #include "commands.h"
 #include "ending.h"
-#include "flags/authentication.h"
 #include "flags/values.h"
-#include "interruption.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
@@ -31,7 +29,7 @@ namespace {
 
 constexpr const char* kShuttingDown = "the server is shutting down";
 
-struct State {
+struct State : Output {
   netplugin::Options options;
   control::Authentication authentication;
   std::string host;
@@ -42,11 +40,7 @@ struct State {
   bool list = false;
   bool verbose = false;
   std::string log;
-  bool wide = false;
-  std::uint16_t port = netplugin::kDefaultPort;
-  bool port_given = false;
-  std::string format = "table";
-  std::string output;
+  std::optional<std::uint16_t> port;
 };
 
 std::atomic<control::Listener*> listening{nullptr};
@@ -89,7 +83,7 @@ int serve(const State& state) {
   const netplugin::OnLog on_log = keep_log(state);
   const std::uint16_t port =
       state.listen_port.empty()
-          ? state.port
+          ? state.port.value_or(netplugin::kDefaultPort)
           : whole_as<std::uint16_t>({"--listen", state.listen_port}, 0, 65535);
   raise_descriptor_limit();
   control::Listener listener(state.address, port, state.authentication);
@@ -153,9 +147,9 @@ int check(const State& state) {
   if (state.host.empty()) {
     result = netplugin::check_in_process(state.options, on_progress, on_log);
   } else {
-    control::Channel server =
-        control::Channel::connect(state.host, state.port, Deadline::after(std::chrono::seconds(10)),
-                                  std::chrono::seconds(5), state.authentication);
+    control::Channel server = control::Channel::connect(
+        state.host, state.port.value_or(netplugin::kDefaultPort),
+        Deadline::after(std::chrono::seconds(10)), std::chrono::seconds(5), state.authentication);
     result = netplugin::check_with(state.options, server, on_progress, on_log);
   }
   erase_progress();
@@ -170,37 +164,28 @@ int check(const State& state) {
   return result.failed() ? 1 : 0;
 }
 
-int run(const State& state) {
+int run(State& state) {
   if (state.list) return print_cases();
-  if (state.options.file.empty()) {
-    throw Error(Fault::usage, "no plugin was named", "Give its file, for example libnccl-net.so.");
-  }
-  if (state.listen && !state.host.empty()) {
-    throw Error(Fault::usage, "--listen and a HOST exclude each other",
-                "One process listens; the other one names the listener's host.");
-  }
-  if (!state.listen && (state.once || !state.address.empty())) {
-    throw Error(Fault::usage,
-                fmt::format("{} without --listen", state.once ? "--once" : "--address"),
-                "Only the process that listens takes it.");
-  }
+  refuse_if(state.options.file.empty(), "no plugin was named",
+            "Give its file, for example libnccl-net.so.");
+  refuse_if(state.listen && !state.host.empty(), "--listen and a HOST exclude each other",
+            "One process listens; the other one names the listener's host.");
+  refuse_if(!state.listen && (state.once || !state.address.empty()),
+            fmt::format("{} without --listen", state.once ? "--once" : "--address"),
+            "Only the process that listens takes it.");
   const bool port_has_use = !state.host.empty() || (state.listen && state.listen_port.empty());
-  if (state.port_given && !port_has_use) {
-    throw Error(Fault::usage, "--port without a HOST",
-                "Name the host that listens there, or write --listen PORT.");
-  }
-  if (!state.options.conformance && !state.options.performance) {
-    throw Error(Fault::usage, "--cases-only with --measure-only",
-                "Leave out one of them: together they leave nothing to do.");
-  }
+  refuse_if(state.port && !port_has_use, "--port without a HOST",
+            "Name the host that listens there, or write --listen PORT.");
+  refuse_if(!state.options.conformance && !state.options.performance,
+            "--cases-only with --measure-only",
+            "Leave out one of them: together they leave nothing to do.");
   return state.listen ? serve(state) : check(state);
 }
 
-void set_api(netplugin::Options& options, const std::string& text) {
-  options.every_version = text == "all";
+void set_api(netplugin::Options& options, const Given& given) {
+  options.every_version = given.text == "all";
   if (options.every_version) return;
-  options.versions = {
-      whole_as<int>({"--api", text}, netplugin::kOldestVersion, netplugin::kNewestVersion)};
+  options.versions = {whole_as<int>(given, netplugin::kOldestVersion, netplugin::kNewestVersion)};
 }
 
 constexpr const char* kFooter =
@@ -220,63 +205,49 @@ constexpr const char* kFooter =
 }  // namespace
 
 void add_netplugin(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "netplugin", "Check and measure a network plugin of NCCL, without a GPU or NCCL");
-  auto state = std::make_shared<State>();
-  netplugin::Options& options = state->options;
-  const OptionGroup group(*sub);
-  group.plain("file", options.file, "FILE.so", "file of the plugin");
-  group.plain("host", state->host, "HOST",
-              "host where 'netplugin FILE.so --listen' runs [both ends in this process]");
+  const auto [sub, state] = add_command<State>(
+      app, command, "netplugin",
+      "Check and measure a network plugin of NCCL, without a GPU or NCCL", kFooter, run);
+  netplugin::Options& options = state.options;
+  const OptionGroup group(sub);
+  group.operand("file", options.file, "file of the plugin", "FILE.so");
+  group.operand("host", state.host,
+                "host where 'netplugin FILE.so --listen' runs [both ends in this process]", "HOST");
+  const auto set_listen = [&to = state](const std::vector<std::string>& port) {
+    to.listen = true;
+    // Without a value CLI11 passes "true" or "{}".
+    const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
+    if (given) to.listen_port = port[0];
+  };
   group
-      .parsed<std::vector<std::string>>(
-          "--listen",
-          [state](const std::vector<std::string>& port) {
-            state->listen = true;
-            // Without a value CLI11 passes "true" or "{}".
-            const bool given = !port.empty() && port[0] != "true" && port[0] != "{}";
-            if (given) state->listen_port = port[0];
-          },
-          "[PORT]", "serve clients, one after the other, until SIGINT, SIGTERM or SIGHUP [18517]")
+      .texts("--listen=[PORT]",
+             "serve clients, one after the other, until SIGINT, SIGTERM or SIGHUP [18517]",
+             set_listen)
       ->expected(0, 1);
-  group.plain("--address", state->address, "ADDRESS", "listen on this address only [all]");
-  group.flag("--once", state->once, "serve one client only");
-  group.parsed(
-      "--port",
-      [state](const std::string& text) {
-        state->port = whole_as<std::uint16_t>({"--port", text}, 1, 65535);
-        state->port_given = true;
-      },
-      "PORT", "port on which HOST listens [18517]");
-  add_authentication(group, state->authentication);
-  group.parsed(
-      "--api", [&options](const std::string& text) { set_api(options, text); }, "VERSION",
-      "interface version, 6 to 12, or all versions of the plugin [its newest]");
-  group.plain("--device", options.device, "N", "number of the plugin's device [0]");
-  group.list("--only", options.only, "CASES", "run init and these cases only, separated by commas")
+  group.add("--address=ADDRESS", state.address, "listen on this address only [all]");
+  group.add("--once", state.once, "serve one client only");
+  group.add("--port=PORT", state.port, "port on which HOST listens [18517]", {1, 65535});
+  add_authentication(group, state.authentication);
+  group.call("--api=VERSION",
+             "interface version, 6 to 12, or all versions of the plugin [its newest]",
+             [&options](const Given& given) { set_api(options, given); });
+  group.add("--device=N", options.device, "number of the plugin's device [0]", {0, INT_MAX});
+  group.list("--only=CASES", options.only, "run init and these cases only, separated by commas")
       ->allow_extra_args(false);
-  group.flag("--list", state->list, "list all cases and exit");
-  group.flag(
-      "--verbose", state->verbose,
-      "also print what each PASS has checked, and what the plugin writes, on standard error");
-  group.plain("--log", state->log, "FILE", "write all that the plugin logs and prints to FILE");
-  group.action(
-      "--cases-only", [&options] { options.performance = false; },
-      "run the cases, measure nothing");
-  group.action(
-      "--measure-only", [&options] { options.conformance = false; },
-      "measure, run no case but init");
-  group.sizes("--size", options.sizes, "sizes to measure [8,4K,64K,1M]");
-  group.whole("--iterations", options.iterations, 1, netplugin::kMaxIterations,
-              "round trips for latency, messages for bandwidth [200]");
-  group.time("--timeout", options.timeout,
-             "timeout of each case and each size, 100ms to 10m [10s]");
-  group.choice("--format", state->format, "FORMAT", {"table", "json", "csv"},
-               "table, json or csv [table]");
-  group.plain("--output", state->output, "FILE", "write the result to FILE [standard output]");
-  add_wide(group, state->wide);
-  sub->footer(kFooter);
-  sub->callback([state, &command] { command = [state] { return run(*state); }; });
+  group.add("--list", state.list, "list all cases and exit");
+  group.add("--verbose", state.verbose,
+            "also print what each PASS has checked, and what the plugin writes, on standard error");
+  group.add("--log=FILE", state.log, "write all that the plugin logs and prints to FILE");
+  group.add("--cases-only", options.performance, "run the cases, measure nothing");
+  group.add("--measure-only", options.conformance, "measure, run no case but init");
+  group.add("--size=SIZES", options.sizes, "sizes to measure [8,4K,64K,1M]");
+  group.add("--iterations=N", options.iterations,
+            "round trips for latency, messages for bandwidth [200]",
+            {1, netplugin::kMaxIterations});
+  group.add("--timeout=TIME", options.timeout,
+            "timeout of each case and each size, 100ms to 10m [10s]");
+  add_formats(group, state, {"table", "json", "csv"}, "write the result to FILE [standard output]");
+  add_wide(group, state.wide);
 }
 
 }  // namespace rdmabench::tools

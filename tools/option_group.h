@@ -1,123 +1,112 @@
-// The options of a command, as its --help groups them.
+// The options of a command, as its --help groups them, alike with every release of CLI11.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdint>
+#include <concepts>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "flags/values.h"
-#include "help.h"
-#include "quantity.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {
 
-/// Adds options to one group. What they set has to outlive the application. Each kind has its own
-/// name for a value in the help, which type_name() of what is returned may replace.
+inline constexpr const char* kCommonGroup = "Options";  ///< of options without another group
+inline constexpr const char* kCommandGroup = "Subcommands";
+
+/// Gives an application this help, and its options and those of its subcommands kCommonGroup:
+/// before any is added.
+void set_help(CLI::App& app);
+
+/// From here on --help shows only the options `common`, those that the command has, and --help-all
+/// all of them: after the last is added.
+void shorten_help(CLI::App& app, std::initializer_list<const char*> common);
+
+/// Adds options to one group, each as a row: how it is written, what it sets, its help, and what
+/// may be given. What they set has to outlive the application.
 class OptionGroup {
  public:
   explicit OptionGroup(CLI::App& app, std::string title = kCommonGroup)
       : app_(app), title_(std::move(title)) {}
 
-  CLI::Option* flag(const std::string& names, bool& value, const std::string& help) const {
-    return app_.add_flag(names, value, help)->group(title_);
-  }
-  /// A flag that calls `act`.
-  template <class Act>
-  CLI::Option* action(const std::string& names, Act&& act, const std::string& help) const {
-    return app_.add_flag_callback(names, std::forward<Act>(act), help)->group(title_);
-  }
-  /// A row of a table: set(const Given&) is called.
-  template <class Set>
-  void add(const Spelling& row, std::string_view text, Set set) const {
-    const std::string name = row.long_name();
-    const std::string names = row.letter == '\0' ? name : row.short_name() + ',' + name;
-    if (row.takes == Value::none) {
-      action(
-          names,
-          [set, name] {
-            set({name, ""});
-          },
-          std::string(text));
+  /// A bool becomes the opposite of what it is; a text, or texts, are taken as they stand; anything
+  /// else is read by set_value().
+  template <class T>
+  CLI::Option* add(const Spelling& row, T& value, const std::string& help,
+                   const run::Bounds& bounds = {}) const {
+    if constexpr (std::is_same_v<T, bool>) {
+      return call(row, help, [&value, to = !value](const Given& /*given*/) { value = to; });
+    } else if constexpr (std::is_same_v<T, std::string> ||
+                         std::is_same_v<T, std::vector<std::string>>) {
+      return typed(app_.add_option(names_of(row), value, help), row);
     } else {
-      parsed(
-          names,
-          [set, name](const std::string& value) {
-            set({name, value});
-          },
-          std::string(row.value), std::string(text));
+      return call(row, help,
+                  [&value, bounds](const Given& given) { set_value(value, given, bounds); });
     }
   }
-  /// A value as CLI11 reads its type.
-  template <class T>
-  CLI::Option* plain(const std::string& names, T& value, const std::string& type,
-                     const std::string& help) const {
-    return app_.add_option(names, value, help)->type_name(type)->group(title_);
+  /// What `parse` makes of the text.
+  template <class T, std::invocable<const std::string&> Parse>
+  CLI::Option* add(const Spelling& row, T& value, const std::string& help, Parse parse) const {
+    return call(row, help, [&value, parse](const Given& given) { value = parse(given.text); });
   }
   /// One of `words`.
-  CLI::Option* choice(const std::string& names, std::string& value, const std::string& type,
-                      const std::vector<std::string>& words, const std::string& help) const {
-    return plain(names, value, type, help)->check(CLI::IsMember(words));
+  CLI::Option* add(const Spelling& row, std::string& value, const std::string& help,
+                   const std::vector<std::string>& words) const {
+    return add(row, value, help)->check(CLI::IsMember(words));
+  }
+  /// One of `words`, for what stands beside it.
+  template <class T, class V>
+  CLI::Option* choice(const Spelling& row, T& value, const std::string& help,
+                      const std::vector<std::pair<std::string, V>>& words) const {
+    const auto set = [&value, words](const Given& given) {
+      for (const auto& [word, one] : words) {
+        if (word == given.text) value = one;
+      }
+    };
+    return call(row, help, set)->check(CLI::IsMember(words));
+  }
+  /// An enumeration that counts from 0, by the word that stands in its place.
+  template <class T>
+  CLI::Option* add(const Spelling& row, T& value, const std::string& help,
+                   std::span<const std::string_view> words) const {
+    return call(row, help, [&value, words](const Given& given) { set_word(value, given, words); });
   }
   /// Several, separated by commas; the option may be repeated too. Every list of names is one; what
   /// may hold a comma itself (files, limits, expectations) is a list of words.
   template <class T>
-  CLI::Option* list(const std::string& names, std::vector<T>& value, const std::string& type,
-                    const std::string& help) const {
-    return plain(names, value, type, help)->delimiter(',');
+  CLI::Option* list(const Spelling& row, std::vector<T>& value, const std::string& help) const {
+    return typed(app_.add_option(names_of(row), value, help), row)->delimiter(',');
   }
-  /// A text, or texts, that `parse` reads.
-  template <class T = std::string, class Parse>
-  CLI::Option* parsed(const std::string& names, Parse&& parse, const std::string& type,
-                      const std::string& help) const {
-    return app_.add_option_function<T>(names, std::forward<Parse>(parse), help)
-        ->type_name(type)
-        ->group(title_);
+  /// Calls set(const Given&).
+  template <class Set>
+  CLI::Option* call(const Spelling& row, const std::string& help, Set set) const {
+    const std::string name = row.long_name();
+    if (row.takes == Value::none) {
+      const auto act = [set, name] { set(Given{name, ""}); };
+      return app_.add_flag_callback(names_of(row), act, help)->group(title_);
+    }
+    const auto read = [set, name](const std::string& text) { set(Given{name, text}); };
+    return typed(app_.add_option_function<std::string>(names_of(row), read, help), row);
   }
+  /// Calls set(const std::vector<std::string>&) with all that was given.
+  template <class Set>
+  CLI::Option* texts(const Spelling& row, const std::string& help, Set set) const {
+    return typed(app_.add_option_function<std::vector<std::string>>(names_of(row), set, help), row);
+  }
+  /// What stands without a flag; `type` is its name for a value in the help.
   template <class T>
-  CLI::Option* whole(const std::string& names, T& value, std::uint64_t min, std::uint64_t max,
-                     const std::string& help) const {
-    const std::string name = names.substr(names.rfind(',') + 1);  // npos + 1 is 0
-    return parsed(
-        names,
-        [&value, name, min, max](const std::string& text) {
-          value = whole_as<T>({name, text}, min, max);
-        },
-        "N", help);
-  }
-  CLI::Option* size(const std::string& names, std::uint64_t& value, const std::string& help) const {
-    return read(names, value, parse_size, "SIZE", help);
-  }
-  CLI::Option* sizes(const std::string& names, std::vector<std::uint64_t>& value,
-                     const std::string& help) const {
-    return read(names, value, parse_size_list, "SIZES", help);
-  }
-  template <class Duration>
-  CLI::Option* time(const std::string& names, Duration& value, const std::string& help) const {
-    const auto parse = [](const std::string& text) {
-      return std::chrono::duration_cast<Duration>(parse_duration(text));
-    };
-    return read(names, value, parse, "TIME", help);
-  }
-  /// "5%", see parse_percent().
-  CLI::Option* percent(const std::string& names, double& value, const std::string& help) const {
-    return read(names, value, parse_percent, "PERCENT", help);
-  }
-  /// "8B", see parse_quantity().
-  template <class T>
-  CLI::Option* quantity(const std::string& names, T& value, const std::string& help) const {
-    return read(names, value, parse_quantity, "N", help);
+  CLI::Option* operand(const std::string& name, T& value, const std::string& help,
+                       const std::string& type = "") const {
+    return app_.add_option(name, value, help)->type_name(type)->group(title_);
   }
 
  private:
-  template <class T, class Parse>
-  CLI::Option* read(const std::string& names, T& value, Parse parse, const std::string& type,
-                    const std::string& help) const {
-    return parsed(
-        names, [&value, parse](const std::string& text) { value = parse(text); }, type, help);
+  static std::string names_of(const Spelling& row) {
+    return row.letter == '\0' ? row.long_name() : row.short_name() + ',' + row.long_name();
+  }
+  CLI::Option* typed(CLI::Option* option, const Spelling& row) const {
+    return option->type_name(std::string(row.value))->group(title_);
   }
 
   CLI::App& app_;

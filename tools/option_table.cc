@@ -3,30 +3,19 @@
 
 #include <algorithm>
 
+#include "base/refuse.h"
 #include "flags/values.h"
 #include "options.h"
-#include "quantity.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
 namespace rdmabench::tools {
 namespace {
 
 void set_stop(Options& options, const Given& given, const measure::StopRule& rule) {
-  if (!options.stop.empty()) {
-    throw Error(Fault::usage, fmt::format("{} and {} together", options.stop, given.name),
-                "Give one of them, or neither to measure until the result is stable.");
-  }
+  refuse_if(!options.stop.empty(), fmt::format("{} and {} together", options.stop, given.name),
+            "Give one of them, or neither to measure until the result is stable.");
   options.stop = given.name;
   options.config.stop = rule;
-}
-
-void set_iterations(Options& options, const Given& given) {
-  set_stop(options, given, measure::StopRule::iterations(parse_count(given.text)));
-}
-
-void set_duration_of_each(Options& options, const Given& given) {
-  set_stop(options, given, measure::StopRule::duration(duration(given)));
 }
 
 void set_max_time(Options& options, const Given& given) {
@@ -52,16 +41,9 @@ void set_rate(Options& options, const Given& given) {
   if (bits) amount.remove_suffix(1);
   const bool bytes = amount.ends_with('B');  // and not a billion
   const double rate = bytes ? 0 : quantity_of(amount).value_or(0);
-  if (!(rate > 0) || rate > 1e15) {
-    throw Error(Fault::usage, fmt::format("invalid --rate '{}'", given.text),
-                "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
-  }
+  refuse_if(!(rate > 0) || rate > 1e15, fmt::format("invalid --rate '{}'", given.text),
+            "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
   (bits ? options.config.bit_rate : options.config.rate) = rate;
-}
-
-void set_peers(Options& options, const Given& given) {
-  options.config.endpoint.queue_pairs = whole_as<std::uint32_t>(given, 1, run::kMaxQueuePairs);
-  options.config.traffic.client_queue_pairs = 1;
 }
 
 /// A flag that sets no single option of a run::Config.
@@ -88,25 +70,32 @@ constexpr Extra kExtras[] = {
      "[as fast as possible; load: from 10 to 110 % of capacity]",
      set_rate, run::kBw | run::kLoad},
     {run::kDuration, "", "-n, --iterations=N", "messages per size: 1000 or 5k [until stable]",
-     set_iterations},
+     [](Options& o, const Given& given) {
+       set_stop(o, given, measure::StopRule::iterations(parse_count(given.text)));
+     }},
     {run::kDuration, "", "-D, --duration=TIME", "time per size: 10, 250ms or 2m [until stable]",
-     set_duration_of_each},
+     [](Options& o, const Given& given) {
+       set_stop(o, given, measure::StopRule::duration(duration(given)));
+     }},
     {run::kDuration, "", "--max-time=TIME",
      "time per size after which it ends, stable or not [10s]", set_max_time},
     {run::kDuration, "", "--launches=N",
      "repeat the whole curve N times; its knee then has a confidence interval [1]",
-     set_number<1, 100, &Options::launches>, run::kLoad},
+     set<&Options::launches, 1, 100>, run::kLoad},
     {run::kDuration, "", "--warmup=N|TIME",
      "messages, or time such as 100ms, per size before what is timed [200, fewer if large]",
      set_warmup},
     {run::kQueues, "incast_job", "--peers=N",
-     "UD: one queue pair of this side sends to N of the server's [one each]", set_peers},
+     "UD: one queue pair of this side sends to N of the server's [one each]",
+     [](Options& o, const Given& given) {
+       set_value(o.config.endpoint.queue_pairs, given, {1, run::kMaxQueuePairs});
+       o.config.traffic.client_queue_pairs = 1;
+     }},
     {run::kPath, "devices", "-i, --ib-port=N", "port of --device NAME [by route]",
-     set_number<1, 255, &Options::port_number>},
+     set<&Options::port_number, 1, 255>},
     {run::kMemory, "relaxed_ordering", "--no-relaxed-ordering",
      "no PCIe relaxed ordering, of a GPU's memory neither",
-     turn_off<&Options::config, &run::Config::endpoint,
-              &transport::EndpointOptions::relaxed_ordering>},
+     [](Options& o, const Given& /*given*/) { o.config.endpoint.relaxed_ordering = false; }},
     {run::kOther, "watch", "-F, --CPU-freq",
      "no effect; accepted because perftest's scripts pass it",
      [](Options& /*o*/, const Given& /*given*/) {}},
@@ -119,8 +108,8 @@ void add_options(CLI::App& app, Options& options, std::string_view group, run::T
   const auto add_extras = [&](std::string_view after) {
     for (const Extra& extra : kExtras) {
       if (extra.group != group || extra.after != after || (extra.tests & tests) == 0) continue;
-      to.add(extra.flag, extra.text,
-             [&options, &extra](const Given& given) { extra.set(options, given); });
+      to.call(extra.flag, std::string(extra.text),
+              [&options, &extra](const Given& given) { extra.set(options, given); });
     }
   };
   add_extras("");
@@ -128,7 +117,7 @@ void add_options(CLI::App& app, Options& options, std::string_view group, run::T
     if (one.title != group) continue;
     for (const run::Option& option : one.options) {
       if (!option.flag.empty() && (option.tests & tests) != 0) {
-        to.add(option.flag, option.text, [&options, &option](const Given& given) {
+        to.call(option.flag, std::string(option.text), [&options, &option](const Given& given) {
           set_option(option, options.config, given);
         });
       }

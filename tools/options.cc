@@ -5,9 +5,8 @@
 
 #include <algorithm>
 
-#include "flags/authentication.h"
+#include "base/refuse.h"
 #include "flags/values.h"
-#include "help.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 
@@ -23,10 +22,8 @@ void split_port(Options& options) {
   if (!bracketed && host.find(':') != colon) return;  // an IPv6 address
   const auto port =
       whole_as<std::uint16_t>({"the port of HOST:PORT", host.substr(colon + 1)}, 1, 65535);
-  if (options.port != run::kDefaultPort && options.port != port) {
-    throw Error(Fault::usage, fmt::format("{} with --port {}", host, options.port),
-                "Name the port once.");
-  }
+  refuse_if(options.port != run::kDefaultPort && options.port != port,
+            fmt::format("{} with --port {}", host, options.port), "Name the port once.");
   options.port = port;
   host = bracketed ? host.substr(1, colon - 2) : host.substr(0, colon);
 }
@@ -41,7 +38,7 @@ void add_measuring(CLI::App& app, Options& options, run::TestSet test) {
   app.get_option("--op")->description(fmt::format("{} [{}]",
                                                   fmt::join(transport::kOperationNames, ", "),
                                                   test == run::kLoad ? "send-imm" : "send"));
-  add_port(OptionGroup(app), options.port);
+  OptionGroup(app).add("-p, --port=N", options.port, "TCP port of the server [18515]", {0, 65535});
   add_authentication(OptionGroup(app, "Path"), options.config.authentication);
   add_cpus(OptionGroup(app, "Other"), options.config.placement.cpus);
   add_output(OptionGroup(app), options);
@@ -58,82 +55,91 @@ void add_link(CLI::App& app, Options& options) {
   add_cpus(OptionGroup(app), options.config.placement.cpus);
 }
 
+void add_formats(const OptionGroup& group, Output& to, const std::vector<std::string>& words,
+                 const char* file) {
+  to.format = words.front();
+  group.add("--format=FORMAT", to.format,
+            fmt::format("{} or {} [{}]", fmt::join(words.begin(), words.end() - 1, ", "),
+                        words.back(), words.front()),
+            words);
+  group.add("--output=FILE", to.output, file);
+}
+
 void add_output(const OptionGroup& group, Options& options) {
-  group.choice("--format", options.format, "FORMAT", {"table", "json", "csv", "perftest"},
-               "table, json, csv or perftest [table]");
-  group.plain("--output", options.output, "FILE", "write the results to FILE [standard output]");
-  group.flag("--verbose", options.verbose, "show every suspicion with its numbers");
+  add_formats(group, options, {"table", "json", "csv", "perftest"},
+              "write the results to FILE [standard output]");
+  group.add("--verbose", options.verbose, "show every suspicion with its numbers");
   add_wide(group, options.wide);
 }
 
-void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
-                       bool& wide) {
-  group.choice("--format", format, "FORMAT", {"table", "json"},
-               "table or json [by the output's name: .txt, .json; else table]");
-  group.plain("-o,--output", output, "FILE", "write to FILE [standard output]");
-  add_wide(group, wide);
+void add_table_or_json(const OptionGroup& group, Output& to) {
+  group.add("--format=FORMAT", to.format,
+            "table or json [by the output's name: .txt, .json; else table]", {"table", "json"});
+  group.add("-o, --output=FILE", to.output, "write to FILE [standard output]");
+  add_wide(group, to.wide);
 }
 
-std::string table_or_json(const std::string& format, const std::string& output) {
-  if (!format.empty()) return format;
-  const std::string name = output.substr(output.rfind('/') + 1);
-  const std::size_t dot = name.rfind('.');
-  const std::string end = dot == std::string::npos ? "" : name.substr(dot);
-  if (end == ".json") return "json";
-  if (end.empty() || end == ".txt") return "table";
-  throw Error(Fault::usage, fmt::format("--output {}: '{}' is not written", output, end),
-              "End it with .txt or .json, or name the --format; 'rdmabench report' makes HTML, "
-              "Markdown and JUnit of the JSON.");
+std::string format_of(const Output& of, const Endings& known, std::string_view hint) {
+  if (!of.format.empty()) return of.format;
+  const std::string name = of.output.substr(of.output.rfind('/') + 1);
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  std::string ends;
+  for (const auto& [end, format] : known) {
+    if (of.output.empty() || name.substr(dot) == end) return std::string(format);
+    if (!end.empty()) ends += fmt::format("{}, ", end);
+  }
+  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", of.output),
+              fmt::format("End it with {}or name the --format.{}", ends, hint));
+}
+
+void settle_table_or_json(Output& to) {
+  to.format = format_of(to, {{".txt", "table"}, {"", "table"}, {".json", "json"}},
+                        " 'rdmabench report' makes HTML, Markdown and JUnit of the JSON.");
 }
 
 CLI::Option* add_wide(const OptionGroup& group, bool& wide) {
-  return group.flag("--wide", wide,
-                    "show every column of the table [as many as the terminal is wide, else 80]");
+  return group.add("--wide", wide,
+                   "show every column of the table [as many as the terminal is wide, else 80]");
 }
 
 void add_program(const OptionGroup& group, std::string& program) {
-  group.plain("--as", program, "PROGRAM",
-              "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
-              "[what their names begin with]");
+  group.add("--as=PROGRAM", program,
+            "what printed the files, where they do not say: all_gather_perf, fi_rma_bw, ... "
+            "[what their names begin with]");
 }
 
 void add_cpus(const OptionGroup& group, std::vector<int>& cpus) {
   group
-      .list("--cpu", cpus, "N",
+      .list("--cpu=N", cpus,
             "processors to run on: one for each thread, separated by commas [the kernel's choice]")
       ->check(CLI::Range(0, 1023));
 }
 
 void add_authentication(const OptionGroup& group, control::Authentication& to) {
   for (const Flag<control::Authentication>& flag : authentication_flags()) {
-    group.add(flag, flag.text, [&](const Given& given) { flag.set(to, given); });
+    group.call(flag, std::string(flag.text), [&](const Given& given) { flag.set(to, given); });
   }
 }
 
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
                       std::uint32_t most) {
-  group.whole("--rank", to.rank, 0, most - 1, "rank of this process; 0 leads [from the launcher]");
-  group.whole("--ranks", to.size, least, most,
-              least == 1 ? "number of ranks; 1 is this process alone [from the launcher]"
-                         : "number of ranks [from the launcher]");
-  group.plain("--rendezvous", to.address, "ADDRESS",
-              "address of rank 0, HOST:PORT [from the launcher]");
+  group.add("--rank=N", to.rank, "rank of this process; 0 leads [from the launcher]",
+            {0, most - 1});
+  group.add("--ranks=N", to.size,
+            least == 1 ? "number of ranks; 1 is this process alone [from the launcher]"
+                       : "number of ranks [from the launcher]",
+            {least, most});
+  group.add("--rendezvous=ADDRESS", to.address, "address of rank 0, HOST:PORT [from the launcher]");
   add_authentication(group, to.authentication);
-}
-
-void add_port(const OptionGroup& group, std::uint16_t& port) {
-  group.whole("-p,--port", port, 0, 65535, "TCP port of the server [18515]");
 }
 
 void settle_backend(run::Config& config) {
   const std::string_view needed = run::backend_of(config.endpoint.service);
   if (needed.empty() || !run::reaches_others(config.backend)) return;
-  if (config.backend != "auto" && config.backend != needed) {
-    throw Error(Fault::usage,
-                fmt::format("--transport {} with --backend {}",
-                            transport::name(config.endpoint.service), config.backend),
-                fmt::format("Add --backend {}, or leave one of them out.", needed));
-  }
+  refuse_if(config.backend != "auto" && config.backend != needed,
+            fmt::format("--transport {} with --backend {}",
+                        transport::name(config.endpoint.service), config.backend),
+            fmt::format("Add --backend {}, or leave one of them out.", needed));
   config.backend = needed;
 }
 
@@ -141,27 +147,20 @@ void settle(Options& options) {
   run::Config& config = options.config;
   split_port(options);
   const bool loop = !run::reaches_others(config.backend);
-  if (loop && !options.host.empty()) {
-    throw Error(Fault::usage, fmt::format("--backend loop with the host '{}'", options.host),
-                "The loop back end does not leave this process: leave out the host.");
-  }
-  if (loop && !config.placement.cpus.empty()) {
-    throw Error(
-        Fault::usage,
-        fmt::format("--cpu {} with --backend loop", fmt::join(config.placement.cpus, ",")),
-        "Both sides are threads of this process; each is bound to its own processor. Leave out --cpu.");
-  }
-  if (!loop && options.host.empty()) {
-    throw Error(Fault::usage, "HOST is missing",
-                "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
-  }
+  refuse_if(loop && !options.host.empty(),
+            fmt::format("--backend loop with the host '{}'", options.host),
+            "The loop back end does not leave this process: leave out the host.");
+  refuse_if(
+      loop && !config.placement.cpus.empty(),
+      fmt::format("--cpu {} with --backend loop", fmt::join(config.placement.cpus, ",")),
+      "Both sides are threads of this process; each is bound to its own processor. Leave out --cpu.");
+  refuse_if(!loop && options.host.empty(), "HOST is missing",
+            "Name the machine where 'rdmabench serve' runs, or add --backend loop.");
   if (options.port_number != 0) {
-    if (config.placement.devices.size() != 1 ||
-        config.placement.devices[0].find(':') != std::string::npos) {
-      throw Error(
-          Fault::usage, fmt::format("--ib-port {}", options.port_number),
-          "It needs exactly one --device NAME; for several devices write NAME:PORT,NAME:PORT.");
-    }
+    refuse_if(config.placement.devices.size() != 1 ||
+                  config.placement.devices[0].find(':') != std::string::npos,
+              fmt::format("--ib-port {}", options.port_number),
+              "It needs exactly one --device NAME; for several devices write NAME:PORT,NAME:PORT.");
     config.placement.devices[0] += fmt::format(":{}", options.port_number);
   }
   config.traffic.threads =

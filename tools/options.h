@@ -15,14 +15,18 @@
 
 namespace rdmabench::tools {
 
-struct Options {
+/// Where a command's result goes, and in which form.
+struct Output {
+  std::string format;  ///< "" = by the end of the file's name
+  std::string output;  ///< a file; "" = standard output
+  bool wide = false;   ///< every column of a table
+};
+
+struct Options : Output {
   run::Config config;
   std::string host;
   std::uint16_t port = run::kDefaultPort;
-  std::string format = "table";
-  std::string output;             ///< "" = standard output
   bool verbose = false;           ///< every suspicion with its numbers
-  bool wide = false;              ///< every column of a table
   std::uint32_t launches = 1;     ///< of load: how often the whole is measured
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
   Expectations expect;
@@ -42,16 +46,25 @@ void add_link(CLI::App& app, Options& options);
 /// --wide: every column, however many the table then needs.
 CLI::Option* add_wide(const OptionGroup& group, bool& wide);
 
+/// --format, the first of `words` where it is not given, and --output, with that help.
+void add_formats(const OptionGroup& group, Output& to, const std::vector<std::string>& words,
+                 const char* file);
+
 /// --format, --output, --verbose and --wide.
 void add_output(const OptionGroup& group, Options& options);
 
 /// --format, -o, --output and --wide of a command that writes a table or JSON.
-void add_table_or_json(const OptionGroup& group, std::string& format, std::string& output,
-                       bool& wide);
+void add_table_or_json(const OptionGroup& group, Output& to);
 
-/// "table" or "json": the format that was named, else by the end of the output's name. Throws
-/// Error(usage) for a name that ends otherwise.
-std::string table_or_json(const std::string& format, const std::string& output);
+/// Formats by the ends of files' names; the first is that of standard output.
+using Endings = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// The format that was named, else by the end of the output's name. Throws Error(usage) for a name
+/// that ends otherwise, with `hint` behind it.
+std::string format_of(const Output& of, const Endings& known, std::string_view hint = {});
+
+/// Sets "table" or "json" where no format was named, as format_of() does.
+void settle_table_or_json(Output& to);
 
 /// --cpu: on which processors to run.
 void add_cpus(const OptionGroup& group, std::vector<int>& cpus);
@@ -63,8 +76,6 @@ void add_authentication(const OptionGroup& group, control::Authentication& to);
 /// starts. `least` and `most`: how many ranks it takes.
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
                       std::uint32_t most);
-
-void add_port(const OptionGroup& group, std::uint16_t& port);
 
 /// --as: which program printed the files, where neither they nor their names say so.
 void add_program(const OptionGroup& group, std::string& program);

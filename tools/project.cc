@@ -1,38 +1,33 @@
 // rdmabench project
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "commands.h"
 #include "flags/fields.h"
 #include "job_options.h"
 #include "output.h"
 #include "rdmabench/analysis/projection.h"
-#include "rdmabench/base/error.h"
 
 namespace rdmabench::tools {
 namespace {
 
-struct ProjectOptions {
+struct ProjectOptions : Output {
   std::vector<std::string> paths;
   std::vector<std::string> against;
   std::string program;  ///< of --as
   std::string a_name;   ///< "" = by the paths
   std::string b_name;
   JobOptions job;
-  std::string format;  ///< "" = by the output's name
-  std::string output;
-  bool wide = false;
 };
 
-int run(ProjectOptions options) {
-  options.format = table_or_json(options.format, options.output);
+int run(ProjectOptions& options) {
+  settle_table_or_json(options);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
-  if (options.job.projection.price_b && options.against.empty()) {
-    throw Error(Fault::usage, "--price-b without --against", "B is the fabric of --against.");
-  }
+  refuse_if(options.job.projection.price_b && options.against.empty(),
+            "--price-b without --against", "B is the fabric of --against.");
   const auto names = analysis::side_names(options.paths, options.against);
   options.job.projection.a_name = options.a_name.empty() ? names.first : options.a_name;
   options.job.projection.b_name = options.b_name.empty() ? names.second : options.b_name;
@@ -89,20 +84,18 @@ formulas.)";
 }  // namespace
 
 void add_project(CLI::App& app, Command& command) {
-  CLI::App* sub =
-      app.add_subcommand("project", "Project measured curves onto the step time of a training job");
-  sub->footer(kProjectFooter);
-  const OptionGroup group(*sub);
-  auto options = std::make_shared<ProjectOptions>();
-  group.plain("FILES", options->paths, "", "documents of the fabric, A")->required();
-  group.plain("--against", options->against, "FILES", "documents of another fabric, B");
-  add_program(group, options->program);
-  group.plain("--a-name", options->a_name, "NAME", "what A is called [by its path]");
-  group.plain("--b-name", options->b_name, "NAME", "what B is called [by its path]");
-  add_job(*sub, options->job);
-  add_projection(*sub, options->job);
-  add_table_or_json(group, options->format, options->output, options->wide);
-  sub->callback([options, &command] { command = [options] { return run(*options); }; });
+  const auto [sub, options] = add_command<ProjectOptions>(
+      app, command, "project", "Project measured curves onto the step time of a training job",
+      kProjectFooter, run);
+  const OptionGroup group(sub);
+  group.operand("FILES", options.paths, "documents of the fabric, A")->required();
+  group.add("--against=FILES", options.against, "documents of another fabric, B");
+  add_program(group, options.program);
+  group.add("--a-name=NAME", options.a_name, "what A is called [by its path]");
+  group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
+  add_job(sub, options.job);
+  add_projection(sub, options.job);
+  add_table_or_json(group, options);
 }
 
 }  // namespace rdmabench::tools

@@ -9,11 +9,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "interruption.h"
+#include "ending.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/affinity.h"
@@ -28,16 +27,16 @@ namespace rdmabench::tools {
 #if RDMABENCH_HAVE_VERBS
 namespace {
 
-struct RegOptions {
+struct RegOptions : Output {
   std::string device;
-  std::vector<memory::Request> memories;
-  std::vector<std::uint64_t> sizes;
+  std::vector<memory::Request> memories{memory::Request{}};
+  std::vector<std::uint64_t> sizes = parse_size_list("4K,64K,1M,16M");
   memory::Numa numa{.place = memory::Numa::Place::near};
   std::uint64_t unaligned = 0;
   verbs::RegistrationRequest registration{.access = verbs::Access::window};
   run::RegistrationStop stop;
   std::vector<int> cpus;
-  Options common;  ///< --format and --output
+  Expectations expect;
 };
 
 void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
@@ -77,19 +76,18 @@ run::RegistrationReport measure(const RegOptions& options) {
 }
 
 int reg(RegOptions& options) {
-  check_writable(options.common.output);
-  read_baselines(options.common.expect);
+  check_writable(options.output);
+  read_baselines(options.expect);
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
-  const std::string& format = options.common.format;
-  const Judged judged = judge(to_document(outcome), options.common.expect);
+  const std::string& format = options.format;
+  const Judged judged = judge(to_document(outcome), options.expect);
   const std::string text =
-      format == "json" ? judged.json
-      : format == "csv"
-          ? to_csv(outcome)
-          : for_reading(to_table(outcome, table_width(options.common.wide)), options.common.output);
+      format == "json"  ? judged.json
+      : format == "csv" ? to_csv(outcome)
+                        : for_reading(to_table(outcome, table_width(options.wide)), options.output);
   if (!outcome.results.empty() || format == "json") {
-    write_judged(text, judged, format, options.common.output);
+    write_judged(text, judged, format, options.output);
   }
   for (const std::string& refusal : outcome.refusals) tell(refusal);
   if (!outcome.refusals.empty()) return static_cast<int>(outcome.fault);
@@ -98,61 +96,53 @@ int reg(RegOptions& options) {
 
 void add_options(CLI::App& app, RegOptions& options) {
   const OptionGroup group(app);
-  group.plain("-d,--device", options.device, "NAME", "NAME or NAME:PORT [the first]");
-  group.sizes("-s,--size", options.sizes,
-              "bytes to register: 8, or 4K,1M, or 4K:1G for every doubling [4K,64K,1M,16M]");
+  group.add("-d, --device=NAME", options.device, "NAME or NAME:PORT [the first]");
+  group.add("-s, --size=SIZES", options.sizes,
+            "bytes to register: 8, or 4K,1M, or 4K:1G for every doubling [4K,64K,1M,16M]");
+  const auto set_memories = [&](const std::vector<std::string>& texts) {
+    options.memories.clear();
+    for (const std::string& text : texts) options.memories.push_back(memory::parse_request(text));
+  };
   group
-      .parsed<std::vector<std::string>>(
-          "--memory",
-          [&](const std::vector<std::string>& texts) {
-            options.memories.clear();
-            for (const std::string& text : texts) {
-              options.memories.push_back(memory::parse_request(text));
-            }
-          },
-          "KIND",
-          "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; GPU "
-          "memory is registered by every route [host]")
+      .texts("--memory=KIND",
+             "host, huge[:2M|:1G], file:PATH[@OFFSET], dmabuf or cuda:GPU[,vmm]; may be repeated; "
+             "GPU memory is registered by every route [host]",
+             set_memories)
       ->allow_extra_args(false);
-  group.parsed(
-      "--numa", [&](const std::string& text) { options.numa = memory::parse_numa(text); }, "NODE",
-      "NUMA node: auto (near the device), none (any) or a number [auto]");
-  group.size("--unaligned", options.unaligned, "offset of the memory in its first page [0]")
-      ->type_name("BYTES");
-  group.action(
-      "--relaxed-ordering", [&] { options.registration.relaxed_ordering = true; },
-      "allow the device to reorder its writes");
-  group.flag("--odp", options.registration.on_demand,
-             "page on demand; an error if the device does not support it");
-  group.flag("--require-dmabuf", options.registration.require_dma_buf,
-             "an error if the device does not support dma-buf, instead of pinning");
-  group.action(
-      "--atomics", [&] { options.registration.more_access = IBV_ACCESS_REMOTE_ATOMIC; },
-      "also allow remote atomics");
-  group.parsed(
-      "-n,--iterations",
-      [&](const std::string& text) {
-        options.stop = {.iterations = std::clamp<std::uint64_t>(parse_count(text), 1, 10'000'000),
-                        .time = std::chrono::hours(1)};
-      },
-      "N", "calls of each kind per size [1000, or fewer in 1 s]");
+  group.add("--numa=NODE", options.numa,
+            "NUMA node: auto (near the device), none (any) or a number [auto]", memory::parse_numa);
+  group.add("--unaligned=BYTES", options.unaligned, "offset of the memory in its first page [0]");
+  group.add("--relaxed-ordering", options.registration.relaxed_ordering,
+            "allow the device to reorder its writes");
+  group.add("--odp", options.registration.on_demand,
+            "page on demand; an error if the device does not support it");
+  group.add("--require-dmabuf", options.registration.require_dma_buf,
+            "an error if the device does not support dma-buf, instead of pinning");
+  group.call("--atomics", "also allow remote atomics", [&](const Given& /*given*/) {
+    options.registration.more_access = IBV_ACCESS_REMOTE_ATOMIC;
+  });
+  group.call("-n, --iterations=N", "calls of each kind per size [1000, or fewer in 1 s]",
+             [&](const Given& given) {
+               options.stop = {
+                   .iterations = std::clamp<std::uint64_t>(parse_count(given.text), 1, 10'000'000),
+                   .time = std::chrono::hours(1)};
+             });
   add_cpus(group, options.cpus);
-  group.choice("--format", options.common.format, "FORMAT", {"table", "json", "csv"},
-               "table, json or csv [table]");
-  group.plain("--output", options.common.output, "FILE",
+  add_formats(group, options, {"table", "json", "csv"},
               "write the results to FILE [standard output]");
-  add_wide(group, options.common.wide);
-  add_expect(OptionGroup(app, "Limits"), options.common.expect);
+  add_wide(group, options.wide);
+  add_expect(OptionGroup(app, "Limits"), options.expect);
 }
 
 }  // namespace
 #endif
 
 void add_reg(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "reg", "Measure the cost of registering memory with a device; needs no server");
+  constexpr const char* kAbout =
+      "Measure the cost of registering memory with a device; needs no server";
 #if RDMABENCH_HAVE_VERBS
-  sub->footer(
+  const auto [sub, options] = add_command<RegOptions>(
+      app, command, "reg", kAbout,
       "The memory is touched first. Each sample is one ibv_reg_mr() or ibv_dereg_mr() call. Below\n"
       "the table: the route used, and why the others were not.\n"
       "\n"
@@ -160,20 +150,16 @@ void add_reg(CLI::App& app, Command& command) {
       "  rdmabench reg -s 4K:1G                        host memory, a sweep\n"
       "  rdmabench reg --memory host --memory huge     side by side\n"
       "  rdmabench reg --memory cuda:0 --memory cuda:0,vmm   every route for GPU memory\n"
-      "  rdmabench reg --memory dmabuf --format json");
-  auto options = std::make_shared<RegOptions>();
-  options->memories = {memory::Request{}};
-  options->sizes = parse_size_list("4K,64K,1M,16M");
-  add_options(*sub, *options);
-  sub->callback([options, &command] { command = [options] { return reg(*options); }; });
+      "  rdmabench reg --memory dmabuf --format json",
+      reg);
+  add_options(sub, options);
 #else
-  sub->allow_extras();
-  sub->callback([&command] {
-    command = []() -> int {
-      throw Error(Fault::unavailable, "this build of rdmabench has no verbs",
-                  "Build it with -DRDMABENCH_VERBS=ON.");
-    };
-  });
+  struct None {};
+  const auto refuse = [](None& /*options*/) -> int {
+    throw Error(Fault::unavailable, "this build of rdmabench has no verbs",
+                "Build it with -DRDMABENCH_VERBS=ON.");
+  };
+  add_command<None>(app, command, "reg", kAbout, "", refuse).first.allow_extras();
 #endif
 }
 

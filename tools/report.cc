@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/refuse.h"
 #include "commands.h"
+#include "options.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 
 namespace rdmabench::tools {
@@ -17,26 +16,10 @@ namespace {
 
 using report::Document;
 
-struct ReportOptions {
+struct ReportOptions : Output {
   std::vector<std::string> files;
-  std::string format;   ///< "" = by the output's name
-  std::string output;   ///< "" = standard output
   std::string program;  ///< of --as
 };
-
-/// What the end of a file's name says; html of standard output.
-std::string format_of(const std::string& output) {
-  if (output.empty()) return "html";
-  static const std::map<std::string, std::string> kEnds{{"html", "html"}, {"htm", "html"},
-                                                        {"xml", "junit"}, {"prom", "prometheus"},
-                                                        {"csv", "csv"},   {"md", "markdown"}};
-  const std::string name = output.substr(output.rfind('/') + 1);
-  const std::size_t dot = name.rfind('.');
-  const auto found = kEnds.find(dot == std::string::npos ? "" : name.substr(dot + 1));
-  if (found != kEnds.end()) return found->second;
-  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", output),
-              "End it with .html, .xml (JUnit), .prom, .csv or .md, or name the --format.");
-}
 
 std::string to_text(const std::vector<Document>& documents, const std::string& format) {
   if (format == "junit") return report::to_junit(documents);
@@ -46,12 +29,16 @@ std::string to_text(const std::vector<Document>& documents, const std::string& f
   return report::to_html(documents, time_of_page());
 }
 
-int make_report(const ReportOptions& options) {
-  const std::string format = options.format.empty() ? format_of(options.output) : options.format;
-  if (format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0) {
-    throw Error(Fault::usage, "a page of HTML cannot be shown on a terminal",
-                "Name a file with --output FILE, or another --format.");
-  }
+int make_report(ReportOptions& options) {
+  const std::string format = format_of(options, {{".html", "html"},
+                                                 {".htm", "html"},
+                                                 {".xml", "junit"},
+                                                 {".prom", "prometheus"},
+                                                 {".csv", "csv"},
+                                                 {".md", "markdown"}});
+  refuse_if(format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0,
+            "a page of HTML cannot be shown on a terminal",
+            "Name a file with --output FILE, or another --format.");
   check_writable(options.output);
   const report::FolderDocuments read =
       report::read_folders(options.files, {".json", ".jsonl"}, options.program);
@@ -69,9 +56,9 @@ int make_report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand(
-      "report", "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results");
-  sub->footer(
+  const auto [sub, options] = add_command<ReportOptions>(
+      app, command, "report",
+      "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results",
       "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, coll, netplugin,\n"
       "compare, project and decide, and the JSON Lines of fabric, also of a run that was killed;\n"
       "and what perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-'\n"
@@ -95,17 +82,16 @@ void add_report(CLI::App& app, Command& command) {
       "  rdmabench report fabric.jsonl node*.json -o report.html\n"
       "  rdmabench report doctor.json -o doctor.xml\n"
       "  rdmabench report night.json -o /var/lib/node_exporter/rdmabench.prom\n"
-      "  rdmabench bw node2 --format json | rdmabench report - --format markdown");
-  auto options = std::make_shared<ReportOptions>();
-  const OptionGroup group(*sub);
-  group.plain("FILE", options->files, "", "results, or folders of them; may be many")->required();
-  group.choice("--format", options->format, "NAME",
-               {"html", "junit", "prometheus", "csv", "markdown"},
-               "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
-               ".prom, .csv, .md]");
-  add_program(group, options->program);
-  group.plain("-o,--output", options->output, "FILE", "where to write [standard output]");
-  sub->callback([options, &command] { command = [options] { return make_report(*options); }; });
+      "  rdmabench bw node2 --format json | rdmabench report - --format markdown",
+      make_report);
+  const OptionGroup group(sub);
+  group.operand("FILE", options.files, "results, or folders of them; may be many")->required();
+  group.add("--format=NAME", options.format,
+            "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
+            ".prom, .csv, .md]",
+            {"html", "junit", "prometheus", "csv", "markdown"});
+  add_program(group, options.program);
+  group.add("-o, --output=FILE", options.output, "where to write [standard output]");
 }
 
 }  // namespace rdmabench::tools

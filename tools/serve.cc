@@ -8,9 +8,7 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
-#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
@@ -18,13 +16,13 @@
 #include "base/descriptor.h"
 #include "base/shared_memory_files.h"
 #include "commands.h"
-#include "flags/authentication.h"
 #include "flags/fields.h"
 #include "log_queue.h"
 #include "options.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/run/server.h"
+#include "run/server_options.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -123,7 +121,7 @@ void give_back_large_blocks() {
 #endif
 }
 
-int serve(const State& state) {
+int serve(State& state) {
   const run::ServerConfig& config = state.config;
   if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
   if (state.with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -143,69 +141,37 @@ int serve(const State& state) {
   return 0;
 }
 
-/// "Of an address": of the clients that connect from it; this machine's count as one.
-void add_limits(const OptionGroup& group, run::ServerConfig& config) {
-  constexpr std::uint32_t kMostThreads = run::kMaxClients * run::kMaxWorkers;
-  const auto add_number = [&group](const char* flag, std::uint32_t& value, std::uint32_t most,
-                                   const char* help) {
-    group.plain(flag, value, "N", help)->check(CLI::Range(1U, most));
+void add_options(const OptionGroup& group, run::ServerConfig& config) {
+  const auto add = [&](const char* /*name*/, const std::string& flag, auto& value, const char* help,
+                       const run::Bounds& bounds = {}) {
+    using T = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, control::Authentication>) {
+      add_authentication(group, value);
+    } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+      add_cpus(group, value);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      group.list(flag, value, help)->allow_extra_args(false);
+    } else if (!flag.empty()) {
+      group.add(flag, value, help, bounds);
+    }
   };
-  add_number("--max-clients", config.max_clients, run::kMaxClients, "clients at once [256]");
-  add_number("--max-address-clients", config.max_address_clients, run::kMaxClients,
-             "clients at once from one address; this machine's count as one [64]");
-  add_number("--max-threads", config.max_threads, kMostThreads,
-             "threads of all sessions at once [1024]");
-  add_number("--max-address-threads", config.max_address_threads, kMostThreads,
-             "threads of the sessions of one address [256]");
-  group.size("--max-memory", config.max_memory, "memory of all sessions at once [8G]");
-  group.size("--max-address-memory", config.max_address_memory,
-             "memory of the sessions of one address [4G]");
-  group.time("--timeout", config.timeout,
-             "how long a client may take for each step of its set-up [10s]");
-  group.time("--max-timeout", config.max_timeout,
-             "longest --timeout that a client may ask for [1m]");
-  group.time("--max-idle", config.max_idle,
-             "limit of the time a client pauses minus the time it measures [2m]");
-  group.time("--max-session", config.max_session, "longest session [24h]");
-  group
-      .list(
-          "--allow", config.allow, "NETWORKS",
-          "send to these networks, and not to the subnet of the RDMA device: 10.0.0.0/8, a prefix "
-          "of GIDs as fe80::/64, lid:FIRST-LAST or any; separated by commas [that subnet, and the "
-          "address that a client came from]")
-      ->allow_extra_args(false);
-  group
-      .list(
-          "--allow-provider", config.allow_providers, "NAMES",
-          "serve these providers of libfabric too, although they endanger a server: shm, udp, tcp or "
-          "net over ofi_rxm, for other machines also those whose addresses cannot be judged, or any; "
-          "separated by commas (docs/limits.md)")
-      ->allow_extra_args(false);
+  run::walk_options(config, add);
 }
 
 }  // namespace
 
 void add_serve(CLI::App& app, Command& command) {
-  CLI::App* sub = app.add_subcommand("serve", "Run the server that clients measure against");
-  sub->footer(
+  const auto [sub, state] = add_command<State>(
+      app, command, "serve", "Run the server that clients measure against",
       "Runs until SIGINT, SIGTERM or SIGHUP and serves several clients at once. The clients set every parameter.\n"
       "It writes one line per client to standard error. It serves those alone who have the same token,\n"
       "by default this user's own file, made at first use: docs/security.md; they can make this machine send\n"
-      "data to where they connect from and use memory, within the limits below: docs/limits.md.");
-  auto state = std::make_shared<State>();
-  run::ServerConfig& config = state->config;
+      "data to where they connect from and use memory, within the limits below: docs/limits.md.",
+      serve);
+  run::ServerConfig& config = state.config;
   config.command = "rdmabench serve";
-  const OptionGroup group(*sub);
-  group.plain("--address", config.address, "ADDRESS",
-              "listen on this address only [all, IPv4 and IPv6]");
-  add_port(group, config.port);
-  add_authentication(group, config.authentication);
-  add_cpus(group, config.cpus);
-  group.plain("--device", config.device, "NAME",
-              "use this device only: NAME[:PORT] or a libfabric domain [to match the client]");
-  add_limits(group, config);
-  sub->add_flag("--with-parent", state->with_parent)->group("");  // for the demo's own server
-  sub->callback([state, &command] { command = [state] { return serve(*state); }; });
+  add_options(OptionGroup(sub), config);
+  sub.add_flag("--with-parent", state.with_parent)->group("");  // for the demo's own server
 }
 
 }  // namespace rdmabench::tools

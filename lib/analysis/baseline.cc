@@ -1,5 +1,6 @@
 #include "rdmabench/analysis/baseline.h"
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
@@ -147,11 +148,10 @@ void refuse_other_configuration(const std::vector<Launch>& known, const Launch& 
 class BaselineStore::Database {
  public:
   Database(const std::string& path, Open open) : path_(path) {
-    if (open == Open::existing && !std::filesystem::exists(path)) {
-      throw Error(
-          Fault::usage, fmt::format("no database of baselines '{}'", path),
-          "Store a baseline first: 'rdmabench compare --baseline DB --name NAME --store FILES'.");
-    }
+    refuse_if(
+        open == Open::existing && !std::filesystem::exists(path),
+        fmt::format("no database of baselines '{}'", path),
+        "Store a baseline first: 'rdmabench compare --baseline DB --name NAME --store FILES'.");
     const int flags =
         open == Open::create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
     sqlite3* connection = nullptr;

@@ -9,6 +9,8 @@
 #include <set>
 #include <span>
 
+#include "base/nearest.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "values.h"
@@ -50,10 +52,8 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
                 "Repeat it, or leave such launches out by `skip_failed`, which says so beside the "
                 "verdict.");
   }
-  if (kept.empty()) {
-    throw Error(Fault::usage, fmt::format("side '{}' has no launch", side_name),
-                "Give it at least one document, and five for a verdict.");
-  }
+  refuse_if(kept.empty(), fmt::format("side '{}' has no launch", side_name),
+            "Give it at least one document, and five for a verdict.");
   return side;
 }
 
@@ -240,11 +240,9 @@ void pair_up(Comparison& comparison, const Quantities& a, const Quantities& b) {
     families.back().cells.push_back(
         make_cell(key, sample, other->second, comparison.options.settings));
   }
-  if (common == 0) {
-    throw Error(Fault::usage, "the two sides measured nothing in common",
-                "A quantity is a test, an operation, a size and what its number means; measure the "
-                "same ones on both sides.");
-  }
+  refuse_if(common == 0, "the two sides measured nothing in common",
+            "A quantity is a test, an operation, a size and what its number means; measure the "
+            "same ones on both sides.");
   if (const std::size_t alone = a.size() + b.size() - 2 * common; alone > 0) {
     comparison.notes.push_back(
         fmt::format("{} quantities were measured on one side alone and are left out.", alone));
@@ -408,12 +406,7 @@ std::string_view name(FailOn what) noexcept {
 }
 
 FailOn parse_fail_on(std::string_view text) {
-  const auto found = std::find(kFailOns.begin(), kFailOns.end(), text);
-  if (found == kFailOns.end()) {
-    throw Error(Fault::usage, fmt::format("unknown condition '{}'", text),
-                fmt::format("There are {}.", fmt::join(kFailOns, ", ")));
-  }
-  return static_cast<FailOn>(found - kFailOns.begin());
+  return value_of_word<FailOn>("condition", text, kFailOns);
 }
 
 }  // namespace rdmabench::analysis

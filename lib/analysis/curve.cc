@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -44,7 +45,7 @@ std::string only_operation(const std::vector<Launch>& launches) {
     }
   }
   if (names.size() == 1) return *names.begin();
-  if (names.empty()) throw Error(Fault::usage, "no curve to project from", kKinds);
+  refuse_if(names.empty(), "no curve to project from", kKinds);
   throw Error(Fault::usage,
               fmt::format("the documents hold several operations: {}", fmt::join(names, ", ")),
               "Choose one by `operation`.");
@@ -83,13 +84,11 @@ std::optional<double> latency_of(const Row& row) {
 
 double value_of(const Launch& launch, const Row& row) {
   const std::optional<double> value = is_latency(launch) ? latency_of(row) : row.bits_per_s;
-  if (!value || !(*value > 0) || !std::isfinite(*value)) {
-    throw Error(Fault::usage,
-                fmt::format("{} has no value for {} of {} bytes", launch.source, row.operation,
-                            row.size_bytes),
-                "Measure it again, or leave that launch out.");
-  }
-  return *value;
+  if (value && *value > 0 && std::isfinite(*value)) return *value;
+  throw Error(Fault::usage,
+              fmt::format("{} has no value for {} of {} bytes", launch.source, row.operation,
+                          row.size_bytes),
+              "Measure it again, or leave that launch out.");
 }
 
 using Sizes = std::set<std::uint64_t>;
@@ -138,12 +137,9 @@ void add_samples(const std::vector<const Launch*>& launches, const char* test, L
   if (launches.empty()) return;
   Sizes all;
   const Sizes common = common_sizes(launches, samples.operation, all);
-  if (common.empty()) {
-    throw Error(
-        Fault::usage,
-        fmt::format("the {} launches of {} have no size in common", test, samples.operation),
-        "Measure the same sizes in every launch.");
-  }
+  refuse_if(common.empty(),
+            fmt::format("the {} launches of {} have no size in common", test, samples.operation),
+            "Measure the same sizes in every launch.");
   std::vector<std::string> left_out;
   for (const std::uint64_t size : all) {
     if (!common.contains(size)) left_out.push_back(format_size(size));
@@ -159,13 +155,12 @@ void add_samples(const std::vector<const Launch*>& launches, const char* test, L
 }  // namespace
 
 Curve::Curve(Points points) : points_(std::move(points)) {
-  if (points_.empty()) throw Error(Fault::usage, "a curve without a size");
+  refuse_if(points_.empty(), "a curve without a size");
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const auto [size, value] = points_[i];
     const bool rising = i == 0 || size > points_[i - 1].first;
-    if (!(size > 0) || !(value > 0) || !std::isfinite(value) || !rising) {
-      throw Error(Fault::usage, fmt::format("a curve with {:g} at {:g} bytes", value, size));
-    }
+    refuse_if(!(size > 0) || !(value > 0) || !std::isfinite(value) || !rising,
+              fmt::format("a curve with {:g} at {:g} bytes", value, size));
   }
 }
 
@@ -212,9 +207,8 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
     samples.suspect_launches += own.empty() ? 0U : 1U;
     samples.remedies.insert(launch.remedies.begin(), launch.remedies.end());
   }
-  if (latency.empty() && bandwidth.empty()) {
-    throw Error(Fault::usage, fmt::format("no curve of '{}'", samples.operation), kKinds);
-  }
+  refuse_if(latency.empty() && bandwidth.empty(),
+            fmt::format("no curve of '{}'", samples.operation), kKinds);
   add_samples(latency, "latency", samples, samples.latency);
   add_samples(bandwidth, "bandwidth", samples, samples.bandwidth);
   return samples;

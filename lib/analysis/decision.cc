@@ -10,6 +10,7 @@
 #include "analysis/measuring_plan.h"
 #include "analysis/power.h"
 #include "analysis/shortage.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "values.h"
 
@@ -371,27 +372,21 @@ std::string_view name(AnswerReason reason) noexcept {
 }
 
 void DecisionOptions::check() const {
-  if (projection.axis != Axis::nodes) {
-    throw Error(Fault::usage,
-                fmt::format("a decision cannot have several values of `{}`", name(projection.axis)),
-                "Several values may be given of `nodes` alone.");
-  }
-  if (projection.price_a.has_value() != projection.price_b.has_value()) {
-    throw Error(Fault::usage, "`price_a` and `price_b`: only one of them is given",
-                "Give both or neither.");
-  }
+  refuse_if(projection.axis != Axis::nodes,
+            fmt::format("a decision cannot have several values of `{}`", name(projection.axis)),
+            "Several values may be given of `nodes` alone.");
+  refuse_if(projection.price_a.has_value() != projection.price_b.has_value(),
+            "`price_a` and `price_b`: only one of them is given", "Give both or neither.");
   for (const auto& price : {projection.price_a, projection.price_b}) {
     if (price && !(*price > 0 && std::isfinite(*price))) {
       throw Error(Fault::usage, fmt::format("invalid price {:g}", *price),
                   "It is that of one node for an hour, and over 0.");
     }
   }
-  if (steps && tokens_total) {
-    throw Error(Fault::usage, "`steps` and `tokens_total` are both given", "Give one of them.");
-  }
-  if ((steps && !(*steps >= 1)) || (tokens_total && !(*tokens_total >= 1))) {
-    throw Error(Fault::usage, "`steps` or `tokens_total` is below 1", "Take 1 or more.");
-  }
+  refuse_if(steps && tokens_total, "`steps` and `tokens_total` are both given",
+            "Give one of them.");
+  refuse_if((steps && !(*steps >= 1)) || (tokens_total && !(*tokens_total >= 1)),
+            "`steps` or `tokens_total` is below 1", "Take 1 or more.");
   check_names(projection.a_name, projection.b_name);
 }
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
 #include "base/json_values.h"
+#include "base/nearest.h"
 #include "base/nesting.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -19,6 +21,8 @@ namespace rdmabench::analysis {
 namespace {
 
 using ResultJson = nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kMetricNames{"p50", "p99", "p99.9", "bandwidth", "mean"};
 
 constexpr const char* kRemedy =
     "Give what 'rdmabench lat', 'bw', 'load' or 'coll' wrote with --format json.";
@@ -275,16 +279,11 @@ std::string fact_of(const Launch& launch, const std::string& name) {
 }
 
 std::string_view name(Metric metric) noexcept {
-  constexpr std::array<std::string_view, 5> kWords{"p50", "p99", "p99.9", "bandwidth", "mean"};
-  return kWords[static_cast<std::size_t>(metric)];
+  return kMetricNames[static_cast<std::size_t>(metric)];
 }
 
 Metric parse_metric(std::string_view text) {
-  for (const Metric metric : kMetrics) {
-    if (text == name(metric)) return metric;
-  }
-  throw Error(Fault::usage, fmt::format("unknown metric '{}'", text),
-              "There are p50, p99, p99.9, bandwidth and mean.");
+  return value_of_word<Metric>("metric", text, kMetricNames);
 }
 
 std::vector<Launch> read_launches(const std::string& text, const std::string& source,

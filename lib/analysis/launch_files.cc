@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/file.h"
+#include "base/refuse.h"
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
@@ -109,10 +110,8 @@ std::vector<Launch> load_launches(const std::vector<std::string>& paths, const s
         if (first.empty()) first = error.what();
       }
     }
-    if (launches.size() == before && !first.empty()) {
-      throw Error(Fault::usage, first,
-                  fmt::format("'{}' has no file that could be read.", paths[i]));
-    }
+    refuse_if(launches.size() == before && !first.empty(), first,
+              fmt::format("'{}' has no file that could be read.", paths[i]));
   }
   refuse_copies(launches, {});
   return launches;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/power.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
@@ -51,10 +52,8 @@ std::string count_text(const std::optional<std::uint32_t>& launches) {
 
 LaunchPlan plan_for(double variation, double difference, const Settings& settings) {
   check(difference, settings);
-  if (!(variation > 0 && variation < 10)) {
-    throw Error(Fault::usage, fmt::format("invalid `variation` {:g}", variation),
-                "It lies between 0 and 1000 %, as in `variation` 2%.");
-  }
+  refuse_if(!(variation > 0 && variation < 10), fmt::format("invalid `variation` {:g}", variation),
+            "It lies between 0 and 1000 %, as in `variation` 2%.");
   LaunchPlan plan;
   plan.settings = settings;
   plan.difference = difference;
@@ -89,10 +88,8 @@ LaunchPlan plan_from(const std::vector<Launch>& pilot, double difference,
                                            name(key.metric), format_size(key.size_bytes)),
                                deviation, need(deviation, difference, options.settings)});
   }
-  if (plan.quantities.empty()) {
-    throw Error(Fault::usage, "no quantity has two launches in the pilot",
-                "Run the same measurement five times, each in a new process.");
-  }
+  refuse_if(plan.quantities.empty(), "no quantity has two launches in the pilot",
+            "Run the same measurement five times, each in a new process.");
   if (refused > 0) {
     plan.notes.push_back(
         fmt::format("{} quantities have too few samples or launches and are left out.", refused));

@@ -8,6 +8,7 @@
 
 #include "analysis/power.h"
 #include "analysis/shortage.h"
+#include "base/refuse.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
@@ -164,10 +165,9 @@ TimeSource choose(const LinkSamples& a, const std::optional<LinkSamples>& b) {
   const bool latency = !a.latency.empty() && (!b || !b->latency.empty());
   const bool bandwidth = !a.bandwidth.empty() && (!b || !b->bandwidth.empty());
   if (latency && bandwidth) return TimeSource::both;
-  if (!latency && !bandwidth) {
-    throw Error(Fault::usage, "one side has a latency curve alone and the other a bandwidth alone",
-                "Give the same kinds of documents for both.");
-  }
+  refuse_if(!latency && !bandwidth,
+            "one side has a latency curve alone and the other a bandwidth alone",
+            "Give the same kinds of documents for both.");
   return latency ? TimeSource::latency : TimeSource::bandwidth;
 }
 
@@ -189,6 +189,9 @@ void list_assumptions(Projection& projection) {
   const auto add_number = [&](const std::string& name, double value, std::string unit = {}) {
     add(name, fmt::format("{:.10g}", value), std::move(unit));
   };
+  const auto add_word = [&](const std::string& name, const auto& words, auto value) {
+    add(name, std::string(words[static_cast<std::size_t>(value)]));
+  };
   const auto varied = [&](Axis axis, const char* name, double value, const char* unit) {
     add(name, options.axis == axis ? range(options.values) : range({value}), unit);
   };
@@ -201,8 +204,8 @@ void list_assumptions(Projection& projection) {
   add_number("flops_per_token", job.flops_per_token, "FLOP per token and parameter");
   add_number("gpus_per_node", job.gpus_per_node);
   add_number("rails", job.rails, "links per node, each as measured");
-  add("parallel", std::string(name(job.parallel)));
-  add("algorithm", std::string(name(job.algorithm)));
+  add_word("parallel", kParallelNames, job.parallel);
+  add_word("algorithm", kAlgorithmNames, job.algorithm);
   if (job.parallel == Parallel::data) {
     add_number("bucket_bytes", job.bucket_bytes, "bytes");
   } else {
@@ -211,7 +214,7 @@ void list_assumptions(Projection& projection) {
   add_number("overlap", job.overlap, "of communication beside computation");
   add_number("bytes_per_s_in_node", job.bytes_per_s_in_node,
              job.bytes_per_s_in_node > 0 ? "bytes/s" : "(transfers in a node take no time)");
-  add("stragglers", std::string(name(job.stragglers)));
+  add_word("stragglers", kStragglersNames, job.stragglers);
   add("curve", std::string(name(projection.source)));
   add("operation", projection.a.operation, "", "measured");
   add("congestion", "none: links do not disturb one another", "", "model");
@@ -313,7 +316,7 @@ std::string_view name(Axis axis) noexcept {
 
 Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options) {
   options.settings.check();
-  if (options.values.empty()) throw Error(Fault::usage, "a projection without a value of its axis");
+  refuse_if(options.values.empty(), "a projection without a value of its axis");
   if (b) check_names(options.a_name, options.b_name);
   if (b && b->operation != a.operation) {
     throw Error(Fault::usage, fmt::format("{} against {}", a.operation, b->operation),

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/shortage.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -66,7 +67,7 @@ double quantile_at(const LinkSample& sample, double size_bytes, double links, do
 }
 
 void require_of_job(bool good, const char* name, double value, const char* remedy) {
-  if (!good) throw Error(Fault::usage, fmt::format("{} of {:g}", name, value), remedy);
+  refuse_if(!good, fmt::format("{} of {:g}", name, value), remedy);
 }
 
 bool whole(double value, double most) {
@@ -117,18 +118,6 @@ void add_collectives(const Job& job, const MessageTime& message, double count, d
 
 }  // namespace
 
-std::string_view name(Parallel parallel) noexcept {
-  return parallel == Parallel::data ? "data" : "sharded";
-}
-std::string_view name(Algorithm algorithm) noexcept {
-  return algorithm == Algorithm::ring ? "ring" : "tree";
-}
-std::string_view name(Stragglers stragglers) noexcept {
-  return stragglers == Stragglers::none   ? "none"
-         : stragglers == Stragglers::step ? "step"
-                                          : "collective";
-}
-
 void Job::check() const {
   require_of_job(parameters >= 1 && parameters <= 1e15, "a parameter count", parameters,
                  "Give the model's, as `parameters` 8B.");
@@ -152,10 +141,9 @@ void Job::check() const {
                  "It lies between 0 and 100 %.");
   require_of_job(bytes_per_s_in_node >= 0 && std::isfinite(bytes_per_s_in_node),
                  "a bandwidth within the node", bytes_per_s_in_node, "It is in bytes per second.");
-  if (parallel == Parallel::sharded && algorithm == Algorithm::tree) {
-    throw Error(Fault::usage, "`algorithm` tree with `parallel` sharded",
-                "All-gather and reduce-scatter go round a ring.");
-  }
+  refuse_if(parallel == Parallel::sharded && algorithm == Algorithm::tree,
+            "`algorithm` tree with `parallel` sharded",
+            "All-gather and reduce-scatter go round a ring.");
 }
 
 const std::vector<Model>& models() {
@@ -173,12 +161,10 @@ MessageTime::MessageTime(const LinkSamples& samples, TimeSource source, bool ext
     : samples_(samples), source_(source), extrapolate_(extrapolate), without_(without) {
   const bool latency = source != TimeSource::bandwidth;
   const bool bandwidth = source != TimeSource::latency;
-  if ((latency && samples.latency.empty()) || (bandwidth && samples.bandwidth.empty())) {
-    throw Error(Fault::usage,
-                fmt::format("a projection from {} without a measured {} curve", name(source),
-                            samples.latency.empty() ? "latency" : "bandwidth"),
-                "Give documents of 'lat' and 'bw', or choose another `curve`.");
-  }
+  refuse_if((latency && samples.latency.empty()) || (bandwidth && samples.bandwidth.empty()),
+            fmt::format("a projection from {} without a measured {} curve", name(source),
+                        samples.latency.empty() ? "latency" : "bandwidth"),
+            "Give documents of 'lat' and 'bw', or choose another `curve`.");
   const Curve& curve =
       bandwidth ? *samples.bandwidth[0].bits_per_s : *samples.latency[0].latency_ns;
   smallest_ = curve.smallest();
@@ -203,12 +189,10 @@ double MessageTime::seconds(double size_bytes) const {
   constexpr double kRounding = 1e-9;
   const bool below = size_bytes < smallest_ * (1 - kRounding);
   const bool above = size_bytes > largest_ * (1 + kRounding);
-  if ((below || above) && !extrapolate_) {
-    throw Error(Fault::usage,
-                fmt::format("a message of {:.0f} bytes, where {:.0f} to {:.0f} bytes were measured",
-                            size_bytes, smallest_, largest_),
-                "Measure that size too, or allow `extrapolate`.");
-  }
+  refuse_if((below || above) && !extrapolate_,
+            fmt::format("a message of {:.0f} bytes, where {:.0f} to {:.0f} bytes were measured",
+                        size_bytes, smallest_, largest_),
+            "Measure that size too, or allow `extrapolate`.");
   if (below) return time_at(smallest_);
   if (!above) return time_at(size_bytes);
   const double largest = time_at(largest_);
@@ -218,10 +202,8 @@ double MessageTime::seconds(double size_bytes) const {
 
 double MessageTime::excess_seconds(double size_bytes, double links) const {
   if (links <= 1) return 0;
-  if (samples_.latency.empty()) {
-    throw Error(Fault::usage, "stragglers without a measured latency",
-                "Give documents of 'lat' too, or set `stragglers` to none.");
-  }
+  refuse_if(samples_.latency.empty(), "stragglers without a measured latency",
+            "Give documents of 'lat' too, or set `stragglers` to none.");
   const double quantile = slowest_quantile(links);
   const double slow = geometric_mean(
       samples_.latency, without_.latency,

@@ -9,15 +9,15 @@
 #include <random>
 
 #include "analysis/power.h"
+#include "base/refuse.h"
 #include "measure/distributions.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::analysis {
 namespace {
 
 void require(bool good, const char* name, double value, const char* remedy) {
-  if (!good) throw Error(Fault::usage, fmt::format("{} {:g}", name, value), remedy);
+  refuse_if(!good, fmt::format("{} {:g}", name, value), remedy);
 }
 
 double variance(std::span<const double> values) {

@@ -1,9 +1,14 @@
 #include "base/nearest.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 #include <utility>
+
+#include "base/text.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench {
 namespace {
@@ -47,6 +52,17 @@ std::string nearest(const std::string& word, const std::vector<std::string>& wor
     return distance(letters, plain(a)) < distance(letters, plain(b));
   });
   return best == words.end() || distance(letters, plain(*best)) >= far ? "" : *best;
+}
+
+std::size_t place_of_word(std::string_view what, std::string_view word,
+                          std::span<const std::string_view> words) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  const std::string near = nearest(lower(word), {words.begin(), words.end()});
+  throw Error(
+      Fault::usage, fmt::format("unknown {} '{}'", what, ascii_only(word, 60)),
+      fmt::format("{}There are {}.", near.empty() ? "" : fmt::format("Did you mean {}? ", near),
+                  fmt::join(words, ", ")));
 }
 
 }  // namespace rdmabench

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/refuse.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
@@ -46,17 +47,14 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
                            std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
   std::uint64_t number = 0;
   const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (status == std::errc::invalid_argument) {
-    throw Error(Fault::usage, fmt::format("invalid {} '{}'", noun, text),
-                fmt::format("Write a number such as {}.", example));
-  }
+  refuse_if(status == std::errc::invalid_argument, fmt::format("invalid {} '{}'", noun, text),
+            fmt::format("Write a number such as {}.", example));
   const std::string suffix = upper(text.substr(static_cast<std::size_t>(tail - text.data())));
   for (const auto& [name, factor] : units) {
     if (suffix != name) continue;
-    if (status == std::errc::result_out_of_range || number > limit / factor) {
-      throw Error(Fault::usage, fmt::format("{} '{}' is too large", noun, text),
-                  fmt::format("The limit is {}.", limit));
-    }
+    refuse_if(status == std::errc::result_out_of_range || number > limit / factor,
+              fmt::format("{} '{}' is too large", noun, text),
+              fmt::format("The limit is {}.", limit));
     return number * factor;
   }
   throw Error(Fault::usage, fmt::format("invalid {} '{}': unknown unit '{}'", noun, text, suffix),
@@ -94,14 +92,10 @@ std::vector<std::uint64_t> parse_size_list(std::string_view text) {
     const std::uint64_t first = parse_size(item.substr(0, colon));
     const std::uint64_t last =
         colon == std::string_view::npos ? first : parse_size(item.substr(colon + 1));
-    if (first == 0) {
-      throw Error(Fault::usage, fmt::format("invalid size list '{}': it has a size of 0", text),
-                  "Sizes must be at least 1.");
-    }
-    if (first > last) {
-      throw Error(Fault::usage, fmt::format("invalid size range '{}': it descends", item),
-                  fmt::format("Write '{}:{}'.", format_size(last), format_size(first)));
-    }
+    refuse_if(first == 0, fmt::format("invalid size list '{}': it has a size of 0", text),
+              "Sizes must be at least 1.");
+    refuse_if(first > last, fmt::format("invalid size range '{}': it descends", item),
+              fmt::format("Write '{}:{}'.", format_size(last), format_size(first)));
     append_doublings(sizes, first, last);
   }
   return sizes;

@@ -1,42 +1,36 @@
 #include "rdmabench/run/server.h"
 
-#include <limits>
-
 #include "c/guard.h"
 #include "rdmabench.h"
-#include "rdmabench/run/config.h"
+#include "run/server_options.h"
 #include "run/user_options.h"
 
 namespace rdmabench::c {
 namespace {
 
 run::ServerConfig server_config(std::string_view text) {
-  constexpr double kShortest = 0.1;
-  constexpr double kLongest = 86400;
-  constexpr double kLongestSession = 365 * kLongest;
-  constexpr std::uint32_t kMostThreads = run::kMaxClients * run::kMaxWorkers;
   run::UserOptions given(text, "the server's configuration");
   run::ServerConfig config;
-  given.text("address", config.address);
-  given.number("port", 0, 65535, config.port);
-  given.number("max_clients", 1, run::kMaxClients, config.max_clients);
-  given.number("max_address_clients", 1, run::kMaxClients, config.max_address_clients);
-  given.number("sessions", 0, std::numeric_limits<std::int64_t>::max(), config.sessions);
-  given.text("device", config.device);
-  given.number("gid_index", -1, 255, config.gid_index);
-  given.authentication(config.authentication);
-  given.number("max_memory", 0, std::numeric_limits<std::uint64_t>::max(), config.max_memory);
-  given.number("max_address_memory", 0, std::numeric_limits<std::uint64_t>::max(),
-               config.max_address_memory);
-  given.number("max_threads", 1, kMostThreads, config.max_threads);
-  given.number("max_address_threads", 1, kMostThreads, config.max_address_threads);
-  given.seconds("timeout_s", kShortest, kLongest, config.timeout);
-  given.seconds("max_timeout_s", kShortest, kLongest, config.max_timeout);
-  given.seconds("max_idle_s", kShortest, kLongest, config.max_idle);
-  given.seconds("max_session_s", kShortest, kLongestSession, config.max_session);
-  given.numbers("cpus", 0, 1023, config.cpus);
-  given.texts("allow", config.allow);
-  given.texts("allow_providers", config.allow_providers);
+  const auto read = [&](const char* name, const char* /*flag*/, auto& value, const char* /*help*/,
+                        const run::Bounds& bounds = {}) {
+    using T = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, control::Authentication>) {
+      given.authentication(value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      given.text(name, value);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      given.texts(name, value);
+    } else if constexpr (std::is_same_v<T, std::vector<int>>) {
+      given.numbers(name, static_cast<int>(bounds.min), static_cast<int>(bounds.max), value);
+    } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
+      given.seconds(name, 1e-3 * static_cast<double>(bounds.min),
+                    1e-3 * static_cast<double>(bounds.max), value);
+    } else {
+      const bool any = bounds.max == 0;
+      given.number(name, bounds.min, any ? ~0ULL : static_cast<std::uint64_t>(bounds.max), value);
+    }
+  };
+  run::walk_options(config, read);
   given.refuse_others();
   return config;
 }

@@ -1,15 +1,11 @@
 #include "rdmabench/collective/call.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/collective/engines.h"
 
 namespace rdmabench::collective {
@@ -24,18 +20,7 @@ constexpr std::array<std::string_view, kDataTypes> kTypeNames = {
 constexpr std::array<std::string_view, kReductions> kReductionNames = {"sum", "prod", "min",
                                                                        "max", "avg",  "mulsum"};
 
-template <class E, std::size_t N>
-E parse(std::string_view kind, std::string_view text,
-        const std::array<std::string_view, N>& names) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (names[i] == text) return static_cast<E>(i);
-  }
-  const std::string near = nearest(lower(text), {names.begin(), names.end()});
-  throw Error(
-      Fault::usage, fmt::format("{} '{}'", kind, text),
-      fmt::format("{}Take one of {}.", near.empty() ? "" : fmt::format("Did you mean {}? ", near),
-                  fmt::join(names, ", ")));
-}
+constexpr std::array<std::string_view, 3> kRegistrationNames{"none", "local", "symmetric"};
 
 /// The counts of all_to_all_v repeat every four ranks; the sums of rows and columns differ.
 constexpr std::uint32_t kCountPeriod = 4;
@@ -128,31 +113,25 @@ Operation parse_operation(std::string_view text) {
   for (const std::string_view known : kOperationNames) {
     if (plain(known) == plain(text)) text = known;
   }
-  return parse<Operation>("operation", text, kOperationNames);
+  return value_of_word<Operation>("operation", text, kOperationNames);
 }
 
 DataType parse_type(std::string_view text) {
   if (text == "float") return DataType::float32;
   if (text == "double") return DataType::float64;
-  return parse<DataType>("type", text, kTypeNames);
+  return value_of_word<DataType>("type", text, kTypeNames);
 }
 
 Reduction parse_reduction(std::string_view text) {
-  return parse<Reduction>("reduction", text, kReductionNames);
+  return value_of_word<Reduction>("reduction", text, kReductionNames);
 }
 
 std::string_view name(Registration registration) noexcept {
-  constexpr std::array<std::string_view, 3> kWords{"none", "local", "symmetric"};
-  return kWords[static_cast<std::size_t>(registration)];
+  return kRegistrationNames[static_cast<std::size_t>(registration)];
 }
 
 Registration parse_registration(std::string_view text) {
-  for (const Registration one :
-       {Registration::none, Registration::local, Registration::symmetric}) {
-    if (name(one) == text) return one;
-  }
-  throw Error(Fault::usage, fmt::format("invalid `registration` '{}'", text),
-              "It may be none, local or symmetric.");
+  return value_of_word<Registration>("`registration`", text, kRegistrationNames);
 }
 
 bool is_of_all_ranks(Operation operation) noexcept {

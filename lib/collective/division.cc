@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective {
@@ -71,9 +72,7 @@ std::vector<Division> divide_pairs(const std::string& name,
                                    const std::vector<std::string>& labels) {
   const std::vector<std::uint32_t> label_of = divide(name, labels).group_of;
   const std::uint32_t count = label_of.empty() ? 0 : *std::ranges::max_element(label_of) + 1;
-  if (count < 2) {
-    throw Error(Fault::usage, fmt::format("{} of {} part", name, count), "Choose other groups.");
-  }
+  refuse_if(count < 2, fmt::format("{} of {} part", name, count), "Choose other groups.");
   // The circle method: the last place stays, the others move on by one each round. Of an odd number
   // one is by itself.
   const std::uint32_t moving = count + count % 2 - 1;
@@ -95,16 +94,13 @@ Division divide_by(std::string_view how, const std::vector<std::string>& hosts) 
   const bool one_node = nodes.size() == 1;
   const std::size_t count = one_node ? hosts.size() : nodes.size();
   const std::size_t parts = how == "halves" ? 2 : how == "quarters" ? 4 : 0;
-  if (parts == 0 && how != "nodes" && how != "across") {
-    throw Error(Fault::usage, fmt::format("unknown groups '{}'", how),
-                "Take halves, quarters, nodes or across, or leaf or leaf-pairs with a topology.");
-  }
-  if (parts > count || (parts == 0 && one_node)) {
-    throw Error(
-        Fault::usage,
-        fmt::format("{} of {} {}{}", how, count, one_node ? "rank" : "node", count == 1 ? "" : "s"),
-        "Start more, or choose other groups.");
-  }
+  refuse_if(parts == 0 && how != "nodes" && how != "across",
+            fmt::format("unknown groups '{}'", how),
+            "Take halves, quarters, nodes or across, or leaf or leaf-pairs with a topology.");
+  refuse_if(
+      parts > count || (parts == 0 && one_node),
+      fmt::format("{} of {} {}{}", how, count, one_node ? "rank" : "node", count == 1 ? "" : "s"),
+      "Start more, or choose other groups.");
   std::vector<std::string> labels;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     const std::size_t local = ranks_of[hosts[rank]]++;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/refuse.h"
 #include "collective/arithmetic.h"
 #include "collective/packing.h"
 #include "collective/stretches.h"
@@ -160,11 +161,9 @@ Layout MpiBackend::layout(const Call& call) const {
 
 void MpiBackend::prepare(const Call& call, std::uint32_t slots, std::uint32_t batch,
                          Deadline /*deadline*/) {
-  if (batch > slots) {
-    throw Error(Fault::usage,
-                fmt::format("{} operations together in {} places of memory", batch, slots),
-                "MPI's non-blocking operations may not share memory: take a place for each.");
-  }
+  refuse_if(batch > slots,
+            fmt::format("{} operations together in {} places of memory", batch, slots),
+            "MPI's non-blocking operations may not share memory: take a place for each.");
   call_ = call;
   slots_ = slots;
   const Layout place = layout(call);

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/refuse.h"
 #include "munge.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "secret.h"
 #include "token_file.h"
@@ -26,10 +26,9 @@ Authentication Authentication::insecure() {
 }
 
 Authentication Authentication::secret(std::string_view bytes) {
-  if (bytes.size() < kMinSecret || bytes.size() > kMaxSecret) {
-    throw Error(Fault::usage, fmt::format("a secret of {} bytes", bytes.size()),
-                fmt::format("It has to have {} to {}.", kMinSecret, kMaxSecret));
-  }
+  refuse_if(bytes.size() < kMinSecret || bytes.size() > kMaxSecret,
+            fmt::format("a secret of {} bytes", bytes.size()),
+            fmt::format("It has to have {} to {}.", kMinSecret, kMaxSecret));
   Authentication made(Method::token);
   made.secret_ = std::make_shared<const Secret>(bytes);
   return made;

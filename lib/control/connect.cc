@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/refuse.h"
 #include "handshake.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
@@ -25,7 +26,7 @@ constexpr std::chrono::milliseconds kBusyPause{5};
 constexpr int kBrokenAttempts = 5;  // connections that break before anyone answered
 
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
-  if (host.empty()) throw Error(Fault::usage, "an empty host name", "Name the server's host.");
+  refuse_if(host.empty(), "an empty host name", "Name the server's host.");
   LookUp found(host, port);
   if (found.endpoints.empty()) {
     throw Error(Fault::failed, fmt::format("unknown host '{}' ({})", host, found.error),

@@ -28,16 +28,16 @@ void add(std::string& text, std::string_view part) {
   text += part;
 }
 
+/// The word of a peer's byte, or the first where it is none.
+template <std::size_t N>
+std::string_view word_of(const std::array<std::string_view, N>& words, std::uint8_t value) {
+  return words[value < N ? value : 0];
+}
+
 std::string_view method_text(Method method) {
-  switch (method) {
-    case Method::token:
-      return "a token";
-    case Method::munge:
-      return "MUNGE";
-    case Method::none:
-      return "no authentication (`insecure`)";
-  }
-  return "an unknown way to authenticate";
+  constexpr std::array<std::string_view, 4> kWords{"an unknown way to authenticate", "a token",
+                                                   "MUNGE", "no authentication (`insecure`)"};
+  return word_of(kWords, static_cast<std::uint8_t>(method));
 }
 
 /// What MUNGE's credential carries: it is of this connection, and has the secret of its proofs.
@@ -118,21 +118,15 @@ std::string answer(Channel& channel, HandshakeMessage due, const std::string& ho
 }  // namespace
 
 std::string_view name_of(RefusalReason reason) noexcept {
-  switch (reason) {
-    case RefusalReason::other_way:
-      return "it uses another way to authenticate";
-    case RefusalReason::other_secret:
-      return "it has another secret";
-    case RefusalReason::other_addresses:
-      return "addresses are translated on the way";
-    case RefusalReason::busy:
-      return "too many connections of its address are not authenticated yet";
-    case RefusalReason::late:
-      return "it did not say who it is in time";
-    case RefusalReason::unreadable:
-      return "it does not authenticate as rdmabench does";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 7> kWords{
+      "unknown",
+      "it uses another way to authenticate",
+      "it has another secret",
+      "addresses are translated on the way",
+      "too many connections of its address are not authenticated yet",
+      "it did not say who it is in time",
+      "it does not authenticate as rdmabench does"};
+  return word_of(kWords, static_cast<std::uint8_t>(reason));
 }
 
 std::string Transcript::text(std::string_view role, bool with_addresses) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
@@ -35,22 +36,17 @@ constexpr std::string_view kHowToStart =
 
 std::uint32_t parse_number(std::string_view text, std::string_view name, std::uint32_t max) {
   const auto number = rdmabench::parse_number<std::uint32_t>(text);
-  if (!number || *number > max) {
-    throw Error(Fault::usage, fmt::format("{} is '{}'", name, ascii_only(text, kShownOfVariable)),
-                fmt::format("It has to be a whole number from 0 to {}.", max));
-  }
-  return *number;
+  if (number && *number <= max) return *number;
+  throw Error(Fault::usage, fmt::format("{} is '{}'", name, ascii_only(text, kShownOfVariable)),
+              fmt::format("It has to be a whole number from 0 to {}.", max));
 }
 
 JobPosition make_place(std::uint32_t rank, std::uint32_t size, std::string source) {
-  if (size == 0 || size > kMaxRanks) {
-    throw Error(Fault::usage, fmt::format("invalid number of ranks {} from {}", size, source),
-                fmt::format("It has to be 1 to {}.", kMaxRanks));
-  }
-  if (rank >= size) {
-    throw Error(Fault::usage, fmt::format("invalid rank {} of {} from {}", rank, size, source),
-                fmt::format("Ranks count from 0 to {}.", size - 1));
-  }
+  refuse_if(size == 0 || size > kMaxRanks,
+            fmt::format("invalid number of ranks {} from {}", size, source),
+            fmt::format("It has to be 1 to {}.", kMaxRanks));
+  refuse_if(rank >= size, fmt::format("invalid rank {} of {} from {}", rank, size, source),
+            fmt::format("Ranks count from 0 to {}.", size - 1));
   return {rank, size, this_host(), std::move(source)};
 }
 
@@ -82,23 +78,22 @@ class Reader {
  private:
   std::optional<JobPosition> of_options() const {
     if (!options_.rank && !options_.size) return std::nullopt;
-    if (!options_.rank || !options_.size) {
-      throw Error(Fault::usage,
-                  fmt::format("a {} without a {}", options_.rank ? "rank" : "size",
-                              options_.rank ? "size" : "rank"),
-                  "Give both, or leave both to the launcher.");
+    if (options_.rank && options_.size) {
+      return make_place(*options_.rank, *options_.size, "options");
     }
-    return make_place(*options_.rank, *options_.size, "options");
+    throw Error(Fault::usage,
+                fmt::format("a {} without a {}", options_.rank ? "rank" : "size",
+                            options_.rank ? "size" : "rank"),
+                "Give both, or leave both to the launcher.");
   }
 
   std::optional<JobPosition> of(const Launcher& launcher) const {
     const auto rank = environment_(launcher.rank);
     const auto size = environment_(launcher.size);
     if (!rank && !size) return std::nullopt;
-    if (launcher.of_job && !environment_("SLURM_STEP_ID")) {
-      throw Error(Fault::usage, "inside a Slurm job, but not as one of its tasks",
-                  "Start it with srun: 'srun --mpi=pmix rdmabench ...'.");
-    }
+    refuse_if(launcher.of_job && !environment_("SLURM_STEP_ID"),
+              "inside a Slurm job, but not as one of its tasks",
+              "Start it with srun: 'srun --mpi=pmix rdmabench ...'.");
     if (!rank || !size) {
       const char* there = rank ? launcher.rank : launcher.size;
       throw Error(Fault::usage,
@@ -124,13 +119,11 @@ class Reader {
   /// `slurm`: rank and size are Slurm's.
   Launch over_tcp(JobPosition place, bool slurm = false) const {
     const auto address = find_address(slurm);
-    if (!address && place.size > 1) {
-      throw Error(
-          Fault::usage,
-          fmt::format("{} ranks by {}, but nothing says where rank 0 is", place.size, place.source),
-          "Set RDMABENCH_RENDEZVOUS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
-          "ranks.");
-    }
+    refuse_if(
+        !address && place.size > 1,
+        fmt::format("{} ranks by {}, but nothing says where rank 0 is", place.size, place.source),
+        "Set RDMABENCH_RENDEZVOUS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
+        "ranks.");
     // A number: a bare container has no /etc/hosts, which gives localhost its address.
     return {Launch::Source::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0})};
   }
@@ -147,12 +140,10 @@ class Reader {
     const auto host = environment_("MASTER_ADDR");
     const auto port = environment_("MASTER_PORT");
     if (host && port) return Address{*host, torch_port(*port)};
-    if (host || port) {
-      throw Error(Fault::usage,
-                  fmt::format("{} is set, but {} is not", host ? "MASTER_ADDR" : "MASTER_PORT",
-                              host ? "MASTER_PORT" : "MASTER_ADDR"),
-                  "Set both, or RDMABENCH_RENDEZVOUS=HOST:PORT.");
-    }
+    refuse_if(host || port,
+              fmt::format("{} is set, but {} is not", host ? "MASTER_ADDR" : "MASTER_PORT",
+                          host ? "MASTER_PORT" : "MASTER_ADDR"),
+              "Set both, or RDMABENCH_RENDEZVOUS=HOST:PORT.");
     auto nodes = environment_("SLURM_STEP_NODELIST");
     if (!nodes) nodes = environment_("SLURM_JOB_NODELIST");
     if (nodes && slurm) return Address{first_host(*nodes), kRendezvousPort};
@@ -164,11 +155,9 @@ class Reader {
     const std::uint32_t port = parse_number(text, "MASTER_PORT", 65535);
     const bool taken = environment_("TORCHELASTIC_USE_AGENT_STORE") == "True";
     const std::uint32_t ours = port + (taken ? 1 : 0);
-    if (port == 0 || ours > 65535) {
-      throw Error(Fault::usage,
-                  fmt::format("MASTER_PORT is '{}'", ascii_only(text, kShownOfVariable)),
-                  fmt::format("It has to be 1 to {}.", taken ? 65534 : 65535));
-    }
+    refuse_if(port == 0 || ours > 65535,
+              fmt::format("MASTER_PORT is '{}'", ascii_only(text, kShownOfVariable)),
+              fmt::format("It has to be 1 to {}.", taken ? 65534 : 65535));
     return static_cast<std::uint16_t>(ours);
   }
 
@@ -200,16 +189,13 @@ Address parse_address(std::string_view text, std::string_view source) {
   } else if (host.find_first_of(":[]") != std::string_view::npos) {
     host = {};  // of an IPv6 address without brackets the end cannot be told from a port
   }
-  if (colon == std::string_view::npos || host.empty()) {
-    throw Error(Fault::usage, fmt::format("{} is '{}'", source, ascii_only(text, kShownOfVariable)),
-                "It has to be HOST:PORT or [IPV6]:PORT.");
-  }
+  refuse_if(colon == std::string_view::npos || host.empty(),
+            fmt::format("{} is '{}'", source, ascii_only(text, kShownOfVariable)),
+            "It has to be HOST:PORT or [IPV6]:PORT.");
   const std::string_view port = text.substr(colon + 1);
   const std::uint32_t number = parse_number(port, fmt::format("the port of {}", source), 65535);
-  if (number == 0) {
-    throw Error(Fault::usage, fmt::format("the port of {} is 0", source),
-                "All ranks have to know it beforehand: 1 to 65535.");
-  }
+  refuse_if(number == 0, fmt::format("the port of {} is 0", source),
+            "All ranks have to know it beforehand: 1 to 65535.");
   return {std::string(host), static_cast<std::uint16_t>(number)};
 }
 
@@ -227,12 +213,10 @@ std::string first_host(std::string_view nodes) {
     host += nodes.substr(at + 1, first - at - 1);
     at = end + 1;
   }
-  if (host.empty() || (at < nodes.size() && nodes[at] != ',') ||
-      host.find(']') != std::string_view::npos) {
-    throw Error(Fault::usage,
-                fmt::format("Slurm's list of nodes is '{}'", ascii_only(nodes, kShownOfVariable)),
-                "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
-  }
+  refuse_if(host.empty() || (at < nodes.size() && nodes[at] != ',') ||
+                host.find(']') != std::string_view::npos,
+            fmt::format("Slurm's list of nodes is '{}'", ascii_only(nodes, kShownOfVariable)),
+            "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
   return host;
 }
 

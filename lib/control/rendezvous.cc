@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "admission.h"
+#include "base/refuse.h"
 #include "launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -57,12 +58,10 @@ class TcpRendezvous : public Rendezvous {
                                                : authentication.loaded()) {}
 
   Bootstrap meet(std::string_view /*use*/, std::uint16_t port, Deadline /*deadline*/) override {
-    if (port != 0 && port != address_.port) {
-      throw Error(Fault::usage,
-                  fmt::format("`port` is {}, but rank 0 listens at {}", port,
-                              host_and_port(address_.host, address_.port)),
-                  "Leave `port` out: without PMIx all ranks meet at rank 0's address.");
-    }
+    refuse_if(port != 0 && port != address_.port,
+              fmt::format("`port` is {}, but rank 0 listens at {}", port,
+                          host_and_port(address_.host, address_.port)),
+              "Leave `port` out: without PMIx all ranks meet at rank 0's address.");
     const bool local = is_loopback(address_.host);
     Bootstrap found{.address = {.port = address_.port,
                                 .addresses = {address_.host},

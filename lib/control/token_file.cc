@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/descriptor.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 
@@ -32,24 +33,18 @@ std::string value_of(const char* name) {
 /// to a group is for those whom root chose: the credentials of a service (systemd.exec(5)) and the
 /// secrets of a pod are such files.
 void check_mode(const struct stat& status, const std::string& path) {
-  if (!S_ISREG(status.st_mode)) {
-    throw Error(Fault::usage, fmt::format("the token file '{}' is not a regular file", path),
-                "Name another `token_file`.");
-  }
-  if (status.st_uid != geteuid() && status.st_uid != 0) {
-    throw Error(Fault::usage,
-                fmt::format("the token file '{}' belongs to user {}, this is user {}", path,
-                            status.st_uid, geteuid()),
-                "Copy it to a file of your own, with mode 0600.");
-  }
+  refuse_if(!S_ISREG(status.st_mode),
+            fmt::format("the token file '{}' is not a regular file", path),
+            "Name another `token_file`.");
+  refuse_if(status.st_uid != geteuid() && status.st_uid != 0,
+            fmt::format("the token file '{}' belongs to user {}, this is user {}", path,
+                        status.st_uid, geteuid()),
+            "Copy it to a file of your own, with mode 0600.");
   const mode_t others = status.st_uid == 0 && geteuid() != 0 ? kOthers & ~mode_t{S_IRGRP} : kOthers;
-  if ((status.st_mode & others) != 0) {
-    throw Error(
-        Fault::usage,
-        fmt::format("the token file '{}' has mode {:04o}: others can use it too", path,
-                    status.st_mode & 07777U),
-        fmt::format("If nobody else has read it: chmod 600 '{}'. Else make a new one.", path));
-  }
+  refuse_if((status.st_mode & others) != 0,
+            fmt::format("the token file '{}' has mode {:04o}: others can use it too", path,
+                        status.st_mode & 07777U),
+            fmt::format("If nobody else has read it: chmod 600 '{}'. Else make a new one.", path));
 }
 
 /// Every byte counts, a newline at the end too: copies of a file are equal. Files of /proc are
@@ -65,14 +60,12 @@ std::shared_ptr<const Secret> read_all(const Descriptor& file, off_t size,
     if (got == 0) break;
     have += static_cast<std::size_t>(got);
   }
-  if (have < kMinSecret || have > kMaxSecret) {
-    throw Error(Fault::usage,
-                fmt::format("the token file '{}' has {} bytes; {} to {} are needed", path,
-                            have > kMaxSecret ? fmt::format("more than {}", kMaxSecret)
-                                              : fmt::format("{}", have),
-                            kMinSecret, kMaxSecret),
-                fmt::format("Make one: (umask 077; head -c 32 /dev/urandom > '{}')", path));
-  }
+  refuse_if(have < kMinSecret || have > kMaxSecret,
+            fmt::format("the token file '{}' has {} bytes; {} to {} are needed", path,
+                        have > kMaxSecret ? fmt::format("more than {}", kMaxSecret)
+                                          : fmt::format("{}", have),
+                        kMinSecret, kMaxSecret),
+            fmt::format("Make one: (umask 077; head -c 32 /dev/urandom > '{}')", path));
   return std::make_shared<const Secret>(std::string_view(bytes.text).substr(0, have));
 }
 
@@ -135,12 +128,9 @@ std::string own_token_file() {
   std::string folder = value_of("XDG_CONFIG_HOME");
   if (!folder.starts_with('/')) {
     const std::string home = value_of("HOME");
-    if (home.empty()) {
-      throw Error(
-          Fault::usage,
-          "neither RDMABENCH_TOKEN_FILE nor XDG_CONFIG_HOME nor HOME says where the token is",
-          "Name a `token_file`.");
-    }
+    refuse_if(home.empty(),
+              "neither RDMABENCH_TOKEN_FILE nor XDG_CONFIG_HOME nor HOME says where the token is",
+              "Name a `token_file`.");
     if (!home.starts_with('/')) {  // another folder each time, and perhaps another user's
       throw Error(
           Fault::usage,

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::fabric {
@@ -153,11 +154,9 @@ std::uint32_t Paths::find_adapter(const Node& node, std::uint32_t rail, std::uin
     const TopologyPoint& point = topology_.points[i];
     if (point.host && first_label(point.name) == host) found.push_back(i);
   }
-  if (found.empty()) {
-    throw Error(
-        Fault::usage, fmt::format("rank {} runs on {}, which the topology lacks", node.rank, host),
-        "Give the topology of all nodes of the run, with the names that their hostname prints.");
-  }
+  refuse_if(
+      found.empty(), fmt::format("rank {} runs on {}, which the topology lacks", node.rank, host),
+      "Give the topology of all nodes of the run, with the names that their hostname prints.");
   if (found.size() == 1) return found.front();
   const auto adapter = [this](std::uint32_t point) {
     const std::string& name = topology_.points[point].name;

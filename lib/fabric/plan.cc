@@ -1,11 +1,11 @@
 #include "fabric/plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
+#include "base/nearest.h"
+#include "base/refuse.h"
 #include "fabric/schedule.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -23,52 +23,33 @@ std::chrono::nanoseconds seconds(double s) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
 }
 
-/// The enumerator with that name: its index in a table of names.
-template <class Enum, std::size_t kCount>
-Enum named(const char* field, const std::string& text,
-           const std::array<std::string_view, kCount>& names) {
-  const auto* const found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) {
-    throw Error(Fault::usage, fmt::format("unknown {} '{}'", field, ascii_only(text, kMaxName)),
-                fmt::format("There are {}.", fmt::join(names, ", ")));
-  }
-  return static_cast<Enum>(found - names.begin());
-}
-
 transport::OperationCode operation_of(const FabricPlan& plan) {
-  return named<transport::OperationCode>("`operation`", plan.operation, transport::kOperationNames);
+  return value_of_word<transport::OperationCode>("`operation`", plan.operation,
+                                                 transport::kOperationNames);
 }
 
 void check_sizes(const char* field, const std::vector<std::uint64_t>& sizes) {
-  if (sizes.size() > kMaxSizes) {
-    throw Error(Fault::usage, fmt::format("{} sizes for {}", sizes.size(), field),
-                fmt::format("There may be {}.", kMaxSizes));
-  }
+  refuse_if(sizes.size() > kMaxSizes, fmt::format("{} sizes for {}", sizes.size(), field),
+            fmt::format("There may be {}.", kMaxSizes));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0 || sizes[i] > run::kMaxSize) {
-      throw Error(Fault::usage, fmt::format("invalid size {} in {}", sizes[i], field),
-                  fmt::format("Sizes go from 1 to {}.", format_size(run::kMaxSize)));
-    }
-    if (std::find(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i), sizes[i]) !=
-        sizes.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw Error(Fault::usage, fmt::format("size {} twice in {}", format_size(sizes[i]), field),
-                  "Name each size once.");
-    }
+    refuse_if(sizes[i] == 0 || sizes[i] > run::kMaxSize,
+              fmt::format("invalid size {} in {}", sizes[i], field),
+              fmt::format("Sizes go from 1 to {}.", format_size(run::kMaxSize)));
+    refuse_if(std::find(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i), sizes[i]) !=
+                  sizes.begin() + static_cast<std::ptrdiff_t>(i),
+              fmt::format("size {} twice in {}", format_size(sizes[i]), field),
+              "Name each size once.");
   }
 }
 
 void check_names(const FabricPlan& plan) {
-  if (plan.rails.size() > kMaxRails) {
-    throw Error(Fault::usage, fmt::format("{} rails", plan.rails.size()),
-                fmt::format("There may be {}.", kMaxRails));
-  }
+  refuse_if(plan.rails.size() > kMaxRails, fmt::format("{} rails", plan.rails.size()),
+            fmt::format("There may be {}.", kMaxRails));
   for (const std::string& rail : plan.rails) {
-    if (rail.empty() || rail.size() > kMaxName ||
-        std::count(plan.rails.begin(), plan.rails.end(), rail) > 1) {
-      throw Error(Fault::usage,
-                  fmt::format("invalid or repeated rail '{}'", ascii_only(rail, kMaxName)),
-                  "Each rail is another device, by its name.");
-    }
+    refuse_if(rail.empty() || rail.size() > kMaxName ||
+                  std::count(plan.rails.begin(), plan.rails.end(), rail) > 1,
+              fmt::format("invalid or repeated rail '{}'", ascii_only(rail, kMaxName)),
+              "Each rail is another device, by its name.");
   }
 }
 
@@ -76,25 +57,20 @@ void check_names(const FabricPlan& plan) {
 
 void check(const FabricPlan& plan) {
   static_cast<void>(parse_pattern(plan.pattern));
-  if (plan.bandwidth_sizes.empty() && plan.latency_sizes.empty()) {
-    throw Error(Fault::usage, "neither a size for bandwidth nor one for latency",
-                "Give `bandwidth_sizes` or `latency_sizes`.");
-  }
+  refuse_if(plan.bandwidth_sizes.empty() && plan.latency_sizes.empty(),
+            "neither a size for bandwidth nor one for latency",
+            "Give `bandwidth_sizes` or `latency_sizes`.");
   check_sizes("`bandwidth_sizes`", plan.bandwidth_sizes);
   check_sizes("`latency_sizes`", plan.latency_sizes);
   check_names(plan);
-  if (!(plan.timeout_s >= kMinTimeout && plan.timeout_s <= kMaxTimeout)) {
-    throw Error(Fault::usage, fmt::format("invalid `timeout_s` {}", plan.timeout_s),
-                "It may be 100ms to 10m.");
-  }
-  if (plan.iterations == 0 && !(plan.duration_s > 0 && plan.duration_s <= kMaxDuration)) {
-    throw Error(Fault::usage, fmt::format("invalid `duration_s` {}", plan.duration_s),
-                fmt::format("It may be up to {} s for each size.", kMaxDuration));
-  }
-  if (plan.iterations > run::kMaxEpoch) {
-    throw Error(Fault::usage, fmt::format("invalid `iterations` {}", plan.iterations),
-                fmt::format("It may be 1 to {}.", run::kMaxEpoch));
-  }
+  refuse_if(!(plan.timeout_s >= kMinTimeout && plan.timeout_s <= kMaxTimeout),
+            fmt::format("invalid `timeout_s` {}", plan.timeout_s), "It may be 100ms to 10m.");
+  refuse_if(plan.iterations == 0 && !(plan.duration_s > 0 && plan.duration_s <= kMaxDuration),
+            fmt::format("invalid `duration_s` {}", plan.duration_s),
+            fmt::format("It may be up to {} s for each size.", kMaxDuration));
+  refuse_if(plan.iterations > run::kMaxEpoch,
+            fmt::format("invalid `iterations` {}", plan.iterations),
+            fmt::format("It may be 1 to {}.", run::kMaxEpoch));
   static_cast<void>(config_of(plan, {}, Metric::latency, 0));
 }
 
@@ -127,7 +103,7 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
   config.sizes = latency ? plan.latency_sizes : plan.bandwidth_sizes;
   config.traffic.operation = operation_of(plan);
   config.endpoint.service =
-      named<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
+      value_of_word<transport::Service>("`transport`", plan.transport, transport::kServiceNames);
   config.backend = plan.backend;
   config.endpoint.ofi.provider = plan.provider;
   config.placement.devices.clear();

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "agent.h"
+#include "base/refuse.h"
 #include "fabric/plan.h"
 #include "lead.h"
-#include "rdmabench/base/error.h"
 #include "run/negotiate.h"
 
 namespace rdmabench::fabric {
@@ -36,10 +36,9 @@ void check_options(const FabricOptions& options) {
 RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvous> rendezvous,
                 const OnFabricProgress& on_progress) {
   const control::JobPosition place = rendezvous->place();
-  if (place.size < 2 || place.size > kMaxNodes) {
-    throw Error(Fault::usage, fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
-                fmt::format("Start 2 to {} processes, one on each node.", kMaxNodes));
-  }
+  refuse_if(place.size < 2 || place.size > kMaxNodes,
+            fmt::format("a fabric of {} ranks, by {}", place.size, place.source),
+            fmt::format("Start 2 to {} processes, one on each node.", kMaxNodes));
   std::optional<Prepared> prepared;  // now: nobody has to come for a plan or file that is wrong
   if (place.rank == 0) {
     prepared = prepare(options, place.size);

@@ -1,13 +1,13 @@
 #include "fabric/schedule.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
-#include "rdmabench/base/error.h"
+#include "base/nearest.h"
+#include "base/refuse.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/fabric/matrix.h"
 
@@ -100,20 +100,13 @@ std::vector<Round> bisections(std::uint32_t nodes, std::uint32_t rounds) {
 }  // namespace
 
 Pattern parse_pattern(std::string_view text) {
-  const auto* const found = std::find(kPatternNames.begin(), kPatternNames.end(), text);
-  if (found == kPatternNames.end()) {
-    throw Error(Fault::usage, fmt::format("unknown `pattern` '{}'", ascii_only(text, 60)),
-                fmt::format("There are {}.", fmt::join(kPatternNames, ", ")));
-  }
-  return static_cast<Pattern>(found - kPatternNames.begin());
+  return value_of_word<Pattern>("`pattern`", text, kPatternNames);
 }
 
 std::vector<Round> schedule(Pattern pattern, std::uint32_t nodes, std::uint32_t rounds,
                             std::uint64_t seed) {
-  if (nodes < 2 || nodes > kMaxNodes) {
-    throw Error(Fault::usage, fmt::format("invalid number of nodes {}", nodes),
-                fmt::format("It may have 2 to {}: start one process on each.", kMaxNodes));
-  }
+  refuse_if(nodes < 2 || nodes > kMaxNodes, fmt::format("invalid number of nodes {}", nodes),
+            fmt::format("It may have 2 to {}: start one process on each.", kMaxNodes));
   std::mt19937_64 random(seed);
   switch (pattern) {
     case Pattern::full:

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/new_file.h"
+#include "base/refuse.h"
 #include "base/walk.h"
 #include "fabric/table.h"
 #include "json_fields.h"
@@ -154,10 +155,9 @@ Matrix matrix_from_json_lines(std::string_view text, const std::string& source) 
   constexpr std::size_t kAny = std::string::npos;  // of what this program wrote itself
   std::vector<report::Document> documents = report::parse_documents(
       text, source, {}, {.file_bytes = kAny, .document_bytes = kAny, .pairs = kAny});
-  if (documents.size() != 1 || documents[0].schema != report::kFabricSchema) {
-    throw Error(Fault::usage, fmt::format("'{}' is not one run of a fabric", source),
-                "Give the file that 'rdmabench fabric --output' wrote.");
-  }
+  refuse_if(documents.size() != 1 || documents[0].schema != report::kFabricSchema,
+            fmt::format("'{}' is not one run of a fabric", source),
+            "Give the file that 'rdmabench fabric --output' wrote.");
   const auto read = [&]<class T>(const Json& from, T& into) {
     try {
       into = read_fields<T>(from);
@@ -179,18 +179,13 @@ Matrix read_stream(const std::string& path) {
 }
 
 void check_resumable(const Matrix& earlier, const FabricPlan& plan, std::size_t nodes) {
-  if (earlier.nodes.size() != nodes) {
-    throw Error(
-        Fault::usage,
-        fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes),
-        "Start it with as many, or begin a new file with `output`.");
-  }
-  if (earlier.plan != plan) {
-    throw Error(Fault::usage,
-                "a run with another plan (pattern, rounds, seed, sizes, times, rails "
-                "or what is measured)",
-                "Give the options that it was begun with, or begin a new file with `output`.");
-  }
+  refuse_if(earlier.nodes.size() != nodes,
+            fmt::format("a run of {} nodes where there are {} now", earlier.nodes.size(), nodes),
+            "Start it with as many, or begin a new file with `output`.");
+  refuse_if(earlier.plan != plan,
+            "a run with another plan (pattern, rounds, seed, sizes, times, rails "
+            "or what is measured)",
+            "Give the options that it was begun with, or begin a new file with `output`.");
 }
 
 void check_hosts(const Matrix& earlier, const std::vector<Node>& nodes) {

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "topology_lines.h"
@@ -195,12 +196,9 @@ class TopologyReader {
     for (const auto& [from, port, to] : forwarding_) {
       const auto here = port_guid_.find(from);
       const auto there = port_guid_.find(to);
-      if (here == port_guid_.end()) {
-        throw Error(
-            Fault::usage,
-            fmt::format("forwarding tables of a switch 0x{:016x}, which no file links", from),
-            "Give ibnetdiscover's output of the same subnet too.");
-      }
+      refuse_if(here == port_guid_.end(),
+                fmt::format("forwarding tables of a switch 0x{:016x}, which no file links", from),
+                "Give ibnetdiscover's output of the same subnet too.");
       if (there == port_guid_.end() || !out_.points[there->second].host) continue;
       const auto link = port_link_.find({here->second, port});
       if (link != port_link_.end()) {

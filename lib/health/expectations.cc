@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
@@ -80,10 +81,8 @@ std::span<const ExpectationKey> expectation_keys() {
 void Expectations::add(std::string_view key, std::string value, Source source) {
   const auto* const known = std::find_if(
       kKeys.begin(), kKeys.end(), [&](const ExpectationKey& row) { return row.name == key; });
-  if (known == kKeys.end()) {
-    throw Error(Fault::usage, fmt::format("unknown expectation '{}'", key),
-                fmt::format("Known are {}.", known_keys()));
-  }
+  refuse_if(known == kKeys.end(), fmt::format("unknown expectation '{}'", key),
+            fmt::format("Known are {}.", known_keys()));
   if (value.empty() || (known->number && !to_number(value))) {
     throw Error(Fault::usage, fmt::format("invalid value '{}' of {}", value, key),
                 known->number ? "Give a whole number." : "Give a text.");
@@ -100,26 +99,20 @@ void Expectations::add(std::string_view key, std::string value, Source source) {
 
 void Expectations::add_user(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) {
-    throw Error(Fault::usage, fmt::format("invalid expectation '{}': it is not KEY=VALUE", text),
-                "Say rate_gbps=400, for one.");
-  }
+  refuse_if(equals == std::string_view::npos,
+            fmt::format("invalid expectation '{}': it is not KEY=VALUE", text),
+            "Say rate_gbps=400, for one.");
   add(text.substr(0, equals), std::string(text.substr(equals + 1)), Source::user);
 }
 
 void Expectations::add_profile(std::string_view json, std::string_view origin) {
   const nlohmann::json document = nlohmann::json::parse(json, nullptr, false);
-  if (!document.is_object()) {
-    throw Error(Fault::usage, fmt::format("{} is not a JSON object", origin),
-                "A profile is {\"rate_gbps\": 400, ...}.");
-  }
+  refuse_if(!document.is_object(), fmt::format("{} is not a JSON object", origin),
+            "A profile is {\"rate_gbps\": 400, ...}.");
   for (const auto& [key, value] : document.items()) {
     if (key == "schema" || key == "comment" || key == "expect") continue;
-    if (!value.is_string() && !value.is_number_unsigned()) {
-      throw Error(
-          Fault::usage,
-          fmt::format("{}: the value of {} is neither text nor a whole number", origin, key));
-    }
+    refuse_if(!value.is_string() && !value.is_number_unsigned(),
+              fmt::format("{}: the value of {} is neither text nor a whole number", origin, key));
     add(key, value_text(value), Source::profile);
   }
 }

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rdmabench/base/error.h"
+#include "base/refuse.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
 
@@ -39,11 +39,9 @@ std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::strin
   std::set<std::string> hosts;
   for (const Peer& peer : peers) {
     if (peer.host.empty() || peer.host == own) continue;  // no host: it may be this node
-    if (!hosts.insert(peer.host).second) {
-      throw Error(Fault::usage,
-                  fmt::format("two documents of the peer '{}'", report::terminal_safe(peer.host)),
-                  "Give one of each host; hosts are told apart by their names.");
-    }
+    refuse_if(!hosts.insert(peer.host).second,
+              fmt::format("two documents of the peer '{}'", report::terminal_safe(peer.host)),
+              "Give one of each host; hosts are told apart by their names.");
     std::set<Key> seen;  // count each observation of a document once
     for (const Peer::Observation& one : peer.observations) {
       const Key key{one.check, one.subject};
@@ -86,16 +84,14 @@ void compare(Finding& finding, const Majority& most) {
 
 Peer read_peer(std::string_view text, std::string_view origin) {
   const json document = json::parse(text, nullptr, false);
-  if (!document.is_object() || text_of(document, "schema") != "rdmabench-doctor/1") {
-    throw Error(Fault::usage, fmt::format("{} is not a document of rdmabench-doctor/1", origin),
-                "Peers are what 'rdmabench doctor --format json' writes.");
-  }
+  refuse_if(!document.is_object() || text_of(document, "schema") != "rdmabench-doctor/1",
+            fmt::format("{} is not a document of rdmabench-doctor/1", origin),
+            "Peers are what 'rdmabench doctor --format json' writes.");
   Peer peer;
   peer.host = text_of(document, "host");
   const auto findings = document.find("findings");
-  if (findings == document.end() || !findings->is_array()) {
-    throw Error(Fault::usage, fmt::format("{} has no list of findings", origin));
-  }
+  refuse_if(findings == document.end() || !findings->is_array(),
+            fmt::format("{} has no list of findings", origin));
   for (const json& finding : *findings) {
     if (!finding.is_object()) continue;
     peer.observations.push_back(
@@ -115,13 +111,10 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
 }
 
 void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier) {
-  if (earlier.host != diagnosis.host) {
-    throw Error(
-        Fault::usage,
-        fmt::format("the earlier document is of '{}', not of '{}'",
-                    report::terminal_safe(earlier.host), report::terminal_safe(diagnosis.host)),
-        "Give one that doctor wrote on this node; --peers takes those of others.");
-  }
+  refuse_if(earlier.host != diagnosis.host,
+            fmt::format("the earlier document is of '{}', not of '{}'",
+                        report::terminal_safe(earlier.host), report::terminal_safe(diagnosis.host)),
+            "Give one that doctor wrote on this node; --peers takes those of others.");
   for (Finding& finding : diagnosis.findings) {
     if (finding.check != "address.gid" && finding.check != "address.roce_v2" &&
         finding.check != "address.gid_index") {

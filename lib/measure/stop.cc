@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
@@ -47,10 +48,8 @@ StopRule StopRule::iterations(std::uint64_t count) {
 }
 
 StopRule StopRule::duration(nanoseconds time) {
-  if (time <= nanoseconds(0)) {
-    throw Error(Fault::usage, fmt::format("invalid duration of {} ns", time.count()),
-                "It must be above 0, for example 10s or 250ms.");
-  }
+  refuse_if(time <= nanoseconds(0), fmt::format("invalid duration of {} ns", time.count()),
+            "It must be above 0, for example 10s or 250ms.");
   StopRule rule;
   rule.kind = Kind::duration;
   rule.time = time;
@@ -58,21 +57,15 @@ StopRule StopRule::duration(nanoseconds time) {
 }
 
 StopRule StopRule::stable(const Stability& stability) {
-  if (!(stability.max_noise > 0)) {
-    throw Error(Fault::usage, fmt::format("invalid max_noise {}", stability.max_noise),
-                "It must be above 0, for example 0.005.");
-  }
-  if (stability.min_time < nanoseconds(0) || stability.max_time <= nanoseconds(0) ||
-      stability.min_time > stability.max_time) {
-    throw Error(Fault::usage,
-                fmt::format("invalid min_time of {} ns and max_time of {} ns of a stable run",
-                            stability.min_time.count(), stability.max_time.count()),
-                "min_time must be from 0 to max_time.");
-  }
-  if (stability.min_epochs < 6) {
-    throw Error(Fault::usage, fmt::format("invalid min_epochs {}", stability.min_epochs),
-                "It must be at least 6, for an interval of 95 % confidence.");
-  }
+  refuse_if(!(stability.max_noise > 0), fmt::format("invalid max_noise {}", stability.max_noise),
+            "It must be above 0, for example 0.005.");
+  refuse_if(stability.min_time < nanoseconds(0) || stability.max_time <= nanoseconds(0) ||
+                stability.min_time > stability.max_time,
+            fmt::format("invalid min_time of {} ns and max_time of {} ns of a stable run",
+                        stability.min_time.count(), stability.max_time.count()),
+            "min_time must be from 0 to max_time.");
+  refuse_if(stability.min_epochs < 6, fmt::format("invalid min_epochs {}", stability.min_epochs),
+            "It must be at least 6, for an interval of 95 % confidence.");
   StopRule rule;
   rule.kind = Kind::stable;
   rule.stability = stability;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/refuse.h"
 #include "memory/gpu_memory.h"
 #include "memory/mapping.h"
 #include "memory/numa.h"
@@ -24,12 +25,10 @@ void check(const Request& request, std::uint64_t bytes) {
   if (bytes == 0)
     throw Error(Fault::usage, "invalid buffer size of 0 bytes", "It must be at least 1 byte.");
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  if (request.unaligned >= page) {
-    throw Error(
-        Fault::usage,
-        fmt::format("invalid offset of {} bytes into a page of {} bytes", request.unaligned, page),
-        fmt::format("It may be 0 to {}.", page - 1));
-  }
+  refuse_if(
+      request.unaligned >= page,
+      fmt::format("invalid offset of {} bytes into a page of {} bytes", request.unaligned, page),
+      fmt::format("It may be 0 to {}.", page - 1));
   if (bytes > std::numeric_limits<std::uint64_t>::max() / 2) {  // so that no sum below overflows
     throw Error(Fault::failed, fmt::format("mmap({} bytes)", bytes), "Lower `sizes` or `depth`.",
                 ENOMEM);
@@ -129,10 +128,9 @@ Buffer::Buffer(const Request& request, std::uint64_t bytes) : size_(bytes) {
     return;
   }
   if (request.existing != nullptr) {
-    if (request.kind != Kind::host) {
-      throw Error(Fault::usage, fmt::format("memory of the caller as '{}'", name(request.kind)),
-                  "It is 'host' memory, or 'cuda' memory of a GPU.");
-    }
+    refuse_if(request.kind != Kind::host,
+              fmt::format("memory of the caller as '{}'", name(request.kind)),
+              "It is 'host' memory, or 'cuda' memory of a GPU.");
     data_ = request.existing;
     placement_ = "the caller's";
     return;

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/new_file.h"
+#include "base/refuse.h"
 #include "memory/mapping.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -55,11 +56,9 @@ void ensure_size(int file, const std::string& path, std::uint64_t end) {
   if (!S_ISREG(about.st_mode)) return;  // mmap(2) checks the size of a device
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (size >= end) return;
-  if (size != 0) {
-    throw Error(
-        Fault::usage, fmt::format("the file '{}' has {} bytes, but {} are needed", path, size, end),
-        "Use a larger file, or one that does not exist: it is created and removed at the end.");
-  }
+  refuse_if(size != 0,
+            fmt::format("the file '{}' has {} bytes, but {} are needed", path, size, end),
+            "Use a larger file, or one that does not exist: it is created and removed at the end.");
   if (const int code = posix_fallocate(file, 0, static_cast<off_t>(end)); code != 0) {
     throw Error(Fault::failed, fmt::format("posix_fallocate('{}', {} bytes)", path, end),
                 "Free space on that file system, or lower `sizes` or `depth`.", code);
@@ -71,10 +70,8 @@ void ensure_size(int file, const std::string& path, std::uint64_t end) {
 Mapping map_file(std::uint64_t bytes, const std::string& path, std::uint64_t offset) {
   const Descriptor file = open_file(path);
   const std::uint64_t page = page_size_of(file.get());
-  if (offset % page != 0) {
-    throw Error(Fault::usage, fmt::format("invalid offset of '{}': {}", path, offset),
-                fmt::format("It must be a multiple of the page size {}.", format_size(page)));
-  }
+  refuse_if(offset % page != 0, fmt::format("invalid offset of '{}': {}", path, offset),
+            fmt::format("It must be a multiple of the page size {}.", format_size(page)));
   ensure_size(file.get(), path, offset + (bytes + page - 1) / page * page);
   Mapping mapping(bytes, page, MAP_SHARED, file.get(), offset);
   if (!mapping) {

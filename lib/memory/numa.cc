@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/pci_path.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::memory {
@@ -46,10 +47,9 @@ int node_near(std::string_view device, const std::string& root) {
 
 void prefer_node(std::span<std::byte> pages, int node) {
   const std::vector<int> nodes = numa_nodes();
-  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
-    throw Error(Fault::usage, fmt::format("this machine has no NUMA node {}", node),
-                fmt::format("Available: {}.", fmt::join(nodes, ", ")));
-  }
+  refuse_if(std::find(nodes.begin(), nodes.end(), node) == nodes.end(),
+            fmt::format("this machine has no NUMA node {}", node),
+            fmt::format("Available: {}.", fmt::join(nodes, ", ")));
   constexpr std::size_t kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask(static_cast<std::size_t>(node) / kBits + 1);
   mask[static_cast<std::size_t>(node) / kBits] = 1UL << static_cast<std::size_t>(node) % kBits;

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/number.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
@@ -102,10 +103,8 @@ Numa parse_numa(std::string_view text) {
   if (text == "auto") return {.place = Numa::Place::near};
   if (text == "none") return {.place = Numa::Place::any};
   const int number = parse_number<int>(text).value_or(-1);
-  if (number < 0 || number > kMaxNode) {
-    throw Error(Fault::usage, fmt::format("invalid NUMA node '{}'", text),
-                fmt::format("Write auto, none or a number from 0 to {}.", kMaxNode));
-  }
+  refuse_if(number < 0 || number > kMaxNode, fmt::format("invalid NUMA node '{}'", text),
+            fmt::format("Write auto, none or a number from 0 to {}.", kMaxNode));
   return {.place = Numa::Place::node, .number = number};
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/fields.h"
+#include "base/refuse.h"
 #include "case_runner.h"
 #include "netplugin/net.h"
 #include "rdmabench/base/error.h"
@@ -134,18 +135,14 @@ void check_options(const Options& options) {
     throw Error(Fault::usage, fmt::format("invalid message size of {} bytes", size),
                 fmt::format("It may be 1 to {}.", format_size(kMaxBytes)));
   }
-  if (options.iterations == 0 || options.iterations > kMaxIterations) {
-    throw Error(Fault::usage, fmt::format("invalid number of iterations {}", options.iterations),
-                fmt::format("It may be 1 to {}.", kMaxIterations));
-  }
-  if (options.timeout < kMinTimeout || options.timeout > kMaxTimeout) {
-    throw Error(Fault::usage, fmt::format("invalid timeout of {} ms", options.timeout.count()),
-                "It may be 100ms to 10m.");
-  }
-  if (options.device < 0 || options.device > 4095) {
-    throw Error(Fault::usage, fmt::format("invalid device {}", options.device),
-                "It may be 0 to 4095.");
-  }
+  refuse_if(options.iterations == 0 || options.iterations > kMaxIterations,
+            fmt::format("invalid number of iterations {}", options.iterations),
+            fmt::format("It may be 1 to {}.", kMaxIterations));
+  refuse_if(options.timeout < kMinTimeout || options.timeout > kMaxTimeout,
+            fmt::format("invalid timeout of {} ms", options.timeout.count()),
+            "It may be 100ms to 10m.");
+  refuse_if(options.device < 0 || options.device > 4095,
+            fmt::format("invalid device {}", options.device), "It may be 0 to 4095.");
 }
 
 std::vector<int> versions_of(const Options& options, const std::vector<int>& there) {

@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/refuse.h"
 #include "isolate.h"
 #include "net_of.h"
 #include "rdmabench/base/error.h"
@@ -100,10 +101,8 @@ std::unique_ptr<Net> open_net(const std::string& file, int version) {
   const std::vector<int> versions = exported_versions(file);
   const int wanted = version == 0 ? versions.front() : version;
   void* const table = dlsym(load(file), symbol(wanted).c_str());
-  if (table == nullptr) {
-    throw Error(Fault::usage, fmt::format("'{}' has no interface version {}", file, wanted),
-                fmt::format("It has {}.", fmt::join(versions, ", ")));
-  }
+  refuse_if(table == nullptr, fmt::format("'{}' has no interface version {}", file, wanted),
+            fmt::format("It has {}.", fmt::join(versions, ", ")));
   return net_of(table, wanted);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/refuse.h"
 #include "case_runner.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
@@ -35,14 +36,11 @@ std::vector<int> common(const PluginFacts& own, const PluginHello& peer) {
     if (std::count(peer.versions.begin(), peer.versions.end(), version) > 0)
       both.push_back(version);
   }
-  if (both.empty()) {
-    throw Error(
-        Fault::usage,
-        fmt::format(
-            "the plugins '{}' (here) and '{}' (other end) have no interface version in common",
-            own.name, peer.name),
-        "Use the same plugin on both sides.");
-  }
+  refuse_if(both.empty(),
+            fmt::format(
+                "the plugins '{}' (here) and '{}' (other end) have no interface version in common",
+                own.name, peer.name),
+            "Use the same plugin on both sides.");
   return both;
 }
 

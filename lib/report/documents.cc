@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/nesting.h"
+#include "base/refuse.h"
 #include "base/text.h"
 #include "digest.h"
 #include "fabric_stream.h"
@@ -212,11 +213,9 @@ void parse_lines(std::string_view text, const std::string& source, const ReadLim
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const std::string& program, const ReadLimits& limits) {
   if (is_imported(text)) {
-    if (text.size() > limits.tool_bytes) {
-      throw Error(Fault::usage,
-                  fmt::format("{}: what another tool printed has {} bytes", source, text.size()),
-                  fmt::format("At most {} are read at once: split it.", limits.tool_bytes));
-    }
+    refuse_if(text.size() > limits.tool_bytes,
+              fmt::format("{}: what another tool printed has {} bytes", source, text.size()),
+              fmt::format("At most {} are read at once: split it.", limits.tool_bytes));
     std::vector<Document> documents;
     for (Json& body : imported_documents(text, source, program)) {
       std::string schema = text_of(body, "schema");

@@ -199,20 +199,15 @@ ibv_ah_attr address_vector(const ConnectionAttributes& connection) {
 }
 
 std::string_view name(ibv_qp_type type) noexcept {
-  switch (type) {
-    case IBV_QPT_RC:
-      return "RC";
-    case IBV_QPT_UC:
-      return "UC";
-    case IBV_QPT_UD:
-      return "UD";
-    case IBV_QPT_XRC_SEND:
-      return "XRC send";
-    case IBV_QPT_XRC_RECV:
-      return "XRC receive";
-    default:
-      return "another type";
+  constexpr std::pair<ibv_qp_type, std::string_view> kNames[]{{IBV_QPT_RC, "RC"},
+                                                              {IBV_QPT_UC, "UC"},
+                                                              {IBV_QPT_UD, "UD"},
+                                                              {IBV_QPT_XRC_SEND, "XRC send"},
+                                                              {IBV_QPT_XRC_RECV, "XRC receive"}};
+  for (const auto& [known, word] : kNames) {
+    if (known == type) return word;
   }
+  return "another type";
 }
 
 ibv_mtu encode_mtu(std::uint32_t bytes) {

@@ -93,7 +93,7 @@ class Decide(unittest.TestCase):
         done = self.decide("-o", str(self.path / "page.pdf"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("page.pdf", done.stderr)
-        self.assertIn(".html, .md, .json or .txt", done.stderr)
+        self.assertIn(".txt, .md, .json, .html", done.stderr)
 
     def test_all_that_is_missing_is_said_at_once_with_the_commands(self):
         done = self.decide(job=("--model", "bert-large", "--nodes", "8:1000"))

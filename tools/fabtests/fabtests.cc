@@ -10,14 +10,12 @@
 #include <memory>
 
 #include "../ending.h"
-#include "../flags/authentication.h"
 #include "../flags/fields.h"
 #include "../writing.h"
-#include "base/descriptor.h"
+#include "base/refuse.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
-#include "rdmabench/run/server.h"
 
 namespace rdmabench::tools::fabtests {
 namespace {
@@ -43,10 +41,8 @@ std::string numeric(const std::string& name) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const int result = getaddrinfo(name.c_str(), nullptr, &hints, &list);
-  if (result != 0) {
-    throw Error(Fault::usage, fmt::format("-s {}: {}", name, gai_strerror(result)),
-                "Name an address of this machine.");
-  }
+  refuse_if(result != 0, fmt::format("-s {}: {}", name, gai_strerror(result)),
+            "Name an address of this machine.");
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &freeaddrinfo);
   char text[NI_MAXHOST] = "";
   getnameinfo(list->ai_addr, list->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
@@ -58,20 +54,12 @@ int serve(const Options& options) {
   run::check_this_side(options.config);
   run::ServerConfig config{.address = options.source,
                            .port = options.port,
-                           .max_clients = 1,
-                           .sessions = 1,
+                           .authentication = options.config.authentication,
                            .timeout = options.config.timeout,
                            .max_timeout = kMaxTimeout};
-  config.authentication = options.config.authentication;
   if (!options.config.placement.devices.empty())
     config.device = options.config.placement.devices.front();
-  // Who starts a server for one client says by that whom it serves, and fabtests has no such
-  // option.
-  config.allow = config.allow_providers = {"any"};
-  raise_descriptor_limit();
-  run::Server server(config, [](const std::string& line) { say(line); });
-  server.run();  // until a client was served
-  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
+  return serve_one(config, say);
 }
 
 int measure(const Options& options) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
 #include "../flags/command_line.h"
 #include "../flags/values.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -36,8 +36,7 @@ constexpr ToolSet kRma = set_of(Program::rma_bw) | set_of(Program::rma_pingpong)
 constexpr ToolSet kMsgPingPong = set_of(Program::msg_pingpong);
 
 /// What is known while the words are read.
-struct State {
-  Options options;
+struct State : Options {
   std::string source_port;
   std::string destination_port;
   std::uint16_t out_of_band_port = 0;  ///< of -b and -E, which count more than the other two
@@ -65,7 +64,7 @@ void set_endpoint_type(State& state, const Given& given) {
     refuse_word(given, "msg, rdm or dgram");
   }
   // The programs that are named for a type set it themselves, whatever -e said before.
-  if ((set_of(state.options.test) & kRma) == 0) return;
+  if ((set_of(state.test) & kRma) == 0) return;
   if (is_given("dgram")) {
     throw Skip(Skip::kNoData,
                "-e dgram: datagrams have no one-sided operations. Use -e rdm or msg.");
@@ -74,8 +73,8 @@ void set_endpoint_type(State& state, const Given& given) {
 }
 
 void set_operation(State& state, const Given& given) {
-  Config& config = state.options.config;
-  const Program test = state.options.test;
+  Config& config = state.config;
+  const Program test = state.test;
   if (test == Program::msg_pingpong) {
     if (starts_with(given.text, "msg")) return;
     skip(fmt::format("-o {}", given.text), "This program sends messages only: leave it out.");
@@ -93,7 +92,7 @@ void set_operation(State& state, const Given& given) {
 
 void set_completion(State& state, const Given& given) {
   if (starts_with(given.text, "sread") || starts_with(given.text, "fd")) {
-    state.options.config.endpoint.events = true;
+    state.config.endpoint.events = true;
   } else if (starts_with(given.text, "yield")) {
     skip("-c yield", "Use -c spin, or -c fd to sleep.");
   } else if (!starts_with(given.text, "spin")) {
@@ -112,7 +111,7 @@ void check_queue(State& /*state*/, const Given& given) {
 void set_injection(State& state, const Given& given) {
   // Messages below that size are injected, not those of it.
   const auto below = whole_as<std::int32_t>(given, 0, 1U << 20);
-  state.options.config.endpoint.inline_limit = std::max(below - 1, 0);
+  state.config.endpoint.inline_limit = std::max(below - 1, 0);
 }
 
 void set_out_of_band(State& state, const Given& given) {
@@ -131,16 +130,11 @@ void set_out_of_band(State& state, const Given& given) {
 
 std::vector<std::uint64_t> parse_list(std::string_view list, const std::string& whole) {
   std::vector<std::uint64_t> numbers;
-  for (;;) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(list.data(), list.data() + list.size(), value);
-    if (error != std::errc() || value > run::kMaxSize) refuse(whole);
-    numbers.push_back(value);
-    list.remove_prefix(static_cast<std::size_t>(end - list.data()));
-    if (list.empty()) return numbers;
-    if (list.front() != ',') refuse(whole);
-    list.remove_prefix(1);
+  for (const std::string_view item : split(list, ',')) {
+    numbers.push_back(parse_number<std::uint64_t>(item).value_or(run::kMaxSize + 1));
+    if (numbers.back() > run::kMaxSize) refuse(whole);
   }
+  return numbers;
 }
 
 /// Each power of two up to 8 MiB, and half way to the next.
@@ -201,7 +195,7 @@ void set_cores(State& state, const Given& given) {
     const int first = core(item.substr(0, dash));
     const int last = dash == std::string_view::npos ? first : core(item.substr(dash + 1));
     if (last < first) refuse_word(given, "an ascending list such as 0,2-4");
-    for (int cpu = first; cpu <= last; ++cpu) state.options.cores.push_back(cpu);
+    for (int cpu = first; cpu <= last; ++cpu) state.cores.push_back(cpu);
   }
 }
 
@@ -222,20 +216,21 @@ constexpr Flag kFlags[] = {
     same("-p=provider", "provider", "libfabric provider: tcp, shm, efa"),
     row(
         "-d=domain", "domain of this side",
-        [](State& s, const Given& given) { s.options.config.placement.devices = {given.text}; },
-        kAll, "devices"),
+        [](State& s, const Given& given) { s.config.placement.devices = {given.text}; }, kAll,
+        "devices"),
     same("-f=fabric", "fabric", "fabric of this side: efa, efa-direct"),
     row("-e=type", "endpoint type, msg or rdm [rdm]", set_endpoint_type, kAll, "service"),
-    row("-I=number", "iterations of each size [by size]",
-        set_number<1, kMaxCount, &State::iterations>),
+    row("-I=number", "iterations of each size [by size]", set<&State::iterations, 1, kMaxCount>),
     row(
         "-S=size", "bytes; all; r:first,step,last; l:one,another [64,256,1K,4K,64K,1M]",
-        [](State& s, const Given& given) { s.options.config.sizes = parse_sizes(given.text); },
-        kAll, "sizes"),
+        [](State& s, const Given& given) { s.config.sizes = parse_sizes(given.text); }, kAll,
+        "sizes"),
     row("-w=number", "iterations before the timed ones [10]",
-        set_number<0, kMaxCount, &State::options, &Options::config, &Config::warmup>),
+        [](State& s, const Given& given) {
+          set_value(s.config.warmup, given, {0, kMaxCount});
+        }),
     row("-W=number", "messages under way, of a bandwidth test [64]",
-        set_number<1, run::kMaxDepth, &State::window>, kAll, "depth"),
+        set<&State::window, 1, run::kMaxDepth>, kAll, "depth"),
     row("-o=op", "write, writedata, and read of fi_rma_bw", set_operation, kRma | kMsgPingPong,
         "operation"),
     same("-U", "delivery", "complete at delivery (FI_DELIVERY_COMPLETE)", kAll & ~kMsgPingPong),
@@ -245,11 +240,13 @@ constexpr Flag kFlags[] = {
     row("-c=method", "wait for completions by spin, sread or fd [spin]", set_completion, kAll,
         "events"),
     row("-t=type", "queue", check_queue),
-    row("-m", "machine-readable results", turn_on<&State::options, &Options::machine_readable>),
-    row("-l", "align every message to a page", turn_on<&State::page_aligned>),
-    row("-s=address", "address of this side", set_text<&State::options, &Options::source>),
-    row("-B=port", "port on which the server listens [9228]", set_text<&State::source_port>),
-    row("-P=port", "port of the server to connect to [9228]", set_text<&State::destination_port>),
+    row("-m", "machine-readable results",
+        [](State& s, const Given& /*given*/) { s.machine_readable = true; }),
+    row("-l", "align every message to a page", set<&State::page_aligned>),
+    row("-s=address", "address of this side",
+        [](State& s, const Given& given) { s.source = given.text; }),
+    row("-B=port", "port on which the server listens [9228]", set<&State::source_port>),
+    row("-P=port", "port of the server to connect to [9228]", set<&State::destination_port>),
     row("-b[=port]", "control connection at this port [3000]", set_out_of_band),
     row("-E[=port]", "the same", set_out_of_band),
     row("-i=device", "the device of -D", nullptr),
@@ -257,7 +254,7 @@ constexpr Flag kFlags[] = {
     row("--pin-core=LIST", "run on these processors: 0,2-4", set_cores, kAll, "cpus"),
     row("--timeout=SECONDS", "longest wait for the peer [10]",
         [](State& s, const Given& given) {
-          s.options.config.timeout = std::chrono::seconds(whole_as<int>(given, 1, 600));
+          s.config.timeout = std::chrono::seconds(whole_as<int>(given, 1, 600));
         }),
     row("-h, --help", "this text", nullptr),
     row("--version", "rdmabench's version", nullptr),
@@ -284,13 +281,12 @@ std::uint64_t usual_count(Program test, std::uint64_t size) {
 
 /// Checks combinations of flags, and completes the configuration.
 void settle(State& state) {
-  Options& options = state.options;
-  Config& config = options.config;
-  config.endpoint.service = options.test == Program::msg_pingpong ? Service::msg : state.service;
-  if (!is_ping_pong(options.test)) config.traffic.depth = static_cast<std::uint32_t>(state.window);
+  Config& config = state.config;
+  config.endpoint.service = state.test == Program::msg_pingpong ? Service::msg : state.service;
+  if (!is_ping_pong(state.test)) config.traffic.depth = static_cast<std::uint32_t>(state.window);
   for (const std::uint64_t size : config.sizes) {
     config.counts.push_back(state.iterations > 0 ? state.iterations
-                                                 : usual_count(options.test, size));
+                                                 : usual_count(state.test, size));
   }
   if (!config.counts.empty()) {
     config.stop = measure::StopRule::iterations(config.counts.front());
@@ -300,15 +296,15 @@ void settle(State& state) {
     const std::uint64_t largest = *std::max_element(config.sizes.begin(), config.sizes.end());
     config.traffic.stride = (largest + kPage - 1) / kPage * kPage;
   }
-  const bool client = !options.host.empty();
+  const bool client = !state.host.empty();
   if (client && !state.source_port.empty()) {
     skip("-B of a client", "The kernel chooses its port: leave it out.");
   }
   const std::string& port = client ? state.destination_port : state.source_port;
   if (state.out_of_band_port != 0) {
-    options.port = state.out_of_band_port;
+    state.port = state.out_of_band_port;
   } else if (!port.empty()) {
-    options.port = whole_as<std::uint16_t>({client ? "-P" : "-B", port}, 1, 65535);
+    state.port = whole_as<std::uint16_t>({client ? "-P" : "-B", port}, 1, 65535);
   }
 }
 
@@ -350,16 +346,15 @@ Options parse(Program test, const std::vector<std::string>& words) {
           "Options of fabtests that are not listed end with 38 or 61, which its runner counts as "
           "skipped.",
       .tables = {kFlags},
-      .config = [](State& state) -> Config& { return state.options.config; },
+      .config = [](State& state) -> Config& { return state.config; },
       .whose = [](ToolSet set) { return fmt::format("It is an option of {}.", names_of(set)); },
       .refuse = skip};
   CommandLine<State> line;
   State& state = line.flags;
-  Options& options = state.options;
-  options.test = test;
-  options.words = {std::string(name(test))};
-  options.words.insert(options.words.end(), words.begin(), words.end());
-  Config& config = options.config;
+  state.test = test;
+  state.words = {std::string(name(test))};
+  state.words.insert(state.words.end(), words.begin(), words.end());
+  Config& config = state.config;
   config.backend = "ofi";
   config.traffic.shape = is_ping_pong(test) ? workload::Shape::latency : workload::Shape::bandwidth;
   config.traffic.operation =
@@ -367,11 +362,11 @@ Options parse(Program test, const std::vector<std::string>& words) {
   config.sizes = {64, 256, 1024, 4096, 65536, 1048576};
   config.warmup = kWarmup;
   read_command_line(fabtests, name(test), set_of(test), words, line);
-  options.answer = line.answer;
+  state.answer = line.answer;
   config.authentication = line.authentication;
-  options.host = line.operand;
-  if (options.answer.empty()) settle(state);
-  return options;
+  state.host = line.operand;
+  if (state.answer.empty()) settle(state);
+  return state;
 }
 
 }  // namespace rdmabench::tools::fabtests

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "../terminal.h"
-#include "authentication.h"
 #include "fields.h"
 #include "flag.h"
 #include "rdmabench/base/error.h"

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "rdmabench/control/channel.h"
+
 namespace rdmabench::tools {
 
 /// A flag as it was typed, for messages that name it.
@@ -47,6 +49,8 @@ struct Spelling {
   Spelling() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a row begins with the text.
   constexpr Spelling(const char* spelling) : Spelling(std::string_view(spelling)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise
+  Spelling(const std::string& spelling) : Spelling(std::string_view(spelling)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): likewise
   constexpr Spelling(std::string_view text) {
     if (text.starts_with("+ ") || text.starts_with("- ")) {
@@ -87,20 +91,20 @@ struct Flag : Spelling {
   std::string_view option = {};
 };
 
+/// --token-file, --auth and --insecure, of every command that listens or connects, each of which
+/// throws Error(usage) where another one excludes it. The command lines of other suites, which have
+/// none of the same names, take them too.
+std::span<const Flag<control::Authentication>> authentication_flags();
+
+/// For the first line of what listens: "" or that anyone is served.
+std::string who_is_served(const control::Authentication& authentication);
+
 /// "taken", "refused": of the documents' tables.
 template <class Target>
 std::string_view handling_text(const Flag<Target>& flag) {
-  switch (flag.handling) {
-    case Handling::mapped:
-      return "taken";
-    case Handling::not_needed:
-      return "taken, always so";
-    case Handling::ignored:
-      return "taken, no effect";
-    case Handling::refused:
-      return flag.usual.empty() ? "refused" : "refused but for its default";
-  }
-  return "";
+  constexpr std::string_view kTexts[]{"taken", "taken, always so", "taken, no effect", "refused"};
+  const bool by_default = flag.handling == Handling::refused && !flag.usual.empty();
+  return by_default ? "refused but for its default" : kTexts[static_cast<int>(flag.handling)];
 }
 
 /// One of a list of programs by the last part of a path, so that argv[0] will do; nullptr for any

@@ -1,4 +1,7 @@
-// What a command line of one of nccl-tests' programs asks for.
+// What a command line of one of nccl-tests' programs asks for, and every flag of nccl-tests 2.19.6.
+//
+// docs/nccl-tests.md shows the table, and a test compares the two. Facts from the getopt tables of
+// src/common.cu, at 2.19.6 and earlier releases.
 #pragma once
 
 #include <chrono>
@@ -45,6 +48,14 @@ struct Flags {
   std::string backend = "nccl";    ///< --backend: ours
   std::vector<std::string> notes;  ///< for standard error: flags that have no effect
 };
+
+using Flag = tools::Flag<Flags>;
+
+/// What becomes of each here.
+std::span<const Flag> flags();
+
+/// The rows as the table of docs/nccl-tests.md.
+std::string to_markdown();
 
 /// Reads the words after the program's name as read_command_line() does. Throws Error(usage): for
 /// an unknown flag the text names the nearest right one, for a refused flag what to use instead.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "../flags/authentication.h"
 #include "../output.h"
+#include "base/refuse.h"
 #include "flags.h"
 #include "local_ranks.h"
 #include "rdmabench/base/error.h"
@@ -51,11 +51,10 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   std::optional<LocalRanks> local;
   if (ranks > 1 && is_launched()) {
     // Children have the same command line; only the first process starts others.
-    if (std::getenv("RDMABENCH_LOCAL_RANKS") == nullptr) {
-      throw Error(
-          Fault::usage, fmt::format("-t {} -g {} under a launcher", flags.threads, flags.gpus),
-          "Here each rank is a process with one GPU: let the launcher start one process for each.");
-    }
+    refuse_if(
+        std::getenv("RDMABENCH_LOCAL_RANKS") == nullptr,
+        fmt::format("-t {} -g {} under a launcher", flags.threads, flags.gpus),
+        "Here each rank is a process with one GPU: let the launcher start one process for each.");
   } else if (ranks > 1 && flags.backend == "mpi") {
     throw Error(Fault::usage,
                 fmt::format("-t {} -g {} with --backend mpi", flags.threads, flags.gpus),

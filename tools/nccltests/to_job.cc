@@ -1,10 +1,9 @@
 #include "to_job.h"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <optional>
 
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
 #include "report/facts.h"
@@ -98,25 +97,12 @@ std::string_view type_name(collective::DataType type) {
 double time_ns(const Row& row, Average average) {
   const std::vector<collective::RankTimes>& ranks = row.numbers.ranks;
   if (ranks.empty()) return row.numbers.time.p50_ns;
-  double sum = 0;
-  double least = ranks[0].p50_ns;
-  double most = ranks[0].p50_ns;
-  for (const collective::RankTimes& rank : ranks) {
-    sum += rank.p50_ns;
-    least = std::min(least, rank.p50_ns);
-    most = std::max(most, rank.p50_ns);
-  }
-  switch (average) {
-    case Average::rank_0:
-      return ranks[0].p50_ns;
-    case Average::mean:
-      return sum / static_cast<double>(ranks.size());
-    case Average::min:
-      return least;
-    case Average::max:
-      break;
-  }
-  return most;
+  std::vector<double> medians;
+  for (const collective::RankTimes& rank : ranks) medians.push_back(rank.p50_ns);
+  if (average == Average::rank_0) return medians.front();
+  if (average == Average::min) return *std::min_element(medians.begin(), medians.end());
+  if (average == Average::max) return *std::max_element(medians.begin(), medians.end());
+  return std::accumulate(medians.begin(), medians.end(), 0.0) / static_cast<double>(medians.size());
 }
 
 std::optional<report::NcclTestsCell> cell(const Row& row, const Flags& flags, std::uint32_t ranks) {

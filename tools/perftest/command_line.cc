@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/refuse.h"
 #include "flag_table.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/run/backends.h"
 
@@ -17,54 +17,41 @@ constexpr Flag kOwn[] = {
          "not perftest's: fail when nothing completes for this long [10s]", "")};
 
 void check(const Tool& tool, const Flags& flags) {
-  const auto refuse = [&](std::string_view what, std::string_view remedy) {
-    throw Error(Fault::usage, fmt::format("{}: {}", tool.name, what), remedy);
+  const auto refuse = [&](bool wrong, std::string_view what, std::string_view remedy) {
+    refuse_if(wrong, fmt::format("{}: {}", tool.name, what), remedy);
   };
-  const bool atomic = transport::is_atomic(tool.operation);
-  if (atomic && flags.size.value_or(transport::kAtomicBytes) != transport::kAtomicBytes) {
-    refuse(fmt::format("-s {}", *flags.size), "Atomics have 8 bytes: leave out -s.");
-  }
-  if (flags.ib_port != 0 && flags.device.empty() && flags.ib_port != 1) {
-    refuse(fmt::format("-i {} without -d", flags.ib_port), "Name the device too: -d NAME.");
-  }
-  if (flags.file_offset != 0 && flags.file.empty()) {
-    refuse("--mmap-offset without --mmap", "Name the file too.");
-  }
-  if (flags.huge_pages && !flags.file.empty()) {
-    refuse("--use_hugepages with --mmap", "Give one of them.");
-  }
-  const bool gpu = !flags.gpu.empty() || !flags.gpu_address.empty();
-  if (!flags.gpu.empty() && !flags.gpu_address.empty()) {
-    refuse("--use_cuda with --use_cuda_bus_id", "Give one of them.");
-  }
+  const std::uint64_t size = flags.size.value_or(transport::kAtomicBytes);
+  refuse(transport::is_atomic(tool.operation) && size != transport::kAtomicBytes,
+         fmt::format("-s {}", size), "Atomics have 8 bytes: leave out -s.");
+  refuse(flags.ib_port > 1 && flags.device.empty(), fmt::format("-i {} without -d", flags.ib_port),
+         "Name the device too: -d NAME.");
+  const bool file = !flags.file.empty();
+  refuse(flags.file_offset != 0 && !file, "--mmap-offset without --mmap", "Name the file too.");
+  refuse(flags.huge_pages && file, "--use_hugepages with --mmap", "Give one of them.");
+  const bool by_number = !flags.gpu.empty();
+  const bool gpu = by_number || !flags.gpu_address.empty();
+  refuse(by_number && !flags.gpu_address.empty(), "--use_cuda with --use_cuda_bus_id",
+         "Give one of them.");
   const bool polls = tool.latency && tool.operation == transport::OperationCode::write;
-  if (gpu && polls && !flags.immediate) {
-    refuse(flags.gpu.empty() ? "--use_cuda_bus_id" : "--use_cuda",
-           "It sees arrival by polling the last byte, which is the GPU's here: give "
-           "--write_with_imm too, or take ib_send_lat or ib_read_lat.");
-  }
-  if (gpu && (flags.huge_pages || !flags.file.empty())) {
-    refuse("a GPU's memory with --use_hugepages or --mmap", "Give one of them.");
-  }
-  if (flags.gpu_dma_buf && !gpu) {
-    refuse("--use_cuda_dmabuf without --use_cuda", "Name the GPU too: --use_cuda=0.");
-  }
-  if ((flags.gpu_pcie || flags.gpu_data_direct) && !flags.gpu_dma_buf) {
-    refuse(fmt::format("--{} without --use_cuda_dmabuf",
-                       flags.gpu_pcie ? "use_cuda_pcie_mapping" : "use_data_direct"),
-           "Add it: this is a mapping of a dma-buf.");
-  }
-  if (flags.margin && !flags.duration) refuse("-f without -D", "Give the duration too.");
-  if (flags.margin && *flags.margin * 2 >= *flags.duration) {
-    refuse("twice the margin of -f is as long as -D", "Give a smaller margin.");
-  }
-  if (flags.one_number && tool.latency != (flags.one_number == report::PerftestNumber::latency)) {
-    refuse("this value of --output belongs to the other kind of tool",
-           tool.latency ? "Choose --output=latency." : "Choose bandwidth or message_rate.");
-  }
-  if (flags.rate_limit && flags.both_ways) {
-    refuse("--rate_limit with -b", "Choose one: only one-way streams are paced.");
-  }
+  refuse(gpu && polls && !flags.immediate, by_number ? "--use_cuda" : "--use_cuda_bus_id",
+         "It sees arrival by polling the last byte, which is the GPU's here: give "
+         "--write_with_imm too, or take ib_send_lat or ib_read_lat.");
+  refuse(gpu && (flags.huge_pages || file), "a GPU's memory with --use_hugepages or --mmap",
+         "Give one of them.");
+  refuse(flags.gpu_dma_buf && !gpu, "--use_cuda_dmabuf without --use_cuda",
+         "Name the GPU too: --use_cuda=0.");
+  refuse((flags.gpu_pcie || flags.gpu_data_direct) && !flags.gpu_dma_buf,
+         fmt::format("--{} without --use_cuda_dmabuf",
+                     flags.gpu_pcie ? "use_cuda_pcie_mapping" : "use_data_direct"),
+         "Add it: this is a mapping of a dma-buf.");
+  refuse(flags.margin && !flags.duration, "-f without -D", "Give the duration too.");
+  refuse(flags.margin && *flags.margin * 2 >= flags.duration,
+         "twice the margin of -f is as long as -D", "Give a smaller margin.");
+  refuse(flags.one_number && tool.latency != (flags.one_number == report::PerftestNumber::latency),
+         "this value of --output belongs to the other kind of tool",
+         tool.latency ? "Choose --output=latency." : "Choose bandwidth or message_rate.");
+  refuse(flags.rate_limit && flags.both_ways, "--rate_limit with -b",
+         "Choose one: only one-way streams are paced.");
 }
 
 }  // namespace

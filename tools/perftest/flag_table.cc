@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <sstream>
+
+#include "base/text.h"
 
 namespace rdmabench::tools::perftest {
 namespace {
 
 // Between whom, and over which path.
 
-using transport::PathOptions;
+using Number = report::PerftestNumber;
 
 void set_link(Flags& flags, const Given& given) {
   if (given.text != "IB" && given.text != "ETHERNET") refuse_word(given, "IB or ETHERNET");
@@ -18,11 +19,10 @@ void set_link(Flags& flags, const Given& given) {
 }
 
 constexpr Flag kPathFlags[] = {
-    mapped("-p, --port=number", kAll, "--port", "guest", set_number<1, 65535, &Flags::port>,
-           "port"),
-    mapped("-d, --ib-dev=name", kAll, "--device", "guest", set_text<&Flags::device>, "devices"),
+    mapped("-p, --port=number", kAll, "--port", "guest", set<&Flags::port, 1, 65535>, "port"),
+    mapped("-d, --ib-dev=name", kAll, "--device", "guest", set<&Flags::device>, "devices"),
     mapped("-i, --ib-port=number", kAll, "--device NAME:PORT", "guest",
-           set_number<1, 255, &Flags::ib_port>),
+           set<&Flags::ib_port, 1, 255>),
     same("-x, --gid-index=index", "gid_index", kAll,
          "--gid-index; without it, chosen by the route to the peer", "guest"),
     same("-m, --mtu=bytes", "mtu", kAll, "--mtu", "guest"),
@@ -58,22 +58,12 @@ constexpr Flag kPathFlags[] = {
 
 // What is printed, and which result is a failure.
 
-void set_output(Flags& flags, const Given& given) {
-  using report::PerftestNumber;
-  flags.one_number = choice<PerftestNumber>(given,
-                                            {{"bandwidth", PerftestNumber::bandwidth},
-                                             {"message_rate", PerftestNumber::message_rate},
-                                             {"latency", PerftestNumber::latency}},
-                                            "bandwidth, message_rate or latency");
-}
-
 /// "hw_counters/a,counters/b"
 void set_counters(Flags& flags, const Given& given) {
   flags.counters.clear();
-  std::istringstream names(given.text);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string_view name : split(given.text, ',')) {
     if (name.empty()) refuse_word(given, "names of counters, separated by commas");
-    flags.counters.push_back(name);
+    flags.counters.emplace_back(name);
   }
 }
 
@@ -82,16 +72,22 @@ constexpr std::string_view kNoSamples =
     "samples are not stored.";
 
 constexpr Flag kReportFlags[] = {
-    mapped("--report_gbits", kAll, "Gb/s (10^9) and not MiB/s", "guest", turn_on<&Flags::gigabits>),
+    mapped("--report_gbits", kAll, "Gb/s (10^9) and not MiB/s", "guest", set<&Flags::gigabits>),
     mapped("--output=what", kAll,
-           "one number on standard output, everything else on standard error", "guest", set_output),
+           "one number on standard output, everything else on standard error", "guest",
+           [](Flags& f, const Given& g) {
+             f.one_number = choice<Number>(g, {{"bandwidth", Number::bandwidth},
+                                               {"message_rate", Number::message_rate},
+                                               {"latency", Number::latency}});
+           }),
     mapped("--out_json", kAll, "valid JSON with the newest release's keys and all sizes", "guest",
-           turn_on<&Flags::json>),
+           set<&Flags::json>),
     mapped("--out_json_file=file", kAll, "the file of --out_json; default: perftest_out.json",
-           "guest", set_text<&Flags::json_file>),
-    mapped("-N, --noPeak", kBw, "the peak is printed as 0.00", "guest", turn_off<&Flags::peak>),
+           "guest", set<&Flags::json_file>),
+    mapped("-N, --noPeak", kBw, "the peak is printed as 0.00", "guest",
+           [](Flags& f, const Given& /*g*/) { f.peak = false; }),
     mapped("-C, --report-cycles", kLat, "ticks of the clock in use; the heading says cycles",
-           "guest", turn_on<&Flags::cycles>),
+           "guest", set<&Flags::cycles>),
     refused("-H, --report-histogrm", kLat, kNoSamples),
     refused("-U, --report-unsorted", kLat, kNoSamples),
     refused(
@@ -104,12 +100,12 @@ constexpr Flag kReportFlags[] = {
            "the increase of each, after the table; --format json has all counters", "guest",
            set_counters),
     mapped("--cpu_util", kAll, "of all processors of this side, from /proc/stat; with -D alone",
-           "guest", turn_on<&Flags::cpu_util>),
+           "guest", set<&Flags::cpu_util>),
     mapped("-w, --limit_bw=rate", kBw, "exit code 1 unless every size reaches it", "guest",
-           set_real<&Flags::limit_bandwidth>),
+           set<&Flags::limit_bandwidth>),
     mapped("-y, --limit_msgrate=Mpps", kBw,
            "exit code 1 unless every size reaches it; -w is not needed", "guest",
-           set_real<&Flags::limit_message_rate>),
+           set<&Flags::limit_message_rate>),
     not_needed("-F, --CPU-freq", kAll,
                "the clock is checked against CLOCK_MONOTONIC_RAW, so there is no warning to hide",
                "guest"),

@@ -41,16 +41,15 @@ void set_cpu(Flags& flags, const Given& given) {
 }
 
 constexpr Flag kMemoryFlags[] = {
-    mapped("--use_hugepages", kAll, "--memory huge", "guest", turn_on<&Flags::huge_pages>),
-    mapped("--mmap=file", kAll, "--memory file:PATH", "guest", set_text<&Flags::file>),
+    mapped("--use_hugepages", kAll, "--memory huge", "guest", set<&Flags::huge_pages>),
+    mapped("--mmap=file", kAll, "--memory file:PATH", "guest", set<&Flags::file>),
     mapped("--mmap-offset=bytes", kAll, "--memory file:PATH@OFFSET", "guest",
-           set_bytes<&Flags::file_offset>),
+           set<&Flags::file_offset>),
     same("--odp", "on_demand", kSend | kWrite | kRead, "--odp, where the device supports it",
          "not exercised: rdma_rxe supports it from Linux 7.2 on"),
-    mapped(
-        "--disable_pcie_relaxed", kAll,
-        "turns --relaxed-ordering off; it is on by default, as in perftest", "guest",
-        turn_off<&Flags::config, &Config::endpoint, &transport::EndpointOptions::relaxed_ordering>),
+    mapped("--disable_pcie_relaxed", kAll,
+           "turns --relaxed-ordering off; it is on by default, as in perftest", "guest",
+           [](Flags& f, const Given& /*g*/) { f.config.endpoint.relaxed_ordering = false; }),
     same("--mr_per_qp", "region_per_queue_pair", kBw,
          "--mr-per-qp; each region covers all of the memory", "guest"),
     refused("+ --use-null-mr", kWrite | kRead,
@@ -81,11 +80,11 @@ constexpr Flag kMemoryFlags[] = {
         "+ --use_cuda_dmabuf", kAll,
         "--gpu-mapping default: a dma-buf on both sides, or an error; without this flag the first "
         "mapping that works",
-        kFakeGpu, turn_on<&Flags::gpu_dma_buf>),
+        kFakeGpu, set<&Flags::gpu_dma_buf>),
     mapped("+ --use_cuda_pcie_mapping", kAll, "--gpu-mapping pcie, with --use_cuda_dmabuf",
-           kFakeGpu, turn_on<&Flags::gpu_pcie>),
+           kFakeGpu, set<&Flags::gpu_pcie>),
     mapped("+ --use_data_direct", kAll, "--gpu-mapping data-direct, with --use_cuda_dmabuf", "unit",
-           turn_on<&Flags::gpu_data_direct>),
+           set<&Flags::gpu_data_direct>),
     refused("+ --cuda_mem_type=number", kAll,
             "Leave it out: the memory is device memory, type 0; managed memory is not offered."),
     refused("+ --gpu_touch=mode", kAll,

@@ -8,63 +8,42 @@ using transport::Service;
 
 constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
 
-void set_connection(Flags& flags, const Given& given) {
-  flags.config.endpoint.service = choice<Service>(given,
-                                                  {{"RC", Service::rc},
-                                                   {"UC", Service::uc},
-                                                   {"UD", Service::ud},
-                                                   {"XRC", Service::xrc},
-                                                   {"DC", Service::dc},
-                                                   {"SRD", Service::srd}},
-                                                  "RC, UC, UD, XRC, DC or SRD");
-}
-
-void set_atomic_type(Flags& flags, const Given& given) {
-  flags.compare_swap = choice<bool>(given, {{"FETCH_AND_ADD", false}, {"CMP_AND_SWAP", true}},
-                                    "FETCH_AND_ADD or CMP_AND_SWAP");
-}
-
 void set_rate_limit(Flags& flags, const Given& given) {
   flags.rate_limit = real(given);
   if (!(*flags.rate_limit > 0)) refuse_word(given, "any number above 0");
 }
 
-void set_rate_units(Flags& flags, const Given& given) {
-  flags.rate_unit = choice<RateUnit>(
-      given, {{"g", RateUnit::gigabits}, {"M", RateUnit::mebibytes}, {"p", RateUnit::messages}},
-      "g (Gb/s), M (MiB/s) or p (messages per second)");
-}
-
-void set_rate_limit_type(Flags& /*flags*/, const Given& given) {
-  if (given.text != "SW") {
-    refuse_word(
-        given,
-        "SW: rdmabench paces messages in software; it does not use the rate limiter of the device");
-  }
-}
-
 constexpr Flag kTrafficFlags[] = {
-    mapped("-s, --size=bytes", kAll, "--size; 3G is 3 GiB, not 3", "guest", set_bytes<&Flags::size>,
+    mapped("-s, --size=bytes", kAll, "--size; 3G is 3 GiB, not 3", "guest", set<&Flags::size>,
            "sizes"),
     mapped("-a, --all", kSend | kWrite | kRead, "--size 2:8M; with -D too", "guest",
-           turn_on<&Flags::all_sizes>),
+           set<&Flags::all_sizes>),
     mapped("-n, --iters=count", kAll, "--iterations, of each queue pair", "guest",
-           set_number<1, kMost, &Flags::iterations>),
+           set<&Flags::iterations, 1, kMost>),
     mapped("-D, --duration=seconds", kAll, "--duration; all of it is measured", "guest",
-           set_duration<&Flags::duration>),
+           set<&Flags::duration>),
     mapped("-f, --margin=seconds", kAll,
            "--duration becomes -D minus twice this value; without it all of -D is measured",
-           "guest", set_duration<&Flags::margin>),
+           "guest", set<&Flags::margin>),
     mapped("--run_infinitely", kBw, "prints a row every -D seconds (5) until a signal", "guest",
-           turn_on<&Flags::endless>),
+           set<&Flags::endless>),
     not_needed("--perform_warm_up", kAll, "every size has a warm-up, which is not timed", "guest"),
     mapped("-b, --bidirectional", kBw, "both directions, timed over one common interval", "guest",
-           turn_on<&Flags::both_ways>),
+           set<&Flags::both_ways>),
     refused("--reversed", kBw,
             "Exchange the two hosts, or measure that direction with ib_read_bw."),
-    mapped("-c, --connection=type", kAll,
-           "--transport; DC needs an mlx5 device on both sides, SRD an EFA one", "guest",
-           set_connection, "service"),
+    mapped(
+        "-c, --connection=type", kAll,
+        "--transport; DC needs an mlx5 device on both sides, SRD an EFA one", "guest",
+        [](Flags& f, const Given& g) {
+          f.config.endpoint.service = choice<Service>(g, {{"RC", Service::rc},
+                                                          {"UC", Service::uc},
+                                                          {"UD", Service::ud},
+                                                          {"XRC", Service::xrc},
+                                                          {"DC", Service::dc},
+                                                          {"SRD", Service::srd}});
+        },
+        "service"),
     same("-q, --qp=count", "queue_pairs", kBw, "--qps", "guest"),
     same("-t, --tx-depth=count", "depth", kAll, "--depth, of each queue pair", "guest"),
     same("-r, --rx-depth=count", "receives", kAll, "--receives, of each queue pair", "guest"),
@@ -76,26 +55,43 @@ constexpr Flag kTrafficFlags[] = {
     same("-e, --events", "events", kAll,
          "--events; write latency needs --write_with_imm too, as in perftest", "guest"),
     same("-X, --vector=number", "completion_vector", kAll, "--completion-vector", "guest"),
-    mapped("-I, --inline_size=bytes", kSend | kWrite,
-           "--inline; lowered to what the device supports, and reported", "guest",
-           set_number<0, (1U << 20), &Flags::config, &Config::endpoint,
-                      &transport::EndpointOptions::inline_limit>,
-           "inline_limit"),
+    mapped(
+        "-I, --inline_size=bytes", kSend | kWrite,
+        "--inline; lowered to what the device supports, and reported", "guest",
+        [](Flags& f, const Given& g) {
+          set_value(f.config.endpoint.inline_limit, g, {0, 1 << 20});
+        },
+        "inline_limit"),
     refused("- --inline_recv=bytes", kAll,
             "Leave it out: verbs has no inline receive, and perftest has removed the flag."),
     same("-o, --outs=count", "outstanding_reads", kRead | kAtomic, "--outstanding", "guest"),
     mapped("-A, --atomic_type=type", kAtomic, "--op fetch-add or compare-swap, whose swaps succeed",
-           "guest", set_atomic_type),
-    mapped("+ --write_with_imm", kWrite, "--op write-imm", "guest", turn_on<&Flags::immediate>),
-    mapped("+ --send_with_imm", kSend, "--op send-imm", "guest", turn_on<&Flags::immediate>),
+           "guest",
+           [](Flags& f, const Given& g) {
+             f.compare_swap = choice<bool>(g, {{"FETCH_AND_ADD", false}, {"CMP_AND_SWAP", true}});
+           }),
+    mapped("+ --write_with_imm", kWrite, "--op write-imm", "guest", set<&Flags::immediate>),
+    mapped("+ --send_with_imm", kSend, "--op send-imm", "guest", set<&Flags::immediate>),
     refused(
         "+ --unsolicited_write", kWrite,
         "Leave it out: only EFA supports it, and rdmabench posts a receive for each write there."),
     mapped("--rate_limit=rate", kBw, "--rate; the schedule is absolute, so it does not drift",
            "guest", set_rate_limit),
-    mapped("--rate_units=unit", kBw, "unit of the rate: g, M or p", "guest", set_rate_units),
-    mapped("--rate_limit_type=type", kBw, "SW; HW and PP are refused", "guest",
-           set_rate_limit_type),
+    mapped("--rate_units=unit", kBw, "unit of the rate: g, M or p", "guest",
+           [](Flags& f, const Given& g) {
+             f.rate_unit = choice<RateUnit>(
+                 g,
+                 {{"g", RateUnit::gigabits}, {"M", RateUnit::mebibytes}, {"p", RateUnit::messages}},
+                 "g (Gb/s), M (MiB/s) or p (messages per second)");
+           }),
+    mapped(
+        "--rate_limit_type=type", kBw, "SW; HW and PP are refused", "guest",
+        [](Flags& /*f*/, const Given& g) {
+          if (g.text != "SW")
+            refuse_word(
+                g,
+                "SW: rdmabench paces messages in software; it does not use the rate limiter of the device");
+        }),
     refused("--burst_size=count", kBw, "Leave it out: messages are paced one by one."),
     refused("--typical_pkt_size=bytes", kBw,
             "Leave it out: it tunes the rate limiter of the device; rdmabench paces in software."),

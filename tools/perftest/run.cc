@@ -6,7 +6,7 @@
 #include "../ending.h"
 #include "../flags/fields.h"
 #include "../output.h"
-#include "base/descriptor.h"
+#include "base/refuse.h"
 #include "command_line.h"
 #include "cpu_meter.h"
 #include "interval_rows.h"
@@ -16,7 +16,6 @@
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
-#include "rdmabench/run/server.h"
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"
 #endif
@@ -37,25 +36,16 @@ void tell(std::string_view text) {
 
 /// Serves one client, as perftest's server does. The client prints the results.
 int serve(const Flags& flags) {
-  if (!flags.file.empty()) {
-    throw Error(Fault::usage, "--mmap at the server", "Give it at the client: it decides.");
-  }
+  refuse_if(!flags.file.empty(), "--mmap at the server", "Give it at the client: it decides.");
   run::ServerConfig config;
   config.port = flags.port;
   config.authentication = flags.config.authentication;
-  config.max_clients = 1;
-  config.sessions = 1;
   config.timeout = flags.config.timeout;
   config.device = device(flags);
   config.gid_index = flags.config.placement.gid_index;
-  // Who starts a server for one client says by that whom it serves, and perftest has no such
-  // option.
-  config.allow = config.allow_providers = {"any"};
-  raise_descriptor_limit();
-  run::Server server(config, [](const std::string& line) { tell(line); });
-  if (!flags.one_number) write_text(kBanner, "");
-  server.run();  // until a client was served
-  return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
+  return serve_one(config, tell, [&] {
+    if (!flags.one_number) write_text(kBanner);
+  });
 }
 
 /// Prints a heading, then a row for each interval.

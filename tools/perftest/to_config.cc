@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "rdmabench/base/error.h"
+#include "base/refuse.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 
@@ -98,10 +98,8 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags) {
   if (flags.config.endpoint.service == transport::Service::ud) {
     const std::int32_t mtu =
         flags.config.endpoint.verbs.mtu != 0 ? flags.config.endpoint.verbs.mtu : flags.port_mtu;
-    if (mtu == 0) {
-      throw Error(Fault::usage, "-a with -c UD",
-                  "Give -m too: an unreliable datagram is not larger than the MTU.");
-    }
+    refuse_if(mtu == 0, "-a with -c UD",
+              "Give -m too: an unreliable datagram is not larger than the MTU.");
     largest = static_cast<std::uint64_t>(mtu);
   }
   std::vector<std::uint64_t> all;

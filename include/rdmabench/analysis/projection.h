@@ -90,9 +90,8 @@ enum class Stragglers : std::uint8_t {
   step,        ///< in every step of a collective, as if each ended in a barrier: an upper bound
 };
 
-std::string_view name(Parallel parallel) noexcept;
-std::string_view name(Algorithm algorithm) noexcept;
-std::string_view name(Stragglers stragglers) noexcept;
+inline constexpr std::string_view kParallelNames[]{"data", "sharded"},
+    kAlgorithmNames[]{"ring", "tree"}, kStragglersNames[]{"none", "collective", "step"};
 
 /// A training job and the cluster it runs on. Bytes are bytes and not bits.
 struct Job {

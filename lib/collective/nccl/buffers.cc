@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/refuse.h"
 #include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -45,20 +46,16 @@ Registered::Registered(Communicator& communicator, const Memory& memory, Registr
     : communicator_(communicator) {
   const Library& library = communicator.library();
   if (how == Registration::symmetric) {
-    if (library.comm_window_register == nullptr || library.comm_window_deregister == nullptr) {
-      throw Error(Fault::usage,
-                  fmt::format("symmetric registration with NCCL {}", version_text(library.version)),
-                  "It came with 2.27: take `registration` local.");
-    }
+    refuse_if(library.comm_window_register == nullptr || library.comm_window_deregister == nullptr,
+              fmt::format("symmetric registration with NCCL {}", version_text(library.version)),
+              "It came with 2.27: take `registration` local.");
     communicator.complete(library.comm_window_register(communicator.get(), pointer(memory.data()),
                                                        memory.size(), &window_, kWindowSymmetric),
                           "ncclCommWindowRegister", deadline);
   } else if (how == Registration::local) {
-    if (library.comm_register == nullptr || library.comm_deregister == nullptr) {
-      throw Error(Fault::usage,
-                  fmt::format("registration with NCCL {}", version_text(library.version)),
-                  "It came with 2.19: leave `registration` out.");
-    }
+    refuse_if(library.comm_register == nullptr || library.comm_deregister == nullptr,
+              fmt::format("registration with NCCL {}", version_text(library.version)),
+              "It came with 2.19: leave `registration` out.");
     communicator.complete(
         library.comm_register(communicator.get(), pointer(memory.data()), memory.size(), &handle_),
         "ncclCommRegister", deadline);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::collective::nccl {
@@ -54,11 +55,9 @@ Config config_of(const Library& library, const NcclOptions& options) {
   config.blocking = options.non_blocking ? 0 : 1;
   if (!options.network.empty()) config.net_name = options.network.c_str();
   if (options.cta_policy >= 0) {
-    if (library.version < kHasWindows) {
-      throw Error(Fault::usage,
-                  fmt::format("a CTA policy with NCCL {}", version_text(library.version)),
-                  "It came with 2.27: leave it out.");
-    }
+    refuse_if(library.version < kHasWindows,
+              fmt::format("a CTA policy with NCCL {}", version_text(library.version)),
+              "It came with 2.27: leave it out.");
     config.cta_policy = options.cta_policy;
   }
   return config;

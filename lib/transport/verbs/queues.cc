@@ -12,16 +12,10 @@ namespace {
 namespace ibv = rdmabench::verbs;
 
 ibv_qp_type queue_pair_type(Service service) {
-  switch (service) {
-    case Service::uc:
-      return IBV_QPT_UC;
-    case Service::ud:
-      return IBV_QPT_UD;
-    case Service::xrc:
-      return IBV_QPT_XRC_SEND;
-    default:
-      return IBV_QPT_RC;
-  }
+  return service == Service::uc    ? IBV_QPT_UC
+         : service == Service::ud  ? IBV_QPT_UD
+         : service == Service::xrc ? IBV_QPT_XRC_SEND
+                                   : IBV_QPT_RC;
 }
 
 /// Where none was chosen workers take them in turn: the interrupts of one vector are one CPU's.

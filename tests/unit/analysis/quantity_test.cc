@@ -1,4 +1,4 @@
-#include "quantity.h"
+#include "flags/values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

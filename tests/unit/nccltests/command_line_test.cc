@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "../complaint.h"
-#include "nccltests/flag_table.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::tools::nccltests {

@@ -1,4 +1,4 @@
-#include "nccltests/flag_table.h"
+#include "nccltests/flags.h"
 
 #include <gtest/gtest.h>
 

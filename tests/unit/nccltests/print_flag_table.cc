@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "nccltests/flag_table.h"
+#include "nccltests/flags.h"
 
 int main() {
   std::fputs(rdmabench::tools::nccltests::to_markdown().c_str(), stdout);
