@@ -7,6 +7,7 @@
 
 #include "base/refuse.h"
 #include "commands.h"
+#include "import/run.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/report/documents.h"
@@ -61,10 +62,12 @@ void add_report(CLI::App& app, Command& command) {
       "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results",
       "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, coll, netplugin,\n"
       "compare, project and decide, and the JSON Lines of fabric, also of a run that was killed;\n"
-      "and what perftest, nccl-tests, RCCL's tests, OSU's micro-benchmarks and fabtests printed. '-'\n"
-      "is standard input, a folder stands for its *.json and *.jsonl, or, without them, for its *.txt,\n"
-      "*.log and *.out. Several files come into one report: curves into the same chart, the checks of\n"
-      "many nodes into one list.\n"
+      "and what these tools printed:\n" +
+      import::known_tools() +
+      ".\n"
+      "'-' is standard input, a folder stands for its *.json and *.jsonl, or, without them, for its\n"
+      "*.txt, *.log and *.out. Several files come into one report: curves into the same chart, the\n"
+      "checks of many nodes into one list.\n"
       "\n"
       "Formats:\n"
       "  html        one file that needs no network and no server: heat map of node pairs on a fixed\n"

@@ -239,6 +239,16 @@ std::string_view without_tags(std::string_view line) noexcept {
   return trimmed(tags_of(line).rest);
 }
 
+bool any_line(std::string_view text, bool (*is)(const Line&) noexcept) noexcept {
+  text = beginning_of(text);
+  while (!text.empty()) {
+    const std::string_view raw = text.substr(0, text.find('\n'));
+    if (is({.raw = raw, .text = without_tags(raw)})) return true;
+    text.remove_prefix(std::min(raw.size() + 1, text.size()));
+  }
+  return false;
+}
+
 Scan::Scan(std::string_view text) : plain_(without_colours(text)) {
   const std::vector<std::string_view> raws = lines_of(plain_);
   for (std::size_t i = 0; i < raws.size(); ++i) {

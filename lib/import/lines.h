@@ -55,6 +55,9 @@ std::string joined(const Lines& lines);
 /// Of a text what tells whose it is: launchers and libraries may speak first.
 std::string_view beginning_of(std::string_view text) noexcept;
 
+/// Whether `is` holds for a line of the text's beginning.
+bool any_line(std::string_view text, bool (*is)(const Line&) noexcept) noexcept;
+
 /// Whether a shell, mpirun or a scheduler says in this line that it ended a program.
 bool is_kill(std::string_view line) noexcept;
 

@@ -126,7 +126,6 @@ class MeanReader {
 
   std::vector<MeanTable> finish() && {
     end_table();
-    if (tables_.empty()) source_.refuse(line_, "no row with a size is in it");
     return std::move(tables_);
   }
 
@@ -136,7 +135,6 @@ class MeanReader {
     constexpr std::size_t kMostTables = 10'000;
     const bool any = !table_.title.empty() || !columns_.empty() || !table_.rows.empty();
     if (any && !unread_) {
-      if (table_.rows.empty() && error_.empty()) error_.set("it stops without a row");
       table_.error = error_.text();
       if (tables_.size() >= kMostTables) source_.refuse(line_, "more than 10000 tables");
       tables_.push_back(std::move(table_));
@@ -363,8 +361,6 @@ Run fabtests_run(const MeanTable& table, const Source& source) {
                  .error = table.error};
 }
 
-}  // namespace
-
 bool is_mean_table(std::string_view text) noexcept {
   text = beginning_of(text);
   return has_any(text, {"# OSU ", "# Size  "}) ||
@@ -386,5 +382,12 @@ std::vector<Run> mean_table_runs(const Lines& lines, const Source& source) {
   }
   return runs;
 }
+
+constexpr std::array<std::string_view, 2> kMeanPrograms{"osu_", "fi_"};
+
+}  // namespace
+
+const Tool kMeanTables{"OSU's micro-benchmarks and fabtests", kMeanPrograms, begins_mean_table,
+                       mean_table_runs, is_mean_table};
 
 }  // namespace rdmabench::import

@@ -13,9 +13,6 @@
 
 namespace rdmabench::import {
 
-inline constexpr std::string_view kNcclTestsRemedy =
-    "Give what an nccl-tests program printed, or its -J file.";
-
 /// In the order of the text, where one mark may be within the one before it.
 struct NcclTestsSetting {
   std::string_view mark;  ///< before it in a text
@@ -44,6 +41,8 @@ inline constexpr std::size_t kWrongColumn = 3;
 
 /// None for a placement that was not timed.
 std::optional<NcclTestsCell> nccl_tests_cell(const NcclTestsNumbers& numbers, bool with_spread);
+
+bool is_nccl_tests_program(std::string_view name);
 
 /// A table for each run, as parse_nccl_tests_text() and parse_nccl_tests_json() do.
 std::vector<NcclTestsTable> nccl_tests_text_tables(const Lines& lines, const Source& source);

@@ -33,13 +33,22 @@ constexpr std::array kNcclPrograms{
     Program{"sendrecv_perf", "send-receive", Is::either, Is::no},
     Program{"hypercube_perf", "", Is::either, Is::no}};
 
-/// The one whose name begins the text, the longest where several do; null for none.
+/// "all_reduce" of each.
+constexpr auto kStems = [] {
+  std::array<std::string_view, kNcclPrograms.size()> stems;
+  for (std::size_t i = 0; i < stems.size(); ++i) {
+    stems[i] = kNcclPrograms[i].name.substr(0, kNcclPrograms[i].name.rfind('_'));
+  }
+  return stems;
+}();
+
+/// The one whose stem begins the text, the longest where several do; null for none.
 const Program* program_in(std::string_view text) {
   const Program* found = nullptr;
-  for (const Program& one : kNcclPrograms) {
-    const std::string_view stem = one.name.substr(0, one.name.rfind('_'));
+  for (std::size_t i = 0; i < kStems.size(); ++i) {
+    const Program& one = kNcclPrograms[i];
     const bool longer = found == nullptr || one.name.size() > found->name.size();
-    if (longer && text.starts_with(stem)) found = &one;
+    if (longer && text.starts_with(kStems[i])) found = &one;
   }
   return found;
 }
@@ -128,8 +137,11 @@ bool is_nccl_tests(std::string_view text) noexcept {
   return is_nccl_tests_text(text);
 }
 
+namespace {
+
+/// Its command stands before its table.
 bool begins_nccl_tests(const Line& line) noexcept {
-  return is_nccl_tests(line.raw);
+  return is_nccl_tests(line.raw) || has(line.raw, "_perf ");
 }
 
 std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source) {
@@ -153,5 +165,10 @@ std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source) {
   }
   return runs;
 }
+
+}  // namespace
+
+const Tool kNcclTests{"nccl-tests and RCCL's tests", kStems, begins_nccl_tests, nccl_tests_runs,
+                      is_nccl_tests};
 
 }  // namespace rdmabench::import

@@ -79,8 +79,6 @@ PerftestRun read_run(const Json& body) {
     }
     run.rows.push_back(std::move(row));
   }
-  if (run.rows.empty())
-    run.error = "its \"results\" have no message size with a number of iterations";
   return run;
 }
 

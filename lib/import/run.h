@@ -38,13 +38,15 @@ struct PairRun {
 /// Of collective operations it is a table whose program and operation are told.
 using Run = std::variant<PairRun, NcclTestsTable>;
 
-/// Whether another tool seems to have written the text: perftest, nccl-tests, RCCL's tests, OSU's
-/// micro-benchmarks, fabtests.
+/// The names of all tools whose output is read.
+std::string known_tools();
+
+/// Whether one of them seems to have written the text.
 bool is_known(std::string_view text) noexcept;
 
-/// Each run in the text. `program` is what printed it, where neither the text nor the file's name
-/// says so: "all_gather_perf", "fi_rma_bw", with its folder or without. Throws Error(usage) with
-/// `source` and the line.
+/// Each run in the text, those of a tool together, the tools in the order of the text. `program` is
+/// what printed it, where neither the text nor the file's name says so: "all_gather_perf",
+/// "fi_rma_bw", with its folder or without. Throws Error(usage) with `source` and the line.
 std::vector<Run> read(std::string_view text, const std::string& source, const std::string& program);
 
 /// The program without its folder. Throws Error(usage) for one whose output is not read.

@@ -12,7 +12,8 @@ namespace rdmabench::import {
 
 void Source::refuse(std::size_t line, const std::string& why) const {
   const std::string place = line == 0 ? "" : fmt::format(", line {}", line);
-  throw Error(Fault::usage, fmt::format("'{}'{}: {}", name, place, why), std::string(remedy));
+  throw Error(Fault::usage, fmt::format("'{}'{}: {}", name, place, why),
+              fmt::format("Give what programs of {} write.", tool.name));
 }
 
 void Columns::read(std::string_view heading, std::span<const Column> known) {

@@ -18,11 +18,13 @@ namespace rdmabench::import {
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string_view>;
 
+struct Tool;
+
 /// What is read.
 struct Source {
   std::string name;     ///< of the file
   std::string program;  ///< that printed it, where the text does not say; "": see the file's name
-  std::string_view remedy;
+  const Tool& tool;
 
   /// Throws Error(usage). `line` 0: of none.
   [[noreturn]] void refuse(std::size_t line, const std::string& why) const;
@@ -91,24 +93,20 @@ std::vector<JsonObject> json_objects(std::string_view text, const Source& source
 /// Throws Error(usage) for JSON that takes too long to read.
 void check_json(std::string_view text, const Source& source);
 
-// Of each: whether its tool seems to have written the text; whether a run or a table of it begins
-// in this line; and a run for each in the lines, which throws Error(usage) with the source and the
-// line for a table that makes no sense.
-
-// nccl-tests and RCCL's tests: text or JSON.
-bool begins_nccl_tests(const Line& line) noexcept;
-std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source);
-bool is_nccl_tests_program(std::string_view name);
-
-// Tables that give a mean for each size: those of OSU's micro-benchmarks and of fabtests.
-bool is_mean_table(std::string_view text) noexcept;
-bool begins_mean_table(const Line& line) noexcept;
-std::vector<Run> mean_table_runs(const Lines& lines, const Source& source);
-
-// Text or JSON of perftest. MB and MiB are both 2^20 bytes, as in its sources; in JSON, which names
-// no unit, the message rate tells it. A table without rows, and a run that failed, have an error.
-bool is_perftest(std::string_view text) noexcept;
-bool begins_perftest(const Line& line) noexcept;
-std::vector<Run> perftest_runs(const Lines& lines, const Source& source);
+/// A tool whose output is read. Help and errors name it from here.
+struct Tool {
+  std::string_view name;
+  std::span<const std::string_view> programs;  ///< with what the names of its programs begin
+  /// Whether this line and those behind it are its own, up to one that begins another tool's.
+  bool (*begins)(const Line&) noexcept;
+  /// Each run in the lines. Throws Error(usage) with the source and the line for a table that makes
+  /// no sense.
+  std::vector<Run> (*read)(const Lines&, const Source&);
+  /// Whether it seems to have written the text; null: by a line in which a run begins.
+  bool (*is)(std::string_view) noexcept = nullptr;
+};
+#define TOOL(name) extern const Tool name;
+#include "tools.inc"
+#undef TOOL
 
 }  // namespace rdmabench::import

@@ -272,7 +272,11 @@ std::vector<Json> imported_documents(std::string_view text, const std::string& s
                                      const std::string& program) {
   std::vector<Json> documents;
   for (const import::Run& run : import::read(text, source, program)) {
-    documents.push_back(std::visit([](const auto& one) { return document_of(one); }, run));
+    Json& body =
+        documents.emplace_back(std::visit([](const auto& one) { return document_of(one); }, run));
+    if (body["results"].empty() && body["error"].is_null()) {
+      body["error"] = "it has no row: the run failed, or this is a server's";
+    }
   }
   return documents;
 }

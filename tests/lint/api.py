@@ -12,6 +12,7 @@ has docs/c.md instead.
 
 import pathlib
 import re
+import shlex
 import sys
 
 from headers import room_of
@@ -89,6 +90,8 @@ def main() -> int:
         found = []
     else:
         found = check(pathlib.Path(sys.argv[1]))
+        if found:
+            found.append("docs/api.md is rewritten by: " + shlex.join([sys.executable, *sys.argv, "--write"]))
     for line in found:
         print(line)
     return 1 if found else 0

@@ -77,8 +77,7 @@ struct FolderDocuments {
 FolderDocuments read_folders(const std::vector<std::string>& paths,
                              const std::set<std::string>& endings, const std::string& program = "");
 
-/// Whether another tool seems to have written the text: perftest, nccl-tests, RCCL's tests, OSU's
-/// micro-benchmarks, fabtests.
+/// Whether another tool that is known seems to have written the text.
 bool is_imported(std::string_view text) noexcept;
 
 /// Its runs as documents of rdmabench/1 or rdmabench-coll/1. What it does not say is null, never

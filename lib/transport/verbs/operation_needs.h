@@ -41,12 +41,14 @@ inline constexpr std::array<OperationNeeds, Operations::kCount> kOperationNeeds{
      std::uint64_t{1} << 38},
 }};
 
-static_assert([] {
-  for (std::size_t i = 0; i < kOperationNeeds.size(); ++i) {
-    if (kOperationNeeds[i].code != static_cast<OperationCode>(i)) return false;
-  }
-  return true;
-}());
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kOperationNeeds.size(); ++i) {
+        if (kOperationNeeds[i].code != static_cast<OperationCode>(i)) return false;
+      }
+      return true;
+    }(),
+    "kOperationNeeds: a row for each OperationCode of transport/operation.h, in their order");
 
 constexpr const OperationNeeds& needs(OperationCode code) {
   return kOperationNeeds[static_cast<std::size_t>(code)];

@@ -165,13 +165,13 @@ TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
   EXPECT_EQ(cut["error"], "it stops within line 6, which has 1 of 2 columns");
   EXPECT_EQ(cut["results"].size(), 2U);
   const auto empty = parse_documents(latency, "x")[0].body;
-  EXPECT_EQ(empty["error"], "it stops without a row");
+  EXPECT_THAT(empty["error"], HasSubstr("no row"));
   EXPECT_EQ(empty["test"], "latency");
   const auto reduced =
       parse_documents("# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n",
                       "x")[0]
           .body;
-  EXPECT_EQ(reduced["error"], "it stops without a row");
+  EXPECT_THAT(reduced["error"], HasSubstr("no row"));
   const auto pingpong =
       parse_documents(
           "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
@@ -325,6 +325,9 @@ TEST(Imported, OsuRowsWithoutANumberKeepTheirOthers) {
   EXPECT_EQ(body["results"][0]["size_bytes"], 8);
   EXPECT_THAT(body["notes"].dump(), HasSubstr("1 row without a time was left out."));
   EXPECT_THAT(body["config"].dump(), HasSubstr(R"({"name":"ranks","value":null})"));
+  const auto timeless = parse_documents(
+      "# OSU MPI Allreduce Latency Test v7.2\n# Size       Avg Latency(us)\n4   nan\n", "x");
+  EXPECT_THAT(timeless.at(0).body["error"].dump(), HasSubstr("no row"));
 }
 
 // As archives of mailing lists show it.
@@ -420,8 +423,8 @@ TEST(Imported, AKilledTableAndFabtestsOwnWordsAreErrors) {
   EXPECT_EQ(killed["results"].size(), 1U);
   const auto cut = parse_documents(osu + "2\nslurmstepd: error: CANCELLED AT 10:00\n", "x");
   EXPECT_THAT(cut.at(0).body["error"].dump(), HasSubstr("CANCELLED AT"));
-  EXPECT_EQ(parse_documents("# OSU MPI Latency Test v7.4\n", "x").at(0).body["error"],
-            "it stops without a row");
+  EXPECT_THAT(parse_documents("# OSU MPI Latency Test v7.4\n", "x").at(0).body["error"],
+              HasSubstr("no row"));
   const std::string table =
       "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
       "64      1k      125k        0.00s     26.34       2.43       0.41\n";
@@ -520,8 +523,8 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
   const auto documents = parse_documents(text, "x");
   ASSERT_EQ(documents.size(), 3U);
   EXPECT_EQ(documents[0].body["results"].at(0)["operation"], "all-gather");
-  EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0)["mean_ns"], 1610);
-  EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 197.48e9);
+  EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0).at("bits_per_s"), 197.48e9);
+  EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0).at("mean_ns"), 1610);
   EXPECT_THAT(refusal_to_import(text + "2    1.5x\n", "x"), HasSubstr("line 13: '1.5x'"));
   const auto named =
       parse_documents("Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n" +
@@ -531,8 +534,8 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
                           "1       10k     19k         0.30s      0.07      14.94       0.07\n",
                       "x");
   ASSERT_EQ(named.size(), 2U);
-  EXPECT_DOUBLE_EQ(named[0].body["results"].at(0)["mean_ns"], 14940);
-  EXPECT_THAT(named[1].body["error"].dump(), HasSubstr("Failed status 12"));
+  EXPECT_THAT(named[0].body["error"].dump(), HasSubstr("Failed status 12"));
+  EXPECT_DOUBLE_EQ(named[1].body["results"].at(0).at("mean_ns"), 14940);
   EXPECT_EQ(parse_documents("== NCCL BW Test\n" + text, "x").size(), 3U) << "a script's own words";
 }
 

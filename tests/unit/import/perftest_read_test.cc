@@ -304,8 +304,7 @@ TEST(PerftestRead, RefusesWhatNestsBehindItsOwnQuotes) {
 TEST(PerftestRead, SaysWhatHasNoRow) {
   const std::string heading =
       " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
-  EXPECT_THAT(only("RDMA_Write BW Test\n" + heading)["error"],
-              HasSubstr("its table has no row: this is a server's, or the run failed"));
+  EXPECT_THAT(only("RDMA_Write BW Test\n" + heading)["error"], HasSubstr("no row"));
   const auto failed = only("RDMA_Write BW Test\n" + heading +
                            " 8          1000             1.50               1.00     0.1\n"
                            " Completion with error at client\n"

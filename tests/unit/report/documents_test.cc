@@ -261,12 +261,16 @@ TEST(Documents, OfAFolderWhatIsNoDocumentIsLeftOutAndNamed) {
 
 TEST(Documents, RefusesAProgramThatNobodyKnows) {
   const std::string text = to_json(latency_sample());
-  for (const char* program : {"all_gather_perf", "reduce_perf_mpi", "fi_rma_bw", "osu_bw"}) {
+  for (const char* program : {"all_gather_perf", "reduce_perf_mpi", "fi_rma_bw", "bin/osu_bw",
+                              "ib_send_lat", "raw_ethernet_bw"}) {
     EXPECT_EQ(parse_documents(text, "x", program).size(), 1U) << program;
   }
   for (const std::string& one : {text, std::string("# nccl-tests version 2.19.6\n")}) {
-    EXPECT_THAT(complaint([&] { parse_documents(one, "x", "foo"); }, Fault::usage),
-                HasSubstr("no program that is read is called 'foo'"));
+    const Error error = rdmabench::complaint([&] { parse_documents(one, "x", "foo"); });
+    EXPECT_THAT(error.what(), HasSubstr("no program that is read is called 'foo'"));
+    for (const char* begin : {"all_gather", "fi_", "osu_", "ib_", "raw_ethernet_"}) {
+      EXPECT_THAT(error.remedy(), HasSubstr(begin));
+    }
   }
 }
 

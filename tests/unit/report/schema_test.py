@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Validates what report_samples writes, and checks that the schema refuses broken documents.
 
 schema_test.py [--write] SCHEMA REPORT_SAMPLES. Needs python3-jsonschema.
@@ -7,6 +8,7 @@ import copy
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -44,7 +46,8 @@ def main(schema_file, program):
     documents = load_documents(program)
     failures = []
     if with_columns(text, program) != text:
-        failures.append("what the schema says of rows is not what lib/report/row.cc says: run this program with --write")
+        failures.append("what the schema says of rows is not what lib/report/row.cc says: "
+                        + shlex.join([sys.executable, sys.argv[0], "--write", schema_file, program]))
 
     for name, document in documents.items():
         for error in validator.iter_errors(document):

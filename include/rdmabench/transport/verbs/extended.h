@@ -75,7 +75,8 @@ template <class Op, class Queue>
     ibv_wr_flush(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr, bytes_of(request),
                  kFlushGlobal, kFlushRange);
   } else {
-    static_assert(Op::kCode == OperationCode::atomic_write);
+    static_assert(Op::kCode == OperationCode::atomic_write,
+                  "begin_request(): a branch for this operation, with its ibv_wr_*(3)");
     // NOLINTNEXTLINE(performance-no-int-to-ptr): verbs carries addresses as integers
     const auto* const word = reinterpret_cast<const void*>(request.sg_list->addr);
     ibv_wr_atomic_write(queue, request.wr.rdma.rkey, request.wr.rdma.remote_addr, word);
