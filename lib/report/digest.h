@@ -15,6 +15,7 @@
 #include "base/json_values.h"
 #include "rdmabench/base/status.h"
 #include "rdmabench/report/documents.h"
+#include "report/number_column.h"
 
 namespace rdmabench::report {
 
@@ -125,14 +126,6 @@ std::string escaped_for_markdown(std::string_view text);
 
 /// The page of a decision as Markdown, its question as a heading of that level.
 std::string decision_text(const nlohmann::ordered_json& body, std::size_t level);
-
-/// "394.2 Gb/s", "1.91 us", "8", "64K".
-std::string rate_text(double bits_per_s);
-std::string time_text(double ns);
-std::string size_text(double bytes);
-/// "48.5 G", "1.5 M", "93 %": of a ratio of 0.93.
-std::string amount_text(double number);
-std::string percent_text(double ratio);
 
 // What comparisons, projections and decisions judge.
 

@@ -8,47 +8,28 @@
 #include <map>
 #include <set>
 
-#include "rdmabench/base/units.h"
+#include "row.h"
 #include "sections.h"
 
 namespace rdmabench::report {
 namespace {
 
-ColumnOf spaced_column(std::string heading, std::string key) {
-  return {std::move(heading), false, [key = std::move(key)](const Json& row) {
-            return Cell(replaced(text_of(row, key), {{'_', " "}}));
-          }};
-}
-
 /// In brackets, where a repetition may give quite another.
-ColumnOf time_column(std::string heading, std::string key) {
-  return {std::move(heading), true, [key = std::move(key)](const Json& row) {
-            Cell cell = time_text(number_of(row, key));
-            const Json& unsupported = list_of(row, "unsupported_percentiles");
-            if (std::find(unsupported.begin(), unsupported.end(), key) == unsupported.end() ||
-                cell.text == "-") {
-              return cell;
-            }
-            cell.text = fmt::format("({})", cell.text);
-            cell.hint = "Fewer than 10 samples lie beyond it: a repetition may give quite another.";
-            return cell;
-          }};
-}
-
-std::string per_second(double number) {
-  return std::isfinite(number) ? amount_text(number) + "/s" : "-";
-}
-
-std::string bytes_per_second(double number) {
-  if (!std::isfinite(number)) return "-";
-  const std::string text = amount_text(number);
-  return text + (text.find(' ') == std::string::npos ? " B/s" : "B/s");
-}
-
-Cell interval_cell(const Json& row) {
-  const double low = number_of(row, "bits_per_s_low");
-  if (!std::isfinite(low)) return "-";
-  return fmt::format("{} to {}", rate_text(low), rate_text(number_of(row, "bits_per_s_high")));
+ColumnOf measured_column(std::string heading, std::string key, const Scale& scale = kTimeScale,
+                         int dispensable = 0) {
+  const auto cell = [key = std::move(key), scale](const Json& row) {
+    Cell one(number_of(row, key), scale);
+    const Json& unsupported = list_of(row, "unsupported_percentiles");
+    if (one.text == "-" ||
+        std::find(unsupported.begin(), unsupported.end(), key) == unsupported.end()) {
+      return one;
+    }
+    one.value = NAN;
+    one.text = fmt::format("({})", one.text);
+    one.hint = "fewer than 10 samples lie beyond this percentile";
+    return one;
+  };
+  return {std::move(heading), true, cell, scale, dispensable};
 }
 
 Cell knee_cell(const Json& row) {
@@ -57,50 +38,34 @@ Cell knee_cell(const Json& row) {
   return doubtful ? "knee, not reliable" : "knee";
 }
 
-std::string load_text(double load) {
-  return std::isfinite(load) ? fmt::format("{:.0f} %", load * 100) : "-";
-}
-
-Columns times() {
-  return {time_column("min", "min_ns"),    time_column("p50", "p50_ns"),
-          time_column("p90", "p90_ns"),    time_column("p99", "p99_ns"),
-          time_column("p99.9", "p999_ns"), time_column("p99.99", "p9999_ns"),
-          time_column("max", "max_ns"),    time_column("mean", "mean_ns")};
-}
-
-Columns columns_of(const std::string& test) {
-  if (test == "registration") {
-    return {words_column("memory", "memory"),
-            number_column("size", "size_bytes", size_text),
-            words_column("route", "route"),
-            words_column("mapping", "mapping"),
-            time_column("register p50", "register_p50_ns"),
-            time_column("p99", "register_p99_ns"),
-            time_column("deregister p50", "deregister_p50_ns")};
+template <class Result>
+Columns columns_of(int decimals) {
+  Columns columns;
+  for (const Field& field : fields_of(Result(), Resolved())) {
+    auto [heading, scale, dispensable] = field.shown;
+    if (heading.empty()) continue;
+    if (scale.decimals == Scale::kOfClock) scale.decimals = decimals;
+    const std::string key(field.name());
+    if (scale.text != nullptr) {
+      columns.push_back(measured_column(heading, key, scale, dispensable));
+      continue;
+    }
+    const auto cell = [key](const Json& row) {
+      return key == "knee" ? knee_cell(row) : Cell(replaced(text_of(row, key), {{'_', " "}}));
+    };
+    columns.push_back({heading, false, cell, {}, dispensable});
   }
-  Columns columns{words_column("operation", "operation"),
-                  number_column("size", "size_bytes", size_text)};
-  const auto add = [&columns](Columns more) {
-    std::move(more.begin(), more.end(), std::back_inserter(columns));
-  };
-  if (test == "load") {
-    add({number_column("load", "load", load_text),
-         number_column("offered", "offered_messages_per_s", per_second),
-         number_column("achieved", "achieved_messages_per_s", per_second),
-         {"knee", false, knee_cell}});
-  }
-  if (test == "bandwidth") {
-    add({number_column("bandwidth", "bits_per_s", rate_text),
-         {"interval", true, interval_cell},
-         number_column("messages", "messages_per_s", per_second),
-         number_column("lost", "lost", amount_text),
-         words_column("depth", "depth")});
-  } else {
-    add(times());
-  }
-  add({number_column("samples", "iterations", amount_text), spaced_column("kind", "kind"),
-       spaced_column("direction", "direction"), spaced_column("completion", "completion")});
   return columns;
+}
+
+Columns registration_columns() {
+  return {words_column("memory", "memory"),
+          number_column("size", "size_bytes", size_text),
+          words_column("route", "route"),
+          words_column("mapping", "mapping"),
+          measured_column("register p50", "register_p50_ns"),
+          measured_column("p99", "register_p99_ns"),
+          measured_column("deregister p50", "deregister_p50_ns")};
 }
 
 Section counters(const Json& body) {
@@ -169,7 +134,7 @@ std::string place_text(const Json& row) {
 Cell typical_cell(const Json& row) {
   const double mean = number_of(row, "mean_ns");
   const bool only_mean = !std::isfinite(number_of(row, "p50_ns")) && std::isfinite(mean);
-  return only_mean ? Cell("mean " + time_text(mean)) : time_column("", "p50_ns").cell(row);
+  return only_mean ? Cell("mean " + time_text(mean)) : measured_column("", "p50_ns").cell(row);
 }
 
 Cell bus_cell(const Json& row) {
@@ -272,6 +237,15 @@ Section plugin_rows(const Json& body, std::string_view metric, std::string title
 
 }  // namespace
 
+Section run_rows(const std::string& test, const Json& rows, int decimals) {
+  return table_of("Every row",
+                  test == "registration" ? registration_columns()
+                  : test == "bandwidth"  ? columns_of<BandwidthResult>(decimals)
+                  : test == "load"       ? columns_of<LoadResult>(decimals)
+                                         : columns_of<LatencyResult>(decimals),
+                  rows);
+}
+
 std::vector<Section> run_sections(const Json& body) {
   const Json& resolved = object_of(body, "resolved");
   std::string over = text_of(body, "test");
@@ -279,8 +253,10 @@ std::vector<Section> run_sections(const Json& body) {
     const std::string word = text_of(resolved, key);
     if (!word.empty()) over += (over.find(" over ") == std::string::npos ? " over " : ", ") + word;
   }
-  Section rows = table_of("Every row", columns_of(text_of(body, "test")), list_of(body, "results"));
-  return {{.words = {over}}, std::move(rows), counters(body), every_note(body)};
+  return {{.words = {over}},
+          run_rows(text_of(body, "test"), list_of(body, "results")),
+          counters(body),
+          every_note(body)};
 }
 
 std::vector<Section> run_details(const Json& body) {
@@ -306,8 +282,8 @@ std::vector<Section> coll_sections(const Json& body) {
                            number_column("size", "size_bytes", size_text),
                            {"place", false, place_text},
                            {"p50", true, typical_cell},
-                           time_column("p99", "p99_ns"),
-                           time_column("max", "max_ns"),
+                           measured_column("p99", "p99_ns"),
+                           measured_column("max", "max_ns"),
                            number_column("algbw", "algorithm_bytes_per_s", bytes_per_second),
                            {"busbw", true, bus_cell},
                            {"of the wire", true, wire_share},
@@ -337,8 +313,8 @@ std::vector<Section> netplugin_sections(const Json& body) {
                 status_column(), words_column("what", "title"), words_column("reason", "reason")},
                list_of(body, "cases")),
       plugin_rows(body, "latency", "Half a round trip",
-                  {time_column("minimum", "min_ns"), time_column("median", "p50_ns"),
-                   time_column("99 %", "p99_ns"), time_column("maximum", "max_ns")}),
+                  {measured_column("minimum", "min_ns"), measured_column("median", "p50_ns"),
+                   measured_column("99 %", "p99_ns"), measured_column("maximum", "max_ns")}),
       plugin_rows(body, "bandwidth", "One way",
                   {number_column("minimum", "min_bits_per_s", rate_text),
                    number_column("median", "bits_per_s", rate_text),

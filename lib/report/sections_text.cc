@@ -1,0 +1,133 @@
+// Sections as the text of a terminal.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "rdmabench/report/text_table.h"
+#include "sections.h"
+
+namespace rdmabench::report {
+namespace {
+
+constexpr std::size_t kMostRows = 8;  // that are named for what they have in common
+
+/// One column, with the numbers of its rows where they have a unit.
+struct ShownColumn {
+  ShownColumn(const Section& section, std::size_t at)
+      : index(at), numbers(heading_of(section.columns[at]), section.columns[at].scale.decimals) {
+    const Column& column = section.columns[at];
+    has_unit = !column.scale.unit.empty();
+    for (const TableRow& row : section.rows) {
+      numbers.add(has_unit ? row.cells[at].value / column.scale.per : NAN);
+    }
+    shown = {heading_of(column), column.number ? TextTable::Align::right : TextTable::Align::left,
+             column.dispensable};
+  }
+
+  static std::string heading_of(const Column& column) {
+    const std::string_view unit = column.scale.unit;
+    return unit.empty() ? column.heading : fmt::format("{}[{}]", column.heading, unit);
+  }
+
+  std::string text(const Cell& cell, std::size_t row) const {
+    if (has_unit) return numbers.text(row);
+    return cell.text.empty() && cell.status ? std::string(name(*cell.status)) : cell.text;
+  }
+
+  std::size_t index;
+  NumberColumn numbers;
+  bool has_unit = false;
+  TextTable::Column shown;
+};
+
+/// By the words that tell it from the others.
+std::string name_of_row(const Section& section, const TableRow& row) {
+  std::string name;
+  for (std::size_t i = 0; i < section.columns.size(); ++i) {
+    const Column& column = section.columns[i];
+    if (!column.scale.unit.empty() || column.dispensable == kOnPages) break;
+    const bool alike = std::all_of(section.rows.begin(), section.rows.end(), [&](const auto& one) {
+      return one.cells[i].text == row.cells[i].text;
+    });
+    if (!alike) name += (name.empty() ? "" : " ") + row.cells[i].text;
+  }
+  return name;
+}
+
+/// What cells say besides their text, each once.
+std::string remarks_of(const Section& section) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> items;
+  std::vector<std::string> hints;
+  for (const TableRow& row : section.rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const Cell& cell = row.cells[i];
+      if (section.columns[i].dispensable == kOnPages) continue;
+      for (const std::string& item : cell.items) {
+        auto known = std::find_if(items.begin(), items.end(),
+                                  [&item](const auto& one) { return one.first == item; });
+        if (known == items.end()) known = items.insert(known, {item, {}});
+        known->second.push_back(name_of_row(section, row));
+      }
+      if (cell.hint.empty()) continue;
+      const bool has_unit = !section.columns[i].scale.unit.empty();
+      std::string hint = fmt::format("{}: {}", has_unit ? "-" : cell.text, cell.hint);
+      if (std::find(hints.begin(), hints.end(), hint) == hints.end()) hints.push_back(hint);
+    }
+  }
+  std::string text;
+  for (auto& [item, rows] : items) {
+    const std::size_t all = rows.size();
+    if (all > kMostRows) rows.resize(kMostRows);
+    text += all == section.rows.size() ? fmt::format("  {}\n", item)
+                                       : fmt::format("  {}{}: {}\n", fmt::join(rows, ", "),
+                                                     all > kMostRows ? ", ..." : "", item);
+  }
+  for (const std::string& hint : hints) text += hint + '\n';
+  return terminal_safe(text, "\n");
+}
+
+std::string table_text(const Section& section, std::size_t width) {
+  if (section.rows.empty()) return "";
+  std::vector<ShownColumn> columns;
+  std::vector<TextTable::Column> headings;
+  for (std::size_t i = 0; i < section.columns.size(); ++i) {
+    if (section.columns[i].dispensable == kOnPages) continue;
+    headings.push_back(columns.emplace_back(section, i).shown);
+  }
+  TextTable table(std::move(headings));
+  for (std::size_t i = 0; i < section.rows.size(); ++i) {
+    std::vector<std::string> cells;
+    for (const ShownColumn& column : columns) {
+      cells.push_back(column.text(section.rows[i].cells[column.index], i));
+    }
+    table.add_row(std::move(cells));
+  }
+  std::string text = table.text(width);
+  if (section.left_out > 0) text += fmt::format("{} more rows\n", section.left_out);
+  return text + remarks_of(section);
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<Section>& sections, std::size_t width) {
+  std::string text;
+  for (const Section& section : sections) {
+    if (!section.title.empty()) text += fmt::format("\n{}\n", terminal_safe(section.title));
+    for (const Cell& words : section.words) {
+      text += terminal_safe(words.text) + '\n';
+      for (const std::string& item : words.items) {
+        text += fmt::format("  {}\n", terminal_safe(item));
+      }
+    }
+    text += table_text(section, width);
+  }
+  return text;
+}
+
+std::string to_text(const Document& document, std::size_t width) {
+  const std::string first = headline(JudgedDocument(document)).text;
+  return (first.empty() ? "" : terminal_safe(first) + '\n') + to_text(sections(document), width);
+}
+
+}  // namespace rdmabench::report
