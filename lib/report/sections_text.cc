@@ -6,6 +6,7 @@
 
 #include "rdmabench/report/text_table.h"
 #include "sections.h"
+#include "text_width.h"
 
 namespace rdmabench::report {
 namespace {
@@ -87,6 +88,23 @@ std::string remarks_of(const Section& section) {
   return terminal_safe(text, "\n");
 }
 
+/// Where the columns do not fit, each row is a sentence.
+std::string as_list(const Section& section, std::size_t width) {
+  std::string text;
+  for (const TableRow& row : section.rows) {
+    std::string line = "-";
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string& said = row.cells[i].text;
+      const Column& column = section.columns[i];
+      if (said.empty() || said == "-" || column.dispensable == kOnPages) continue;
+      line +=
+          i == 0 ? ' ' + said : fmt::format("{} {}: {}", i == 1 ? ":" : ";", column.heading, said);
+    }
+    text += filled("", terminal_safe(line), 2, width);
+  }
+  return text;
+}
+
 std::string table_text(const Section& section, std::size_t width) {
   if (section.rows.empty()) return "";
   std::vector<ShownColumn> columns;
@@ -104,6 +122,7 @@ std::string table_text(const Section& section, std::size_t width) {
     table.add_row(std::move(cells));
   }
   std::string text = table.text(width);
+  if (widest_line(text) > std::max(width, kUsualWidth)) text = as_list(section, width);
   if (section.left_out > 0) text += fmt::format("{} more rows\n", section.left_out);
   return text + remarks_of(section);
 }
