@@ -97,8 +97,8 @@ bool is_own_fact(std::string_view name) noexcept;
 /// A cell of a fabric's matrix, without what came of it.
 Judgement cell_of(const Document& fabric, const PairMeasurement& pair);
 
-/// A row of collectives: wrong, late, left out or fine.
-Judgement judge_row(const nlohmann::ordered_json& row, const std::string& backend);
+/// A row of collectives, `body`: wrong, late, left out or fine.
+Judgement judge_row(const nlohmann::ordered_json& row, const nlohmann::ordered_json& body);
 
 /// What a side, "a" or "b", of a comparison or projection is called; "A" or "B" where the document
 /// has no name.

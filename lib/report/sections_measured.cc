@@ -68,20 +68,28 @@ Columns registration_columns() {
           measured_column("deregister p50", "deregister_p50_ns")};
 }
 
+void add_counters(Section& section, const std::string& who, const Json& counters) {
+  for (const Json& one : counters) {
+    if (number_of(one, "change") == 0) continue;
+    const std::string change = any_text_of(one, "change");
+    section.rows.push_back(
+        {{who, text_of(one, "device"), text_of(one, "name"), text_of(one, "class"),
+          change.empty() ? "went backwards"
+                         : (flag_of(one, "at_least") ? "at least " : "") + change}});
+  }
+}
+
+/// Of both sides, or of all ranks.
 Section counters(const Json& body) {
   Section section{"Counters of the hardware that changed meanwhile",
                   false,
                   {},
-                  {{"side"}, {"device"}, {"counter"}, {"class"}, {"change", true}}};
+                  {{"of"}, {"device"}, {"counter"}, {"class"}, {"change", true}}};
   for (const char* const side : {"client", "server"}) {
-    for (const Json& one : list_of(object_of(body, "counters"), side)) {
-      if (number_of(one, "change") == 0) continue;
-      const std::string change = any_text_of(one, "change");
-      section.rows.push_back(
-          {{side, text_of(one, "device"), text_of(one, "name"), text_of(one, "class"),
-            change.empty() ? "went backwards"
-                           : (flag_of(one, "at_least") ? "at least " : "") + change}});
-    }
+    add_counters(section, side, list_of(object_of(body, "counters"), side));
+  }
+  for (const Json& rank : list_of(body, "ranks")) {
+    add_counters(section, "rank " + any_text_of(rank, "rank"), list_of(rank, "counters"));
   }
   return section;
 }
@@ -124,12 +132,6 @@ Section machines(const Json& body) {
 
 // Collectives.
 
-std::string place_text(const Json& row) {
-  const double root = number_of(row, "root");
-  return fmt::format("{}{}", std::isfinite(root) ? fmt::format("root {:g}, ", root) : "",
-                     flag_of(row, "in_place") ? "in" : "out");
-}
-
 /// The median; of what another tool measured often only a mean is known.
 Cell typical_cell(const Json& row) {
   const double mean = number_of(row, "mean_ns");
@@ -137,8 +139,10 @@ Cell typical_cell(const Json& row) {
   return only_mean ? Cell("mean " + time_text(mean)) : measured_column("", "p50_ns").cell(row);
 }
 
+constexpr Scale kBytesScale{bytes_per_second, "GB/s", 1e9, kSignificantDigits};
+
 Cell bus_cell(const Json& row) {
-  Cell cell = bytes_per_second(number_of(row, "bus_bytes_per_s"));
+  Cell cell(number_of(row, "bus_bytes_per_s"), kBytesScale);
   if (cell.text == "-" && text_of(row, "skipped").empty()) {
     cell.text = "n/a";
     cell.hint = text_of(row, "bus_reason");
@@ -146,12 +150,15 @@ Cell bus_cell(const Json& row) {
   return cell;
 }
 
-/// What its judgement says, and else how much was checked.
-Cell judged_cell(const Json& row) {
-  Judgement one = judge_row(row, "");
-  if (one.outcome != Status::pass) return {one.outcome, std::move(one.text)};
-  const std::string checked = any_text_of(object_of(row, "wrong"), "checked_results");
-  return checked.empty() ? "not checked" : fmt::format("0 wrong of {} results", checked);
+Cell wrong_cell(const Json& row) {
+  const std::string wrong = any_text_of(object_of(row, "wrong"), "wrong_elements");
+  return !wrong.empty() ? wrong : text_of(row, "skipped").empty() ? "n/a" : "";
+}
+
+Cell late_cell(const Json& row) {
+  const Json& late = object_of(row, "late");
+  if (late.empty()) return "-";
+  return fmt::format("{} +{}", any_text_of(late, "rank"), time_text(number_of(late, "by_ns")));
 }
 
 double fact_number(const Json& row, std::string_view name) {
@@ -159,6 +166,48 @@ double fact_number(const Json& row, std::string_view name) {
     if (text_of(fact, "name") == name) return number_of(fact, "value");
   }
   return NAN;
+}
+
+std::string fact(const Json& row, std::string_view name) {
+  return fact_of(list_of(row, "facts"), name);
+}
+
+/// NCCL's choice: "RING SIMPLE x8".
+Cell algorithm_cell(const Json& row) {
+  const std::string algorithm = fact(row, "algorithm");
+  if (algorithm.empty()) return "";
+  const std::string channels = fact(row, "channels");
+  const std::string most = fact(row, "channels_at_most");
+  return fmt::format("{} {}{}", algorithm, fact(row, "protocol"),
+                     !channels.empty() ? " x" + channels
+                     : !most.empty()   ? " x<=" + most
+                                       : "");
+}
+
+/// A cache may hold what is used again.
+Cell memory_cell(const Json& row) {
+  const std::string memory = fact(row, "memory");
+  if (memory == "own") return "each operation has its own, written before";
+  if (memory != "reused") return "";
+  return fmt::format("reused, {} places taken in turn", fact(row, "memory_places"));
+}
+
+/// What its judgement says, and what else is to be known of it.
+Cell judged_cell(const Json& row, const Json& body) {
+  const Judgement one = judge_row(row, body);
+  Cell cell(one.outcome);
+  if (!one.text.empty()) cell.items.push_back(one.text);
+  for (const auto& [key, value] : one.details) {
+    if (key.ends_with("action")) cell.items.push_back("action: " + value);
+  }
+  if (const std::string other = fact(row, "algorithm_differs"); !other.empty()) {
+    cell.items.push_back(
+        fmt::format("ranks differ: {}; not so {}", algorithm_cell(row).text, other));
+  }
+  if (row.contains("stable") && !flag_of(row, "stable") && text_of(row, "skipped").empty()) {
+    cell.items.emplace_back("the time ran out before the median was known");
+  }
+  return cell;
 }
 
 Cell facts_cell(const Json& row) {
@@ -214,12 +263,22 @@ Section about_ranks(const Json& body) {
   std::set<std::string> hosts;
   for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
   Section about;
-  about.words.emplace_back(
-      fmt::format("{}, by {}. Times are of one operation: the longest that any rank took.",
-                  ranks.empty() ? "An unknown number of ranks"
-                                : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
-                                              hosts.size() == 1 ? "" : "s"),
-                  text_of(body, "backend")));
+  about.words.emplace_back(fmt::format(
+      "{}, by {}. Times are of one operation: the longest that any rank took. GB/s are 10^9 bytes, "
+      "as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
+      ranks.empty() ? "An unknown number of ranks"
+                    : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
+                                  hosts.size() == 1 ? "" : "s"),
+      text_of(body, "backend")));
+  const Json& bisected = object_of(body, "bisected");
+  if (!bisected.empty()) {
+    Cell& words = about.words.emplace_back("BISECTED: " + text_of(bisected, "text"));
+    const std::string action = text_of(bisected, "action");
+    if (!action.empty()) words.items.push_back("action: " + action);
+  }
+  if (const std::string error = text_of(body, "error"); !error.empty()) {
+    about.words.emplace_back("ENDED EARLY: " + error);
+  }
   add_wire(about, body);
   return about;
 }
@@ -271,33 +330,55 @@ std::vector<Section> run_details(const Json& body) {
 }
 
 std::vector<Section> coll_sections(const Json& body) {
+  // What a row is told apart by stays; where all rows have it alike, it stands above them.
+  enum : int { kMode = 1, kTails, kHow, kCounts };
+  const Scale times{time_text, "us", 1e3, 2};
   const auto wire_share = [](const Json& row) {
-    return Cell(percent_text(fact_number(row, "wire_share")));
+    return Cell(percent_text(fact_number(row, "wire_share")) +
+                (fact(row, "wire_memory") == "staged" ? ", staged" : ""));
   };
+  const auto place = [](const Json& row) { return flag_of(row, "in_place") ? "in" : "out"; };
+  const auto checked = [](const Json& row) {
+    const std::string number = any_text_of(object_of(row, "wrong"), "checked_results");
+    return Cell(number.empty() ? "" : number + " results");
+  };
+  const auto judged = [&body](const Json& row) { return judged_cell(row, body); };
   Section rows = table_of("Every row",
                           {words_column("operation", "operation"),
-                           words_column("type", "type"),
-                           words_column("reduction", "reduction"),
-                           words_column("group", "group"),
+                           words_column("type", "type", kMode),
+                           words_column("reduction", "reduction", kMode),
+                           words_column("group", "group", kMode),
                            number_column("size", "size_bytes", size_text),
-                           {"place", false, place_text},
-                           {"p50", true, typical_cell},
-                           measured_column("p99", "p99_ns"),
-                           measured_column("max", "max_ns"),
-                           number_column("algbw", "algorithm_bytes_per_s", bytes_per_second),
-                           {"busbw", true, bus_cell},
-                           {"of the wire", true, wire_share},
-                           {"judged", false, judged_cell},
-                           words_column("who is late is unknown", "late_reason"),
-                           {"facts", false, facts_cell}},
+                           {"place", false, place, {}, kMode},
+                           words_column("root", "root", kHow),
+                           number_column("count", "count", whole_text, kCounts),
+                           number_column("n", "iterations", whole_text, kCounts),
+                           {"p50", true, typical_cell, times},
+                           measured_column("p99", "p99_ns", times, kTails),
+                           measured_column("max", "max_ns", times, kOnPages),
+                           number_column("algbw", "algorithm_bytes_per_s", kBytesScale, kTails),
+                           {"busbw", true, bus_cell, kBytesScale},
+                           {"of the wire", true, wire_share, {}, kMode},
+                           {"wrong", true, wrong_cell},
+                           {"late", true, late_cell},
+                           {"algorithm", false, algorithm_cell, {}, kHow},
+                           {"memory", false, memory_cell, {}, kHow},
+                           {"judged", false, judged},
+                           {"checked", true, checked, {}, kOnPages},
+                           words_column("who is late is unknown", "late_reason", kOnPages),
+                           {"facts", false, facts_cell, {}, kOnPages}},
                           list_of(body, "results"));
   Section wire{"Pairs of the wire", false};
   Section notes{"Notes", false};
   for (const Json& note : list_of(body, "notes")) {
     (is_wire(note) ? wire : notes).words.emplace_back(any_text(note));
   }
-  return {about_ranks(body), std::move(rows), std::move(wire),
-          facts_table("The library", list_of(body, "library")), std::move(notes)};
+  return {about_ranks(body),
+          std::move(rows),
+          std::move(wire),
+          counters(body),
+          facts_table("The library", list_of(body, "library")),
+          std::move(notes)};
 }
 
 std::vector<Section> netplugin_sections(const Json& body) {
