@@ -125,7 +125,9 @@ std::string replaced(std::string_view text,
 std::string escaped_for_markdown(std::string_view text);
 
 /// The page of a decision as Markdown, its question as a heading of that level.
-std::string decision_text(const nlohmann::ordered_json& body, std::size_t level);
+std::string decision_markdown(const nlohmann::ordered_json& body, std::size_t level);
+/// The same as text of 80 columns.
+std::string decision_text(const nlohmann::ordered_json& body);
 
 // What comparisons, projections and decisions judge.
 

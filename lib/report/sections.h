@@ -47,6 +47,7 @@ struct Section {
   std::vector<Column> columns{};
   std::vector<TableRow> rows{};
   std::size_t left_out = 0;  ///< rows beyond what a reader takes
+  std::string command{};     ///< to type
 };
 
 /// A column, and how a row's cell in it is read.
@@ -87,12 +88,13 @@ struct JudgedDocument {
 /// Its first sentence, and how that was judged. Empty where it has none.
 Cell headline(const JudgedDocument& judged);
 
-/// What was measured, in the order of reading. Of a decision nothing: decision_text() has it.
+/// What was measured, in the order of reading. Of a decision nothing: decision_sections() has it.
 std::vector<Section> sections(const Document& document);
 
 /// As text: what is not a number in a column with a unit is "-", what is left out of a table that
 /// is too wide is named, and what cells have besides stands below their table.
-std::string to_text(const std::vector<Section>& sections, std::size_t width);
+/// Words are broken into lines where that is asked for.
+std::string to_text(const std::vector<Section>& sections, std::size_t width, bool filled = false);
 
 /// The first sentence of a document, and its sections.
 std::string to_text(const Document& document, std::size_t width);
@@ -143,6 +145,8 @@ std::vector<Section> coll_sections(const Json& body);
 std::vector<Section> netplugin_sections(const Json& body);
 std::vector<Section> comparison_sections(const Json& body);
 std::vector<Section> projection_sections(const Json& body);
+/// What stands below the answer; of several sections of one title the first has it.
+std::vector<Section> decision_sections(const Json& body);
 std::vector<Section> fabric_sections(const Document& document);
 std::vector<Section> fabric_details(const Document& document);
 

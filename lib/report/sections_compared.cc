@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sections.h"
 
@@ -329,6 +330,34 @@ std::vector<Section> projection_sections(const Json& body) {
           std::move(assumed),
           settings(body),
           notes_of(body)};
+}
+
+std::vector<Section> decision_sections(const Json& body) {
+  std::vector<Section> all;
+  for (const Json& part : list_of(object_of(body, "page"), "sections")) {
+    std::string title = said(part, "title");
+    for (const Json& block : list_of(part, "blocks")) {
+      if (block.contains("chart")) continue;  // the table has it
+      Section& section = all.emplace_back();
+      section.title = std::exchange(title, "");
+      const Json& command = object_of(block, "command");
+      section.command = text_of(command, "line");
+      const std::string small = fmt::format("{}", fmt::join(all_said(block, "small"), "; "));
+      for (const std::string& words : {said(block, "sentence"), said(command, "why"), small}) {
+        if (!words.empty()) section.words.emplace_back(words);
+      }
+      const Json& table = object_of(block, "table");
+      for (const std::string& head : all_said(table, "heads")) {
+        section.columns.push_back({head, !section.columns.empty() && !flag_of(table, "words")});
+      }
+      for (const Json& row : list_of(table, "rows")) {
+        TableRow& cells = section.rows.emplace_back();
+        for (const Json& one : row) cells.cells.emplace_back(text_of(one, "text"));
+        cells.cells.resize(section.columns.size());
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace rdmabench::report

@@ -129,21 +129,68 @@ std::string table_text(const Section& section, std::size_t width) {
   return text + remarks_of(section);
 }
 
+/// A command's words; a space within quotes parts none.
+std::vector<std::string_view> shell_words(std::string_view command) {
+  std::vector<std::string_view> words;
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const bool escaped = !quoted && i > 0 && command[i - 1] == '\\';
+    if (command[i] == '\'' && !escaped) quoted = !quoted;
+    if (command[i] != ' ' || quoted) continue;
+    words.push_back(command.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  words.push_back(command.substr(begin));
+  return words;
+}
+
+/// Broken where a shell takes it, an option with its values in one line.
+std::string command_lines(std::string_view command, std::size_t width) {
+  const std::vector<std::string_view> words = shell_words(command);
+  std::string text;
+  std::string line = "  " + std::string(words[0]);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::size_t more = 1 + display_width(words[i]);
+    for (std::size_t k = i + 1; words[i].starts_with('-') && k < words.size(); ++k) {
+      if (words[k].starts_with('-')) break;
+      more += 1 + display_width(words[k]);
+    }
+    constexpr std::size_t kEnd = 2;  // " \\"
+    if (display_width(line) + more + kEnd > width) {
+      text += line + " \\\n";
+      line = "   ";
+    }
+    line += fmt::format(" {}", words[i]);
+  }
+  return text + line + '\n';
+}
+
 }  // namespace
 
-std::string to_text(const std::vector<Section>& sections, std::size_t width) {
+std::string to_text(const std::vector<Section>& sections, std::size_t width, bool filled) {
+  const auto line = [&](std::string_view words) {
+    return report::filled("", terminal_safe(words), 0, filled ? width : kAnyWidth);
+  };
   std::string text;
   for (const Section& section : sections) {
-    if (!section.title.empty()) text += fmt::format("\n{}\n", terminal_safe(section.title));
+    if (!section.title.empty()) text += '\n' + line(section.title);
     for (const Cell& words : section.words) {
-      text += terminal_safe(words.text) + '\n';
-      for (const std::string& item : words.items) {
-        text += fmt::format("  {}\n", terminal_safe(item));
-      }
+      text += line(words.text);
+      for (const std::string& item : words.items) text += "  " + line(item);
     }
+    if (!section.command.empty()) text += command_lines(terminal_safe(section.command), width);
     text += table_text(section, width);
   }
   return text;
+}
+
+std::string decision_text(const Json& body) {
+  const Json& page = object_of(body, "page");
+  std::vector<Section> all{{.words = {said(page, "question"), said(page, "subject")}},
+                           {.title = said(page, "answer")}};
+  for (Section& section : decision_sections(body)) all.push_back(std::move(section));
+  return to_text(all, kUsualWidth, true);
 }
 
 std::string to_text(const Document& document, std::size_t width) {

@@ -139,7 +139,7 @@ bool TextTable::says_the_same(std::size_t column) const {
 }
 
 std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::size_t width,
-                                 std::size_t limit) const {
+                                 const Limits& limits) const {
   std::vector<std::vector<std::string>> lines;
   std::vector<std::size_t> widths(shown.size());
   const auto add = [&](const auto& parts_of, bool at_bottom) {
@@ -157,9 +157,14 @@ std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::siz
       }
     }
   };
-  add([&](std::size_t column) { return words_in_lines(columns_[column].heading, limit); }, true);
+  add([&](std::size_t column) { return words_in_lines(columns_[column].heading, limits.heading); },
+      true);
   for (const auto& row : rows_) {
-    add([&](std::size_t column) { return value_and_range(row[column], limit); }, false);
+    const auto parts_of = [&](std::size_t column) {
+      const bool right = columns_[column].align == Align::right;
+      return value_and_range(row[column], right ? limits.value : kAnyWidth);
+    };
+    add(parts_of, false);
   }
   std::size_t last_begin = 0;
   for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += widths[i] + kGap;
@@ -218,8 +223,9 @@ std::string TextTable::text(std::size_t width) const {
   };
   std::string text = alike.empty() ? "" : remark("in every row: " + alike);
   std::string rows;
-  for (const std::size_t limit : {kAnyWidth, std::size_t{14}, std::size_t{10}}) {
-    rows = rows_text(shown, width, limit);
+  constexpr std::array<Limits, 4> kLayouts{{{}, {14}, {14, 14}, {10, 10}}};
+  for (const Limits& limits : kLayouts) {
+    rows = rows_text(shown, width, limits);
     if (widest_line(rows) <= width) break;
   }
   text += rows;

@@ -38,8 +38,13 @@ class TextTable {
 
  private:
   bool says_the_same(std::size_t column) const;
+  /// The widest that headings and values may be in one line.
+  struct Limits {
+    std::size_t heading = kAnyWidth;
+    std::size_t value = kAnyWidth;
+  };
   std::string rows_text(const std::vector<std::size_t>& shown, std::size_t width,
-                        std::size_t limit) const;
+                        const Limits& limits) const;
 
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;
