@@ -59,13 +59,20 @@ Columns columns_of(int decimals) {
 }
 
 Columns registration_columns() {
+  const Scale times{time_text, "us", 1e3, 2};
+  const Scale rate{bytes_per_second, "MiB/s", 0x1p20};
   return {words_column("memory", "memory"),
           number_column("size", "size_bytes", size_text),
-          words_column("route", "route"),
-          words_column("mapping", "mapping"),
-          measured_column("register p50", "register_p50_ns"),
-          measured_column("p99", "register_p99_ns"),
-          measured_column("deregister p50", "deregister_p50_ns")};
+          number_column("calls", "iterations", whole_text, kMiddleOut),
+          number_column("min", "register_min_ns", times, kEarlyOut),
+          number_column("p50", "register_p50_ns", times),
+          number_column("p99", "register_p99_ns", times),
+          number_column("max", "register_max_ns", times, kLateOut),
+          number_column("rate", "register_bytes_per_s", rate, kLastOut),
+          number_column("dereg p50", "deregister_p50_ns", times),
+          number_column("dereg p99", "deregister_p99_ns", times, kFirstOut),
+          words_column("route", "route", kLastOut),
+          words_column("mapping", "mapping", kLastOut)};
 }
 
 void add_counters(Section& section, const std::string& who, const Json& counters) {
@@ -283,13 +290,29 @@ Section about_ranks(const Json& body) {
   return about;
 }
 
+ColumnOf interface_column() {
+  return {"api", false,
+          [](const Json& row) { return Cell("v" + any_text_of(row, "api_version")); }};
+}
+
+/// Why a case did not pass, and on which side.
+Cell reason_cell(const Json& row) {
+  const std::string side = text_of(row, "side");
+  const std::string reason = text_of(row, "reason");
+  const bool of_one = !reason.empty() && !side.empty() && side != "both" &&
+                      status_of(text_of(row, "status")) != Status::skip;
+  return of_one ? fmt::format("{} ({})", reason, side) : reason;
+}
+
 Section plugin_rows(const Json& body, std::string_view metric, std::string title, Columns columns) {
   Json rows = Json::array();
   for (const Json& row : list_of(body, "results")) {
     if (text_of(row, "metric") == metric) rows.push_back(row);
   }
-  columns.insert(columns.begin(), {words_column("interface", "api_version"),
-                                   number_column("size", "size_bytes", size_text)});
+  columns.insert(columns.begin(),
+                 {interface_column(), number_column("size", "size_bytes", size_text),
+                  number_column("epochs", "epochs", whole_text),
+                  number_column("iterations", "iterations", whole_text)});
   columns.push_back(words_column("error", "error"));
   return table_of(std::move(title), columns, rows);
 }
@@ -384,22 +407,35 @@ std::vector<Section> coll_sections(const Json& body) {
 std::vector<Section> netplugin_sections(const Json& body) {
   const Json& plugin = object_of(body, "plugin");
   Section about;
-  about.words.emplace_back(fmt::format("The plugin '{}' of {}, both ends in {}.",
-                                       text_of(plugin, "name"), text_of(plugin, "file"),
-                                       any_text_of(body, "ends")));
-  return {
-      std::move(about),
-      table_of("Cases",
-               {words_column("interface", "api_version"), words_column("case", "id"),
-                status_column(), words_column("what", "title"), words_column("reason", "reason")},
-               list_of(body, "cases")),
-      plugin_rows(body, "latency", "Half a round trip",
-                  {measured_column("minimum", "min_ns"), measured_column("median", "p50_ns"),
-                   measured_column("99 %", "p99_ns"), measured_column("maximum", "max_ns")}),
-      plugin_rows(body, "bandwidth", "One way",
-                  {number_column("minimum", "min_bits_per_s", rate_text),
-                   number_column("median", "bits_per_s", rate_text),
-                   number_column("maximum", "max_bits_per_s", rate_text)})};
+  about.words.emplace_back(fmt::format(
+      "The plugin '{}' of {}, interfaces {}, device {}, both ends in {}.", text_of(plugin, "name"),
+      text_of(plugin, "file"), any_text_of(plugin, "api_versions"),
+      any_text_of(object_of(body, "config"), "device"), any_text_of(body, "ends")));
+  if (const std::string error = text_of(body, "error"); !error.empty()) {
+    about.words.emplace_back("The run ended early: " + error);
+  }
+  const Scale times{time_text, "us", 1e3, 2};
+  return {std::move(about),
+          table_of("Devices",
+                   {words_column("name", "name"), words_column("Mb/s", "speed_mbps"),
+                    words_column("receives in a group", "max_receives"),
+                    words_column("memory", "memory")},
+                   list_of(plugin, "devices")),
+          table_of("Cases",
+                   {interface_column(),
+                    words_column("case", "id"),
+                    status_column(),
+                    words_column("what", "title", kLastOut),
+                    {"reason", false, reason_cell}},
+                   list_of(body, "cases")),
+          plugin_rows(
+              body, "latency", "Latency, half a round trip of isend to irecv",
+              {measured_column("min", "min_ns", times), measured_column("p50", "p50_ns", times),
+               measured_column("p99", "p99_ns", times), measured_column("max", "max_ns", times)}),
+          plugin_rows(body, "bandwidth", "Bandwidth, one way, each epoch confirmed by the receiver",
+                      {number_column("min", "min_bits_per_s", kRateScale),
+                       number_column("p50", "bits_per_s", kRateScale),
+                       number_column("max", "max_bits_per_s", kRateScale)})};
 }
 
 }  // namespace rdmabench::report
