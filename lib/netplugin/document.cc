@@ -148,14 +148,22 @@ std::string to_csv(const Check& check) {
 }
 
 std::string to_text(const Check& check, bool verbose, std::size_t width) {
-  Check shown = check;
-  const std::size_t not_run = verbose ? 0 : std::erase_if(shown.cases, [](const CaseResult& row) {
-    return row.reason == kNotRun;
-  });
+  report::Document document{"", std::string(report::kNetPluginSchema), to_document(check)};
+  std::size_t not_run = 0;
+  if (!verbose) {
+    Ordered& rows = document.body["cases"];
+    not_run = rows.size();
+    Ordered shown = Ordered::array();
+    for (Ordered& row : rows) {
+      row["title"] = "";
+      if (row["reason"] != kNotRun) shown.push_back(std::move(row));
+    }
+    rows = std::move(shown);
+    not_run -= rows.size();
+  }
   const Tally all = tally(check);
   return fmt::format(
-      "{}{}\n{} PASS, {} WARN, {} FAIL, {} SKIP{}\n",
-      report::to_text({"", std::string(report::kNetPluginSchema), to_document(shown)}, width),
+      "{}{}\n{} PASS, {} WARN, {} FAIL, {} SKIP{}\n", report::to_text(document, width),
       check.measurements.empty() ? "" : fmt::format("Requests in flight: {}.\n", abi::kMaxRequests),
       all.pass, all.warn, all.fail, all.skip,
       not_run == 0 ? "" : fmt::format(": {} {}", not_run, kNotRun));

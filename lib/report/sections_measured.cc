@@ -295,13 +295,16 @@ ColumnOf interface_column() {
           [](const Json& row) { return Cell("v" + any_text_of(row, "api_version")); }};
 }
 
-/// Why a case did not pass, and on which side.
-Cell reason_cell(const Json& row) {
+/// With why a case did not pass, and on which side.
+Cell case_cell(const Json& row) {
+  Cell cell(status_of(text_of(row, "status")));
   const std::string side = text_of(row, "side");
   const std::string reason = text_of(row, "reason");
-  const bool of_one = !reason.empty() && !side.empty() && side != "both" &&
-                      status_of(text_of(row, "status")) != Status::skip;
-  return of_one ? fmt::format("{} ({})", reason, side) : reason;
+  const bool of_one = *cell.status != Status::skip && !side.empty() && side != "both";
+  if (!reason.empty()) {
+    cell.items.push_back(of_one ? fmt::format("{} ({})", reason, side) : reason);
+  }
+  return cell;
 }
 
 Section plugin_rows(const Json& body, std::string_view metric, std::string title, Columns columns) {
@@ -424,9 +427,8 @@ std::vector<Section> netplugin_sections(const Json& body) {
           table_of("Cases",
                    {interface_column(),
                     words_column("case", "id"),
-                    status_column(),
-                    words_column("what", "title", kLastOut),
-                    {"reason", false, reason_cell}},
+                    {"status", false, case_cell},
+                    words_column("what", "title")},
                    list_of(body, "cases")),
           plugin_rows(
               body, "latency", "Latency, half a round trip of isend to irecv",

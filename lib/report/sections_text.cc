@@ -47,7 +47,8 @@ std::string name_of_row(const Section& section, const TableRow& row) {
   std::string name;
   for (std::size_t i = 0; i < section.columns.size(); ++i) {
     const Column& column = section.columns[i];
-    if (!column.scale.unit.empty() || column.dispensable == kOnPages) break;
+    const bool identity = column.scale.unit.empty() && !row.cells[i].status;
+    if (!identity || column.dispensable == kOnPages) break;
     if (column.number && column.dispensable > 0) continue;
     const bool alike = std::all_of(section.rows.begin(), section.rows.end(), [&](const auto& one) {
       return one.cells[i].text == row.cells[i].text;
