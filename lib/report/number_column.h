@@ -7,10 +7,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
-
-#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 
@@ -51,15 +48,11 @@ inline constexpr Scale kTimeScale{time_text, "us", 1e3, 3};
 inline constexpr Scale kRateScale{rate_text, "Gb/s", 1e9, 3};
 inline constexpr Scale kMessageScale{per_second, "Mmsg/s", 1e6, kSignificantDigits};
 
-/// Numbers under one heading. They share their decimals, so that the points stand in line: as many
-/// as leave the largest six significant digits, and not more than `limit`.
+/// Numbers that share their decimals, so that the points stand in line: as many as leave the
+/// largest six significant digits, and not more than `limit`.
 class NumberColumn {
  public:
-  /// `dispensable` as in TextTable::Column.
-  NumberColumn(std::string heading, int limit, int dispensable = 0)
-      : column_{.heading = std::move(heading), .dispensable = dispensable}, limit_(limit) {}
-
-  const TextTable::Column& column() const { return column_; }
+  explicit NumberColumn(int limit) : limit_(limit) {}
 
   /// What is not finite is "-".
   void add(double value) {
@@ -69,16 +62,12 @@ class NumberColumn {
 
   std::string text(std::size_t row) const {
     if (!std::isfinite(values_[row])) return "-";
-    return fmt::format("{:.{}f}", values_[row], decimals());
+    const int before_point = largest_ < 10 ? 1 : 1 + static_cast<int>(std::log10(largest_));
+    const int decimals = std::clamp(kSignificantDigits - before_point, 0, limit_);
+    return fmt::format("{:.{}f}", values_[row], decimals);
   }
 
  private:
-  int decimals() const {
-    const int before_point = largest_ < 10 ? 1 : 1 + static_cast<int>(std::log10(largest_));
-    return std::clamp(kSignificantDigits - before_point, 0, limit_);
-  }
-
-  TextTable::Column column_;
   int limit_;
   std::vector<double> values_;
   double largest_ = 0;

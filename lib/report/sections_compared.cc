@@ -124,10 +124,12 @@ Section planned(const Json& body) {
   std::string text = fmt::format("{} launches of each side",
                                  launches.empty() ? "more than are planned for" : launches);
   if (plan.contains("power")) {
-    text +=
-        fmt::format(" would tell, at a margin of {} with a power of {}, from {} pilot launches",
-                    percent_text(number_of(plan, "margin")), percent_text(number_of(plan, "power")),
-                    any_text_of(plan, "pilot_launches"));
+    text += fmt::format(
+        " would tell in {} of cases, at a margin of {} and an alpha of {}, if the true difference is "
+        "{}; from {} pilot launches",
+        percent_text(number_of(plan, "power")), percent_text(number_of(plan, "margin")),
+        percent_text(number_of(plan, "alpha")), percent_text(number_of(plan, "true_difference")),
+        any_text_of(plan, "pilot_launches"));
   }
   section.words.emplace_back(text + '.');
   return section;

@@ -13,34 +13,10 @@ namespace {
 
 constexpr std::size_t kMostRows = 8;  // that are named for what they have in common
 
-/// One column, with the numbers of its rows where they have a unit.
-struct ShownColumn {
-  ShownColumn(const Section& section, std::size_t at)
-      : index(at), numbers(heading_of(section.columns[at]), section.columns[at].scale.decimals) {
-    const Column& column = section.columns[at];
-    has_unit = !column.scale.unit.empty();
-    for (const TableRow& row : section.rows) {
-      numbers.add(has_unit ? row.cells[at].value / column.scale.per : NAN);
-    }
-    shown = {heading_of(column), column.number ? TextTable::Align::right : TextTable::Align::left,
-             column.dispensable};
-  }
-
-  static std::string heading_of(const Column& column) {
-    const std::string_view unit = column.scale.unit;
-    return unit.empty() ? column.heading : fmt::format("{}[{}]", column.heading, unit);
-  }
-
-  std::string text(const Cell& cell, std::size_t row) const {
-    if (has_unit) return numbers.text(row);
-    return cell.text.empty() && cell.status ? std::string(name(*cell.status)) : cell.text;
-  }
-
-  std::size_t index;
-  NumberColumn numbers;
-  bool has_unit = false;
-  TextTable::Column shown;
-};
+std::string heading_of(const Column& column) {
+  const std::string_view unit = column.scale.unit;
+  return unit.empty() ? column.heading : fmt::format("{}[{}]", column.heading, unit);
+}
 
 /// By the words that tell it from the others.
 std::string name_of_row(const Section& section, const TableRow& row) {
@@ -110,17 +86,28 @@ std::string as_list(const Section& section, std::size_t width) {
 
 std::string table_text(const Section& section, std::size_t width) {
   if (section.rows.empty()) return "";
-  std::vector<ShownColumn> columns;
+  std::vector<std::size_t> shown;
   std::vector<TextTable::Column> headings;
+  std::vector<NumberColumn> numbers;
   for (std::size_t i = 0; i < section.columns.size(); ++i) {
-    if (section.columns[i].dispensable == kOnPages) continue;
-    headings.push_back(columns.emplace_back(section, i).shown);
+    const Column& column = section.columns[i];
+    if (column.dispensable == kOnPages) continue;
+    shown.push_back(i);
+    headings.push_back({heading_of(column),
+                        column.number ? TextTable::Align::right : TextTable::Align::left,
+                        column.dispensable});
+    NumberColumn& values = numbers.emplace_back(column.scale.decimals);
+    for (const TableRow& row : section.rows) values.add(row.cells[i].value / column.scale.per);
   }
   TextTable table(std::move(headings));
   for (std::size_t i = 0; i < section.rows.size(); ++i) {
     std::vector<std::string> cells;
-    for (const ShownColumn& column : columns) {
-      cells.push_back(column.text(section.rows[i].cells[column.index], i));
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+      const Cell& cell = section.rows[i].cells[shown[k]];
+      const bool has_unit = !section.columns[shown[k]].scale.unit.empty();
+      cells.push_back(has_unit                           ? numbers[k].text(i)
+                      : cell.text.empty() && cell.status ? std::string(name(*cell.status))
+                                                         : cell.text);
     }
     table.add_row(std::move(cells));
   }
@@ -196,7 +183,10 @@ std::string decision_text(const Json& body) {
 
 std::string to_text(const Document& document, std::size_t width) {
   const std::string first = headline(JudgedDocument(document)).text;
-  return (first.empty() ? "" : terminal_safe(first) + '\n') + to_text(sections(document), width);
+  std::string text = to_text(sections(document), width);
+  if (!first.empty()) return terminal_safe(first) + '\n' + text;
+  if (text.starts_with('\n')) text.erase(0, 1);
+  return text;
 }
 
 }  // namespace rdmabench::report
