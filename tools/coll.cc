@@ -173,7 +173,7 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                      : options.format == "json" ? judged.json
                                                 : to_text(run, options);
   if (options.job.wire && run.error.empty() && options.format == "table") {
-    text += collective::point_to_point_text(run, wire);
+    text += collective::wire_steps_text(run, wire);
   }
   if (options.format == "table") text = for_reading(text, options.output);
   write_judged(std::move(text), judged, options.format, options.output);

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "json_words.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"
+#include "report/sections.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -84,9 +87,7 @@ Json to_object(const Family& family) {
            })}};
 }
 
-}  // namespace
-
-std::string to_json(const Comparison& comparison) {
+Json to_document(const Comparison& comparison) {
   const Settings& settings = comparison.options.settings;
   Json json;
   json["schema"] = report::kCompareSchema;
@@ -117,7 +118,23 @@ std::string to_json(const Comparison& comparison) {
   json["confounds"] = list_of_each(comparison.confounds, object);
   json["families"] = list_of_each(comparison.families, object);
   json["notes"] = comparison.notes;
-  return report::document_text(json);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Comparison& comparison) {
+  return report::document_text(to_document(comparison));
+}
+
+std::string to_table(const Comparison& comparison, std::size_t width) {
+  const Settings& settings = comparison.options.settings;
+  return report::to_text({"", std::string(report::kCompareSchema), to_document(comparison)},
+                         width) +
+         fmt::format(
+             "Interval: of {:g} %. A wrong EQUIVALENT, BETTER or WORSE at the margin: {:g} % at "
+             "most. Seed {} of the bootstrap, used above {} launches.\n",
+             100 * (1 - 2 * settings.alpha), 100 * settings.alpha, settings.seed, kMaxLaunchesForT);
 }
 
 }  // namespace rdmabench::analysis

@@ -179,15 +179,6 @@ std::string family_text(const Family& family) {
   return text;
 }
 
-std::string open_text(const std::optional<std::uint32_t>& more, Obstacle obstacle,
-                      double variation) {
-  if (obstacle == Obstacle::noise) {
-    return fmt::format(", varies by {:.0f} %", 100 * variation);
-  }
-  if (obstacle == Obstacle::margin) return ", at the margin";
-  return more ? fmt::format(", {} more", *more) : "";
-}
-
 std::string advice(const JointVerdict& outcome, const ComparedSide& a, const ComparedSide& b) {
   if (outcome.obstacle == Obstacle::margin) {
     return "The difference seems to be about the margin itself, which no reasonable number of "

@@ -297,12 +297,12 @@ Page make_page(const Decision& decision, Language language) {
 std::string to_document(const Decision& decision, DecisionFormat format, Language language,
                         std::string_view generated) {
   const Page page = make_page(decision, language);
-  if (format == DecisionFormat::text) return to_text(page);
   report::Document document{"decide", std::string(report::kDecideSchema),
                             to_object(page, decision)};
+  if (format == DecisionFormat::text) return report::decision_text(document.body);
   if (format == DecisionFormat::json) return report::document_text(document.body);
   if (format == DecisionFormat::html) return report::to_html({&document, 1}, generated);
-  return report::decision_text(document.body, 1);
+  return report::decision_markdown(document.body, 1);
 }
 
 }  // namespace rdmabench::analysis

@@ -71,8 +71,6 @@ struct Page {
 
 Page make_page(const Decision& decision, Language language);
 
-std::string to_text(const Page& page);
-
 /// The document, which report's writers take.
 nlohmann::ordered_json to_object(const Page& page, const Decision& decision);
 

@@ -13,6 +13,7 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/text_table.h"
 #include "report/row.h"
+#include "report/sections.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -44,8 +45,23 @@ void conclude(LaunchPlan& plan) {
   plan.launches = most;
 }
 
-std::string count_text(const std::optional<std::uint32_t>& launches) {
-  return launches ? fmt::format("{}", *launches) : fmt::format("over {}", kMostLaunches);
+report::Json to_document(const LaunchPlan& plan) {
+  report::Json json;
+  json["schema"] = report::kCompareSchema;
+  json["plan"] = {{"margin", plan.settings.margin},
+                  {"alpha", plan.settings.alpha},
+                  {"power", plan.settings.power},
+                  {"true_difference", plan.difference},
+                  {"pilot_launches", plan.pilot_launches},
+                  {"launches_per_side", report::or_null(plan.launches)},
+                  {"quantities", report::Json::array()}};
+  for (const PlannedQuantity& one : plan.quantities) {
+    json["plan"]["quantities"].push_back({{"what", one.what},
+                                          {"log_stddev", one.variation},
+                                          {"launches_per_side", report::or_null(one.launches)}});
+  }
+  json["notes"] = plan.notes;
+  return json;
 }
 
 }  // namespace
@@ -102,40 +118,17 @@ LaunchPlan plan_from(const std::vector<Launch>& pilot, double difference,
   return plan;
 }
 
-std::string to_table(const LaunchPlan& plan) {
-  using report::TextTable;
-  TextTable table({{"quantity", TextTable::Align::left}, {"variation"}, {"launches"}});
-  for (const PlannedQuantity& one : plan.quantities) {
-    table.add_row(
-        {one.what, fmt::format("{:.2f} %", 100 * one.variation), count_text(one.launches)});
-  }
-  std::string text = fmt::format(
-      "{} launches of each side for a verdict in {:g} % of cases, margin {:g} %, alpha {:g} %,\n"
-      "if the true difference is {:g} %, and the noise is normal and alike on both sides; at least "
-      "{}.\nThe noise of real machines is not: take some more.\n\n{}",
-      count_text(plan.launches), 100 * plan.settings.power, 100 * plan.settings.margin,
-      100 * plan.settings.alpha, 100 * plan.difference, kMinLaunches, table.text());
-  for (const std::string& note : plan.notes) text += fmt::format("Note: {}\n", note);
-  return text;
+std::string to_json(const LaunchPlan& plan) {
+  return report::document_text(to_document(plan));
 }
 
-std::string to_json(const LaunchPlan& plan) {
-  report::Json json;
-  json["schema"] = report::kCompareSchema;
-  json["plan"] = {{"margin", plan.settings.margin},
-                  {"alpha", plan.settings.alpha},
-                  {"power", plan.settings.power},
-                  {"true_difference", plan.difference},
-                  {"pilot_launches", plan.pilot_launches},
-                  {"launches_per_side", report::or_null(plan.launches)},
-                  {"quantities", report::Json::array()}};
-  for (const PlannedQuantity& one : plan.quantities) {
-    json["plan"]["quantities"].push_back({{"what", one.what},
-                                          {"log_stddev", one.variation},
-                                          {"launches_per_side", report::or_null(one.launches)}});
-  }
-  json["notes"] = plan.notes;
-  return report::document_text(json);
+std::string to_table(const LaunchPlan& plan) {
+  return report::to_text({"", std::string(report::kCompareSchema), to_document(plan)},
+                         report::kUsualWidth) +
+         fmt::format(
+             "Of the noise it is assumed that it is normal and alike on both sides; at least {} launches. "
+             "The noise of real machines is not: take some more.\n",
+             kMinLaunches);
 }
 
 }  // namespace rdmabench::analysis

@@ -4,6 +4,7 @@
 #include "rdmabench/analysis/projection.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"
+#include "report/sections.h"
 #include "values.h"
 
 namespace rdmabench::analysis {
@@ -53,9 +54,7 @@ Json to_object(const std::string& name, const LinkSamples& samples) {
       {"suspicions", list_of_each(samples.suspected, [](const auto& code) { return code.first; })}};
 }
 
-}  // namespace
-
-std::string to_json(const Projection& projection) {
+Json to_document(const Projection& projection) {
   const ProjectionOptions& options = projection.options;
   Json json;
   json["schema"] = report::kProjectSchema;
@@ -88,7 +87,20 @@ std::string to_json(const Projection& projection) {
   json["price_a_per_node_hour"] = or_null(options.price_a);
   json["price_b_per_node_hour"] = or_null(options.price_b);
   json["notes"] = projection.notes;
-  return report::document_text(json);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Projection& projection) {
+  return report::document_text(to_document(projection));
+}
+
+std::string to_table(const Projection& projection, std::size_t width) {
+  return report::to_text({"", std::string(report::kProjectSchema), to_document(projection)},
+                         width) +
+         "A projection is arithmetic over two measured numbers, not a measurement: check it against "
+         "a run.\n";
 }
 
 }  // namespace rdmabench::analysis

@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/text_table.h"
-#include "report/number_column.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -124,60 +121,14 @@ void check_names(const std::string& a, const std::string& b) {
               "Give each side a name of its own by `a_name` and `b_name`.");
 }
 
-std::string percent_cell(double log_ratio) {
-  return fmt::format("{:+.2f}", 100 * std::expm1(log_ratio));
-}
-
 std::string percent(double log_ratio) {
-  return percent_cell(log_ratio) + " %";
-}
-
-std::string differences_table(const std::string& what, const std::string& a, const std::string& b,
-                              const std::vector<Difference>& rows, std::size_t width) {
-  constexpr int kPlaces = 4;
-  report::NumberColumn of_a(a, kPlaces);
-  report::NumberColumn of_b(b, kPlaces);
-  for (const Difference& row : rows) {
-    of_a.add(row.a);
-    of_b.add(row.b);
-  }
-  report::TextTable table({{what},
-                           of_a.column(),
-                           of_b.column(),
-                           {"change[%]"},
-                           {"low[%]"},
-                           {"high[%]"},
-                           {"verdict", report::TextTable::Align::left}});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Judgement& judgement = rows[i].judgement;
-    const auto& estimate = judgement.estimate;
-    std::string verdict(name(judgement.verdict, judgement.direction));
-    verdict += open_text(judgement.more, judgement.obstacle, variation_of(judgement.deviation));
-    table.add_row({rows[i].what, of_a.text(i), of_b.text(i),
-                   rows[i].change ? percent_cell(*rows[i].change) : "-",
-                   estimate ? percent_cell(estimate->low) : "-",
-                   estimate ? percent_cell(estimate->high) : "-", std::move(verdict)});
-  }
-  return table.text(width);
+  return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
 }
 
 std::string short_name(const std::string& name, std::size_t most) {
   constexpr std::string_view kCut = "...";
   if (name.size() <= most) return name;
   return std::string(kCut) + name.substr(name.size() - (most - kCut.size()));
-}
-
-NamedTables name_sides(
-    const std::string& a, const std::string& b, std::size_t width,
-    const std::function<std::vector<std::string>(const std::string&, const std::string&)>& make) {
-  constexpr std::size_t kMost = 16;
-  NamedTables named{make(short_name(a, kMost), short_name(b, kMost)), ""};
-  const auto fits = [width](const std::string& table) {
-    return std::ranges::all_of(lines_of(table),
-                               [width](std::string_view line) { return line.size() <= width; });
-  };
-  if (std::all_of(named.tables.begin(), named.tables.end(), fits)) return named;
-  return {make("A", "B"), report::terminal_safe(fmt::format("A is {}, B is {}", a, b)) + '\n'};
 }
 
 }  // namespace rdmabench::analysis

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,35 +64,8 @@ void check_names(const std::string& a, const std::string& b);
 /// "+3.20 %": by how much a ratio, given by its logarithm, differs from 1.
 std::string percent(double log_ratio);
 
-/// The same under a heading that has the unit: "+3.20".
-std::string percent_cell(double log_ratio);
-
 /// A name at the head of a column: its end, where it is longer than `most`.
 std::string short_name(const std::string& name, std::size_t most);
-
-/// One row of a table of differences. A number that is not finite is shown as "-".
-struct Difference {
-  std::string what;
-  double a = 0;
-  double b = 0;
-  std::optional<double> change;  ///< a log
-  const Judgement& judgement;
-};
-
-/// The columns are `what`, the sides, the change with its interval, and the verdict.
-std::string differences_table(const std::string& what, const std::string& a, const std::string& b,
-                              const std::vector<Difference>& rows, std::size_t width);
-
-/// Tables whose headings name the sides.
-struct NamedTables {
-  std::vector<std::string> tables;
-  std::string legend;  ///< a line that says what A and B are; empty if the headings name them
-};
-
-/// What `make` makes with the sides' names; with "A" and "B" where that is wider than `width`.
-NamedTables name_sides(
-    const std::string& a, const std::string& b, std::size_t width,
-    const std::function<std::vector<std::string>(const std::string&, const std::string&)>& make);
 
 /// "5 %", of 0.05.
 std::string percent_of(double ratio);
@@ -110,9 +82,5 @@ std::string family_text(const Family& family);
 /// What stands in the way of a verdict, and what to do about it, or how many more launches it
 /// takes; empty where neither is known. A whole sentence.
 std::string advice(const JointVerdict& outcome, const ComparedSide& a, const ComparedSide& b);
-
-/// After the word of a verdict: ", 3 more", ", varies by 40 %"; may be empty.
-std::string open_text(const std::optional<std::uint32_t>& more, Obstacle obstacle,
-                      double variation);
 
 }  // namespace rdmabench::analysis

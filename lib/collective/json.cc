@@ -7,6 +7,7 @@
 #include "rdmabench/collective/run.h"
 #include "report/csv.h"
 #include "report/row.h"
+#include "report/sections.h"
 
 namespace rdmabench::collective {
 namespace {
@@ -165,6 +166,10 @@ Json to_document(const Run& run) {
 
 std::string to_json(const Run& run) {
   return report::document_text(to_document(run));
+}
+
+std::string to_table(const Run& run, std::size_t width) {
+  return report::to_text({"", std::string(report::kCollSchema), to_document(run)}, width);
 }
 
 std::string to_csv(const Run& run) {

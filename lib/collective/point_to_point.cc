@@ -315,28 +315,6 @@ std::string other_routes_text(const PointToPoint& wire) {
   return text;
 }
 
-/// From the plain stream to the collective, each line with one thing more.
-std::string steps_text(const Run& run, const PointToPoint& wire) {
-  const Row* const row = explained_row(run);
-  if (wire.steps.empty() || row == nullptr) return "";
-  std::string text =
-      fmt::format("\nFrom that to {}, each line with one thing more as NCCL does it [Gb/s]:\n",
-                  call_text(*row));
-  std::optional<double> before;
-  add_line(text, fmt::format("one stream of writes of {}", format_size(wire.shape.size_bytes)),
-           slowest(wire.pairs), before);
-  for (const WireStep& step : wire.steps) add_line(text, step.name, slowest(step.pairs), before);
-  if (before && data_share(*row) < 1) {
-    add_line(text, "without the flags of the protocol", *before * data_share(*row), before);
-  }
-  add_line(text, "the collective: kernels, copies, other ranks",
-           *row->bus_bytes_per_s * kBitsPerByte, before);
-  for (const WireStep& step : wire.steps) {
-    if (!slowest(step.pairs)) text += fmt::format("  {}\n", step_text(step));
-  }
-  return text + other_routes_text(wire);
-}
-
 void join_steps(Run& run, const PointToPoint& wire) {
   for (const WireStep& step : wire.steps)
     run.notes.push_back("Wire as NCCL, " + step_text(step) + ".");
@@ -377,33 +355,25 @@ void join(Run& run, const PointToPoint& wire_of_ranks) {
   }
 }
 
-std::string point_to_point_text(const Run& run, const PointToPoint& wire_of_ranks) {
-  const std::vector<PointToPointResult>& pairs = wire_of_ranks.pairs;
-  if (pairs.empty())
-    return "\nPoint-to-point bandwidth was not measured: one rank has no neighbour.\n";
-  std::string text = "\nThe same ranks point to point, writes into the neighbour's memory:\n";
-  for (const PointToPointResult& pair : pairs) text += "  " + pair_text(pair) + '\n';
-  text += steps_text(run, wire_of_ranks);
-  const std::optional<double> wire = slowest(pairs);
-  if (!wire) return text + "No share of the wire: a pair failed.\n";
-  const bool staged = any_staged(pairs);
-  text += fmt::format("\n{:>14} {:>10} {:>7} {:>12} {:>12}{}\n", "operation", "size", "place",
-                      "busbw[Gb/s]", "of the wire", staged ? "  memory" : "");
-  bool above = false;
-  for (const Row& row : run.rows) {
-    if (!row.bus_bytes_per_s) continue;
-    const double bits = *row.bus_bytes_per_s * kBitsPerByte;
-    above = above || bits > *wire;
-    text += fmt::format("{:>14} {:>10} {:>7} {:>12.2f} {:>10.1f} %{}\n", name(row.call.operation),
-                        format_size(row.size_bytes), row.call.in_place ? "in" : "out",
-                        gigabits(bits), 100 * bits / *wire, staged ? "  staged" : "");
+std::string wire_steps_text(const Run& run, const PointToPoint& wire) {
+  const Row* const row = explained_row(run);
+  if (wire.steps.empty() || row == nullptr) return "";
+  std::string text =
+      fmt::format("\nFrom that to {}, each line with one thing more as NCCL does it [Gb/s]:\n",
+                  call_text(*row));
+  std::optional<double> before;
+  add_line(text, fmt::format("one stream of writes of {}", format_size(wire.shape.size_bytes)),
+           slowest(wire.pairs), before);
+  for (const WireStep& step : wire.steps) add_line(text, step.name, slowest(step.pairs), before);
+  if (before && data_share(*row) < 1) {
+    add_line(text, "without the flags of the protocol", *before * data_share(*row), before);
   }
-  if (above) {
-    text +=
-        "More than 100 %: the ranks have a faster way than this wire (NVLink, shared memory), or "
-        "the\nalgorithm sends less than a ring does (a tree, or reductions in the network).\n";
+  add_line(text, "the collective: kernels, copies, other ranks",
+           *row->bus_bytes_per_s * kBitsPerByte, before);
+  for (const WireStep& step : wire.steps) {
+    if (!slowest(step.pairs)) text += fmt::format("  {}\n", step_text(step));
   }
-  return text;
+  return text + other_routes_text(wire);
 }
 
 }  // namespace rdmabench::collective

@@ -7,9 +7,10 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/netplugin/check.h"
-#include "rdmabench/report/text_table.h"
+#include "rdmabench/report/documents.h"
 #include "report/csv.h"
 #include "report/row.h"
+#include "report/sections.h"
 
 namespace rdmabench::netplugin {
 namespace {
@@ -95,58 +96,10 @@ Tally tally(const Check& check) {
   return all;
 }
 
-std::string us(double ns) {
-  return fmt::format("{:.2f}", ns / 1e3);
-}
-std::string gbps(double bits) {
-  return fmt::format("{:.3f}", bits / 1e9);
-}
-
-std::string measurement_tables(const Check& check) {
-  using report::TextTable;
-  TextTable latency({{"api", TextTable::Align::left},
-                     {"size"},
-                     {"round trips"},
-                     {"min[us]"},
-                     {"p50[us]"},
-                     {"p99[us]"},
-                     {"max[us]"}});
-  TextTable bandwidth({{"api", TextTable::Align::left},
-                       {"size"},
-                       {"messages"},
-                       {"min[Gb/s]"},
-                       {"p50[Gb/s]"},
-                       {"max[Gb/s]"}});
-  std::string errors;
-  for (const Measurement& one : check.measurements) {
-    const std::string api = fmt::format("v{}", one.version);
-    if (!one.error.empty()) {
-      errors += fmt::format("{} {} of {} bytes: {}\n", api, name_of(one.metric), one.size_bytes,
-                            one.error);
-    } else if (one.metric == Metric::latency) {
-      const measure::LatencySummary& s = one.latency;
-      latency.add_row({api, format_size(one.size_bytes), fmt::format("{}", s.count), us(s.min_ns),
-                       us(s.p50_ns), s.supports(99) ? us(s.p99_ns) : "-", us(s.max_ns)});
-    } else {
-      const auto [least, most] = std::minmax_element(one.bits_per_s.begin(), one.bits_per_s.end());
-      bandwidth.add_row({api, format_size(one.size_bytes),
-                         fmt::format("{}x{}", one.bits_per_s.size(), one.iterations), gbps(*least),
-                         gbps(measure::median(std::span<const double>(one.bits_per_s))),
-                         gbps(*most)});
-    }
-  }
-  return fmt::format(
-      "\nLatency, half a round trip of isend to irecv:\n{}\n"
-      "Bandwidth, one way, {} requests in flight, each epoch confirmed by the receiver:\n{}{}{}",
-      latency.text(), abi::kMaxRequests, bandwidth.text(), errors.empty() ? "" : "\n", errors);
-}
-
-}  // namespace
-
-std::string to_json(const Check& check) {
+Ordered to_document(const Check& check) {
   const Tally all = tally(check);
   const auto object = [](const auto& one) { return to_object(one); };
-  const Ordered document = {
+  return {
       {"schema", "rdmabench-netplugin/1"},
       {"plugin",
        {{"file", check.file},
@@ -167,7 +120,12 @@ std::string to_json(const Check& check) {
       {"summary", {{"pass", all.pass}, {"warn", all.warn}, {"fail", all.fail}, {"skip", all.skip}}},
       {"cases", list_of_each(check.cases, object)},
       {"results", list_of_each(check.measurements, object)}};
-  return report::document_text(document);
+}
+
+}  // namespace
+
+std::string to_json(const Check& check) {
+  return report::document_text(to_document(check));
 }
 
 std::string to_csv(const Check& check) {
@@ -190,46 +148,25 @@ std::string to_csv(const Check& check) {
 }
 
 std::string to_text(const Check& check, bool verbose, std::size_t width) {
-  using report::TextTable;
-  std::string text = fmt::format("{}: the plugin '{}', interface", check.file, check.plugin.name);
-  for (const int version : check.plugin.versions) text += fmt::format(" v{}", version);
-  text += fmt::format(", both ends in {}\n", check.two_processes ? "two processes" : "one process");
-  for (std::size_t i = 0; i < check.plugin.devices.size(); ++i) {
-    const Properties& p = check.plugin.devices[i];
-    text += fmt::format("device {}{}: {}, {} Mb/s, {}receives in groups of up to {}\n", i,
-                        static_cast<int>(i) == check.asked.device ? " (this one)" : "",
-                        report::terminal_safe(p.name.value_or("without a name")), p.speed_mbps,
-                        (p.pointer_kinds & abi::kDeviceMemory) != 0 ? "GPU memory, " : "",
-                        p.max_receives);
-  }
-  text += '\n';
-  TextTable table({{"api", TextTable::Align::left},
-                   {"case", TextTable::Align::left},
-                   {"", TextTable::Align::left},
-                   {"what", TextTable::Align::left}});
+  report::Document document{"", std::string(report::kNetPluginSchema), to_document(check)};
   std::size_t not_run = 0;
-  for (const CaseResult& row : check.cases) {
-    if (!verbose && row.reason == kNotRun) {
-      ++not_run;
-      continue;
+  if (!verbose) {
+    Ordered& rows = document.body["cases"];
+    not_run = rows.size();
+    Ordered shown = Ordered::array();
+    for (Ordered& row : rows) {
+      row["title"] = "";
+      if (row["reason"] != kNotRun) shown.push_back(std::move(row));
     }
-    std::string what(title_of(row.id));
-    if (row.status != Status::pass) {
-      what = row.status != Status::skip && row.side != "both" && !row.side.empty()
-                 ? fmt::format("{} ({})", row.reason, row.side)
-                 : row.reason;
-    } else if (!verbose) {
-      what = "";
-    }
-    table.add_row({fmt::format("v{}", row.version), row.id, std::string(name(row.status)), what});
+    rows = std::move(shown);
+    not_run -= rows.size();
   }
-  text += table.text(width);
   const Tally all = tally(check);
-  text += fmt::format("{} PASS, {} WARN, {} FAIL, {} SKIP", all.pass, all.warn, all.fail, all.skip);
-  text += not_run == 0 ? "\n" : fmt::format(": {} {}\n", not_run, kNotRun);
-  if (!check.measurements.empty()) text += measurement_tables(check);
-  if (!check.error.empty()) text += fmt::format("\nThe run ended early: {}\n", check.error);
-  return text;
+  return fmt::format(
+      "{}{}\n{} PASS, {} WARN, {} FAIL, {} SKIP{}\n", report::to_text(document, width),
+      check.measurements.empty() ? "" : fmt::format("Requests in flight: {}.\n", abi::kMaxRequests),
+      all.pass, all.warn, all.fail, all.skip,
+      not_run == 0 ? "" : fmt::format(": {} {}", not_run, kNotRun));
 }
 
 }  // namespace rdmabench::netplugin

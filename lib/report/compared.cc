@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "row.h"
+#include "sections.h"
 
 namespace rdmabench::report {
 namespace {
@@ -142,34 +143,25 @@ std::vector<Judgement> judge_projection(const Document& document) {
 std::vector<Judgement> judge_decision(const Document& document) {
   std::vector<Judgement> list;
   const Json& page = object_of(document.body, "page");
-  const std::string subject = said(page, "question");
-  for (const Json& section : list_of(page, "sections")) {
-    std::string text;
-    const auto add_line = [&](const std::string& line) {
-      if (!line.empty()) text += (text.empty() ? "" : "\n") + line;
-    };
-    for (const Json& block : list_of(section, "blocks")) {
-      add_line(said(block, "sentence"));
-      const Json& table = object_of(block, "table");
-      const std::vector<std::string> heads = all_said(table, "heads");
-      for (const Json& row : list_of(table, "rows")) {
-        std::string line;
-        std::size_t column = 0;
-        for (const Json& cell : row) {
-          if (column == heads.size()) break;
-          line += fmt::format("{}{}: {}", column == 0 ? "" : "; ", heads[column],
-                              text_of(cell, "text"));
-          ++column;
-        }
-        add_line(line);
-      }
-      const Json& command = object_of(block, "command");
-      if (!command.empty()) add_line(said(command, "why") + " " + text_of(command, "line"));
+  for (const Section& section : decision_sections(document.body)) {
+    if (!section.title.empty() || list.empty()) {
+      list.push_back({"decide", said(page, "question"),
+                      section.title.empty() ? said(page, "answer") : section.title, Status::pass});
     }
-    if (text.empty()) continue;
-    const std::string title = said(section, "title");
-    list.push_back({"decide", subject, title.empty() ? said(page, "answer") : title, Status::pass,
-                    std::move(text)});
+    std::string& text = list.back().text;
+    const auto add_line = [&text](const std::string& line) {
+      text += (text.empty() ? "" : "\n") + line;
+    };
+    for (const Cell& words : section.words) add_line(words.text);
+    if (!section.command.empty()) text += ' ' + section.command;
+    for (const TableRow& row : section.rows) {
+      std::string line;
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        line += fmt::format("{}{}: {}", i == 0 ? "" : "; ", section.columns[i].heading,
+                            row.cells[i].text);
+      }
+      add_line(line);
+    }
   }
   return list;
 }

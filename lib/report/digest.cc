@@ -336,6 +336,10 @@ std::string size_text(double bytes) {
   return whole ? format_size(static_cast<std::uint64_t>(bytes)) : "-";
 }
 
+std::string whole_text(double number) {
+  return std::isfinite(number) ? fmt::format("{:.0f}", number) : "-";
+}
+
 std::string amount_text(double number) {
   if (!std::isfinite(number)) return "-";
   return number >= 1e9   ? fmt::format("{:.4g} G", number / 1e9)
@@ -346,6 +350,16 @@ std::string amount_text(double number) {
 
 std::string percent_text(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.4g} %", ratio * 100) : "-";
+}
+
+std::string per_second(double number) {
+  return std::isfinite(number) ? amount_text(number) + "/s" : "-";
+}
+
+std::string bytes_per_second(double number) {
+  if (!std::isfinite(number)) return "-";
+  const std::string text = amount_text(number);
+  return text + (text.find(' ') == std::string::npos ? " B/s" : "B/s");
 }
 
 std::vector<NodeMedian> node_medians(const Document& fabric) {

@@ -15,6 +15,7 @@
 #include "base/json_values.h"
 #include "rdmabench/base/status.h"
 #include "rdmabench/report/documents.h"
+#include "report/number_column.h"
 
 namespace rdmabench::report {
 
@@ -96,8 +97,8 @@ bool is_own_fact(std::string_view name) noexcept;
 /// A cell of a fabric's matrix, without what came of it.
 Judgement cell_of(const Document& fabric, const PairMeasurement& pair);
 
-/// A row of collectives: wrong, late, left out or fine.
-Judgement judge_row(const nlohmann::ordered_json& row, const std::string& backend);
+/// A row of collectives, `body`: wrong, late, left out or fine.
+Judgement judge_row(const nlohmann::ordered_json& row, const nlohmann::ordered_json& body);
 
 /// What a side, "a" or "b", of a comparison or projection is called; "A" or "B" where the document
 /// has no name.
@@ -124,15 +125,9 @@ std::string replaced(std::string_view text,
 std::string escaped_for_markdown(std::string_view text);
 
 /// The page of a decision as Markdown, its question as a heading of that level.
-std::string decision_text(const nlohmann::ordered_json& body, std::size_t level);
-
-/// "394.2 Gb/s", "1.91 us", "8", "64K".
-std::string rate_text(double bits_per_s);
-std::string time_text(double ns);
-std::string size_text(double bytes);
-/// "48.5 G", "1.5 M", "93 %": of a ratio of 0.93.
-std::string amount_text(double number);
-std::string percent_text(double ratio);
+std::string decision_markdown(const nlohmann::ordered_json& body, std::size_t level);
+/// The same as text of 80 columns.
+std::string decision_text(const nlohmann::ordered_json& body);
 
 // What comparisons, projections and decisions judge.
 

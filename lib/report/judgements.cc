@@ -216,7 +216,7 @@ Judgements of_coll(const Document& document) {
     one.add_details(bisected, {"action"});
   }
   for (const Json& row : list_of(document.body, "results")) {
-    list.push_back(judge_row(row, backend));
+    list.push_back(judge_row(row, document.body));
   }
   return list;
 }
@@ -276,10 +276,10 @@ Judgements of_any(const Document& document) {
 
 }  // namespace
 
-Judgement judge_row(const Json& row, const std::string& backend) {
+Judgement judge_row(const Json& row, const Json& body) {
   Judgement one;
   one.group = "coll." + text_of(row, "operation");
-  one.subject = backend;
+  one.subject = text_of(body, "backend");
   one.id = fmt::format("{} {} {}{}", text_of(row, "type"), any_text_of(row, "reduction"),
                        size_text(number_of(row, "size_bytes")),
                        flag_of(row, "in_place") ? " in place" : "");
@@ -293,6 +293,9 @@ Judgement judge_row(const Json& row, const std::string& backend) {
   } else if (number_of(wrong, "wrong_elements") > 0 || !first.empty()) {
     one.outcome = Status::fail;
     one.text = fmt::format("{} wrong elements", any_text_of(wrong, "wrong_elements"));
+    if (const std::string all = any_text_of(wrong, "checked_results"); !all.empty()) {
+      one.text += fmt::format(" in {} of {} results", any_text_of(wrong, "wrong_results"), all);
+    }
     if (!first.empty()) {  // other tools do not tell where
       one.text += fmt::format("; rank {}, iteration {}, byte {} for {} bytes: {}, {} for {}",
                               any_text_of(first, "rank"), any_text_of(first, "iteration"),
@@ -303,7 +306,13 @@ Judgement judge_row(const Json& row, const std::string& backend) {
     one.add_details(first, {"action"});
   }
   if (!late.empty()) {
-    const std::string who = fmt::format("rank {} is late", any_text_of(late, "rank"));
+    std::string who = "rank " + any_text_of(late, "rank");
+    for (const Json& rank : list_of(body, "ranks")) {
+      if (number_of(rank, "rank") == number_of(late, "rank")) {
+        who += fmt::format(" ({})", text_of(rank, "host"));
+      }
+    }
+    who += " is late";
     if (one.outcome == Status::pass) {
       one.outcome = Status::warn;
       one.alike = who;

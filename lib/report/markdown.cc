@@ -1,7 +1,6 @@
 #include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -92,42 +91,20 @@ std::string counts_text(const std::vector<Judgement>& list) {
 
 }  // namespace
 
-std::string decision_text(const Json& body, std::size_t level) {
+std::string decision_markdown(const Json& body, std::size_t level) {
   const Json& page = object_of(body, "page");
   const std::string mark(level, '#');
   std::string text = fmt::format(
       "{} {}\n\n{}\n\n**{}**\n", mark, escaped_for_markdown(said(page, "question")),
       escaped_for_markdown(said(page, "subject")), escaped_for_markdown(said(page, "answer")));
-  for (const Json& section : list_of(page, "sections")) {
-    if (const std::string title = said(section, "title"); !title.empty()) {
-      text += fmt::format("\n{}# {}\n", mark, escaped_for_markdown(title));
+  for (const Section& section : decision_sections(body)) {
+    if (!section.title.empty()) {
+      text += fmt::format("\n{}# {}\n", mark, escaped_for_markdown(section.title));
     }
-    for (const Json& block : list_of(section, "blocks")) {
-      if (const std::string sentence = said(block, "sentence"); !sentence.empty()) {
-        text += fmt::format("\n{}\n", escaped_for_markdown(sentence));
-      }
-      const Json& page_table = object_of(block, "table");
-      Section table;
-      for (const std::string& head : all_said(page_table, "heads")) {
-        table.columns.push_back({head, !table.columns.empty() && !flag_of(page_table, "words")});
-      }
-      for (const Json& row : list_of(page_table, "rows")) {
-        TableRow& cells = table.rows.emplace_back();
-        for (const Json& one : row) cells.cells.emplace_back(text_of(one, "text"));
-      }
-      if (const std::string rows = table_text(table); !rows.empty()) {
-        text += '\n' + rows.substr(0, rows.size() - 1);
-      }
-      const Json& command = object_of(block, "command");
-      if (!command.empty()) {
-        text += fmt::format("\n{}\n\n    {}\n", escaped_for_markdown(said(command, "why")),
-                            terminal_safe(text_of(command, "line")));
-      }
-      const std::vector<std::string> small = all_said(block, "small");
-      if (!small.empty()) {
-        text +=
-            fmt::format("\n{}\n", escaped_for_markdown(fmt::format("{}", fmt::join(small, "; "))));
-      }
+    for (const Cell& words : section.words) text += '\n' + escaped_for_markdown(words.text) + '\n';
+    if (!section.command.empty()) text += fmt::format("\n    {}\n", terminal_safe(section.command));
+    if (const std::string rows = table_text(section); !rows.empty()) {
+      text += '\n' + rows.substr(0, rows.size() - 1);
     }
   }
   return text;
@@ -144,7 +121,7 @@ std::string to_markdown(std::span<const Document> documents) {
     }
     text += counts_text(judged.list) + table_text(found_table(found({&judged, 1}), false));
     for (const Section& section : sections(document)) text += section_text(section);
-    if (document.schema == kDecideSchema) text += decision_text(document.body, 3) + "\n";
+    if (document.schema == kDecideSchema) text += decision_markdown(document.body, 3) + "\n";
   }
   return text;
 }

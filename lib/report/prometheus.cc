@@ -64,14 +64,14 @@ class Exposition {
 };
 
 /// How a value of a result is written: the end of a name is its unit.
-struct Column {
+struct Gauge {
   std::string_view key;
   std::string_view name;
   double scale;
   std::string_view help;
   std::string_view percentile{};
 };
-constexpr auto kColumns = std::to_array<Column>({
+constexpr auto kColumns = std::to_array<Gauge>({
     {"p50_ns", "latency_seconds", kNs, "Latency at a percentile of its samples.", "50"},
     {"p90_ns", "latency_seconds", kNs, "Latency at a percentile of its samples.", "90"},
     {"p99_ns", "latency_seconds", kNs, "Latency at a percentile of its samples.", "99"},
@@ -110,7 +110,7 @@ void add_measured(Exposition& out, const Document& document) {
   for_each_measured(document, [&](const Measured& measured) {
     const std::set<std::string> left_out = unsupported(document, row++);
     for (const Value& value : measured.values) {
-      for (const Column& metric : kColumns) {
+      for (const Gauge& metric : kColumns) {
         if (metric.key != value.first || left_out.count(std::string(value.first)) != 0) continue;
         std::vector<Label> labels{{"source", document.source}};
         labels.insert(labels.end(), measured.labels.begin(), measured.labels.end());

@@ -19,9 +19,14 @@ void append(Fields& to, Fields from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
+/// Words that the rows of one text table have in common.
+Shown words(const char* heading) {
+  return {heading, {}, kOnPages};
+}
+
 /// What the rows of every test begin with.
 Fields identity(const std::string& operation, const Resolved& resolved) {
-  return {{"operation", operation, "operation"},
+  return {{"operation", operation, "operation", "", words("operation")},
           {"backend", resolved.backend, "backend"},
           {"provider", resolved.provider, "provider"},
           {"device", resolved.device, "device"}};
@@ -94,19 +99,20 @@ Json text_or_null(const std::string& text) {
 }
 
 Fields latency_fields(const measure::LatencySummary& latency, double most_percent) {
-  const auto time = [](std::string_view name, int dispensable, bool known = true) {
-    return Shown{fmt::format("{}[us]", name), kNsPerUs, Shown::kOfClock, dispensable, known};
+  const auto time = [](std::string_view name, int dispensable = 0) {
+    Shown shown{std::string(name), kTimeScale, dispensable};
+    shown.scale.decimals = Scale::kOfClock;
+    return shown;
   };
-  Fields fields{{"min_ns", finite(latency.min_ns), "metric", "", time("min", 0)}};
+  Fields fields{{"min_ns", finite(latency.min_ns), "metric", "", time("min")}};
   for (const Percentile& one : kPercentiles) {
     if (one.percent > most_percent) break;
-    Field& field = fields.emplace_back(
-        Field{one.key, finite(latency.*one.value), "metric", one.about,
-              time(one.name, one.percent == 90 ? kMiddleOut : 0, latency.supports(one.percent))});
-    if (one.percent > 99.9) field.shown = {};  // too wide for the table
+    const int dispensable = one.percent > 99.9 ? kOnPages : one.percent == 90 ? kMiddleOut : 0;
+    fields.push_back(
+        {one.key, finite(latency.*one.value), "metric", one.about, time(one.name, dispensable)});
   }
   append(fields,
-         {{"max_ns", finite(latency.max_ns), "metric", "", time("max", 0)},
+         {{"max_ns", finite(latency.max_ns), "metric", "", time("max")},
           {"mean_ns", finite(latency.mean_ns), "metric", "", time("mean", kLateOut)},
           {"stddev_ns", finite(latency.stddev_ns), "metric", "", time("stddev", kFirstOut)}});
   if (most_percent == 100) {
@@ -180,12 +186,15 @@ Json to_row(const Fields& fields) {
 Fields fields_of(const LatencyResult& result, const Resolved& resolved) {
   const measure::LatencySummary& latency = result.latency;
   Fields fields = identity(result.operation, resolved);
-  append(fields, {{"kind", result.kind, "kind"},
+  append(fields, {{"kind", result.kind, "kind", "", words("kind")},
                   {"signal", result.signal, "signal"},
-                  {"completion", result.completion, "completion"},
-                  {"size_bytes", result.size_bytes, "size"},
-                  {"iterations", result.iterations, "count",
-                   "Timed iterations; one sample each, none dropped."},
+                  {"completion", result.completion, "completion", "", words("completion")},
+                  {"size_bytes", result.size_bytes, "size", "", {"size", size_text}},
+                  {"iterations",
+                   result.iterations,
+                   "count",
+                   "Timed iterations; one sample each, none dropped.",
+                   {"iterations", whole_text, kEarlyOut}},
                   {"warmup_iterations", result.warmup_iterations, "count",
                    "Untimed iterations before them."}});
   append(fields, latency_fields(latency, 100));
@@ -206,38 +215,50 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
   Fields fields = identity(result.operation, resolved);
   append(
       fields,
-      {{"direction", result.direction, "direction"},
-       {"completion", result.completion, "completion", "The level at which the clock stopped."},
-       {"size_bytes", result.size_bytes, "size"},
-       {"iterations", result.iterations, "count", "Timed messages."},
+      {{"direction", result.direction, "direction", "", words("direction")},
+       {"completion", result.completion, "completion", "The level at which the clock stopped.",
+        words("completion")},
+       {"size_bytes", result.size_bytes, "size", "", {"size", size_text}},
+       {"iterations",
+        result.iterations,
+        "count",
+        "Timed messages.",
+        {"iterations", whole_text, kEarlyOut}},
        {"warmup_iterations", result.warmup_iterations, "count", "Untimed messages before them."},
-       {"depth", result.depth, "count", "Messages that could be outstanding."},
-       {"bits_per_s", rate, "metric", "Payload over elapsed_ns.", {"bw[Gb/s]", kBitsPerGigabit, 3}},
+       {"depth",
+        result.depth,
+        "count",
+        "Messages that could be outstanding.",
+        {"depth", whole_text, kOnPages}},
+       {"bits_per_s", rate, "metric", "Payload over elapsed_ns.", {"bw", kRateScale}},
        {"",
         interval ? finite(half / result.bits_per_s * 100) : Json(nullptr),
         "",
         "",
-        {"+/-[%]", 1, 1}},
-       {"", rate, "", "", {"bw[MiB/s]", kBitsPerMebibyte, 2}},
-       {"bits_per_s_low", interval ? finite(result.bits_per_s_low) : Json(nullptr), "metric",
+        {"+/-", {percent_text, "%", 1, 1}}},
+       {"", rate, "", "", {"bw", {rate_text, "MiB/s", kBitsPerMebibyte, 2}}},
+       {"bits_per_s_low",
+        interval ? finite(result.bits_per_s_low) : Json(nullptr),
+        "metric",
         "95 % confidence interval of the mean, by Student's t over the epochs, of fewer than six "
-        "over their logs; null with one epoch."},
-       {"bits_per_s_high", interval ? finite(result.bits_per_s_high) : Json(nullptr), "metric"},
-       {"messages_per_s",
-        finite(result.messages_per_s),
+        "over their logs; null with one epoch.",
+        {"low", kRateScale, kOnPages}},
+       {"bits_per_s_high",
+        interval ? finite(result.bits_per_s_high) : Json(nullptr),
         "metric",
         "",
-        {"rate[Mmsg/s]", kMessagesPerMillion, kSignificantDigits}},
+        {"high", kRateScale, kOnPages}},
+       {"messages_per_s", finite(result.messages_per_s), "metric", "", {"rate", kMessageScale}},
        {"elapsed_ns",
         finite(result.elapsed_ns),
         "metric",
         "From the first post to the completion named by `completion`.",
-        {"elapsed[s]", kNsPerSecond, 3}},
+        {"elapsed", {time_text, "s", kNsPerSecond, 3}}},
        {"peak_bits_per_s", positive(result.peak_bits_per_s), "metric",
         "Of the fastest epoch that is not just a probe."},
        {"offered_messages_per_s", positive(result.offered_messages_per_s), "metric",
         "The rate that was asked for; null where there was none."},
-       {"lost", or_null(result.lost), "lost"},
+       {"lost", or_null(result.lost), "lost", "", {"lost", whole_text, kOnPages}},
        {"succeeded", or_null(result.succeeded), "succeeded"},
        {"intervals", list_of_each(result.intervals, interval_object), "intervals"}});
   append(fields, quality(result));
@@ -245,31 +266,35 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
 }
 
 Fields fields_of(const LoadResult& result, const Resolved& resolved) {
-  const auto rate = [](const char* heading) {
-    return Shown{heading, kMessagesPerMillion, kSignificantDigits};
-  };
   Fields fields{{"load",
                  finite(result.load),
                  "metric",
                  "Offered rate over the capacity measured before; a ratio.",
-                 {"load[%]", 0.01, 1}},
-                {"offered_messages_per_s", finite(result.offered_messages_per_s), "metric", "",
-                 rate("offered[Mmsg/s]")},
-                {"achieved_messages_per_s", finite(result.achieved_messages_per_s), "metric", "",
-                 rate("done[Mmsg/s]")},
+                 {"load", {percent_text, "%", 0.01, 1}}},
+                {"offered_messages_per_s",
+                 finite(result.offered_messages_per_s),
+                 "metric",
+                 "",
+                 {"offered", kMessageScale}},
+                {"achieved_messages_per_s",
+                 finite(result.achieved_messages_per_s),
+                 "metric",
+                 "",
+                 {"done", kMessageScale}},
                 {"max_lag_ns", finite(result.max_lag_ns), "metric",
                  "By which the latest post missed its time."},
                 {"saturated", result.saturated, "flag",
                  "The median is above twice the least of the curve, or the rate was not kept."},
-                {"knee", result.knee, "flag", "The highest load before latency rises steeply."},
+                {"knee", result.knee, "flag", "The highest load before latency rises steeply.",
+                 words("knee")},
                 {"knee_reliable", result.knee_reliable, "flag",
                  "Of the knee, or of the lowest load where latency already rises steeply there: "
                  "false where latency was normal again at a higher load, as after a disturbance."}};
   append(fields, fields_of(result.latency, resolved));
   for (Field& field : fields) {  // the curve of these is what matters
     if (field.key == "max_ns") field.shown.dispensable = kLateOut;
-    for (const char* key : {"min_ns", "p90_ns", "mean_ns", "stddev_ns"}) {
-      if (field.key == key) field.shown = {};
+    for (const char* key : {"size_bytes", "min_ns", "p90_ns", "mean_ns", "stddev_ns"}) {
+      if (field.key == key) field.shown.dispensable = kOnPages;
     }
   }
   return fields;

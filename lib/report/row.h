@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "number_column.h"
 #include "rdmabench/report/result.h"
 
 namespace rdmabench::report {
@@ -64,25 +65,24 @@ Json list_of_each(const Items& items, Make make) {
   return list;
 }
 
-/// How a column stands in the text table; without a heading it is in JSON and CSV alone.
+/// How a column stands in tables; without a heading it is in JSON and CSV alone.
 struct Shown {
-  static constexpr int kOfClock = -1;  ///< decimals: as many as the clock can fill
-
   std::string heading{};
-  double per = 1;       ///< of the value: 1000 of nanoseconds under "[us]"
-  int decimals = 0;     ///< at most
-  int dispensable = 0;  ///< as in TextTable::Column
-  bool known = true;    ///< false: "-", although the value is there
+  Scale scale{};        ///< of words none
+  int dispensable = 0;  ///< in a text table
 };
 
 /// One column of a row. All that is known of it stands here: JSON, CSV, the schema
-/// (docs/schema/rdmabench-1.schema.json) and the text table are made of it.
+/// (docs/schema/rdmabench-1.schema.json), the text table, Markdown and the page are made of it.
 struct Field {
   std::string_view key;  ///< empty: in the text table alone
   Json value;
   std::string_view kind;     ///< of the "$defs" of the schema
   std::string_view about{};  ///< description in the schema; may be empty
   Shown shown{};
+
+  /// By which a table finds it in its row.
+  std::string_view name() const { return key.empty() ? std::string_view(shown.heading) : key; }
 };
 using Fields = std::vector<Field>;
 

@@ -152,14 +152,19 @@ std::string detail_of(const Judgement& one, std::string_view key) {
 
 }  // namespace
 
-ColumnOf words_column(std::string heading, std::string key) {
-  return {std::move(heading), false,
-          [key = std::move(key)](const Json& row) { return Cell(any_text_of(row, key)); }};
+ColumnOf words_column(std::string heading, std::string key, int dispensable) {
+  return {std::move(heading),
+          false,
+          [key = std::move(key)](const Json& row) { return Cell(any_text_of(row, key)); },
+          {},
+          dispensable};
 }
 
-ColumnOf number_column(std::string heading, std::string key, std::string (*text)(double)) {
-  return {std::move(heading), true,
-          [key = std::move(key), text](const Json& row) { return text(number_of(row, key)); }};
+ColumnOf number_column(std::string heading, std::string key, const Scale& scale, int dispensable) {
+  const auto cell = [key = std::move(key), scale](const Json& row) {
+    return Cell(number_of(row, key), scale);
+  };
+  return {std::move(heading), true, cell, scale, dispensable};
 }
 
 ColumnOf status_column() {
@@ -168,7 +173,9 @@ ColumnOf status_column() {
 
 Section table_of(std::string title, const Columns& columns, const Json& items) {
   Section section{std::move(title)};
-  for (const ColumnOf& one : columns) section.columns.push_back({one.heading, one.number});
+  for (const ColumnOf& one : columns) {
+    section.columns.push_back({one.heading, one.number, one.scale, one.dispensable});
+  }
   for (const Json& item : items) {
     TableRow& row = section.rows.emplace_back();
     for (const ColumnOf& one : columns) row.cells.push_back(one.cell(item));

@@ -1,6 +1,7 @@
-// What a document says, as titled words and tables: Markdown and the page draw them alike.
+// What a document says, as titled words and tables: Markdown, the page and the terminal draw them.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -18,8 +19,10 @@ struct Cell {
   Cell(std::string words) : text(std::move(words)) {}
   Cell(const char* words) : text(words) {}
   Cell(Status judged, std::string words = {}) : text(std::move(words)), status(judged) {}
+  Cell(double number, const Scale& scale) : text(scale.text(number)), value(number) {}
 
   std::string text{};                ///< with its unit; of a status alone its word
+  double value = NAN;                ///< where the column has a scale with a unit
   std::optional<Status> status{};    ///< what was judged
   std::string hint{};                ///< what the text does not say
   std::vector<std::string> items{};  ///< more, one below another
@@ -28,6 +31,8 @@ struct Cell {
 struct Column {
   std::string heading;
   bool number = false;  ///< aligned to the right
+  Scale scale{};
+  int dispensable = 0;  ///< in a text table
 };
 
 struct TableRow {
@@ -42,6 +47,7 @@ struct Section {
   std::vector<Column> columns{};
   std::vector<TableRow> rows{};
   std::size_t left_out = 0;  ///< rows beyond what a reader takes
+  std::string command{};     ///< to type
 };
 
 /// A column, and how a row's cell in it is read.
@@ -49,12 +55,15 @@ struct ColumnOf {
   std::string heading;
   bool number = false;
   std::function<Cell(const Json&)> cell;
+  Scale scale{};
+  int dispensable = 0;
 };
 using Columns = std::vector<ColumnOf>;
 
-ColumnOf words_column(std::string heading, std::string key);
-/// `text` gives "-" for what is not a number.
-ColumnOf number_column(std::string heading, std::string key, std::string (*text)(double));
+ColumnOf words_column(std::string heading, std::string key, int dispensable = 0);
+/// The scale gives "-" for what is not a number.
+ColumnOf number_column(std::string heading, std::string key, const Scale& scale,
+                       int dispensable = 0);
 
 /// The judgement in "status".
 ColumnOf status_column();
@@ -79,8 +88,16 @@ struct JudgedDocument {
 /// Its first sentence, and how that was judged. Empty where it has none.
 Cell headline(const JudgedDocument& judged);
 
-/// What was measured, in the order of reading. Of a decision nothing: decision_text() has it.
+/// What was measured, in the order of reading. Of a decision nothing: decision_sections() has it.
 std::vector<Section> sections(const Document& document);
+
+/// As text: what is not a number in a column with a unit is "-", what is left out of a table that
+/// is too wide is named, and what cells have besides stands below their table.
+/// Words are broken into lines where that is asked for.
+std::string to_text(const std::vector<Section>& sections, std::size_t width, bool filled = false);
+
+/// The first sentence of a document, and its sections.
+std::string to_text(const Document& document, std::size_t width);
 
 /// A judgement that is not a pass, or several of which the same is to be said.
 struct Found {
@@ -120,12 +137,16 @@ struct Part {
 std::vector<Part> parts(std::span<const Document> documents);
 
 // Of each kind, by sections() and details().
+/// The rows of a run, of what fields_of() shows. Of times a text table has so many decimals.
+Section run_rows(const std::string& test, const Json& rows, int decimals = 3);
 std::vector<Section> run_sections(const Json& body);
 std::vector<Section> run_details(const Json& body);
 std::vector<Section> coll_sections(const Json& body);
 std::vector<Section> netplugin_sections(const Json& body);
 std::vector<Section> comparison_sections(const Json& body);
 std::vector<Section> projection_sections(const Json& body);
+/// What stands below the answer; of several sections of one title the first has it.
+std::vector<Section> decision_sections(const Json& body);
 std::vector<Section> fabric_sections(const Document& document);
 std::vector<Section> fabric_details(const Document& document);
 

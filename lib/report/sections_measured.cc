@@ -8,47 +8,28 @@
 #include <map>
 #include <set>
 
-#include "rdmabench/base/units.h"
+#include "row.h"
 #include "sections.h"
 
 namespace rdmabench::report {
 namespace {
 
-ColumnOf spaced_column(std::string heading, std::string key) {
-  return {std::move(heading), false, [key = std::move(key)](const Json& row) {
-            return Cell(replaced(text_of(row, key), {{'_', " "}}));
-          }};
-}
-
 /// In brackets, where a repetition may give quite another.
-ColumnOf time_column(std::string heading, std::string key) {
-  return {std::move(heading), true, [key = std::move(key)](const Json& row) {
-            Cell cell = time_text(number_of(row, key));
-            const Json& unsupported = list_of(row, "unsupported_percentiles");
-            if (std::find(unsupported.begin(), unsupported.end(), key) == unsupported.end() ||
-                cell.text == "-") {
-              return cell;
-            }
-            cell.text = fmt::format("({})", cell.text);
-            cell.hint = "Fewer than 10 samples lie beyond it: a repetition may give quite another.";
-            return cell;
-          }};
-}
-
-std::string per_second(double number) {
-  return std::isfinite(number) ? amount_text(number) + "/s" : "-";
-}
-
-std::string bytes_per_second(double number) {
-  if (!std::isfinite(number)) return "-";
-  const std::string text = amount_text(number);
-  return text + (text.find(' ') == std::string::npos ? " B/s" : "B/s");
-}
-
-Cell interval_cell(const Json& row) {
-  const double low = number_of(row, "bits_per_s_low");
-  if (!std::isfinite(low)) return "-";
-  return fmt::format("{} to {}", rate_text(low), rate_text(number_of(row, "bits_per_s_high")));
+ColumnOf measured_column(std::string heading, std::string key, const Scale& scale = kTimeScale,
+                         int dispensable = 0) {
+  const auto cell = [key = std::move(key), scale](const Json& row) {
+    Cell one(number_of(row, key), scale);
+    const Json& unsupported = list_of(row, "unsupported_percentiles");
+    if (one.text == "-" ||
+        std::find(unsupported.begin(), unsupported.end(), key) == unsupported.end()) {
+      return one;
+    }
+    one.value = NAN;
+    one.text = fmt::format("({})", one.text);
+    one.hint = "fewer than 10 samples lie beyond this percentile";
+    return one;
+  };
+  return {std::move(heading), true, cell, scale, dispensable};
 }
 
 Cell knee_cell(const Json& row) {
@@ -57,66 +38,65 @@ Cell knee_cell(const Json& row) {
   return doubtful ? "knee, not reliable" : "knee";
 }
 
-std::string load_text(double load) {
-  return std::isfinite(load) ? fmt::format("{:.0f} %", load * 100) : "-";
-}
-
-Columns times() {
-  return {time_column("min", "min_ns"),    time_column("p50", "p50_ns"),
-          time_column("p90", "p90_ns"),    time_column("p99", "p99_ns"),
-          time_column("p99.9", "p999_ns"), time_column("p99.99", "p9999_ns"),
-          time_column("max", "max_ns"),    time_column("mean", "mean_ns")};
-}
-
-Columns columns_of(const std::string& test) {
-  if (test == "registration") {
-    return {words_column("memory", "memory"),
-            number_column("size", "size_bytes", size_text),
-            words_column("route", "route"),
-            words_column("mapping", "mapping"),
-            time_column("register p50", "register_p50_ns"),
-            time_column("p99", "register_p99_ns"),
-            time_column("deregister p50", "deregister_p50_ns")};
+template <class Result>
+Columns columns_of(int decimals) {
+  Columns columns;
+  for (const Field& field : fields_of(Result(), Resolved())) {
+    auto [heading, scale, dispensable] = field.shown;
+    if (heading.empty()) continue;
+    if (scale.decimals == Scale::kOfClock) scale.decimals = decimals;
+    const std::string key(field.name());
+    if (scale.text != nullptr) {
+      columns.push_back(measured_column(heading, key, scale, dispensable));
+      continue;
+    }
+    const auto cell = [key](const Json& row) {
+      return key == "knee" ? knee_cell(row) : Cell(replaced(text_of(row, key), {{'_', " "}}));
+    };
+    columns.push_back({heading, false, cell, {}, dispensable});
   }
-  Columns columns{words_column("operation", "operation"),
-                  number_column("size", "size_bytes", size_text)};
-  const auto add = [&columns](Columns more) {
-    std::move(more.begin(), more.end(), std::back_inserter(columns));
-  };
-  if (test == "load") {
-    add({number_column("load", "load", load_text),
-         number_column("offered", "offered_messages_per_s", per_second),
-         number_column("achieved", "achieved_messages_per_s", per_second),
-         {"knee", false, knee_cell}});
-  }
-  if (test == "bandwidth") {
-    add({number_column("bandwidth", "bits_per_s", rate_text),
-         {"interval", true, interval_cell},
-         number_column("messages", "messages_per_s", per_second),
-         number_column("lost", "lost", amount_text),
-         words_column("depth", "depth")});
-  } else {
-    add(times());
-  }
-  add({number_column("samples", "iterations", amount_text), spaced_column("kind", "kind"),
-       spaced_column("direction", "direction"), spaced_column("completion", "completion")});
   return columns;
 }
 
+Columns registration_columns() {
+  const Scale times{time_text, "us", 1e3, 2};
+  const Scale rate{bytes_per_second, "MiB/s", 0x1p20};
+  return {words_column("memory", "memory"),
+          number_column("size", "size_bytes", size_text),
+          number_column("calls", "iterations", whole_text, kMiddleOut),
+          number_column("min", "register_min_ns", times, kEarlyOut),
+          number_column("p50", "register_p50_ns", times),
+          number_column("p99", "register_p99_ns", times),
+          number_column("max", "register_max_ns", times, kLateOut),
+          number_column("rate", "register_bytes_per_s", rate, kLastOut),
+          number_column("dereg p50", "deregister_p50_ns", times),
+          number_column("dereg p99", "deregister_p99_ns", times, kFirstOut),
+          words_column("route", "route", kLastOut),
+          words_column("mapping", "mapping", kLastOut)};
+}
+
+void add_counters(Section& section, const std::string& who, const Json& counters) {
+  for (const Json& one : counters) {
+    if (number_of(one, "change") == 0) continue;
+    const std::string change = any_text_of(one, "change");
+    section.rows.push_back(
+        {{who, text_of(one, "device"), text_of(one, "name"), text_of(one, "class"),
+          change.empty() ? "went backwards"
+                         : (flag_of(one, "at_least") ? "at least " : "") + change}});
+  }
+}
+
+/// Of both sides, or of all ranks.
 Section counters(const Json& body) {
   Section section{"Counters of the hardware that changed meanwhile",
                   false,
                   {},
-                  {{"side"}, {"device"}, {"counter"}, {"class"}, {"change", true}}};
+                  {{"of"}, {"device"}, {"counter"}, {"class"}, {"change", true}}};
   for (const char* const side : {"client", "server"}) {
-    for (const Json& one : list_of(object_of(body, "counters"), side)) {
-      if (number_of(one, "change") == 0) continue;
-      const std::string change = any_text_of(one, "change");
-      section.rows.push_back(
-          {{side, text_of(one, "device"), text_of(one, "name"), text_of(one, "class"),
-            change.empty() ? "went backwards"
-                           : (flag_of(one, "at_least") ? "at least " : "") + change}});
-    }
+    add_counters(section, side, list_of(object_of(body, "counters"), side));
+  }
+  for (const Json& rank : list_of(body, "ranks")) {
+    add_counters(section, "rank " + any_text_of(rank, "rank"), list_of(rank, "counters"));
   }
   return section;
 }
@@ -159,21 +139,17 @@ Section machines(const Json& body) {
 
 // Collectives.
 
-std::string place_text(const Json& row) {
-  const double root = number_of(row, "root");
-  return fmt::format("{}{}", std::isfinite(root) ? fmt::format("root {:g}, ", root) : "",
-                     flag_of(row, "in_place") ? "in" : "out");
-}
-
 /// The median; of what another tool measured often only a mean is known.
 Cell typical_cell(const Json& row) {
   const double mean = number_of(row, "mean_ns");
   const bool only_mean = !std::isfinite(number_of(row, "p50_ns")) && std::isfinite(mean);
-  return only_mean ? Cell("mean " + time_text(mean)) : time_column("", "p50_ns").cell(row);
+  return only_mean ? Cell("mean " + time_text(mean)) : measured_column("", "p50_ns").cell(row);
 }
 
+constexpr Scale kBytesScale{bytes_per_second, "GB/s", 1e9, kSignificantDigits};
+
 Cell bus_cell(const Json& row) {
-  Cell cell = bytes_per_second(number_of(row, "bus_bytes_per_s"));
+  Cell cell(number_of(row, "bus_bytes_per_s"), kBytesScale);
   if (cell.text == "-" && text_of(row, "skipped").empty()) {
     cell.text = "n/a";
     cell.hint = text_of(row, "bus_reason");
@@ -181,12 +157,15 @@ Cell bus_cell(const Json& row) {
   return cell;
 }
 
-/// What its judgement says, and else how much was checked.
-Cell judged_cell(const Json& row) {
-  Judgement one = judge_row(row, "");
-  if (one.outcome != Status::pass) return {one.outcome, std::move(one.text)};
-  const std::string checked = any_text_of(object_of(row, "wrong"), "checked_results");
-  return checked.empty() ? "not checked" : fmt::format("0 wrong of {} results", checked);
+Cell wrong_cell(const Json& row) {
+  const std::string wrong = any_text_of(object_of(row, "wrong"), "wrong_elements");
+  return !wrong.empty() ? wrong : text_of(row, "skipped").empty() ? "n/a" : "";
+}
+
+Cell late_cell(const Json& row) {
+  const Json& late = object_of(row, "late");
+  if (late.empty()) return "-";
+  return fmt::format("{} +{}", any_text_of(late, "rank"), time_text(number_of(late, "by_ns")));
 }
 
 double fact_number(const Json& row, std::string_view name) {
@@ -194,6 +173,48 @@ double fact_number(const Json& row, std::string_view name) {
     if (text_of(fact, "name") == name) return number_of(fact, "value");
   }
   return NAN;
+}
+
+std::string fact(const Json& row, std::string_view name) {
+  return fact_of(list_of(row, "facts"), name);
+}
+
+/// NCCL's choice: "RING SIMPLE x8".
+Cell algorithm_cell(const Json& row) {
+  const std::string algorithm = fact(row, "algorithm");
+  if (algorithm.empty()) return "";
+  const std::string channels = fact(row, "channels");
+  const std::string most = fact(row, "channels_at_most");
+  return fmt::format("{} {}{}", algorithm, fact(row, "protocol"),
+                     !channels.empty() ? " x" + channels
+                     : !most.empty()   ? " x<=" + most
+                                       : "");
+}
+
+/// A cache may hold what is used again.
+Cell memory_cell(const Json& row) {
+  const std::string memory = fact(row, "memory");
+  if (memory == "own") return "each operation has its own, written before";
+  if (memory != "reused") return "";
+  return fmt::format("reused, {} places taken in turn", fact(row, "memory_places"));
+}
+
+/// What its judgement says, and what else is to be known of it.
+Cell judged_cell(const Json& row, const Json& body) {
+  const Judgement one = judge_row(row, body);
+  Cell cell(one.outcome);
+  if (!one.text.empty()) cell.items.push_back(one.text);
+  for (const auto& [key, value] : one.details) {
+    if (key.ends_with("action")) cell.items.push_back("action: " + value);
+  }
+  if (const std::string other = fact(row, "algorithm_differs"); !other.empty()) {
+    cell.items.push_back(
+        fmt::format("ranks differ: {}; not so {}", algorithm_cell(row).text, other));
+  }
+  if (row.contains("stable") && !flag_of(row, "stable") && text_of(row, "skipped").empty()) {
+    cell.items.emplace_back("the time ran out before the median was known");
+  }
+  return cell;
 }
 
 Cell facts_cell(const Json& row) {
@@ -249,14 +270,41 @@ Section about_ranks(const Json& body) {
   std::set<std::string> hosts;
   for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
   Section about;
-  about.words.emplace_back(
-      fmt::format("{}, by {}. Times are of one operation: the longest that any rank took.",
-                  ranks.empty() ? "An unknown number of ranks"
-                                : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
-                                              hosts.size() == 1 ? "" : "s"),
-                  text_of(body, "backend")));
+  about.words.emplace_back(fmt::format(
+      "{}, by {}. Times are of one operation: the longest that any rank took. GB/s are 10^9 bytes, "
+      "as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
+      ranks.empty() ? "An unknown number of ranks"
+                    : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
+                                  hosts.size() == 1 ? "" : "s"),
+      text_of(body, "backend")));
+  const Json& bisected = object_of(body, "bisected");
+  if (!bisected.empty()) {
+    Cell& words = about.words.emplace_back("BISECTED: " + text_of(bisected, "text"));
+    const std::string action = text_of(bisected, "action");
+    if (!action.empty()) words.items.push_back("action: " + action);
+  }
+  if (const std::string error = text_of(body, "error"); !error.empty()) {
+    about.words.emplace_back("ENDED EARLY: " + error);
+  }
   add_wire(about, body);
   return about;
+}
+
+ColumnOf interface_column() {
+  return {"api", false,
+          [](const Json& row) { return Cell("v" + any_text_of(row, "api_version")); }};
+}
+
+/// With why a case did not pass, and on which side.
+Cell case_cell(const Json& row) {
+  Cell cell(status_of(text_of(row, "status")));
+  const std::string side = text_of(row, "side");
+  const std::string reason = text_of(row, "reason");
+  const bool of_one = *cell.status != Status::skip && !side.empty() && side != "both";
+  if (!reason.empty()) {
+    cell.items.push_back(of_one ? fmt::format("{} ({})", reason, side) : reason);
+  }
+  return cell;
 }
 
 Section plugin_rows(const Json& body, std::string_view metric, std::string title, Columns columns) {
@@ -264,13 +312,24 @@ Section plugin_rows(const Json& body, std::string_view metric, std::string title
   for (const Json& row : list_of(body, "results")) {
     if (text_of(row, "metric") == metric) rows.push_back(row);
   }
-  columns.insert(columns.begin(), {words_column("interface", "api_version"),
-                                   number_column("size", "size_bytes", size_text)});
+  columns.insert(columns.begin(),
+                 {interface_column(), number_column("size", "size_bytes", size_text),
+                  number_column("epochs", "epochs", whole_text),
+                  number_column("iterations", "iterations", whole_text)});
   columns.push_back(words_column("error", "error"));
   return table_of(std::move(title), columns, rows);
 }
 
 }  // namespace
+
+Section run_rows(const std::string& test, const Json& rows, int decimals) {
+  return table_of("Every row",
+                  test == "registration" ? registration_columns()
+                  : test == "bandwidth"  ? columns_of<BandwidthResult>(decimals)
+                  : test == "load"       ? columns_of<LoadResult>(decimals)
+                                         : columns_of<LatencyResult>(decimals),
+                  rows);
+}
 
 std::vector<Section> run_sections(const Json& body) {
   const Json& resolved = object_of(body, "resolved");
@@ -279,8 +338,10 @@ std::vector<Section> run_sections(const Json& body) {
     const std::string word = text_of(resolved, key);
     if (!word.empty()) over += (over.find(" over ") == std::string::npos ? " over " : ", ") + word;
   }
-  Section rows = table_of("Every row", columns_of(text_of(body, "test")), list_of(body, "results"));
-  return {{.words = {over}}, std::move(rows), counters(body), every_note(body)};
+  return {{.words = {over}},
+          run_rows(text_of(body, "test"), list_of(body, "results")),
+          counters(body),
+          every_note(body)};
 }
 
 std::vector<Section> run_details(const Json& body) {
@@ -295,54 +356,88 @@ std::vector<Section> run_details(const Json& body) {
 }
 
 std::vector<Section> coll_sections(const Json& body) {
+  // What a row is told apart by stays; where all rows have it alike, it stands above them.
+  enum : int { kMode = 1, kTails, kHow, kCounts };
+  const Scale times{time_text, "us", 1e3, 2};
   const auto wire_share = [](const Json& row) {
-    return Cell(percent_text(fact_number(row, "wire_share")));
+    return Cell(percent_text(fact_number(row, "wire_share")) +
+                (fact(row, "wire_memory") == "staged" ? ", staged" : ""));
   };
+  const auto place = [](const Json& row) { return flag_of(row, "in_place") ? "in" : "out"; };
+  const auto checked = [](const Json& row) {
+    const std::string number = any_text_of(object_of(row, "wrong"), "checked_results");
+    return Cell(number.empty() ? "" : number + " results");
+  };
+  const auto judged = [&body](const Json& row) { return judged_cell(row, body); };
   Section rows = table_of("Every row",
                           {words_column("operation", "operation"),
-                           words_column("type", "type"),
-                           words_column("reduction", "reduction"),
-                           words_column("group", "group"),
+                           words_column("type", "type", kMode),
+                           words_column("reduction", "reduction", kMode),
+                           words_column("group", "group", kMode),
                            number_column("size", "size_bytes", size_text),
-                           {"place", false, place_text},
-                           {"p50", true, typical_cell},
-                           time_column("p99", "p99_ns"),
-                           time_column("max", "max_ns"),
-                           number_column("algbw", "algorithm_bytes_per_s", bytes_per_second),
-                           {"busbw", true, bus_cell},
-                           {"of the wire", true, wire_share},
-                           {"judged", false, judged_cell},
-                           words_column("who is late is unknown", "late_reason"),
-                           {"facts", false, facts_cell}},
+                           {"place", false, place, {}, kMode},
+                           words_column("root", "root", kHow),
+                           number_column("count", "count", whole_text, kCounts),
+                           number_column("n", "iterations", whole_text, kCounts),
+                           {"p50", true, typical_cell, times},
+                           measured_column("p99", "p99_ns", times, kTails),
+                           measured_column("max", "max_ns", times, kOnPages),
+                           number_column("algbw", "algorithm_bytes_per_s", kBytesScale, kTails),
+                           {"busbw", true, bus_cell, kBytesScale},
+                           {"of the wire", true, wire_share, {}, kMode},
+                           {"wrong", true, wrong_cell},
+                           {"late", true, late_cell},
+                           {"algorithm", false, algorithm_cell, {}, kHow},
+                           {"memory", false, memory_cell, {}, kHow},
+                           {"judged", false, judged},
+                           {"checked", true, checked, {}, kOnPages},
+                           words_column("who is late is unknown", "late_reason", kOnPages),
+                           {"facts", false, facts_cell, {}, kOnPages}},
                           list_of(body, "results"));
   Section wire{"Pairs of the wire", false};
   Section notes{"Notes", false};
   for (const Json& note : list_of(body, "notes")) {
     (is_wire(note) ? wire : notes).words.emplace_back(any_text(note));
   }
-  return {about_ranks(body), std::move(rows), std::move(wire),
-          facts_table("The library", list_of(body, "library")), std::move(notes)};
+  return {about_ranks(body),
+          std::move(rows),
+          std::move(wire),
+          counters(body),
+          facts_table("The library", list_of(body, "library")),
+          std::move(notes)};
 }
 
 std::vector<Section> netplugin_sections(const Json& body) {
   const Json& plugin = object_of(body, "plugin");
   Section about;
-  about.words.emplace_back(fmt::format("The plugin '{}' of {}, both ends in {}.",
-                                       text_of(plugin, "name"), text_of(plugin, "file"),
-                                       any_text_of(body, "ends")));
-  return {
-      std::move(about),
-      table_of("Cases",
-               {words_column("interface", "api_version"), words_column("case", "id"),
-                status_column(), words_column("what", "title"), words_column("reason", "reason")},
-               list_of(body, "cases")),
-      plugin_rows(body, "latency", "Half a round trip",
-                  {time_column("minimum", "min_ns"), time_column("median", "p50_ns"),
-                   time_column("99 %", "p99_ns"), time_column("maximum", "max_ns")}),
-      plugin_rows(body, "bandwidth", "One way",
-                  {number_column("minimum", "min_bits_per_s", rate_text),
-                   number_column("median", "bits_per_s", rate_text),
-                   number_column("maximum", "max_bits_per_s", rate_text)})};
+  about.words.emplace_back(fmt::format(
+      "The plugin '{}' of {}, interfaces {}, device {}, both ends in {}.", text_of(plugin, "name"),
+      text_of(plugin, "file"), any_text_of(plugin, "api_versions"),
+      any_text_of(object_of(body, "config"), "device"), any_text_of(body, "ends")));
+  if (const std::string error = text_of(body, "error"); !error.empty()) {
+    about.words.emplace_back("The run ended early: " + error);
+  }
+  const Scale times{time_text, "us", 1e3, 2};
+  return {std::move(about),
+          table_of("Devices",
+                   {words_column("name", "name"), words_column("Mb/s", "speed_mbps"),
+                    words_column("receives in a group", "max_receives"),
+                    words_column("memory", "memory")},
+                   list_of(plugin, "devices")),
+          table_of("Cases",
+                   {interface_column(),
+                    words_column("case", "id"),
+                    {"status", false, case_cell},
+                    words_column("what", "title")},
+                   list_of(body, "cases")),
+          plugin_rows(
+              body, "latency", "Latency, half a round trip of isend to irecv",
+              {measured_column("min", "min_ns", times), measured_column("p50", "p50_ns", times),
+               measured_column("p99", "p99_ns", times), measured_column("max", "max_ns", times)}),
+          plugin_rows(body, "bandwidth", "Bandwidth, one way, each epoch confirmed by the receiver",
+                      {number_column("min", "min_bits_per_s", kRateScale),
+                       number_column("p50", "bits_per_s", kRateScale),
+                       number_column("max", "max_bits_per_s", kRateScale)})};
 }
 
 }  // namespace rdmabench::report

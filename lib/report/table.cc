@@ -4,14 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <utility>
 
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
-#include "report/number_column.h"
 #include "row.h"
+#include "sections.h"
 
 namespace rdmabench::report {
 namespace {
@@ -33,43 +34,21 @@ int latency_decimals(const Report& report, std::string_view kind) {
   return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
 }
 
-/// The size and the iterations of each result, then what its fields show. Those under load have one
-/// size, which the heading says.
+/// What the fields of each result show, and what that means.
 template <class Result>
 std::string columns_text(const Report& report, std::span<const Result> results, std::size_t width) {
-  constexpr bool kHasSize = !std::is_same_v<Result, LoadResult>;
-  int of_clock = 0;
-  if constexpr (!std::is_same_v<Result, BandwidthResult>) {
-    of_clock = latency_decimals(report, common(results.front()).kind);
-  }
-  std::vector<NumberColumn> columns;
-  for (const Result& result : results) {
-    std::size_t at = 0;
+  constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
+  const Json rows = list_of_each(results, [&](const Result& result) {
+    Json row;
     for (const Field& field : fields_of(result, report.resolved)) {
-      const Shown& shown = field.shown;
-      if (shown.heading.empty()) continue;
-      if (at == columns.size()) {
-        columns.emplace_back(shown.heading,
-                             shown.decimals == Shown::kOfClock ? of_clock : shown.decimals,
-                             shown.dispensable);
-      }
-      const bool known = shown.known && field.value.is_number();
-      columns[at++].add(known ? field.value.template get<double>() / shown.per : NAN);
+      row[std::string(field.name())] = field.value;
     }
-  }
-  std::vector<TextTable::Column> headings;
-  if (kHasSize) headings.push_back({"size"});
-  headings.push_back({.heading = "iterations", .dispensable = kHasSize ? kEarlyOut : kFirstOut});
-  for (const NumberColumn& column : columns) headings.push_back(column.column());
-  TextTable table(std::move(headings));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<std::string> cells;
-    if (kHasSize) cells.push_back(format_size(common(results[i]).size_bytes));
-    cells.push_back(fmt::format("{}", common(results[i]).iterations));
-    for (const NumberColumn& column : columns) cells.push_back(column.text(i));
-    table.add_row(std::move(cells));
-  }
-  return table.text(width);
+    return row;
+  });
+  Section section = run_rows(kTests[report.results.index()], rows,
+                             latency_decimals(report, text_of(rows.front(), "kind")));
+  section.title.clear();
+  return to_text({section}, width);
 }
 
 /// A line for each interval, for who looks for a link that flaps.
@@ -235,7 +214,7 @@ std::string heading(const LoadResult& result) {
 }
 
 template <class Result>
-std::string sections(const Report& report, const std::vector<Result>& results, std::size_t width) {
+std::string tables(const Report& report, const std::vector<Result>& results, std::size_t width) {
   std::string text;
   for (auto begin = results.begin(); begin != results.end();) {
     const std::string common = heading(*begin);
@@ -290,13 +269,6 @@ std::string resolved_text(const Resolved& resolved) {
   if (!text.empty()) text += '\n';
   if (!resolved.reason.empty()) text += fmt::format("chosen: {}\n", terminal_safe(resolved.reason));
   return text;
-}
-
-bool lacks_percentiles(const Report& report) {
-  const auto* const results = std::get_if<std::vector<LatencyResult>>(&report.results);
-  return results != nullptr && std::any_of(results->begin(), results->end(), [](const auto& one) {
-           return !one.latency.supports(99.9 /* the last of the table */);
-         });
 }
 
 /// The suspicions of one code, of both sides and of all reports.
@@ -358,16 +330,13 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
     if (now != used) text += (text.empty() ? "" : "\n") + now;
     used = now;
     const auto tables = [&](const auto& results) {
-      return sections(report, results, width) + row_notes(results);
+      return report::tables(report, results, width) + row_notes(results);
     };
     text += std::visit(tables, report.results);
     for (const std::string& note : report.notes) add_once(terminal_safe(note));
     if (report.error) errors += fmt::format("error: {}\n", terminal_safe(*report.error));
   }
   if (reports.size() > 1) text += knees_text(reports);
-  if (std::any_of(reports.begin(), reports.end(), lacks_percentiles)) {
-    text += "-: fewer than 10 samples lie beyond this percentile\n";
-  }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text + doubts_text(reports, verbose) + errors;
 }

@@ -20,6 +20,20 @@ std::string without_end(std::string line) {
   return line;
 }
 
+/// At least one line.
+std::vector<std::string> words_in_lines(std::string_view text, std::size_t width) {
+  const std::string set = filled("", text, 0, width);
+  const std::vector<std::string_view> lines = lines_of(set);
+  return {lines.begin(), lines.end()};
+}
+
+/// "5 (3 to 8)" in two lines where it is wider.
+std::vector<std::string> value_and_range(const std::string& text, std::size_t width) {
+  const std::size_t range = text.rfind(" (");
+  if (range == std::string::npos || display_width(text) <= width) return {text};
+  return {text.substr(0, range), text.substr(range + 1)};
+}
+
 struct Character {
   std::size_t bytes;
   char32_t code;
@@ -82,6 +96,12 @@ std::size_t display_width(std::string_view text) noexcept {
   return width;
 }
 
+std::size_t widest_line(std::string_view text) noexcept {
+  std::size_t width = 0;
+  for (const std::string_view line : lines_of(text)) width = std::max(width, display_width(line));
+  return width;
+}
+
 std::string filled(std::string line, std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   const std::vector<std::string_view> words = words_of(text);
@@ -118,28 +138,53 @@ bool TextTable::says_the_same(std::size_t column) const {
                      [&](const auto& row) { return row[column] == rows_.front()[column]; });
 }
 
-std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::size_t width) const {
+std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::size_t width,
+                                 const Limits& limits) const {
+  std::vector<std::vector<std::string>> lines;
+  std::vector<std::size_t> widths(shown.size());
+  const auto add = [&](const auto& parts_of, bool at_bottom) {
+    std::vector<std::vector<std::string>> parts;
+    for (const std::size_t column : shown) parts.push_back(parts_of(column));
+    std::size_t height = 0;
+    for (const auto& part : parts) height = std::max(height, part.size());
+    for (std::size_t line = 0; line < height; ++line) {
+      std::vector<std::string>& cells = lines.emplace_back();
+      for (std::size_t i = 0; i < shown.size(); ++i) {
+        const std::size_t above = at_bottom ? height - parts[i].size() : 0;
+        const bool has = line >= above && line - above < parts[i].size();
+        cells.push_back(has ? parts[i][line - above] : "");
+        widths[i] = std::max(widths[i], display_width(cells.back()));
+      }
+    }
+  };
+  add([&](std::size_t column) { return words_in_lines(columns_[column].heading, limits.heading); },
+      true);
+  for (const auto& row : rows_) {
+    const auto parts_of = [&](std::size_t column) {
+      const bool right = columns_[column].align == Align::right;
+      return value_and_range(row[column], right ? limits.value : kAnyWidth);
+    };
+    add(parts_of, false);
+  }
   std::size_t last_begin = 0;
-  for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += widths_[shown[i]] + kGap;
+  for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += widths[i] + kGap;
   const bool breaks = !shown.empty() && columns_[shown.back()].align == Align::left &&
                       width != kAnyWidth && width >= last_begin + kNarrowest;
   std::string text;
-  const auto append = [&](const auto& cell_of) {
+  for (const std::vector<std::string>& cells : lines) {
     std::string line;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      const std::string cell = cell_of(shown[i]);
       if (i > 0) line.append(kGap, ' ');
-      if (i + 1 == shown.size() && breaks && display_width(cell) > width - last_begin) {
-        text += filled(std::move(line), cell, last_begin, width);
-        return;
+      if (i + 1 == shown.size() && breaks) {
+        line = filled(std::move(line), cells[i], last_begin, width);
+        line.pop_back();
+        break;
       }
-      const std::string padding(widths_[shown[i]] - display_width(cell), ' ');
-      line += columns_[shown[i]].align == Align::right ? padding + cell : cell + padding;
+      const std::string padding(widths[i] - display_width(cells[i]), ' ');
+      line += columns_[shown[i]].align == Align::right ? padding + cells[i] : cells[i] + padding;
     }
     text += without_end(std::move(line)) + '\n';
-  };
-  append([&](std::size_t column) { return columns_[column].heading; });
-  for (const auto& row : rows_) append([&](std::size_t column) { return row[column]; });
+  }
   return text;
 }
 
@@ -177,7 +222,13 @@ std::string TextTable::text(std::size_t width) const {
     return display_width(line) <= most ? line + '\n' : filled("", line, kMargin, most);
   };
   std::string text = alike.empty() ? "" : remark("in every row: " + alike);
-  text += rows_text(shown, width);
+  std::string rows;
+  constexpr std::array<Limits, 4> kLayouts{{{}, {14}, {14, 14}, {10, 10}}};
+  for (const Limits& limits : kLayouts) {
+    rows = rows_text(shown, width, limits);
+    if (widest_line(rows) <= width) break;
+  }
+  text += rows;
   return left_out.empty() ? text : text + remark("left out: " + left_out + "; --wide shows all");
 }
 

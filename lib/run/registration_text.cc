@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/text_table.h"
 #include "rdmabench/run/registration_cost.h"
 #include "report/csv.h"
 #include "report/row.h"
+#include "report/sections.h"
 #include "run/document.h"
 
 namespace rdmabench::run {
@@ -15,16 +15,6 @@ namespace {
 using report::Json;
 using report::list_of_each;
 using Summary = measure::LatencySummary;
-
-constexpr double kMebi = 1024.0 * 1024.0;
-
-std::string microseconds(double ns) {
-  return fmt::format("{:.2f}", ns / kNsPerUs);
-}
-
-std::string percentile(const Summary& summary, double p, double ns) {
-  return summary.supports(p) ? microseconds(ns) : "-";
-}
 
 /// Each route by which GPU memory does not register, once for each kind of memory and reason.
 std::string refusals_text(const std::vector<RefusedRoute>& routes) {
@@ -104,29 +94,11 @@ Json to_object(const RegistrationCost& one) {
 }  // namespace
 
 std::string to_table(const RegistrationReport& measured, std::size_t width) {
-  using report::TextTable;
-  TextTable table({{"memory", TextTable::Align::left},
-                   {"size"},
-                   {"calls", TextTable::Align::right, 3},
-                   {"min[us]", TextTable::Align::right, 4},
-                   {"p50[us]"},
-                   {"p99[us]"},
-                   {"max[us]", TextTable::Align::right, 2},
-                   {"rate[MiB/s]", TextTable::Align::right, 1},
-                   {"dereg p50[us]"},
-                   {"dereg p99[us]", TextTable::Align::right, 5},
-                   {"route", TextTable::Align::left, 1}});
-  for (const RegistrationCost& one : measured.results) {
-    const Summary& made = one.registering;
-    const Summary& undone = one.deregistering;
-    table.add_row({one.memory, format_size(one.size_bytes), fmt::format("{}", made.count),
-                   microseconds(made.min_ns), microseconds(made.p50_ns),
-                   percentile(made, 99, made.p99_ns), microseconds(made.max_ns),
-                   fmt::format("{:.0f}", one.bytes_per_s() / kMebi), microseconds(undone.p50_ns),
-                   percentile(undone, 99, undone.p99_ns), route_text(one.route, one.mapping)});
-  }
+  report::Section table =
+      report::run_rows("registration", list_of_each(measured.results, to_object));
+  table.title.clear();
   return fmt::format("Registration of memory on {}; the rate is at the median\n\n{}{}",
-                     measured.device, table.text(width),
+                     measured.device, report::to_text({table}, width),
                      explanations(measured.results) + refusals_text(measured.refused_routes));
 }
 

@@ -442,11 +442,11 @@ class Analysis(unittest.TestCase):
     def test_tables_fit(self):
         long = ("--a-name", "ethernet-of-the-old-kind", "--b-name", "infiniband-of-the-new-kind")
         sides = (self.side("a"), self.side("b"), *long)
-        self.assert_tables_fit("compare", *sides, headings=["...", "change[%]", "low[%]"])
+        self.assert_tables_fit("compare", *sides, headings=["A[us]", "change", "interval"])
         self.assertIn("A is ethernet-of-the-old-kind, B is infini", run("compare", *sides).stdout)
         job = ("--params", "1B:4B", "--nodes", "2", "--extrapolate", *long)
         self.assert_tables_fit("project", self.side("a"), "--against", self.side("b"), *job,
-                               headings=["stragglers[ms]", "hidden[ms]", "high[ms]", "change[%]"])
+                               headings=["stragglers[ms]", "hidden[ms]", "high[ms]", "interval"])
 
     def test_an_output_of_a_format_that_is_not_written(self):
         for words in (("compare", self.side("a"), self.side("b")),

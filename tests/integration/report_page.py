@@ -103,8 +103,8 @@ class Page(unittest.TestCase):
         return next(one for one in self.all("main > section") if one.find_element(By.TAG_NAME, "h2").text == title)
 
     def rows(self, title: str, table: str) -> list[str]:
-        """Of a table that stands open."""
-        return [row.text for row in self.section(title).find_elements(By.CSS_SELECTOR, f"[aria-label='{table}'] tbody tr")]
+        """Of a table that stands open, by how its title begins."""
+        return [row.text for row in self.section(title).find_elements(By.CSS_SELECTOR, f"[aria-label^='{table}'] tbody tr")]
 
     def ground(self) -> int:
         """The page's background: the sum of its red, green and blue."""
@@ -236,14 +236,14 @@ class Page(unittest.TestCase):
         rows = self.rows("Collectives", "Every row")
         self.assertEqual(len(rows), 22)
         self.assertTrue(any("16 wrong elements" in row and "rank 5, iteration 12, byte 4096 for 64 bytes: stale" in row and report_fixtures.HOSTILE in row for row in rows), rows)
-        self.assertTrue(any("rank 6 is late by 41 us" in row and "last in 93 %" in row for row in rows), rows)
+        self.assertTrue(any(") is late by 41 us" in row and "last in 93 %" in row for row in rows), rows)
         self.assertTrue(any("4 GiB of buffers" in row for row in rows), rows)
         self.assertTrue(any("algorithm: Ring" in row and "840 results" in row for row in rows), rows)
         section = self.section("Collectives")
         self.assertIn("8 ranks on 3 hosts, by nccl", section.text)
         self.assertRegex(section.text, r"bus bandwidth reaches [89]\d\.\d+ % at most")
         self.assertIn("16 wrong elements", self.text("#summary"))
-        self.assertIn("rank 6 is late by 41 us", self.text("#summary"))
+        self.assertIn(") is late by 41 us", self.text("#summary"))
         choice = next(one for one in self.all("label.choice") if one.text.startswith("Operation"))
         Select(choice.find_element(By.TAG_NAME, "select")).select_by_visible_text("all-gather")
         words = self.browser.execute_script("return [...arguments[0].querySelectorAll('svg text')].map(e => e.textContent).join(' ')", figures[0])
@@ -403,7 +403,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.text(".verdict .badge.pass"), "\u2713 PASS")
         self.assertIn("roce is BETTER than ib", self.text(".verdict"))
         self.assertIn("Nothing in these documents asks for attention", self.text("#summary"))
-        self.assertEqual([row.split(" times")[0].split()[-1] for row in self.rows("Comparison", "Each quantity")], ["0.12", "9.03"])
+        self.assertEqual([row.split(" times")[0].split()[-1] for row in self.rows("Comparison", "write latency p50")], ["0.12", "9.03"])
         self.assertEqual([one.text for one in self.section("Comparison").find_elements(By.CSS_SELECTOR, "td .badge")], ["\u2713 BETTER", "\u2717 WORSE"])
         self.assertFalse([one for one in self.all("details") if one.text.startswith("What else differs") and one.get_attribute("open")])
         ticks = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")

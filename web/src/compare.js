@@ -89,7 +89,8 @@ function forest(body, family, margin, tables) {
 
 export function compareCharts([{body}], tables) {
   const {margin} = object(body.settings);
-  return list(body.families).map((family) => forest(body, object(family), isNumber(margin) && margin > 0 ? margin : 0.05, tables));
+  const families = list(body.families).map(object).filter((family) => list(family.cells).length > 0);  // those that have a table
+  return families.map((family, i) => forest(body, family, isNumber(margin) && margin > 0 ? margin : 0.05, () => tables().slice(i, i + 1)));
 }
 
 const stepOf = (row, key) => object(object(row)[key]);

@@ -117,8 +117,8 @@ PointToPoint measure_point_to_point(RankGroup& group, const PointToPointOptions&
 /// wire_nccl_message_bytes, wire_nccl_in_flight, wire_nccl_queue_pairs.
 void join(Run& run, const PointToPoint& wire);
 
-/// A table of pairs, one of steps and one of rows with their share.
-std::string point_to_point_text(const Run& run, const PointToPoint& wire);
+/// From the plain stream to the collective, a line for each step; empty without steps.
+std::string wire_steps_text(const Run& run, const PointToPoint& wire);
 
 /// Whether a pair, or a pair of a step, was not measured.
 bool any_failed(const PointToPoint& wire);

@@ -32,12 +32,19 @@ class TextTable {
   /// Every line ends in a newline, and none in a space. What is wider than `width` becomes
   /// narrower in this order: dispensable columns that say the same in every row become a line above
   /// the table; others are left out, and a line below names them; the words of a last column that
-  /// is left-aligned are broken into lines. The rest is shown whatever its width.
+  /// is left-aligned are broken into lines, then headings, and a range in brackets stands below its
+  /// value. The rest is shown whatever its width.
   std::string text(std::size_t width = kAnyWidth) const;
 
  private:
   bool says_the_same(std::size_t column) const;
-  std::string rows_text(const std::vector<std::size_t>& shown, std::size_t width) const;
+  /// The widest that headings and values may be in one line.
+  struct Limits {
+    std::size_t heading = kAnyWidth;
+    std::size_t value = kAnyWidth;
+  };
+  std::string rows_text(const std::vector<std::size_t>& shown, std::size_t width,
+                        const Limits& limits) const;
 
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;

@@ -83,7 +83,7 @@ TEST(Direction, SidesAreCalledByTheirNames) {
   const std::string table = to_table(comparison);
   EXPECT_THAT(table, testing::StartsWith("roce is WORSE than ib: "));
   EXPECT_THAT(table, HasSubstr("ib[Gb/s]  roce[Gb/s]"));
-  EXPECT_LT(table.find("WORSE\n"), table.find("Details")) << "the figures first";
+  EXPECT_LT(table.find("WORSE\n"), table.find("The launches of both")) << "the figures first";
   const auto json = nlohmann::json::parse(to_json(comparison));
   EXPECT_EQ(json["a"]["name"], "ib");
   EXPECT_EQ(json["b"]["name"], "roce");

@@ -337,10 +337,10 @@ TEST(Project, PrintsEveryAssumption) {
   const Projection projection = project(fabric(400e9), std::nullopt, given);
   const std::string table = to_table(projection);
   for (const char* name :
-       {"parameters", "nodes", "tokens_per_gpu", "bytes_per_element", "flops_per_gpu", "mfu",
-        "gpus_per_node", "rails", "parallel", "algorithm", "bucket_bytes", "overlap", "stragglers",
+       {"parameters", "nodes", "tokens per gpu", "bytes per element", "flops per gpu", "mfu",
+        "gpus per node", "rails", "parallel", "algorithm", "bucket bytes", "overlap", "stragglers",
         "curve", "operation", "congestion"}) {
-    EXPECT_THAT(table, HasSubstr(std::string("  ") + name)) << name;
+    EXPECT_THAT(table, HasSubstr(std::string("\n") + name + "  ")) << name;
   }
   const auto json = nlohmann::json::parse(to_json(projection));
   EXPECT_EQ(json["assumptions"][0]["origin"], "given");

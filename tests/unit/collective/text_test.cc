@@ -39,10 +39,12 @@ Run sample() {
 
 TEST(Text, TheTableSaysWhatIsWrongAndWhoIsLate) {
   const std::string text = to_table(sample());
-  EXPECT_THAT(text, HasSubstr("WRONG: all-reduce of 1K, float32: rank 1, operation 7, at byte 64 "
-                              "for 12 bytes: zero (expected 0x1, got 0x0)"));
-  EXPECT_THAT(text, HasSubstr("LATE: all-reduce of 1K: rank 1 (n1) came last in 90 %"));
-  EXPECT_THAT(text, HasSubstr("not measured: no, \"never\""));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  all-reduce float32 sum 1K: 3 wrong elements in 1 of 50 results; rank "
+                "1, iteration 7, byte 64 for 12 bytes: zero, 0x0 for 0x1; rank 1 (n1) is late"));
+  EXPECT_THAT(text, HasSubstr("last in 90 %"));
+  EXPECT_THAT(text, HasSubstr("no, \"never\""));
 }
 
 TEST(Text, JsonHasNullWhereThereIsNothing) {

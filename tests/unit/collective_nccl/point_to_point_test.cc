@@ -49,16 +49,15 @@ TEST(Wire, TheShareIsOfTheSlowestPair) {
   EXPECT_TRUE(run.rows[1].facts.empty()) << "without a bus bandwidth there is no share";
   ASSERT_EQ(run.notes.size(), 2U);
   EXPECT_EQ(run.notes[1], "Wire, rank 1 -> 0: 80.00 Gb/s by verbs mlx5_0:1 rc, memory host.");
-  EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("50.0 %"));
+  EXPECT_THAT(to_table(run), HasSubstr("50 %"));
 }
 
 TEST(Wire, AStagedPairIsLabelledInTheRowsAndTheTable) {
   collective::Run run = run_with(5e9);
   PointToPoint pairs{{{0, 1, 100e9, "x", ""}, {1, 0, 80e9, "y", ""}}};
-  EXPECT_THAT(point_to_point_text(run, pairs), testing::Not(HasSubstr("staged")));
   pairs.pairs[0].staged = true;
-  EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("50.0 %  staged\n"));
   join(run, pairs);
+  EXPECT_THAT(to_table(run), HasSubstr("50 %, staged"));
   ASSERT_EQ(run.rows[0].facts.size(), 3U);
   EXPECT_EQ(run.rows[0].facts[2].name, "wire_memory");
   EXPECT_EQ(std::get<std::string>(run.rows[0].facts[2].value), "staged");
@@ -72,7 +71,7 @@ TEST(Wire, TheStepsLeadFromAStreamToTheCollective) {
       {},
       {{"8 in flight", {4096, 8, 1, false}, {{0, 1, 95e9, "x", ""}}},
        {"a clear-to-send before each", {4096, 8, 1, true}, {{0, 1, 90e9, "x", ""}}}}};
-  const std::string text = point_to_point_text(run, wire);
+  const std::string text = wire_steps_text(run, wire);
   EXPECT_THAT(text, HasSubstr("From that to all-reduce of 1M"));
   EXPECT_THAT(text, testing::ContainsRegex("one stream of writes of 1M +100.00\n"));
   EXPECT_THAT(text, testing::ContainsRegex("8 in flight +95.00 +-5.0 %\n"));
@@ -94,15 +93,15 @@ TEST(Wire, AStepThatFailsIsSaid) {
                           {},
                           {{"8 in flight", {4096, 8, 1, false}, {{0, 1, 0, "", "no room"}}}}};
   EXPECT_TRUE(any_failed(wire));
-  EXPECT_THAT(point_to_point_text(run, wire), HasSubstr("8 in flight: rank 0 -> 1: no room"));
+  EXPECT_THAT(wire_steps_text(run, wire), HasSubstr("8 in flight: rank 0 -> 1: no room"));
   join(run, wire);
   EXPECT_EQ(report::value_of<double>(run.rows[0].facts, "wire_nccl_bits_per_s"), std::nullopt);
 }
 
 TEST(Wire, AFasterWayIsExplained) {
-  const std::string text = point_to_point_text(run_with(50e9), {{{0, 1, 100e9, "x", ""}}});
-  EXPECT_THAT(text, HasSubstr("400.0 %"));
-  EXPECT_THAT(text, HasSubstr("NVLink"));
+  collective::Run run = run_with(50e9);
+  join(run, {{{0, 1, 100e9, "x", ""}}});
+  EXPECT_THAT(to_table(run), testing::AllOf(HasSubstr("400 %"), HasSubstr("NVLink")));
 }
 
 TEST(Wire, AFailedPairIsSaidAndLeavesNoShare) {
@@ -111,7 +110,7 @@ TEST(Wire, AFailedPairIsSaidAndLeavesNoShare) {
   join(run, pairs);
   EXPECT_TRUE(run.rows[0].facts.empty());
   EXPECT_THAT(run.notes[1], HasSubstr("no route?[2J"));
-  EXPECT_THAT(point_to_point_text(run, pairs), HasSubstr("a pair failed"));
+  EXPECT_THAT(to_table(run), HasSubstr("pair of the wire failed"));
 }
 
 TEST(Wire, OneRankHasNone) {

@@ -325,10 +325,8 @@ TEST(Markdown, HasTheNodesOfAFabricTheWorstFirst) {
 TEST(Markdown, TellsVerdicts) {
   const std::string text = to_markdown(parse_documents(compare_text(), "c"));
   EXPECT_THAT(text, HasSubstr("**Verdict: CONFOUNDED, as they stand DIFFERENT**"));
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "| write p50 | 8 | 2 us | 2.5 us | +25.00 % | +20.00 % to +30.00 % | EQUIVALENT |"));
+  EXPECT_THAT(text,
+              HasSubstr("| 8 | 2 us | 2.5 us | +25.00 % | +20.00 % to +30.00 % | EQUIVALENT |"));
 }
 
 /// A comparison of one bandwidth, three times that of A, under names.
@@ -369,7 +367,7 @@ TEST(Junit, AnOlderComparisonHasTheDirectionOfItsMetric) {
 TEST(Markdown, SaysTheVerdictFirstAndFoldsTheDetails) {
   const std::string text = to_markdown(std::vector{improvement("\"worse\"")});
   EXPECT_THAT(text, HasSubstr("\n\n**roce is BETTER than ib: all of it.**\n\n**2 pass**"));
-  EXPECT_THAT(text, HasSubstr("| what | size | ib | roce | change |"));
+  EXPECT_THAT(text, HasSubstr("| size | ib | roce | change |"));
   EXPECT_THAT(text, HasSubstr("| 1 Gb/s | 3 Gb/s | 3 times | 2.5 times to 3.5 times | BETTER |"));
   EXPECT_LT(text.find("BETTER |"), text.find("<details>"));
   EXPECT_LT(text.find("<details>"), text.find("- a note"));
@@ -401,10 +399,10 @@ TEST(Markdown, PrintsAPlan) {
 
 TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
   const std::string text = to_markdown(parse_documents(project_text(), "p"));
-  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.25 s to 1.75 s | 1.5 s | 1.25 s to 1.75 s | "
-                              "+0.00 % | EQUIVALENT |"));
-  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | - | - | skip: too few samples |"));
-  EXPECT_THAT(text, HasSubstr("| overlap | 0.5 "));
+  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.5 s | +0.00 % | -1.00 % to +1.00 % | EQUIVALENT |"));
+  EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.25 s | 1.75 s |"));
+  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | - | skip: too few samples |"));
+  EXPECT_THAT(text, testing::ContainsRegex("\\| overlap \\| .* \\| 0.5 "));
 }
 
 TEST(Html, NoWordLeavesTheData) {

@@ -1,0 +1,192 @@
+// Sections as the text of a terminal.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "rdmabench/report/text_table.h"
+#include "sections.h"
+#include "text_width.h"
+
+namespace rdmabench::report {
+namespace {
+
+constexpr std::size_t kMostRows = 8;  // that are named for what they have in common
+
+std::string heading_of(const Column& column) {
+  const std::string_view unit = column.scale.unit;
+  return unit.empty() ? column.heading : fmt::format("{}[{}]", column.heading, unit);
+}
+
+/// By the words that tell it from the others.
+std::string name_of_row(const Section& section, const TableRow& row) {
+  std::string name;
+  for (std::size_t i = 0; i < section.columns.size(); ++i) {
+    const Column& column = section.columns[i];
+    const bool identity = column.scale.unit.empty() && !row.cells[i].status;
+    if (!identity || column.dispensable == kOnPages) break;
+    if (column.number && column.dispensable > 0) continue;
+    const bool alike = std::all_of(section.rows.begin(), section.rows.end(), [&](const auto& one) {
+      return one.cells[i].text == row.cells[i].text;
+    });
+    const std::string& text = row.cells[i].text;
+    if (!alike && !text.empty()) name += (name.empty() ? "" : " ") + text;
+  }
+  return name;
+}
+
+/// What cells say besides their text, each once.
+std::string remarks_of(const Section& section) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> items;
+  std::vector<std::string> hints;
+  for (const TableRow& row : section.rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const Cell& cell = row.cells[i];
+      if (section.columns[i].dispensable == kOnPages) continue;
+      for (const std::string& item : cell.items) {
+        auto known = std::find_if(items.begin(), items.end(),
+                                  [&item](const auto& one) { return one.first == item; });
+        if (known == items.end()) known = items.insert(known, {item, {}});
+        known->second.push_back(name_of_row(section, row));
+      }
+      if (cell.hint.empty()) continue;
+      const bool has_unit = !section.columns[i].scale.unit.empty();
+      std::string hint = fmt::format("{}: {}", has_unit ? "-" : cell.text, cell.hint);
+      if (std::find(hints.begin(), hints.end(), hint) == hints.end()) hints.push_back(hint);
+    }
+  }
+  std::string text;
+  for (auto& [item, rows] : items) {
+    const std::size_t all = rows.size();
+    if (all > kMostRows) rows.resize(kMostRows);
+    text += all == section.rows.size() ? fmt::format("  {}\n", item)
+                                       : fmt::format("  {}{}: {}\n", fmt::join(rows, ", "),
+                                                     all > kMostRows ? ", ..." : "", item);
+  }
+  for (const std::string& hint : hints) text += hint + '\n';
+  return terminal_safe(text, "\n");
+}
+
+/// Where the columns do not fit, each row is a sentence.
+std::string as_list(const Section& section, std::size_t width) {
+  std::string text;
+  for (const TableRow& row : section.rows) {
+    std::string line = "-";
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string& said = row.cells[i].text;
+      const Column& column = section.columns[i];
+      if (said.empty() || said == "-" || column.dispensable == kOnPages) continue;
+      line +=
+          i == 0 ? ' ' + said : fmt::format("{} {}: {}", i == 1 ? ":" : ";", column.heading, said);
+    }
+    text += filled("", terminal_safe(line), 2, width);
+  }
+  return text;
+}
+
+std::string table_text(const Section& section, std::size_t width) {
+  if (section.rows.empty()) return "";
+  std::vector<std::size_t> shown;
+  std::vector<TextTable::Column> headings;
+  std::vector<NumberColumn> numbers;
+  for (std::size_t i = 0; i < section.columns.size(); ++i) {
+    const Column& column = section.columns[i];
+    if (column.dispensable == kOnPages) continue;
+    shown.push_back(i);
+    headings.push_back({heading_of(column),
+                        column.number ? TextTable::Align::right : TextTable::Align::left,
+                        column.dispensable});
+    NumberColumn& values = numbers.emplace_back(column.scale.decimals);
+    for (const TableRow& row : section.rows) values.add(row.cells[i].value / column.scale.per);
+  }
+  TextTable table(std::move(headings));
+  for (std::size_t i = 0; i < section.rows.size(); ++i) {
+    std::vector<std::string> cells;
+    for (std::size_t k = 0; k < shown.size(); ++k) {
+      const Cell& cell = section.rows[i].cells[shown[k]];
+      const bool has_unit = !section.columns[shown[k]].scale.unit.empty();
+      cells.push_back(has_unit                           ? numbers[k].text(i)
+                      : cell.text.empty() && cell.status ? std::string(name(*cell.status))
+                                                         : cell.text);
+    }
+    table.add_row(std::move(cells));
+  }
+  std::string text = table.text(width);
+  if (widest_line(text) > std::max(width, kUsualWidth)) text = as_list(section, width);
+  if (section.left_out > 0) text += fmt::format("{} more rows\n", section.left_out);
+  return text + remarks_of(section);
+}
+
+/// A command's words; a space within quotes parts none.
+std::vector<std::string_view> shell_words(std::string_view command) {
+  std::vector<std::string_view> words;
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const bool escaped = !quoted && i > 0 && command[i - 1] == '\\';
+    if (command[i] == '\'' && !escaped) quoted = !quoted;
+    if (command[i] != ' ' || quoted) continue;
+    words.push_back(command.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  words.push_back(command.substr(begin));
+  return words;
+}
+
+/// Broken where a shell takes it, an option with its values in one line.
+std::string command_lines(std::string_view command, std::size_t width) {
+  const std::vector<std::string_view> words = shell_words(command);
+  std::string text;
+  std::string line = "  " + std::string(words[0]);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::size_t more = 1 + display_width(words[i]);
+    for (std::size_t k = i + 1; words[i].starts_with('-') && k < words.size(); ++k) {
+      if (words[k].starts_with('-')) break;
+      more += 1 + display_width(words[k]);
+    }
+    constexpr std::size_t kEnd = 2;  // " \\"
+    if (display_width(line) + more + kEnd > width) {
+      text += line + " \\\n";
+      line = "   ";
+    }
+    line += fmt::format(" {}", words[i]);
+  }
+  return text + line + '\n';
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<Section>& sections, std::size_t width, bool filled) {
+  const auto line = [&](std::string_view words) {
+    return report::filled("", terminal_safe(words), 0, filled ? width : kAnyWidth);
+  };
+  std::string text;
+  for (const Section& section : sections) {
+    if (!section.title.empty()) text += '\n' + line(section.title);
+    for (const Cell& words : section.words) {
+      text += line(words.text);
+      for (const std::string& item : words.items) text += "  " + line(item);
+    }
+    if (!section.command.empty()) text += command_lines(terminal_safe(section.command), width);
+    text += table_text(section, width);
+  }
+  return text;
+}
+
+std::string decision_text(const Json& body) {
+  const Json& page = object_of(body, "page");
+  std::vector<Section> all{{.words = {said(page, "question"), said(page, "subject")}},
+                           {.title = said(page, "answer")}};
+  for (Section& section : decision_sections(body)) all.push_back(std::move(section));
+  return to_text(all, kUsualWidth, true);
+}
+
+std::string to_text(const Document& document, std::size_t width) {
+  const std::string first = headline(JudgedDocument(document)).text;
+  std::string text = to_text(sections(document), width);
+  if (!first.empty()) return terminal_safe(first) + '\n' + text;
+  if (text.starts_with('\n')) text.erase(0, 1);
+  return text;
+}
+
+}  // namespace rdmabench::report
