@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "kinds.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 
@@ -46,7 +47,35 @@ void add_row(Measured& measured, const Json& row, Keys labels) {
   }
 }
 
-void visit_run(const Document& document, const std::function<void(const Measured&)>& visit) {
+/// How many ranks there were; 0 where neither a list nor a number tells.
+std::size_t ranks_of(const Json& body) {
+  std::size_t ranks = list_of(body, "ranks").size();
+  for (const Json& fact : list_of(body, "config")) {
+    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
+    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
+  }
+  return ranks;
+}
+
+const Json* node_of(const Document& fabric, std::uint64_t rank) {
+  const Json& nodes = list_of(fabric.body, "nodes");
+  const auto is = [&](const Json& node) { return number_of(node, "rank") == double(rank); };
+  if (rank < nodes.size() && is(nodes[rank])) return &nodes[rank];  // in order, as they come
+  for (const Json& node : nodes) {
+    if (is(node)) return &node;
+  }
+  return nullptr;
+}
+
+struct Values {
+  std::vector<double> as_sender;
+  std::vector<double> as_receiver;
+};
+using Series = std::tuple<bool, std::uint64_t, std::uint32_t>;  // latency, size, rail
+
+}  // namespace
+
+void measure_run(const Document& document, const VisitMeasured& visit) {
   const Json& body = document.body;
   const std::string test = text_of(body, "test");
   const Json& environment = object_of(body, "environment");
@@ -69,7 +98,7 @@ void visit_run(const Document& document, const std::function<void(const Measured
   }
 }
 
-void visit_fabric(const Document& document, const std::function<void(const Measured&)>& visit) {
+void measure_fabric(const Document& document, const VisitMeasured& visit) {
   const auto identity = [](const PairMeasurement& pair) {
     return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.latency());
   };
@@ -111,7 +140,7 @@ void visit_fabric(const Document& document, const std::function<void(const Measu
   }
 }
 
-void visit_comparison(const Document& document, const std::function<void(const Measured&)>& visit) {
+void measure_comparison(const Document& document, const VisitMeasured& visit) {
   for (const Json& family : list_of(document.body, "families")) {
     for (const Json& cell : list_of(family, "cells")) {
       Measured measured;
@@ -128,7 +157,7 @@ void visit_comparison(const Document& document, const std::function<void(const M
   }
 }
 
-void visit_projection(const Document& document, const std::function<void(const Measured&)>& visit) {
+void measure_projection(const Document& document, const VisitMeasured& visit) {
   for (const Json& row : list_of(document.body, "rows")) {
     for (const std::string_view side : {"a", "b"}) {
       const Json& step = object_of(row, side);
@@ -148,17 +177,7 @@ void visit_projection(const Document& document, const std::function<void(const M
   }
 }
 
-/// How many ranks there were; 0 where neither a list nor a number tells.
-std::size_t ranks_of(const Json& body) {
-  std::size_t ranks = list_of(body, "ranks").size();
-  for (const Json& fact : list_of(body, "config")) {
-    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
-    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
-  }
-  return ranks;
-}
-
-void visit_coll(const Document& document, const std::function<void(const Measured&)>& visit) {
+void measure_coll(const Document& document, const VisitMeasured& visit) {
   const std::string backend = text_of(document.body, "backend");
   const std::size_t ranks = ranks_of(document.body);
   for (const Json& row : list_of(document.body, "results")) {
@@ -174,7 +193,7 @@ void visit_coll(const Document& document, const std::function<void(const Measure
   }
 }
 
-void visit_netplugin(const Document& document, const std::function<void(const Measured&)>& visit) {
+void measure_netplugin(const Document& document, const VisitMeasured& visit) {
   for (const Json& row : list_of(document.body, "results")) {
     Measured measured;
     measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
@@ -184,24 +203,6 @@ void visit_netplugin(const Document& document, const std::function<void(const Me
     visit(measured);
   }
 }
-
-const Json* node_of(const Document& fabric, std::uint64_t rank) {
-  const Json& nodes = list_of(fabric.body, "nodes");
-  const auto is = [&](const Json& node) { return number_of(node, "rank") == double(rank); };
-  if (rank < nodes.size() && is(nodes[rank])) return &nodes[rank];  // in order, as they come
-  for (const Json& node : nodes) {
-    if (is(node)) return &node;
-  }
-  return nullptr;
-}
-
-struct Values {
-  std::vector<double> as_sender;
-  std::vector<double> as_receiver;
-};
-using Series = std::tuple<bool, std::uint64_t, std::uint32_t>;  // latency, size, rail
-
-}  // namespace
 
 std::ptrdiff_t place_of(Status status) noexcept {
   return std::find(kWorstFirst.begin(), kWorstFirst.end(), status) - kWorstFirst.begin();
@@ -221,12 +222,7 @@ void Judgement::add_details(const Json& object, std::initializer_list<const char
 
 void for_each_measured(const Document& document,
                        const std::function<void(const Measured&)>& visit) {
-  if (document.schema == kRunSchema) visit_run(document, visit);
-  if (document.schema == kFabricSchema) visit_fabric(document, visit);
-  if (document.schema == kCompareSchema) visit_comparison(document, visit);
-  if (document.schema == kProjectSchema) visit_projection(document, visit);
-  if (document.schema == kCollSchema) visit_coll(document, visit);
-  if (document.schema == kNetPluginSchema) visit_netplugin(document, visit);
+  if (const DocumentKind* const kind = find_kind(document.schema)) kind->measure(document, visit);
 }
 
 std::string side_name(const Json& body, std::string_view side) {

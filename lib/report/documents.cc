@@ -16,26 +16,11 @@
 #include "digest.h"
 #include "fabric_stream.h"
 #include "import/run.h"
+#include "kinds.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::report {
 namespace {
-
-/// Below it a document of each schema has the named list of objects.
-struct Shape {
-  std::string_view schema;
-  std::string_view list;
-  std::string_view written_by;
-};
-constexpr std::array<Shape, 7> kShapes{{
-    {kRunSchema, "results", "rdmabench lat, bw, load"},
-    {kDoctorSchema, "findings", "rdmabench doctor"},
-    {kCompareSchema, "families", "rdmabench compare"},
-    {kProjectSchema, "rows", "rdmabench project"},
-    {kDecideSchema, "rows", "rdmabench decide"},
-    {kCollSchema, "results", "rdmabench coll"},
-    {kNetPluginSchema, "cases", "rdmabench netplugin"},
-}};
 
 [[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {
   throw Error(Fault::usage, fmt::format("'{}', line {}: {}", source, line, why),
@@ -146,21 +131,20 @@ class Parser {
 
  private:
   void check(const std::string& schema, const Json& value, std::size_t line) const {
-    const auto* const shape = std::find_if(kShapes.begin(), kShapes.end(),
-                                           [&](const Shape& one) { return one.schema == schema; });
-    if (shape == kShapes.end()) {
-      std::string known;
-      for (const Shape& one : kShapes) known += fmt::format("{}, ", one.schema);
+    const DocumentKind* const kind = find_kind(schema);
+    if (kind == nullptr) {
+      std::vector<std::string_view> known;
+      for (const DocumentKind& one : document_kinds()) known.push_back(one.schema);
       refuse(source_, line,
-             fmt::format("schema \"{}\" is not one of {}{}", schema, known, kFabricSchema));
+             fmt::format("schema \"{}\" is not one of {}", schema, fmt::join(known, ", ")));
     }
     if (schema == kCompareSchema && value.contains("plan"))
       return;  // of launches, not a comparison
-    const auto list = value.find(shape->list);
+    const auto list = value.find(kind->list);
     if (list == value.end() || !is_list_of_objects(*list)) {
       refuse(source_, line,
              fmt::format("says that it is {}, but has no list of objects \"{}\" as {} writes it",
-                         schema, shape->list, shape->written_by));
+                         schema, kind->list, kind->written_by));
     }
   }
 

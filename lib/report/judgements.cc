@@ -6,16 +6,81 @@
 #include <cmath>
 #include <map>
 
-#include "digest.h"
 #include "expectation.h"
+#include "kinds.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
-namespace {
 
 using Judgements = std::vector<Judgement>;
 
-Judgements of_doctor(const Document& document) {
+namespace {
+
+void add_unfinished(Judgements& list) {
+  list.push_back({"fabric", "the verdict", "the run", Status::error,
+                  "The run did not come to its end: there is no verdict.",
+                  "Resume it, or measure again."});
+}
+
+/// A metric and size for which no node could be judged is not a pass. Without any doubt and any
+/// finding, the verdict is a pass.
+void add_coverage(Judgements& list, const Document& document) {
+  const Json& verdict = object_of(document.body, "verdict");
+  const bool accused = !list_of(verdict, "findings").empty();
+  std::map<std::string, bool> judged;  // by metric and size
+  for (const Json& node : list_of(verdict, "nodes")) {
+    const std::string word = text_of(node, "verdict");
+    const bool is_judged =
+        word == "good" || word == "suspect" || word == "slow" || word == "failing";
+    judged[fmt::format("{} {}", text_of(node, "metric"),
+                       size_text(number_of(node, "size_bytes")))] |= is_judged;
+  }
+  if (judged.empty() && !accused) judged["who stands out"] = false;
+  std::string doubts = any_text_of(verdict, "doubts");
+  const bool doubtless = doubts.empty();
+  if (doubtless) doubts = "no node was measured with enough partners.";
+  bool all = true;
+  for (const auto& [slice, is_judged] : judged) {
+    all = all && is_judged;
+    if (is_judged) continue;
+    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + doubts});
+  }
+  const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
+                                  [](const PairMeasurement& pair) { return !pair.error.empty(); });
+  if (all && doubtless && !accused && !failed && list_of(document.body, "lost").empty()) {
+    list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
+                    "No node, direction, rail or route stands out."});
+  }
+}
+
+/// First, because it limits what all the rest says. Files of earlier releases have no headline.
+void add_headline(Judgements& list, const Document& document) {
+  const std::string headline = text_of(object_of(document.body, "verdict"), "summary");
+  if (headline.empty() || list_of(document.body, "lost").empty()) return;
+  list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
+}
+
+/// A judgement of --require, not of --expect.
+bool is_required(const Json& judged) {
+  return text_of(judged, "expectation").starts_with("require ");
+}
+
+/// Of --expect and --require.
+void add_expectations(Judgements& list, const Document& document) {
+  for (const Json& judged : list_of(document.body, "expectations")) {
+    Judgement& one = list.emplace_back(
+        Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
+                  status_of(text_of(judged, "status")), text_of(judged, "text")});
+    if (!one.subject.empty()) one.alike = one.id;
+    if (one.outcome == Status::fail) {
+      one.details.emplace_back("action", is_required(judged) ? "change setting" : "run doctor");
+    }
+  }
+}
+
+}  // namespace
+
+Judgements judge_doctor(const Document& document) {
   Judgements list;
   const std::string host = text_of(document.body, "host");
   for (const Json& finding : list_of(document.body, "findings")) {
@@ -40,7 +105,7 @@ Judgements of_doctor(const Document& document) {
   return list;
 }
 
-Judgements of_run(const Document& document) {
+Judgements judge_run(const Document& document) {
   const Json& body = document.body;
   Judgements list;
   const std::string test = text_of(body, "test");
@@ -92,51 +157,7 @@ Judgements of_run(const Document& document) {
   return list;
 }
 
-void add_unfinished(Judgements& list) {
-  list.push_back({"fabric", "the verdict", "the run", Status::error,
-                  "The run did not come to its end: there is no verdict.",
-                  "Resume it, or measure again."});
-}
-
-/// A metric and size for which no node could be judged is not a pass. Without any doubt and any
-/// finding, the verdict is a pass.
-void add_coverage(Judgements& list, const Document& document) {
-  const Json& verdict = object_of(document.body, "verdict");
-  const bool accused = !list_of(verdict, "findings").empty();
-  std::map<std::string, bool> judged;  // by metric and size
-  for (const Json& node : list_of(verdict, "nodes")) {
-    const std::string word = text_of(node, "verdict");
-    const bool is_judged =
-        word == "good" || word == "suspect" || word == "slow" || word == "failing";
-    judged[fmt::format("{} {}", text_of(node, "metric"),
-                       size_text(number_of(node, "size_bytes")))] |= is_judged;
-  }
-  if (judged.empty() && !accused) judged["who stands out"] = false;
-  std::string doubts = any_text_of(verdict, "doubts");
-  const bool doubtless = doubts.empty();
-  if (doubtless) doubts = "no node was measured with enough partners.";
-  bool all = true;
-  for (const auto& [slice, is_judged] : judged) {
-    all = all && is_judged;
-    if (is_judged) continue;
-    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + doubts});
-  }
-  const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
-                                  [](const PairMeasurement& pair) { return !pair.error.empty(); });
-  if (all && doubtless && !accused && !failed && list_of(document.body, "lost").empty()) {
-    list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
-                    "No node, direction, rail or route stands out."});
-  }
-}
-
-/// First, because it limits what all the rest says. Files of earlier releases have no headline.
-void add_headline(Judgements& list, const Document& document) {
-  const std::string headline = text_of(object_of(document.body, "verdict"), "summary");
-  if (headline.empty() || list_of(document.body, "lost").empty()) return;
-  list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
-}
-
-Judgements of_fabric(const Document& document) {
+Judgements judge_fabric(const Document& document) {
   Judgements list;
   const FabricNames names(document);
   add_headline(list, document);
@@ -183,13 +204,8 @@ Judgements of_fabric(const Document& document) {
   return list;
 }
 
-/// A judgement of --require, not of --expect.
-bool is_required(const Json& judged) {
-  return text_of(judged, "expectation").starts_with("require ");
-}
-
 /// A row is right or wrong; a run that ended early is a separate error.
-Judgements of_coll(const Document& document) {
+Judgements judge_coll(const Document& document) {
   Judgements list;
   const std::string backend = text_of(document.body, "backend");
   if (const std::string error = text_of(document.body, "error"); !error.empty()) {
@@ -222,7 +238,7 @@ Judgements of_coll(const Document& document) {
 }
 
 /// The cases, and what was to be measured and was not.
-Judgements of_netplugin(const Document& document) {
+Judgements judge_netplugin(const Document& document) {
   Judgements list;
   const std::string plugin = text_of(object_of(document.body, "plugin"), "name");
   for (const Json& row : list_of(document.body, "cases")) {
@@ -248,33 +264,6 @@ Judgements of_netplugin(const Document& document) {
   }
   return list;
 }
-
-/// Of --expect and --require.
-void add_expectations(Judgements& list, const Document& document) {
-  for (const Json& judged : list_of(document.body, "expectations")) {
-    Judgement& one = list.emplace_back(
-        Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
-                  status_of(text_of(judged, "status")), text_of(judged, "text")});
-    if (!one.subject.empty()) one.alike = one.id;
-    if (one.outcome == Status::fail) {
-      one.details.emplace_back("action", is_required(judged) ? "change setting" : "run doctor");
-    }
-  }
-}
-
-Judgements of_any(const Document& document) {
-  if (document.schema == kDoctorSchema) return of_doctor(document);
-  if (document.schema == kRunSchema) return of_run(document);
-  if (document.schema == kFabricSchema) return of_fabric(document);
-  if (document.schema == kCompareSchema) return judge_comparison(document);
-  if (document.schema == kProjectSchema) return judge_projection(document);
-  if (document.schema == kDecideSchema) return judge_decision(document);
-  if (document.schema == kCollSchema) return of_coll(document);
-  if (document.schema == kNetPluginSchema) return of_netplugin(document);
-  return {};
-}
-
-}  // namespace
 
 Judgement judge_row(const Json& row, const Json& body) {
   Judgement one;
@@ -353,7 +342,8 @@ std::string suspect_of(const FabricNames& names, const Json& finding) {
 }
 
 Judgements judgements(const Document& document) {
-  Judgements list = of_any(document);
+  const DocumentKind* const kind = find_kind(document.schema);
+  Judgements list = kind != nullptr ? kind->judge(document) : Judgements();
   add_expectations(list, document);
   return list;
 }

@@ -8,57 +8,40 @@
 #include <map>
 #include <tuple>
 
+#include "kinds.h"
+
 namespace rdmabench::report {
 namespace {
 
 constexpr std::size_t kMostPlaces = 100;  // that are named of many
 
-struct Kind {
-  std::string_view schema;
+struct PartKind {
+  std::string_view kind;
   std::string_view title;
 };
-/// In the order of the page.
-constexpr std::array<Kind, 12> kKinds{{{kFabricSchema, "Fabric"},
-                                       {kDoctorSchema, "Node checks"},
-                                       {kNetPluginSchema, "Network plugin"},
-                                       {kCollSchema, "Collectives"},
-                                       {kCompareSchema, "Comparison"},
-                                       {kProjectSchema, "Projection"},
-                                       {kDecideSchema, "Decision"},
-                                       {"latency", "Latency"},
-                                       {"bandwidth", "Bandwidth"},
-                                       {"load", "Latency under load"},
-                                       {"registration", "Registration"},
-                                       {kRunSchema, "Other runs"}}};
+/// Runs of these tests stand together.
+constexpr std::array<PartKind, 4> kTests{{{"latency", "Latency"},
+                                          {"bandwidth", "Bandwidth"},
+                                          {"load", "Latency under load"},
+                                          {"registration", "Registration"}}};
 
-/// The schema, or of runs the test.
-std::string_view kind_of(const Document& document) {
-  if (document.schema != kRunSchema) return document.schema;
-  const std::string test = text_of(document.body, "test");
-  const auto* const known = std::find_if(kKinds.begin(), kKinds.end(),
-                                         [&](const Kind& one) { return one.schema == test; });
-  return known == kKinds.end() ? kRunSchema : known->schema;
+/// In the order of the page, other runs last.
+std::vector<PartKind> part_kinds() {
+  std::vector<PartKind> all;
+  for (const DocumentKind& one : document_kinds()) {
+    if (one.schema == kRunSchema) all.insert(all.end(), kTests.begin(), kTests.end());
+    all.push_back({one.schema, one.title});
+  }
+  return all;
 }
 
-Section every_check(const Json& body) {
-  const std::string host = text_of(body, "host");
-  Section section = table_of("Every check",
-                             {{"host", false, [&host](const Json& /*row*/) { return Cell(host); }},
-                              words_column("check", "id"),
-                              status_column(),
-                              words_column("of", "subject"),
-                              words_column("what", "title"),
-                              words_column("observed", "observed"),
-                              words_column("expected", "expected"),
-                              words_column("reason", "reason")},
-                             list_of(body, "findings"));
-  section.open = false;
-  constexpr std::size_t kStatus = 2;
-  std::stable_sort(section.rows.begin(), section.rows.end(),
-                   [](const TableRow& a, const TableRow& b) {
-                     return place_of(*a.cells[kStatus].status) < place_of(*b.cells[kStatus].status);
-                   });
-  return section;
+/// The schema, or of runs the test.
+std::string_view part_kind_of(const Document& document) {
+  if (document.schema != kRunSchema) return document.schema;
+  const std::string test = text_of(document.body, "test");
+  const auto* const known = std::find_if(kTests.begin(), kTests.end(),
+                                         [&](const PartKind& one) { return one.kind == test; });
+  return known == kTests.end() ? kRunSchema : known->kind;
 }
 
 /// Columns that say nothing in any row are left out.
@@ -107,31 +90,17 @@ std::vector<Section> without_empty(std::vector<Section> sections) {
 }
 
 std::vector<Section> every_section(const Document& document) {
-  const Json& body = document.body;
-  if (document.schema == kRunSchema) return run_sections(body);
-  if (document.schema == kFabricSchema) return fabric_sections(document);
-  if (document.schema == kCompareSchema) return comparison_sections(body);
-  if (document.schema == kProjectSchema) return projection_sections(body);
-  if (document.schema == kCollSchema) return coll_sections(body);
-  if (document.schema == kNetPluginSchema) return netplugin_sections(body);
-  return {};
+  const DocumentKind* const kind = find_kind(document.schema);
+  return kind != nullptr ? kind->sections(document) : std::vector<Section>();
 }
 
-/// What a page has room for besides.
 std::vector<Section> every_detail(const Document& document) {
-  const Json& body = document.body;
-  std::vector<Section> all;
-  if (document.schema == kRunSchema) all = run_details(body);
-  if (document.schema == kFabricSchema) all = fabric_details(document);
-  if (document.schema == kDoctorSchema) all.push_back(every_check(body));
-  if (document.schema == kCollSchema) {
-    all.push_back(facts_table("What was asked for", list_of(body, "config")));
-    all.push_back(facts_table("The machine of rank 0", list_of(body, "environment")));
-  }
+  const DocumentKind* const kind = find_kind(document.schema);
+  std::vector<Section> all = kind != nullptr ? kind->details(document) : std::vector<Section>();
   all.push_back(table_of("What came of each limit",
                          {words_column("limit", "expectation"), status_column(),
                           words_column("of", "row"), words_column("measured", "text")},
-                         list_of(body, "expectations")));
+                         list_of(document.body, "expectations")));
   return all;
 }
 
@@ -210,6 +179,32 @@ Cell headline(const JudgedDocument& judged) {
     if (same || of_all) return {one.outcome, cell.text.empty() ? one.text : cell.text};
   }
   return cell;
+}
+
+std::vector<Section> doctor_details(const Json& body) {
+  const std::string host = text_of(body, "host");
+  Section section = table_of("Every check",
+                             {{"host", false, [&host](const Json& /*row*/) { return Cell(host); }},
+                              words_column("check", "id"),
+                              status_column(),
+                              words_column("of", "subject"),
+                              words_column("what", "title"),
+                              words_column("observed", "observed"),
+                              words_column("expected", "expected"),
+                              words_column("reason", "reason")},
+                             list_of(body, "findings"));
+  section.open = false;
+  constexpr std::size_t kStatus = 2;
+  std::stable_sort(section.rows.begin(), section.rows.end(),
+                   [](const TableRow& a, const TableRow& b) {
+                     return place_of(*a.cells[kStatus].status) < place_of(*b.cells[kStatus].status);
+                   });
+  return {std::move(section)};
+}
+
+std::vector<Section> coll_details(const Json& body) {
+  return {facts_table("What was asked for", list_of(body, "config")),
+          facts_table("The machine of rank 0", list_of(body, "environment"))};
 }
 
 std::vector<Section> sections(const Document& document) {
@@ -297,15 +292,15 @@ Section found_table(const std::vector<Found>& all, bool of_several) {
 
 std::vector<Part> parts(std::span<const Document> documents) {
   std::vector<Part> all;
-  for (const Kind& kind : kKinds) {
-    const auto of_kind = [&](const Document& one) { return kind_of(one) == kind.schema; };
-    const bool together = kind.schema == kDoctorSchema || !kind.schema.starts_with("rdmabench-");
+  for (const PartKind& kind : part_kinds()) {
+    const auto of_kind = [&](const Document& one) { return part_kind_of(one) == kind.kind; };
+    const bool together = kind.kind == kDoctorSchema || !kind.kind.starts_with("rdmabench-");
     const auto number = std::count_if(documents.begin(), documents.end(), of_kind);
     const std::size_t first = all.size();
     for (std::size_t i = 0; i < documents.size(); ++i) {
       if (!of_kind(documents[i])) continue;
       if (all.size() == first || !together) {
-        all.push_back({std::string(kind.title), std::string(kind.schema)});
+        all.push_back({std::string(kind.title), std::string(kind.kind)});
         if (number > 1 && !together) all.back().title += ": " + documents[i].source;
       }
       all.back().documents.push_back(i);

@@ -142,6 +142,8 @@ Section run_rows(const std::string& test, const Json& rows, int decimals = 3);
 std::vector<Section> run_sections(const Json& body);
 std::vector<Section> run_details(const Json& body);
 std::vector<Section> coll_sections(const Json& body);
+std::vector<Section> coll_details(const Json& body);
+std::vector<Section> doctor_details(const Json& body);
 std::vector<Section> netplugin_sections(const Json& body);
 std::vector<Section> comparison_sections(const Json& body);
 std::vector<Section> projection_sections(const Json& body);

@@ -1,0 +1,47 @@
+// The kinds of documents: all that reading, judging and writing ask of each. A new one is a row.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "digest.h"
+#include "sections.h"
+
+namespace rdmabench::report {
+
+using VisitMeasured = std::function<void(const Measured&)>;
+
+struct DocumentKind {
+  std::string_view schema;
+  std::string_view title;       ///< on the page
+  std::string_view list;        ///< of objects, which each has
+  std::string_view written_by;  ///< the command
+  std::vector<Judgement> (&judge)(const Document&);
+  void (&measure)(const Document&, const VisitMeasured&);  ///< for CSV and Prometheus
+  std::vector<Section> (&sections)(const Document&);
+  std::vector<Section> (&details)(const Document&);  ///< what a page has room for besides
+};
+
+/// In the order of the page.
+std::span<const DocumentKind> document_kinds();
+
+/// nullptr where there is none.
+const DocumentKind* find_kind(std::string_view schema);
+
+// Of each kind. Comparisons, projections and decisions: compared.cc.
+std::vector<Judgement> judge_doctor(const Document& document);
+std::vector<Judgement> judge_run(const Document& document);
+std::vector<Judgement> judge_fabric(const Document& document);
+std::vector<Judgement> judge_coll(const Document& document);
+std::vector<Judgement> judge_netplugin(const Document& document);
+
+void measure_run(const Document& document, const VisitMeasured& visit);
+void measure_fabric(const Document& document, const VisitMeasured& visit);
+void measure_comparison(const Document& document, const VisitMeasured& visit);
+void measure_projection(const Document& document, const VisitMeasured& visit);
+void measure_coll(const Document& document, const VisitMeasured& visit);
+void measure_netplugin(const Document& document, const VisitMeasured& visit);
+
+}  // namespace rdmabench::report
