@@ -64,7 +64,7 @@ std::string remarks_of(const Section& section) {
                                                      all > kMostRows ? ", ..." : "", item);
   }
   for (const std::string& hint : hints) text += hint + '\n';
-  return terminal_safe(text, "\n");
+  return text;
 }
 
 /// Where the columns do not fit, each row is a sentence.
@@ -79,7 +79,7 @@ std::string as_list(const Section& section, std::size_t width) {
       line +=
           i == 0 ? ' ' + said : fmt::format("{} {}: {}", i == 1 ? ":" : ";", column.heading, said);
     }
-    text += filled("", terminal_safe(line), 2, width);
+    text += filled("", line, 2, width);
   }
   return text;
 }
@@ -114,7 +114,7 @@ std::string table_text(const Section& section, std::size_t width) {
   std::string text = table.text(width);
   if (widest_line(text) > std::max(width, kUsualWidth)) text = as_list(section, width);
   if (section.left_out > 0) text += fmt::format("{} more rows\n", section.left_out);
-  return text + remarks_of(section);
+  return terminal_safe(text + remarks_of(section), "\n");
 }
 
 /// A command's words; a space within quotes parts none.

@@ -209,6 +209,7 @@ std::string TextTable::text(std::size_t width) const {
       const auto place = std::find(shown.begin(), shown.end(), column);
       if (place == shown.end() || (same && !says_the_same(column))) continue;
       shown.erase(place);
+      if (same && rows_.front()[column] == "-") continue;  // says nothing of any row
       std::string& names = same ? alike : left_out;
       names += (names.empty() ? "" : ", ") + columns_[column].heading;
       if (same) names += ' ' + rows_.front()[column];
