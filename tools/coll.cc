@@ -167,7 +167,7 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
 /// False where a result is not what was expected.
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
-  const Judged judged = judge(collective::to_document(run), options.expect, run.proofs);
+  const Judged judged = judge(collective::to_document(run), options.expect, run.findings);
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json

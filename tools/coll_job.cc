@@ -156,7 +156,7 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
     group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
     throw;
   }
-  if (run.error.empty()) run.proofs = collective::prove(run, job.required);
+  if (run.error.empty()) run.findings = collective::prove(run, job.required);
   collective::PointToPoint wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
   const bool as_expected = results.write(wire);

@@ -34,11 +34,11 @@ void add_profile(const std::string& path, Expectations& to) {
 }
 
 /// As a judgement like those of --expect.
-Json judged_proof(const report::Proof& proof) {
-  Json judged =
-      report::judgement("require " + proof.required, proof.subject, proof.status, proof.text);
-  if (proof.counted && std::isfinite(*proof.counted)) judged["value"] = *proof.counted;
-  if (proof.least > 0) judged["limit"] = proof.least;
+Json judged_finding(const report::RequirementFinding& finding) {
+  Json judged = report::judgement("require " + finding.required, finding.subject, finding.status,
+                                  finding.text);
+  if (finding.counted && std::isfinite(*finding.counted)) judged["value"] = *finding.counted;
+  if (finding.least > 0) judged["limit"] = finding.least;
   return judged;
 }
 
@@ -64,7 +64,7 @@ void read_baselines(Expectations& expectations) {
 }
 
 Judged judge(Json document, const Expectations& expectations,
-             const std::vector<report::Proof>& required) {
+             const std::vector<report::RequirementFinding>& required) {
   std::string schema = document["schema"];
   std::vector<report::Document> documents;
   documents.push_back({"the result", std::move(schema), std::move(document)});
@@ -72,14 +72,14 @@ Judged judge(Json document, const Expectations& expectations,
 }
 
 Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
-             const std::vector<report::Proof>& required) {
+             const std::vector<report::RequirementFinding>& required) {
   Judged judged;
   Json bodies = Json::array();
   for (report::Document& document : documents) {
     if (!expectations.empty() || !required.empty()) {
       report::judge_expectations(document, expectations);
-      for (const report::Proof& one : required) {
-        document.body["expectations"].push_back(judged_proof(one));
+      for (const report::RequirementFinding& one : required) {
+        document.body["expectations"].push_back(judged_finding(one));
       }
       judged.failed = judged.failed || report::failed_expectation(document);
       judged.lines += report::expectations_text(document);

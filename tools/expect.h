@@ -29,9 +29,9 @@ struct Judged {
 
 /// `required`: what came of --require.
 Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
-             const std::vector<report::Proof>& required = {});
+             const std::vector<report::RequirementFinding>& required = {});
 Judged judge(nlohmann::ordered_json document, const Expectations& expectations,
-             const std::vector<report::Proof>& required = {});
+             const std::vector<report::RequirementFinding>& required = {});
 
 /// Writes a result, a table with the lines behind it, and prints the lines on standard error where
 /// they are not on standard output. "" is standard output.

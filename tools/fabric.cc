@@ -118,13 +118,13 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   const std::string& format = options.link.format;
   const bool wide = options.link.wide;
   std::string text = to_text(result, format, wide);
-  std::vector<report::Proof> proofs = fabric::prove(result.matrix);
-  for (report::Proof& one : proofs) one.required = required(options.link.config);
+  std::vector<report::RequirementFinding> findings = fabric::prove(result.matrix);
+  for (report::RequirementFinding& one : findings) one.required = required(options.link.config);
   Judged judged;
-  if (!options.link.expect.empty() || !proofs.empty()) {
+  if (!options.link.expect.empty() || !findings.empty()) {
     std::vector<report::Document> documents;
     documents.push_back(fabric::to_document(result));
-    judged = judge(std::move(documents), options.link.expect, proofs);
+    judged = judge(std::move(documents), options.link.expect, findings);
     if (format == "json") text += judged.record;
     const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;
     if (!file.empty()) append(judged.record, file);
@@ -138,7 +138,7 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
                      interrupted()));
   }
   const bool open =
-      options.strict && std::any_of(proofs.begin(), proofs.end(),
+      options.strict && std::any_of(findings.begin(), findings.end(),
                                     [](const auto& one) { return one.status == Status::open; });
   return judged.failed || open ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
 }

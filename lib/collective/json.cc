@@ -137,7 +137,7 @@ Json blame_of(const Run& run) {
 /// As sentences.
 std::vector<std::string> unmet(const Run& run) {
   std::vector<std::string> sentences;
-  for (const Proof& one : run.proofs) {
+  for (const RequirementFinding& one : run.findings) {
     if (one.status != Status::fail) continue;
     sentences.push_back(one.subject.empty()
                             ? fmt::format("{}: {}", one.required, one.text)

@@ -62,77 +62,82 @@ std::map<std::string, NodeBytes> bytes_of_nodes(const Run& run) {
   return nodes;
 }
 
-/// Where no proof from the `before`-th on says PASS or FAIL, nothing was proved: all FAIL.
-void fail_if_none_is_known(std::vector<Proof>& proofs, std::size_t before) {
-  const auto first = proofs.begin() + static_cast<std::ptrdiff_t>(before);
-  if (std::all_of(first, proofs.end(),
-                  [](const Proof& one) { return one.status == Status::open; })) {
-    std::for_each(first, proofs.end(), [](Proof& one) { one.status = Status::fail; });
+/// Where no finding from the `before`-th on says PASS or FAIL, nothing was proved: all FAIL.
+void fail_if_none_is_known(std::vector<RequirementFinding>& findings, std::size_t before) {
+  const auto first = findings.begin() + static_cast<std::ptrdiff_t>(before);
+  if (std::all_of(first, findings.end(),
+                  [](const RequirementFinding& one) { return one.status == Status::open; })) {
+    std::for_each(first, findings.end(),
+                  [](RequirementFinding& one) { one.status = Status::fail; });
   }
 }
 
 /// Of device=NAME: whether it sent `share` of what each node had to send.
-void prove_device(const Proof& asked, const std::string& device, double share,
-                  const std::map<std::string, NodeBytes>& nodes, std::vector<Proof>& proofs) {
-  const std::size_t before = proofs.size();
+void prove_device(const RequirementFinding& asked, const std::string& device, double share,
+                  const std::map<std::string, NodeBytes>& nodes,
+                  std::vector<RequirementFinding>& findings) {
+  const std::size_t before = findings.size();
   for (const auto& [host, node] : nodes) {
     if (node.needed <= 0) continue;
     const double needed = node.needed * share;
-    Proof& proof = proofs.emplace_back(asked);
-    proof.subject = host;
+    RequirementFinding& finding = findings.emplace_back(asked);
+    finding.subject = host;
     report::judge_carried(
-        proof, node.sent, device, needed, report::Flow::sent,
+        finding, node.sent, device, needed, report::Flow::sent,
         fmt::format("the rows need {} or more to leave the node", report::megabytes(needed)));
   }
-  if (proofs.size() != before) return fail_if_none_is_known(proofs, before);
-  Proof& proof = proofs.emplace_back(asked);
-  proof.status = Status::fail;
-  proof.text =
+  if (findings.size() != before) return fail_if_none_is_known(findings, before);
+  RequirementFinding& finding = findings.emplace_back(asked);
+  finding.status = Status::fail;
+  finding.text =
       "no bytes had to leave a node, so this cannot be checked: measure all-reduce, all-gather, "
       "reduce-scatter, all-to-all or send-receive between nodes";
 }
 
 /// Of each rank, by what its own library logged. A rank may reach no other through a NIC.
 template <class Judge>
-void prove_ranks(const Proof& asked, const Run& run, std::vector<Proof>& proofs, Judge judge) {
-  const std::size_t before = proofs.size();
+void prove_ranks(const RequirementFinding& asked, const Run& run,
+                 std::vector<RequirementFinding>& findings, Judge judge) {
+  const std::size_t before = findings.size();
   for (const RankReport& rank : run.ranks) {
-    Proof& proof = proofs.emplace_back(asked);
-    proof.subject = fmt::format("rank {} ({})", rank.identity.rank, rank.identity.host);
-    judge(rank.facts, proof);
+    RequirementFinding& finding = findings.emplace_back(asked);
+    finding.subject = fmt::format("rank {} ({})", rank.identity.rank, rank.identity.host);
+    judge(rank.facts, finding);
   }
-  fail_if_none_is_known(proofs, before);
+  fail_if_none_is_known(findings, before);
 }
 
 /// A connection that is not direct is copied through host memory.
-void judge_gpudirect(const report::Facts& facts, Proof& proof) {
+void judge_gpudirect(const report::Facts& facts, RequirementFinding& finding) {
   const auto direct = report::value_of<bool>(facts, "gpudirect");
   if (!direct) {
-    proof.text = report::text_of(facts, "gpudirect_unknown",
-                                 "the library does not say how it reaches the network");
+    finding.text = report::text_of(facts, "gpudirect_unknown",
+                                   "the library does not say how it reaches the network");
     return;
   }
-  proof.status = *direct ? Status::pass : Status::fail;
-  proof.text =
+  finding.status = *direct ? Status::pass : Status::fail;
+  finding.text =
       fmt::format("{} its connections through a NIC are direct: {}", *direct ? "all" : "not all",
                   report::text_of(facts, "routes", "unknown"));
 }
 
 /// That a network was loaded is not enough: a connection must use it.
-void judge_network(const report::Facts& facts, const std::string& wanted, Proof& proof) {
+void judge_network(const report::Facts& facts, const std::string& wanted,
+                   RequirementFinding& finding) {
   const auto network = report::value_of<std::string>(facts, "network");
   if (!network) {
-    proof.text = report::text_of(facts, "network_unknown", "the library does not name its network");
+    finding.text =
+        report::text_of(facts, "network_unknown", "the library does not name its network");
     return;
   }
-  proof.text = "the library says " + *network;
+  finding.text = "the library says " + *network;
   if (*network != wanted) {
-    proof.status = Status::fail;
+    finding.status = Status::fail;
   } else if (report::value_of<bool>(facts, "gpudirect")) {
-    proof.status = Status::pass;
-    proof.text += "; its connections: " + report::text_of(facts, "routes", "unknown");
+    finding.status = Status::pass;
+    finding.text += "; its connections: " + report::text_of(facts, "routes", "unknown");
   } else {
-    proof.text += fmt::format(
+    finding.text += fmt::format(
         ", but {}; its connections: {}",
         report::text_of(facts, "gpudirect_unknown", "not how this rank reaches the others"),
         report::text_of(facts, "routes", "unknown"));
@@ -147,24 +152,26 @@ std::vector<run::Requirement> parse_required(std::string_view text) {
   return run::parse_requirements(text, kWords);
 }
 
-std::vector<Proof> prove(const Run& run, const std::vector<run::Requirement>& required) {
+std::vector<RequirementFinding> prove(const Run& run,
+                                      const std::vector<run::Requirement>& required) {
   const auto devices = static_cast<double>(
       std::count_if(required.begin(), required.end(),
                     [](const run::Requirement& one) { return one.name == "device"; }));
   const std::map<std::string, NodeBytes> nodes = bytes_of_nodes(run);
-  std::vector<Proof> proofs;
+  std::vector<RequirementFinding> findings;
   for (const run::Requirement& one : required) {
-    const Proof asked{.required = to_text(one)};
+    const RequirementFinding asked{.required = to_text(one)};
     if (one.name == "device") {
-      prove_device(asked, one.value, 1 / devices, nodes, proofs);
+      prove_device(asked, one.value, 1 / devices, nodes, findings);
     } else {
-      prove_ranks(asked, run, proofs, [&](const report::Facts& facts, Proof& proof) {
-        one.name == "network" ? judge_network(facts, one.value, proof)
-                              : judge_gpudirect(facts, proof);
-      });
+      prove_ranks(asked, run, findings,
+                  [&](const report::Facts& facts, RequirementFinding& finding) {
+                    one.name == "network" ? judge_network(facts, one.value, finding)
+                                          : judge_gpudirect(facts, finding);
+                  });
     }
   }
-  return proofs;
+  return findings;
 }
 
 }  // namespace rdmabench::collective

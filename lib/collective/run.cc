@@ -52,8 +52,8 @@ std::string name_of_operation(const Row& row) {
 
 bool failed(const Run& run) {
   return !run.error.empty() ||
-         std::any_of(run.proofs.begin(), run.proofs.end(),
-                     [](const Proof& one) { return one.status == Status::fail; }) ||
+         std::any_of(run.findings.begin(), run.findings.end(),
+                     [](const RequirementFinding& one) { return one.status == Status::fail; }) ||
          std::any_of(run.rows.begin(), run.rows.end(),
                      [](const Row& row) { return row.results.wrong_operations > 0; });
 }

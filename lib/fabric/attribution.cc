@@ -39,7 +39,7 @@ class SliceJudge {
       if (groups.empty()) report_routes();
     }
     const std::set<std::uint32_t> failing = report_failing();
-    report_doubts(groups);
+    tell_not_judged(groups);
     summarize_nodes(!groups.empty(), ends, failing);
   }
 
@@ -94,7 +94,7 @@ class SliceJudge {
   void report_routes() {
     std::size_t too_many = 0;
     auto routes = suspect_routes(slice_, fit_, too_many);
-    if (too_many > 0) out_.doubts.push_back(words_.too_many_routes(too_many));
+    if (too_many > 0) out_.not_judged.push_back(words_.too_many_routes(too_many));
     if (routes.empty()) return;
     test_routes(slice_, fit_, routes);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> measured;
@@ -172,7 +172,7 @@ class SliceJudge {
     std::set<std::uint32_t> failing;
     const std::size_t tried = slice_.measured + slice_.failed.size();
     if (static_cast<double>(slice_.failed.size()) > kMostFail * static_cast<double>(tried)) {
-      out_.doubts.push_back(words_.most_failed());
+      out_.not_judged.push_back(words_.most_failed());
       for (const FailedCell& cell : slice_.failed) {
         for (const std::uint32_t rank : {cell.sender, cell.receiver}) {
           const std::uint32_t values = pooled(slice_, fit_, Direction::sending, rank).cells +
@@ -189,14 +189,14 @@ class SliceJudge {
     return failing;
   }
 
-  void report_doubts(const std::vector<TwoGroups>& two) {
+  void tell_not_judged(const std::vector<TwoGroups>& two) {
     std::map<std::vector<std::uint32_t>, std::vector<TwoGroups>> alike;
     for (const TwoGroups& groups : two) alike[groups.slower].push_back(groups);
-    for (const auto& [slower, groups] : alike) out_.doubts.push_back(words_.groups(groups));
+    for (const auto& [slower, groups] : alike) out_.not_judged.push_back(words_.groups(groups));
     if (slice_.screening.empty()) {
-      out_.doubts.push_back(fmt::format("{}: no measurement gave a value.", words_.subject()));
+      out_.not_judged.push_back(fmt::format("{}: no measurement gave a value.", words_.subject()));
     } else if (!std::isfinite(fit_.sigma)) {
-      out_.doubts.push_back(fmt::format(
+      out_.not_judged.push_back(fmt::format(
           "{}: {} measurements are too few to distinguish effects of nodes from chance; measure "
           "more rounds, with at least {} partners of each node.",
           words_.subject(), slice_.screening.size(), kMinPartners));
@@ -256,7 +256,7 @@ class SliceJudge {
       out_.nodes.push_back(node);
     }
     if (thin > 0 && slice_.nodes > 2) {
-      out_.doubts.push_back(fmt::format(
+      out_.not_judged.push_back(fmt::format(
           "{}: {} of {} nodes have fewer than {} partners in a direction, or nothing to compare "
           "them with, and are not judged.",
           words_.subject(), thin, slice_.nodes, kMinPartners));
@@ -324,18 +324,18 @@ Attribution attribute(const Matrix& matrix, const Topology* topology) {
   sort_worst_first(out.findings);
   sort_worst_first(out.leads);
   if (matrix.nodes.size() == 2) {
-    out.doubts.insert(
-        out.doubts.begin(),
+    out.not_judged.insert(
+        out.not_judged.begin(),
         "Two nodes: a slow node cannot be distinguished from its partner or the path; compare "
         "the values with the line rate, or add a third and a fourth node.");
   }
   if (rails == 1) {
-    out.doubts.emplace_back(
+    out.not_judged.emplace_back(
         "One rail: a slow rail cannot be distinguished from a slow fabric; compare the typical "
         "value with the line rate.");
   }
   if (left_out > 0) {
-    out.doubts.push_back(fmt::format(
+    out.not_judged.push_back(fmt::format(
         "{} measurements of one-to-many and many-to-one patterns are not part of the model, because "
         "many flows share an end there.",
         left_out));

@@ -138,7 +138,7 @@ class LinkJudge {
     for (const auto& [switches, list] : values) {
       const double gap = healthy[switches] - healthy[near];
       if (gap > least(kRouteEffect) || values[near].size() < kLeastPairs) continue;
-      out_.doubts.push_back(fmt::format(
+      out_.not_judged.push_back(fmt::format(
           "{}: pairs with {} switches between them reach {:.2f} of what pairs with {} reach: the "
           "links of that level are shared by too many or slow.",
           subject(), switches, ratio_of(slice_.metric, gap), near));
@@ -388,14 +388,14 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
   if (crossed.crossed > 0) crossed.fewest_pairs = static_cast<std::uint32_t>(fewest);
   if (!missed.empty()) {
     const std::size_t count = missed.size();
-    out.doubts.push_back(fmt::format(
+    out.not_judged.push_back(fmt::format(
         "{} of {} directions of links between switches were crossed by no measured pair, and are not "
         "judged: {}. Measure more rounds or nodes.",
         count, crossed.directions, some_of(std::move(missed))));
   }
   if (!unsure.empty()) {
     const std::size_t count = unsure.size();
-    out.doubts.push_back(fmt::format(
+    out.not_judged.push_back(fmt::format(
         "{} of {} directions of links between switches are one of several that each pair over them "
         "may have taken, and are not judged by themselves: {}. Of InfiniBand give the forwarding "
         "tables too (dump_fts).",
@@ -407,7 +407,7 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
       names.push_back(
           fmt::format("{} to {}", matrix.nodes[sender].host, matrix.nodes[receiver].host));
     }
-    out.doubts.push_back(fmt::format(
+    out.not_judged.push_back(fmt::format(
         "{} measured pairs have no way in the topology, and no link is judged by them: {}. Complete "
         "the topology.",
         cut.size(), some_of(std::move(names))));

@@ -43,38 +43,40 @@ std::map<std::string, Host> hosts_of(const Matrix& matrix) {
   return hosts;
 }
 
-void judge(report::Proof& proof, const Host& host, const DeviceBytes& planned, report::Flow flow) {
+void judge(report::RequirementFinding& finding, const Host& host, const DeviceBytes& planned,
+           report::Flow flow) {
   const bool too_few = planned.planned < kControlBytes * planned.measurements;
   report::judge_carried(
-      proof, host.counted, planned.device, planned.planned, flow,
+      finding, host.counted, planned.device, planned.planned, flow,
       fmt::format("the measurements {} {}{}", name(flow), report::megabytes(planned.planned),
                   too_few ? ": too little to distinguish from control messages; take larger sizes, "
                             "or more time"
                           : ""));
   // A device without counters may be one whose packets go over another: Soft-RoCE.
-  if (too_few || !proof.counted) proof.status = Status::open;
+  if (too_few || !finding.counted) finding.status = Status::open;
 }
 
 }  // namespace
 
-std::vector<report::Proof> prove(const Matrix& matrix) {
-  std::vector<report::Proof> proofs;
+std::vector<report::RequirementFinding> prove(const Matrix& matrix) {
+  std::vector<report::RequirementFinding> findings;
   for (const auto& [name, host] : hosts_of(matrix)) {
     const std::string node = host.ranks.size() == 1
                                  ? node_name(matrix, host.ranks.front())
                                  : fmt::format("nodes {} ({})", fmt::join(host.ranks, ", "), name);
     if (host.planned.empty() || !host.told) {
-      proofs.push_back({.subject = node,
-                        .text = host.told ? "nothing was measured from it"
-                                          : "it did not tell what its devices counted"});
+      findings.push_back({.subject = node,
+                          .text = host.told ? "nothing was measured from it"
+                                            : "it did not tell what its devices counted"});
       continue;
     }
     for (const auto& [device, planned] : host.planned) {
-      judge(proofs.emplace_back(report::Proof{.subject = fmt::format("{} of {}", device, node)}),
+      judge(findings.emplace_back(
+                report::RequirementFinding{.subject = fmt::format("{} of {}", device, node)}),
             host, planned, flow_of(matrix.plan));
     }
   }
-  return proofs;
+  return findings;
 }
 
 }  // namespace rdmabench::fabric

@@ -67,7 +67,7 @@ Json to_object(const Attribution& attribution) {
             {"typical", typical},
             {"rails", rails},
             {"nodes", nodes},
-            {"doubts", attribution.doubts}};
+            {"not_judged", attribution.not_judged}};
   if (attribution.crossed) {
     json["links"] = {{"directions", attribution.crossed->directions},
                      {"crossed", attribution.crossed->crossed},

@@ -283,8 +283,8 @@ std::string verdict_text(const Matrix& matrix, const Attribution& verdict,
       sentences.push_back(std::move(why));
     }
   }
-  for (const std::string& doubt : verdict.doubts) {
-    sentences.push_back(fmt::format("not judged: {}", report::terminal_safe(doubt)));
+  for (const std::string& why : verdict.not_judged) {
+    sentences.push_back(fmt::format("not judged: {}", report::terminal_safe(why)));
   }
   text += folded(sentences);
   return text;

@@ -27,31 +27,31 @@ void add_counted(CountedBytes& counted, std::span<const Counter> counters, Flow 
   }
 }
 
-void judge_carried(Proof& proof, const CountedBytes& counted, const std::string& device,
-                   double needed, Flow flow, std::string_view where) {
-  proof.least = needed * kCarriedShare;
-  proof.status = Status::fail;
+void judge_carried(RequirementFinding& finding, const CountedBytes& counted,
+                   const std::string& device, double needed, Flow flow, std::string_view where) {
+  finding.least = needed * kCarriedShare;
+  finding.status = Status::fail;
   std::string did = fmt::format("counted no bytes that it {}", name(flow));
   if (const auto found = counted.find(device); found != counted.end()) {
     const auto& [bytes, at_least] = found->second;
-    proof.counted = bytes;
-    proof.status = bytes >= proof.least ? Status::pass : at_least ? Status::open : Status::fail;
+    finding.counted = bytes;
+    finding.status = bytes >= finding.least ? Status::pass : at_least ? Status::open : Status::fail;
     did = fmt::format("{} {}{}", name(flow), megabytes(bytes),
                       at_least ? " or more (its counter is at its end)" : "");
   }
-  proof.text = fmt::format("it {}, where {}", did, where);
-  if (proof.status == Status::pass) return;
+  finding.text = fmt::format("it {}, where {}", did, where);
+  if (finding.status == Status::pass) return;
   std::vector<std::string> others;
   for (const auto& [other, one] : counted) {
-    if (other != device && one.bytes >= proof.least) {
+    if (other != device && one.bytes >= finding.least) {
       others.push_back(fmt::format("{} {}", other, megabytes(one.bytes)));
     }
   }
-  proof.text += others.empty() ? fmt::format(
-                                     "; no other device {} as much: memory shared between hosts, "
-                                     "or a device without counters",
-                                     name(flow))
-                               : fmt::format("; {} by {}", name(flow), fmt::join(others, ", "));
+  finding.text += others.empty() ? fmt::format(
+                                       "; no other device {} as much: memory shared between hosts, "
+                                       "or a device without counters",
+                                       name(flow))
+                                 : fmt::format("; {} by {}", name(flow), fmt::join(others, ", "));
 }
 
 std::string megabytes(double bytes) {

@@ -37,8 +37,8 @@ inline constexpr double kCarriedShare = 0.5;
 
 /// Judges whether `device` carried `needed` bytes: OPEN where its counter is at its end, FAIL too
 /// where it has none. `where`: the end of the sentence that says what it carried.
-void judge_carried(Proof& proof, const CountedBytes& counted, const std::string& device,
-                   double needed, Flow flow, std::string_view where);
+void judge_carried(RequirementFinding& finding, const CountedBytes& counted,
+                   const std::string& device, double needed, Flow flow, std::string_view where);
 
 /// "1010 MB", of 1e6 bytes.
 std::string megabytes(double bytes);

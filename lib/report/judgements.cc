@@ -22,8 +22,8 @@ void add_unfinished(Judgements& list) {
                   "Resume it, or measure again."});
 }
 
-/// A metric and size for which no node could be judged is not a pass. Without any doubt and any
-/// finding, the verdict is a pass.
+/// A metric and size for which no node could be judged is not a pass. Where nothing is told of that
+/// and of any finding, the verdict is a pass.
 void add_coverage(Judgements& list, const Document& document) {
   const Json& verdict = object_of(document.body, "verdict");
   const bool accused = !list_of(verdict, "findings").empty();
@@ -36,18 +36,18 @@ void add_coverage(Judgements& list, const Document& document) {
                        size_text(number_of(node, "size_bytes")))] |= is_judged;
   }
   if (judged.empty() && !accused) judged["who stands out"] = false;
-  std::string doubts = any_text_of(verdict, "doubts");
-  const bool doubtless = doubts.empty();
-  if (doubtless) doubts = "no node was measured with enough partners.";
+  std::string not_judged = any_text_of(verdict, "not_judged");
+  const bool all_judged = not_judged.empty();
+  if (all_judged) not_judged = "no node was measured with enough partners.";
   bool all = true;
   for (const auto& [slice, is_judged] : judged) {
     all = all && is_judged;
     if (is_judged) continue;
-    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + doubts});
+    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + not_judged});
   }
   const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
                                   [](const PairMeasurement& pair) { return !pair.error.empty(); });
-  if (all && doubtless && !accused && !failed && list_of(document.body, "lost").empty()) {
+  if (all && all_judged && !accused && !failed && list_of(document.body, "lost").empty()) {
     list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
                     "No node, direction, rail or route stands out."});
   }
@@ -191,8 +191,8 @@ Judgements judge_fabric(const Document& document) {
     one.add_details(finding, {"ratio", "score", "confirmed", "action", "evidence"});
     list.push_back(std::move(one));
   }
-  for (const Json& doubt : list_of(object_of(document.body, "verdict"), "doubts")) {
-    list.push_back({"fabric", "the verdict", "a doubt", Status::warn, any_text(doubt)});
+  for (const Json& why : list_of(object_of(document.body, "verdict"), "not_judged")) {
+    list.push_back({"fabric", "the verdict", "not judged", Status::warn, any_text(why)});
   }
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;

@@ -279,7 +279,7 @@ struct SuspicionGroup {
 };
 
 /// One line for each code: the whole text where it was found once, else the summary.
-std::string doubts_text(std::span<const Report> reports, bool verbose) {
+std::string suspicions_text(std::span<const Report> reports, bool verbose) {
   std::vector<SuspicionGroup> groups;
   std::string all;
   for (const Report& report : reports) {
@@ -338,7 +338,7 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
   }
   if (reports.size() > 1) text += knees_text(reports);
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
-  return text + doubts_text(reports, verbose) + errors;
+  return text + suspicions_text(reports, verbose) + errors;
 }
 
 }  // namespace rdmabench::report

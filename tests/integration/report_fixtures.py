@@ -71,7 +71,7 @@ def fabric(nodes: int = 64, rounds: int | None = None) -> str:
         finding("node", SLOW_RAIL, None, 0, 0.72, "is slow both ways on its first rail only", ["mlx5_0 72 %, mlx5_1 100 %"]),
         finding("route", ROUTE[0], ROUTE[1], 1, 0.45, "is slow though both ends are good with others", ["square test: 45 %, 100 %, 100 %, 99 %"]),
     ], "typical": [{"metric": metric, "size_bytes": SIZE[metric], "value": TYPICAL[metric], "noise": 0.008, "cells": 7900, "failed": 4} for metric in TYPICAL],
-        "leads": [], "withdrawn": [], "rails": [], "doubts": ["Node 50 left the run early and was judged by few partners."],
+        "leads": [], "withdrawn": [], "rails": [], "not_judged": ["Node 50 left the run early and was judged by few partners."],
         "nodes": [{"metric": metric, "size_bytes": SIZE[metric], "rank": rank, "sender_ratio": 1, "receiver_ratio": 1, "partners": 63,
                    "verdict": "slow" if rank in (SLOW_SENDER, SLOW_RAIL) else "lost" if rank == LOST else "good"} for metric in TYPICAL for rank in range(nodes)]})
     records[0] = {"schema": "rdmabench-fabric/1", **records[0]}

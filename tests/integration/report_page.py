@@ -299,7 +299,7 @@ class Page(unittest.TestCase):
                {"schema": "rdmabench-project/1", "axis": 7, "rows": [{}, {"value": "x", "a": 1, "difference": "y"}], "assumptions": ["words", {"name": 3}], "break_evens": 1}]
         lines = [{"record": "plan", "nodes": [{"rank": 0, "host": 5, "rails": "x", "environment": [3, {"name": 1}]}], "plan": [1]},
                  {"record": "lost", "rank": "x"}, {"record": "measurement", "sender": 0, "receiver": 0, "rail": 9, "metric": "latency", "size_bytes": 0, "value": 1e-300},
-                 {"record": "verdict", "findings": [{"a": "x", "b": [], "part": 5, "ratio": "y", "evidence": 1}], "typical": [7, {"value": "x"}], "nodes": [7], "doubts": [{}], "withdrawn": 3}]
+                 {"record": "verdict", "findings": [{"a": "x", "b": [], "part": 5, "ratio": "y", "evidence": 1}], "typical": [7, {"value": "x"}], "nodes": [7], "not_judged": [{}], "withdrawn": 3}]
         files = [self.path / "odd.json", self.path / "odd.jsonl"]
         files[0].write_text(json.dumps(odd), encoding="utf-8")
         files[1].write_text("".join(json.dumps({"schema": "rdmabench-fabric/1", **line}) + "\n" for line in lines), encoding="utf-8")
@@ -374,7 +374,7 @@ class Page(unittest.TestCase):
             one["suspicions"] = [{"code": "noise", "text": f"client: {i} gaps; use another CPU.", "side": "client",
                                   "summary": "the machine is noisy", "remedy": "use another CPU"}]
             runs.append(json.dumps(one))
-        self.report("doubts", *runs)
+        self.report("not_judged", *runs)
         points = [one.text for one in self.all("#summary .points li")]
         self.assertEqual(points, ["! WARN 9 places: suspect: noise: the machine is noisy; use another CPU"])
         [row] = self.rows("Latency", "What stands out")

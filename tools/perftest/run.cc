@@ -68,7 +68,7 @@ int judge(const report::Report& report, const Flags& flags, const report::Perfte
   std::vector<std::string> faults = missed_limits(report, flags, style);
   if (report.error) faults.push_back(*report.error);
   for (const std::string& note : report.notes) tell(note);
-  for (const report::Suspicion& doubt : report.suspicions) tell("suspect: " + doubt.text);
+  for (const report::Suspicion& one : report.suspicions) tell("suspect: " + one.text);
   for (const std::string& fault : faults) tell(fault);
   return faults.empty() ? 0 : static_cast<int>(Fault::failed);
 }

@@ -198,7 +198,7 @@ struct Bisected {
   std::string text{};  ///< as a sentence
 };
 
-using report::Proof;
+using report::RequirementFinding;
 
 struct Run {
   std::string backend{};
@@ -212,7 +212,7 @@ struct Run {
   Fault fault = Fault::failed;  ///< of the error
   Blame blame{};                ///< which ranks caused it
   std::optional<Bisected> bisected{};
-  std::vector<Proof> proofs{};  ///< prove(); a failed one fails the run
+  std::vector<RequirementFinding> findings{};  ///< prove(); a failed one fails the run
 };
 
 /// What has to have carried the bytes, a comma-separated list. Throws Error(usage) that names the
@@ -225,7 +225,8 @@ struct Run {
 std::vector<run::Requirement> parse_required(std::string_view text);
 
 /// Of each requirement on each node, or on each rank for gpudirect, by the finished run. Pure.
-std::vector<Proof> prove(const Run& run, const std::vector<run::Requirement>& required);
+std::vector<RequirementFinding> prove(const Run& run,
+                                      const std::vector<run::Requirement>& required);
 
 /// What to do first: "run doctor" on the nodes, or "investigate" what lies between two parts.
 std::string_view action_of(const Bisected& bisected) noexcept;

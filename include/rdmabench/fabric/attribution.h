@@ -112,14 +112,14 @@ struct Crossed {
 };
 
 struct Attribution {
-  std::vector<Typical> typical;     ///< by metric and size
-  std::vector<RailSummary> rails;   ///< by metric, size and rail
-  std::vector<NodeSummary> nodes;   ///< by metric, size and rank
-  std::vector<Finding> findings;    ///< worst first; to be reported
-  std::vector<Finding> leads;       ///< weaker, unconfirmed: worth a test, nothing to report
-  std::vector<Finding> withdrawn;   ///< not confirmed by the confirming measurements
-  std::vector<std::string> doubts;  ///< what cannot be judged, and why: whole sentences
-  std::optional<Crossed> crossed;   ///< with a topology
+  std::vector<Typical> typical;         ///< by metric and size
+  std::vector<RailSummary> rails;       ///< by metric, size and rail
+  std::vector<NodeSummary> nodes;       ///< by metric, size and rank
+  std::vector<Finding> findings;        ///< worst first; to be reported
+  std::vector<Finding> leads;           ///< weaker, unconfirmed: worth a test, nothing to report
+  std::vector<Finding> withdrawn;       ///< not confirmed by the confirming measurements
+  std::vector<std::string> not_judged;  ///< what cannot be judged, and why: whole sentences
+  std::optional<Crossed> crossed;       ///< with a topology
 };
 
 /// A switch, or an adapter of a host; a host with two adapters has two points.

@@ -88,7 +88,7 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
 /// From Matrix::bytes, which runs with requirements have: by host, then by device. A device counts
 /// the traffic of all programs, so a pass says that it may have carried these bytes, and a fail
 /// that it did not. Pure.
-std::vector<report::Proof> prove(const Matrix& matrix);
+std::vector<report::RequirementFinding> prove(const Matrix& matrix);
 
 // A run as text: JSON Lines, a table, CSV.
 

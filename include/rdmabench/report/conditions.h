@@ -65,7 +65,7 @@ struct Suspicion {
 };
 
 /// What came of one requirement of a run.
-struct Proof {
+struct RequirementFinding {
   std::string required{};           ///< "device=mlx5_0"
   std::string subject{};            ///< a node, a device of it, or "rank 3 (n1)"; "": the whole run
   Status status = Status::open;     ///< open: it is not known, for example without NCCL's log

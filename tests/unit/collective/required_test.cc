@@ -39,7 +39,7 @@ Run run_with(std::uint64_t ib_megabytes, std::uint64_t eth_megabytes) {
 /// What was not met: "n0: it sent ...".
 std::vector<std::string> unmet(const Run& run, const std::vector<run::Requirement>& required) {
   std::vector<std::string> found;
-  for (const Proof& one : prove(run, required)) {
+  for (const RequirementFinding& one : prove(run, required)) {
     if (one.status == Status::fail) {
       found.push_back(one.required + ": " + one.subject + ": " + one.text);
     }
@@ -85,18 +85,18 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   run.ranks[1].facts = {{"routes", "NET/IB/0/GDRDMA, NET/IB/1"}, {"gpudirect", false}};
   run.ranks[2].facts = {{"gpudirect_unknown", "NCCL_DEBUG is set, so NCCL's log is the user's"}};
   for (RankReport& rank : run.ranks) rank.facts = parse_rank_report(to_text(rank)).facts;
-  const auto proofs = prove(run, parse_required("gpudirect"));
-  ASSERT_EQ(proofs.size(), 4U);
-  EXPECT_EQ(proofs[0].status, Status::pass);
-  EXPECT_EQ(proofs[1].status, Status::fail);
-  EXPECT_EQ(proofs[1].subject, "rank 1 (n0)");
-  EXPECT_THAT(proofs[1].text, HasSubstr("not all its connections through a NIC are direct: "
-                                        "NET/IB/0/GDRDMA, NET/IB/1"));
-  EXPECT_EQ(proofs[2].status, Status::open);
-  EXPECT_THAT(proofs[2].text, HasSubstr("NCCL_DEBUG is set"));
-  EXPECT_EQ(proofs[3].status, Status::open);
-  EXPECT_THAT(proofs[3].text, HasSubstr("does not say"));
-  run.proofs = proofs;
+  const auto findings = prove(run, parse_required("gpudirect"));
+  ASSERT_EQ(findings.size(), 4U);
+  EXPECT_EQ(findings[0].status, Status::pass);
+  EXPECT_EQ(findings[1].status, Status::fail);
+  EXPECT_EQ(findings[1].subject, "rank 1 (n0)");
+  EXPECT_THAT(findings[1].text, HasSubstr("not all its connections through a NIC are direct: "
+                                          "NET/IB/0/GDRDMA, NET/IB/1"));
+  EXPECT_EQ(findings[2].status, Status::open);
+  EXPECT_THAT(findings[2].text, HasSubstr("NCCL_DEBUG is set"));
+  EXPECT_EQ(findings[3].status, Status::open);
+  EXPECT_THAT(findings[3].text, HasSubstr("does not say"));
+  run.findings = findings;
   EXPECT_TRUE(failed(run));
   EXPECT_THAT(to_json(run), HasSubstr("gpudirect: on rank 1 (n0) not all"));
 }
@@ -104,21 +104,21 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
 TEST(Required, ACounterAtItsEndProvesOnlyWhatItCounted) {
   auto run = run_with(3, 1010);
   run.ranks[0].counters[0].at_least = run.ranks[1].counters[0].at_least = true;
-  const auto proofs = prove(run, parse_required("device=mlx5_0"));
-  ASSERT_THAT(proofs, SizeIs(2));
-  EXPECT_EQ(proofs[0].status, Status::open);
-  EXPECT_EQ(proofs[1].status, Status::fail);
+  const auto findings = prove(run, parse_required("device=mlx5_0"));
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].status, Status::open);
+  EXPECT_EQ(findings[1].status, Status::fail);
   run.ranks[2].counters[0].at_least = run.ranks[3].counters[0].at_least = true;
   EXPECT_THAT(unmet(run, parse_required("device=mlx5_0")), SizeIs(2)) << "nothing was proved";
 }
 
 TEST(Required, AProofThatPassedIsThereToo) {
-  const auto proofs = prove(run_with(1000, 3), parse_required("device=mlx5_0"));
-  ASSERT_EQ(proofs.size(), 2U);
-  EXPECT_EQ(proofs[0].required, "device=mlx5_0");
-  EXPECT_EQ(proofs[0].subject, "n0");
-  EXPECT_EQ(proofs[0].status, Status::pass);
-  EXPECT_EQ(proofs[0].text,
+  const auto findings = prove(run_with(1000, 3), parse_required("device=mlx5_0"));
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].required, "device=mlx5_0");
+  EXPECT_EQ(findings[0].subject, "n0");
+  EXPECT_EQ(findings[0].status, Status::pass);
+  EXPECT_EQ(findings[0].text,
             "it sent 1000 MB, where the rows need 1000 MB or more to leave the node");
 }
 

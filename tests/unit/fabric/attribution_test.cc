@@ -320,7 +320,7 @@ TEST(Attribution, TwoNodesCannotBeToldApart) {
   matrix.measurements[0].value /= 10;
   const Attribution found = attribute(matrix);
   EXPECT_THAT(found.findings, IsEmpty());
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("Two nodes")));
+  EXPECT_THAT(found.not_judged, Contains(HasSubstr("Two nodes")));
   EXPECT_EQ(node_of(found, 0).verdict, Verdict::not_enough_evidence);
   EXPECT_THAT(confirmations(found, matrix), IsEmpty());
 }
@@ -330,7 +330,7 @@ TEST(Attribution, ThreeNodesAreTooFew) {
   scale_sender(matrix, 0, 0.5);
   const Attribution found = attribute(matrix);
   EXPECT_THAT(found.findings, IsEmpty());
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("too few")));
+  EXPECT_THAT(found.not_judged, Contains(HasSubstr("too few")));
 }
 
 TEST(Attribution, FourNodesAreEnough) {
@@ -359,7 +359,7 @@ TEST(Attribution, ANodeWithoutCellsIsNotJudged) {
   EXPECT_EQ(node_of(found, 8).verdict, Verdict::not_enough_evidence);
   EXPECT_EQ(node_of(found, 8).sender_ratio, 0);
   EXPECT_EQ(node_of(found, 0).verdict, Verdict::good);
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("1 of 9 nodes have fewer than 3 partners")));
+  EXPECT_THAT(found.not_judged, Contains(HasSubstr("1 of 9 nodes have fewer than 3 partners")));
 }
 
 TEST(Attribution, ANodeWithTwoCellsIsNotJudgedEither) {
@@ -382,9 +382,10 @@ TEST(Attribution, WhenEverythingFailedThatIsSaid) {
   Matrix matrix = even(8);
   for (Measurement& cell : matrix.measurements) fail(cell, "no route to host");
   const Attribution found = attribute(matrix);
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("no measurement gave a value")));
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("56 of 56 measurements failed, too many to blame "
-                                               "nodes for; the first error: no route to host.")));
+  EXPECT_THAT(found.not_judged, Contains(HasSubstr("no measurement gave a value")));
+  EXPECT_THAT(found.not_judged,
+              Contains(HasSubstr("56 of 56 measurements failed, too many to blame "
+                                 "nodes for; the first error: no route to host.")));
   EXPECT_THAT(found.findings, IsEmpty());
   EXPECT_EQ(node_of(found, 3).verdict, Verdict::failing);
   EXPECT_EQ(found.typical[0].failed, 56U);
@@ -442,8 +443,8 @@ TEST(Attribution, NoMajorityIsSaidAndNobodyIsCalledSlow) {
     Matrix matrix;
     const Attribution found = fabric.settle(matrix);
     EXPECT_THAT(found.findings, IsEmpty());
-    EXPECT_THAT(found.doubts, Contains(ContainsRegex("1[5-9] of 32 nodes are at 0.[78]")));
-    EXPECT_THAT(found.doubts, Contains(HasSubstr("no majority")));
+    EXPECT_THAT(found.not_judged, Contains(ContainsRegex("1[5-9] of 32 nodes are at 0.[78]")));
+    EXPECT_THAT(found.not_judged, Contains(HasSubstr("no majority")));
     EXPECT_EQ(node_of(found, 20).verdict, Verdict::ambiguous);
   }
 }
@@ -470,7 +471,7 @@ TEST(Attribution, DistanceIsNotAThousandBadRoutes) {
     if ((cell.sender + cell.receiver) % 5 == 0) cell.value *= 0.7;
   }
   const Attribution found = attribute(matrix);
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("too many for bad routes")));
+  EXPECT_THAT(found.not_judged, Contains(HasSubstr("too many for bad routes")));
 }
 
 TEST(Attribution, PatternsThatShareAnEndAreLeftOut) {
@@ -481,11 +482,11 @@ TEST(Attribution, PatternsThatShareAnEndAreLeftOut) {
   for (int i = 0; i < 7; ++i) matrix.measurements.push_back(incast);
   const Attribution found = attribute(matrix);
   EXPECT_THAT(found.findings, IsEmpty());
-  EXPECT_THAT(found.doubts, Contains(HasSubstr("7 measurements of one-to-many")));
+  EXPECT_THAT(found.not_judged, Contains(HasSubstr("7 measurements of one-to-many")));
 }
 
 TEST(Attribution, OneRailIsADoubt) {
-  EXPECT_THAT(attribute(even(8)).doubts, Contains(HasSubstr("One rail")));
+  EXPECT_THAT(attribute(even(8)).not_judged, Contains(HasSubstr("One rail")));
 }
 
 TEST(Attribution, RefusesWhatNoMeasurementCanBe) {

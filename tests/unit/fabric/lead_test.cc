@@ -124,15 +124,15 @@ TEST_F(LeadTest, ADeviceThatDidNotCarryTheBytesIsFound) {
     if (progress.round == 1) count("eth0", std::uint64_t{1} << 40);
   });
   EXPECT_THAT(errors(), IsEmpty());
-  const auto proofs = prove(outcome.matrix);
-  ASSERT_THAT(proofs, SizeIs(3));
-  for (const report::Proof& proof : proofs) {
-    EXPECT_THAT(proof.subject, HasSubstr("memory of node"));
-    EXPECT_EQ(proof.status, Status::fail);
-    EXPECT_EQ(proof.counted, 0.0);
+  const auto findings = prove(outcome.matrix);
+  ASSERT_THAT(findings, SizeIs(3));
+  for (const report::RequirementFinding& finding : findings) {
+    EXPECT_THAT(finding.subject, HasSubstr("memory of node"));
+    EXPECT_EQ(finding.status, Status::fail);
+    EXPECT_EQ(finding.counted, 0.0);
     // At least what was timed, to two nodes.
-    EXPECT_GE(proof.least, 20 * double(1 << 20));  // half of that
-    EXPECT_THAT(proof.text, HasSubstr("sent by eth0 1.1e+06 MB"));
+    EXPECT_GE(finding.least, 20 * double(1 << 20));  // half of that
+    EXPECT_THAT(finding.text, HasSubstr("sent by eth0 1.1e+06 MB"));
   }
   EXPECT_THAT(to_json_lines(outcome.matrix),
               HasSubstr(R"({"record":"carried","rank":2,"told":true)"));

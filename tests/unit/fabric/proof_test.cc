@@ -30,74 +30,74 @@ Matrix matrix_of(std::vector<NodeBytes> bytes) {
 }
 
 TEST(Prove, ADeviceThatCountedTheBytesPasses) {
-  const auto proofs = prove(matrix_of(
+  const auto findings = prove(matrix_of(
       {{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega), other("eth0", 2)}}}));
-  ASSERT_THAT(proofs, SizeIs(1));
-  EXPECT_EQ(proofs[0].status, Status::pass);
-  EXPECT_EQ(proofs[0].subject, "mlx5_0 of node 0 (host0)");
-  EXPECT_EQ(proofs[0].text, "it sent 1030 MB, where the measurements sent 1000 MB");
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].status, Status::pass);
+  EXPECT_EQ(findings[0].subject, "mlx5_0 of node 0 (host0)");
+  EXPECT_EQ(findings[0].text, "it sent 1030 MB, where the measurements sent 1000 MB");
 }
 
 TEST(Prove, TheNodeWhoseBytesWentAnotherWayFailsWithItsName) {
-  const auto proofs = prove(
+  const auto findings = prove(
       matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega)}},
                  {.rank = 1, .devices = {measured("mlx5_0", 1000, 3 * kMega), other("eth0", 1100)}},
                  {.rank = 2, .devices = {measured("mlx5_0", 1000, 0.0), other("eth0", 20)}}}));
-  ASSERT_THAT(proofs, SizeIs(3));
-  EXPECT_EQ(proofs[0].status, Status::pass);
-  EXPECT_EQ(proofs[1].status, Status::fail);
-  EXPECT_EQ(proofs[1].subject, "mlx5_0 of node 1 (host1)");
-  EXPECT_THAT(proofs[1].text, AllOf(HasSubstr("it sent 3 MB"), HasSubstr("sent 1000 MB"),
-                                    HasSubstr("; sent by eth0 1100 MB")));
-  EXPECT_EQ(proofs[2].status, Status::fail);
-  EXPECT_THAT(proofs[2].text, HasSubstr("no other device sent as much: memory shared"));
+  ASSERT_THAT(findings, SizeIs(3));
+  EXPECT_EQ(findings[0].status, Status::pass);
+  EXPECT_EQ(findings[1].status, Status::fail);
+  EXPECT_EQ(findings[1].subject, "mlx5_0 of node 1 (host1)");
+  EXPECT_THAT(findings[1].text, AllOf(HasSubstr("it sent 3 MB"), HasSubstr("sent 1000 MB"),
+                                      HasSubstr("; sent by eth0 1100 MB")));
+  EXPECT_EQ(findings[2].status, Status::fail);
+  EXPECT_THAT(findings[2].text, HasSubstr("no other device sent as much: memory shared"));
 }
 
 TEST(Prove, OneRailOfTwoIsNotEnough) {
-  const auto proofs = prove(matrix_of(
+  const auto findings = prove(matrix_of(
       {{.rank = 0,
         .devices = {measured("mlx5_0", 1000, 2060 * kMega), measured("mlx5_1", 1000, 0.0)}}}));
-  ASSERT_THAT(proofs, SizeIs(2));
-  EXPECT_EQ(proofs[0].status, Status::pass);
-  EXPECT_EQ(proofs[1].status, Status::fail);
-  EXPECT_THAT(proofs[1].text, HasSubstr("sent by mlx5_0 2060 MB"));
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].status, Status::pass);
+  EXPECT_EQ(findings[1].status, Status::fail);
+  EXPECT_THAT(findings[1].text, HasSubstr("sent by mlx5_0 2060 MB"));
 }
 
 TEST(Prove, WithoutACounterItIsOpen) {
-  const auto proofs = prove(matrix_of(
+  const auto findings = prove(matrix_of(
       {{.rank = 0, .devices = {measured("rxe0", 1000, std::nullopt), other("eth0", 1100)}}}));
-  ASSERT_THAT(proofs, SizeIs(1));
-  EXPECT_EQ(proofs[0].status, Status::open);
-  EXPECT_THAT(proofs[0].text, AllOf(HasSubstr("counted no bytes"), HasSubstr("by eth0 1100 MB")));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].status, Status::open);
+  EXPECT_THAT(findings[0].text, AllOf(HasSubstr("counted no bytes"), HasSubstr("by eth0 1100 MB")));
 }
 
 TEST(Prove, ACounterAtItsEndProvesWhatItCounted) {
-  const auto proof = [](double counted) {
+  const auto finding = [](double counted) {
     DeviceBytes full = measured("mlx5_0", 1000, counted);
     full.at_least = true;
     return prove(matrix_of({{.rank = 0, .devices = {full}}})).at(0);
   };
-  EXPECT_EQ(proof(900 * kMega).status, Status::pass);
-  EXPECT_EQ(proof(0).status, Status::open);
-  EXPECT_THAT(proof(0).text, HasSubstr("its counter is at its end"));
+  EXPECT_EQ(finding(900 * kMega).status, Status::pass);
+  EXPECT_EQ(finding(0).status, Status::open);
+  EXPECT_THAT(finding(0).text, HasSubstr("its counter is at its end"));
 }
 
 TEST(Prove, TooLittleProvesNothing) {
-  const auto proofs =
+  const auto findings =
       prove(matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 0.1, 5 * kMega)}}}));
-  EXPECT_EQ(proofs[0].status, Status::open);
-  EXPECT_THAT(proofs[0].text, HasSubstr("too little to distinguish from control messages"));
+  EXPECT_EQ(findings[0].status, Status::open);
+  EXPECT_THAT(findings[0].text, HasSubstr("too little to distinguish from control messages"));
 }
 
 TEST(Prove, ANodeThatTellsNothingIsOpen) {
   Matrix matrix = matrix_of({{.rank = 0}, {.rank = 1}});
   matrix.bytes[1].told = false;
-  const auto proofs = prove(matrix);
-  ASSERT_THAT(proofs, SizeIs(2));
-  EXPECT_EQ(proofs[0].status, Status::open);
-  EXPECT_THAT(proofs[0].text, HasSubstr("nothing was measured"));
-  EXPECT_EQ(proofs[1].status, Status::open);
-  EXPECT_THAT(proofs[1].text, HasSubstr("did not tell"));
+  const auto findings = prove(matrix);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].status, Status::open);
+  EXPECT_THAT(findings[0].text, HasSubstr("nothing was measured"));
+  EXPECT_EQ(findings[1].status, Status::open);
+  EXPECT_THAT(findings[1].text, HasSubstr("did not tell"));
 }
 
 /// They see the same counters, which have to hold the bytes of both.

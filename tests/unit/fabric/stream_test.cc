@@ -193,7 +193,7 @@ TEST(Table, NamesTheWorstTheFailedAndTheLost) {
   finding.text = "node 0 sends slowly";
   Attribution verdict;
   verdict.findings.push_back(finding);
-  verdict.doubts.emplace_back("too few partners");
+  verdict.not_judged.emplace_back("too few partners");
   const std::string text = to_table(sample(), verdict);
   EXPECT_THAT(text, HasSubstr("confirmed: node 0 sends slowly\n    to node 1 and node 2\n"
                               "    action: run doctor\n"));

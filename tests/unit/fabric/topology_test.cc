@@ -251,7 +251,7 @@ TEST(Topology, CellsThatShareAnEndCrossNothing) {
   }
   const Attribution found = attribute(matrix, &tree);
   EXPECT_EQ(found.crossed->crossed, 0U);
-  EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("15 measurements of one-to-many")));
+  EXPECT_THAT(found.not_judged, testing::Contains(HasSubstr("15 measurements of one-to-many")));
 }
 
 /// 16 nodes below so many leaves, and nothing above these.
@@ -283,7 +283,7 @@ void expect_every_link_crossed(const Topology& tree, std::uint32_t directions) {
     EXPECT_GE(crossed.fewest_pairs, 4U) << seed;
     EXPECT_EQ(crossed.leaves, 4U);
     EXPECT_EQ(crossed.within, 4U) << seed;
-    EXPECT_THAT(out.doubts, IsEmpty());
+    EXPECT_THAT(out.not_judged, IsEmpty());
   }
 }
 
@@ -333,10 +333,10 @@ TEST(Topology, PairsWithoutAWayAreADoubt) {
     matrix.measurements.push_back({.sender = sender, .receiver = receiver, .value = 1});
   }
   const Attribution found = attribute(matrix, &tree);
-  EXPECT_THAT(found.doubts, testing::Contains(HasSubstr(
-                                "2 measured pairs have no way in the topology, and no link "
-                                "is judged by them: node01.cluster to node03.cluster; "
-                                "node03.cluster to node02.cluster.")));
+  EXPECT_THAT(found.not_judged, testing::Contains(HasSubstr(
+                                    "2 measured pairs have no way in the topology, and no link "
+                                    "is judged by them: node01.cluster to node03.cluster; "
+                                    "node03.cluster to node02.cluster.")));
   EXPECT_EQ(found.crossed->directions, 0U);
 }
 
@@ -360,8 +360,8 @@ TEST(Topology, OneOfSeveralCablesIsNotCrossedForSure) {
                  hosts(4));
   EXPECT_EQ(found.crossed->directions, 8U);
   EXPECT_EQ(found.crossed->crossed, 0U);
-  EXPECT_THAT(found.doubts, testing::Contains(HasSubstr("8 of 8 directions of links between "
-                                                        "switches are one of several")));
+  EXPECT_THAT(found.not_judged, testing::Contains(HasSubstr("8 of 8 directions of links between "
+                                                            "switches are one of several")));
 }
 
 TEST(Topology, AHostOfTwoLeavesCountsForBoth) {
@@ -565,7 +565,7 @@ TEST_F(PlantedLinks, AnOversubscribedLevelIsADoubtAndNoFinding) {
   far_ = 0.5;
   const Attribution found = settle(1, [](const Crossing&) { return false; });
   EXPECT_THAT(found.findings, IsEmpty());
-  ASSERT_THAT(found.doubts,
+  ASSERT_THAT(found.not_judged,
               testing::Contains(HasSubstr("pairs with 3 switches between them reach 0.50")));
 }
 
@@ -589,7 +589,7 @@ TEST_F(PlantedAboveTwo, BothDirectionsAreADoubt) {
   far_ = 0.6;
   const Attribution found = settle(1, [](const Crossing&) { return false; });
   EXPECT_THAT(found.findings, IsEmpty());
-  EXPECT_THAT(found.doubts,
+  EXPECT_THAT(found.not_judged,
               testing::Contains(HasSubstr("pairs with 3 switches between them reach 0.60")));
 }
 

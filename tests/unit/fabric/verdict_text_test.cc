@@ -122,9 +122,9 @@ TEST(VerdictText, FoldsFindingsThatAreAlike) {
 TEST(VerdictText, FoldsWhatItSaysOfEachSize) {
   const Matrix matrix = whole(4);
   Attribution verdict = judged(matrix);
-  verdict.doubts = {"bandwidth of 1K: 2 of 4 nodes are at 0.5",
-                    "bandwidth of 2M: 2 of 4 nodes are at 0.7",
-                    "latency of 8: 2 of 4 nodes are at 0.6", "One rail."};
+  verdict.not_judged = {"bandwidth of 1K: 2 of 4 nodes are at 0.5",
+                        "bandwidth of 2M: 2 of 4 nodes are at 0.7",
+                        "latency of 8: 2 of 4 nodes are at 0.6", "One rail."};
   for (NodeSummary& node : verdict.nodes) node.verdict = Verdict::ambiguous;
   EXPECT_THAT(
       text_of(matrix, verdict),

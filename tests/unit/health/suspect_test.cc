@@ -79,7 +79,7 @@ TEST(Suspect, IsARunWhoseServerSawThem) {
   server.counters[1].change = 2;
   server.counters[1].at_least = true;
   const auto found = judge(client, &server, report::Report());
-  ASSERT_THAT(found, ElementsAre(is("retransmissions"))) << "one doubt, not two";
+  ASSERT_THAT(found, ElementsAre(is("retransmissions"))) << "one suspicion, not two";
   EXPECT_THAT(found[0].text, AllOf(HasSubstr("client mlx5_0:1 ack_timeouts +1 ("),
                                    HasSubstr("server mlx5_0:1 ack_timeouts +2 or more")));
 }

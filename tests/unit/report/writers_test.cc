@@ -98,12 +98,12 @@ TEST(Writers, AFabricRunThatWasKilledIsAnError) {
 }
 
 TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
-  const auto verdict = [](const char* bandwidth, const char* latency, const char* doubts) {
+  const auto verdict = [](const char* bandwidth, const char* latency, const char* not_judged) {
     return small_fabric(
-        fmt::format(R"({{"record":"verdict","findings":[],"doubts":[{}],"nodes":[)"
+        fmt::format(R"({{"record":"verdict","findings":[],"not_judged":[{}],"nodes":[)"
                     R"({{"metric":"bandwidth","size_bytes":8,"rank":0,"verdict":"{}"}},)"
                     R"({{"metric":"latency","size_bytes":8,"rank":0,"verdict":"{}"}}]}})",
-                    doubts, bandwidth, latency));
+                    not_judged, bandwidth, latency));
   };
   const auto nobody = verdict("not-enough-evidence", "ambiguous", R"("Two nodes.")");
   const pugi::xml_document xml = junit(nobody);
@@ -161,7 +161,7 @@ std::vector<Document> odd_documents() {
           {"schema":"rdmabench-fabric/1","record":"measurement","sender":0,"receiver":0,"rail":9,
            "metric":"latency","size_bytes":0,"value":1e-300},
           {"schema":"rdmabench-fabric/1","record":"verdict","findings":[{"a":"x","b":[],"rail":-1,"part":5}],
-           "doubts":[{}]}])",
+           "not_judged":[{}]}])",
       "odd");
 }
 
