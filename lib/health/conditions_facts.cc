@@ -1,6 +1,8 @@
 // A side's run conditions as facts of a report, and as a message.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/walk.h"
 #include "health/run_watch.h"
 #include "rdmabench/base/error.h"
@@ -16,6 +18,7 @@ constexpr std::size_t kMostCounters = 4096;  // of a node with many virtual func
 constexpr std::size_t kMostThreads = 256;
 constexpr std::size_t kMostDevices = 256;
 constexpr std::uint64_t kMostCpu = 65535;
+constexpr std::size_t kMostAffinity = 4096;  // bytes: every second CPU of many
 constexpr double kMostNs = 1e18;
 
 void add_thread(Facts& facts, std::size_t index, const ThreadPlacement& thread) {
@@ -69,7 +72,7 @@ void walk(MessageFields& fields, ThreadPlacement& thread) {
   const auto share = [&](const char* key, std::optional<double>& value) {
     fields.optional(key, value, [&](double& given) { fields.real(key, 0, kMostNs, given); });
   };
-  report::walk_text(fields, "affinity", thread.affinity);
+  report::walk_text(fields, "affinity", thread.affinity, kMostAffinity);
   fields.number("cpus", 0, kMostCpu, thread.cpus);
   fields.number("cpu_begin", -1, kMostCpu, thread.cpu_begin);
   fields.number("cpu_end", -1, kMostCpu, thread.cpu_end);
@@ -91,6 +94,7 @@ void walk(MessageFields& fields, DeviceNode& device) {
 
 void walk(MessageFields& fields, RunConditions& conditions) {
   Noise& noise = conditions.noise;
+  conditions.counters.resize(std::min(conditions.counters.size(), kMostCounters));
   fields.list("counters", kMostCounters, conditions.counters);
   fields.list("threads", kMostThreads, conditions.threads);
   fields.list("devices", kMostDevices, conditions.devices);

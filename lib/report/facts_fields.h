@@ -47,9 +47,9 @@ inline void walk_facts(MessageFields& fields, const char* key, std::size_t max_c
 /// A text of at most `most` bytes; the rest of a longer one is not sent.
 inline void walk_text(MessageFields& fields, const char* key, std::string& text,
                       std::size_t most = kMaxName) {
-  text = ascii_only(text, most);
+  text = ascii_only(text.substr(0, most));
   fields.text(key, text, most);
-  text = ascii_only(text, most);
+  text = ascii_only(text);
 }
 
 inline void walk(MessageFields& fields, Counter& counter) {
@@ -66,9 +66,9 @@ inline void walk_notes(MessageFields& fields, std::vector<std::string>& notes) {
   constexpr std::size_t kMost = 256;
   constexpr std::size_t kMostBytes = 1024;
   notes.resize(std::min(notes.size(), kMost));
-  for (std::string& note : notes) note = ascii_only(note, kMostBytes);
+  for (std::string& note : notes) note = ascii_only(note.substr(0, kMostBytes));
   fields.texts("notes", kMost, kMostBytes, notes);
-  for (std::string& note : notes) note = ascii_only(note, kMostBytes);
+  for (std::string& note : notes) note = ascii_only(note);
 }
 
 }  // namespace rdmabench::report

@@ -1,6 +1,8 @@
 // The options of a server, as one table: of rdmabench serve and of a program's JSON.
 #pragma once
 
+#include <limits>
+
 #include "rdmabench/run/config.h"
 #include "rdmabench/run/server.h"
 #include "run/options.h"

@@ -127,6 +127,7 @@ std::vector<Case> port_cases() {
       {"port.rate", kFail, kIb, {}, {"rate_gbps=800"}},
       {"port.rate", kFail, kIb, {"$P0/rate: 100 Gb/sec (1X NDR)\\n"}},
       {"port.rate", kError, kIb, {"$P0/rate: fast\\n"}},
+      {"port.rate", kPass, kEfa, {"$P0/rate: 100 Gb/sec (4X EDR)\\n"}, {"rate_gbps=100"}},
       {"port.rate", kSkip, kEfa, {"$P0/rate: 100 Gb/sec (4X EDR)\\n"}, {"rate_gbps=400"}},
       {"port.lanes", kPass, kIb},
       {"port.lanes", kFail, kIb, {"$P0/rate: 100 Gb/sec (1X NDR)\\n"}},

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +77,7 @@ TEST(RunConditions, RefuseWhatAPeerMadeUp) {
       {"/noise_gaps", 1.5},
       {"/threads/0/cpu_end", std::uint64_t{1} << 40},
       {"/threads/0/governor", 1},
-      {"/threads/0/affinity", std::string(2000, '0')},
+      {"/threads/0/affinity", std::string(5000, '0')},
       {"/devices/0/numa_node", "y"},
       {"/threads", std::vector<nlohmann::json>(257, nlohmann::json::object())},
   };
@@ -85,6 +86,19 @@ TEST(RunConditions, RefuseWhatAPeerMadeUp) {
     message[nlohmann::json::json_pointer(place)] = value;
     EXPECT_THROW(read_fields<RunConditions>(message), Error) << place;
   }
+}
+
+TEST(RunConditions, ComeBackWhereTheyAreLong) {
+  RunConditions conditions = full_truth();
+  for (int cpu = 0; cpu < 512; cpu += 2) conditions.threads[0].affinity += fmt::format(",{}", cpu);
+  conditions.threads[1].affinity.assign(100'000, '1');
+  conditions.counters.resize(5000, conditions.counters[0]);
+  conditions.counters[0].source.assign(1000, 's');
+  conditions.notes.assign(1000, std::string(5000, 'n'));
+  const RunConditions back = sent(conditions);
+  EXPECT_EQ(back.threads[0].affinity, conditions.threads[0].affinity);
+  EXPECT_FALSE(back.threads[1].affinity.empty());
+  EXPECT_FALSE(back.notes.empty());
 }
 
 TEST(RunConditions, ShowNoControlCharacterOfThePeer) {

@@ -287,13 +287,14 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
 }
 
 TEST_F(ServerTest, QueuesCountAsMemory) {
-  start({.max_memory = kMemoryOfMessages + (4 << 20)});
+  // The share of the client that is refused is given back a moment after it has heard so.
+  start({.max_memory = 2 * kMemoryOfMessages + (4 << 20)});
   Config deep;
   deep.backend = "loop";
   deep.traffic.depth = 16384;
   deep.endpoint.queue_pairs = 64;
   EXPECT_THAT(complaint([&] { run(deep, "127.0.0.1", server_->port()); }).what(),
-              HasSubstr("bytes of at most 8388608"));
+              HasSubstr("bytes of at most 12582912"));
   expect_service();
 }
 
