@@ -21,6 +21,12 @@ bool is_of(const Tool& tool, std::string_view text) noexcept {
   return tool.is != nullptr ? tool.is(text) : any_line(text, tool.begins);
 }
 
+/// May stand in the output of any of them: a script's trace of a command, or why a client failed.
+bool may_stand_anywhere(const Line& line) {
+  return has_any(line.raw, {"_perf ", "Couldn't connect to ", "RDMA CM event error",
+                            "Unable to find the Infiniband/RoCE device"});
+}
+
 struct Part {
   const Tool* tool;
   std::ptrdiff_t begin;  ///< the first line in which a run of it begins
@@ -33,17 +39,23 @@ std::vector<Part> parts_of(const Lines& lines) {
   std::vector<Part> parts;
   for (const Tool* tool : kTools) {
     if (!is_of(*tool, text)) continue;
-    const auto begin = std::find_if(lines.begin(), lines.end(), tool->begins);
+    const auto begin = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+      return tool->begins(line) && !may_stand_anywhere(line);
+    });
     parts.push_back({tool, begin - lines.begin()});
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return a.begin < b.begin; });
+  while (parts.size() > 1 && parts.back().begin == std::ssize(lines)) parts.pop_back();
   std::size_t current = 0;
   for (std::size_t i = 0; !parts.empty() && i < lines.size(); ++i) {
+    const bool anywhere = may_stand_anywhere(lines[i]);
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (parts[k].tool->begins(lines[i])) current = k;
+      if (!anywhere && parts[k].tool->begins(lines[i])) current = k;
     }
-    parts[current].lines.push_back(lines[i]);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (anywhere || k == current) parts[k].lines.push_back(lines[i]);
+    }
   }
   std::erase_if(parts, [](const Part& one) { return one.lines.empty(); });
   return parts;

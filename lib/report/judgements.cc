@@ -22,6 +22,11 @@ void add_unfinished(Judgements& list) {
                   "Resume it, or measure again."});
 }
 
+/// What a verdict could not judge; earlier files call it "doubts".
+const Json& not_judged_of(const Json& verdict) {
+  return list_of(verdict, verdict.contains("doubts") ? "doubts" : "not_judged");
+}
+
 /// A metric and size for which no node could be judged is not a pass. Where nothing is told of that
 /// and of any finding, the verdict is a pass.
 void add_coverage(Judgements& list, const Document& document) {
@@ -36,7 +41,7 @@ void add_coverage(Judgements& list, const Document& document) {
                        size_text(number_of(node, "size_bytes")))] |= is_judged;
   }
   if (judged.empty() && !accused) judged["who stands out"] = false;
-  std::string not_judged = any_text_of(verdict, "not_judged");
+  std::string not_judged = any_text(not_judged_of(verdict));
   const bool all_judged = not_judged.empty();
   if (all_judged) not_judged = "no node was measured with enough partners.";
   bool all = true;
@@ -191,7 +196,7 @@ Judgements judge_fabric(const Document& document) {
     one.add_details(finding, {"ratio", "score", "confirmed", "action", "evidence"});
     list.push_back(std::move(one));
   }
-  for (const Json& why : list_of(object_of(document.body, "verdict"), "not_judged")) {
+  for (const Json& why : not_judged_of(object_of(document.body, "verdict"))) {
     list.push_back({"fabric", "the verdict", "not judged", Status::warn, any_text(why)});
   }
   for (const PairMeasurement& pair : document.pairs) {

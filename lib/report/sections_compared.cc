@@ -152,6 +152,8 @@ Section differences(const Json& body, const SideNames& names) {
     section.rows[i].differs = !flag_of(all[i], "declared");
     section.open |= section.rows[i].differs;
   }
+  std::stable_partition(section.rows.begin(), section.rows.end(),
+                        [](const TableRow& row) { return row.differs; });
   if (all.empty() && !list_of(body, "families").empty()) {
     section.words.emplace_back(
         "Nothing else differed between the two sides, as far as their environments tell.");
@@ -175,7 +177,9 @@ Section launches_of_both(const Json& body) {
     for (const auto& [kind, number] : object_of(one, "counters").items()) {
       words.text += fmt::format(", counters of {}: {}", kind, any_text(number));
     }
-    for (const Json& failed : list_of(one, "failed")) words.items.push_back(any_text(failed));
+    for (const Json& failed : list_of(one, "failed")) {
+      words.items.push_back("left out, it ended early: " + any_text(failed));
+    }
     section.words.push_back(std::move(words));
   }
   const std::string order = text_of(object_of(body, "order"), "pattern");
@@ -203,7 +207,9 @@ ColumnOf change_column(std::string key) {
 
 Cell projected_verdict(const Json& row) {
   if (const std::string refusal = text_of(row, "refusal"); !refusal.empty()) {
-    return Cell(Status::skip, refusal);
+    Cell cell(Status::skip, "refused");
+    cell.items.push_back(refusal);
+    return cell;
   }
   const Json& difference = object_of(row, "difference");
   if (difference.empty()) return "";
@@ -217,6 +223,11 @@ bool has_side(const Json& rows, const std::string& side) {
                      [&side](const Json& row) { return !object_of(row, side).empty(); });
 }
 
+/// Why not stands in the table of both sides.
+Cell refused(const Json& row) {
+  return text_of(row, "refusal").empty() ? "" : "refused";
+}
+
 /// What the step of one side is made of.
 Section parts_of_step(const Json& body, const std::string& side, const ColumnOf& at) {
   const Json& samples = object_of(body, side);
@@ -225,12 +236,15 @@ Section parts_of_step(const Json& body, const std::string& side, const ColumnOf&
       fmt::format("{}: {}, {} launches of latency, {} of bandwidth", side_name(body, side),
                   text_of(body, "operation"), any_text_of(samples, "latency_launches"),
                   any_text_of(samples, "bandwidth_launches")),
-      {at, step_column("compute", side, "compute_s"),
+      {at,
+       step_column("compute", side, "compute_s"),
        step_column("network", side, "communication_s"),
        step_column("stragglers", side, "stragglers_s", kStepScale, kLateOut),
        step_column("hidden", side, "hidden_s", kStepScale, kLastOut),
-       step_column("step", side, "step_s"), step_column("low", side, "step_low_s"),
-       step_column("high", side, "step_high_s"), words_column("refused", "refusal")},
+       step_column("step", side, "step_s"),
+       step_column("low", side, "step_low_s"),
+       step_column("high", side, "step_high_s"),
+       {"refused", false, refused}},
       list_of(body, "rows"));
 }
 

@@ -18,6 +18,11 @@ std::string heading_of(const Column& column) {
   return unit.empty() ? column.heading : fmt::format("{}[{}]", column.heading, unit);
 }
 
+/// Of a status alone its name.
+std::string said_in(const Cell& cell) {
+  return cell.text.empty() && cell.status ? std::string(name(*cell.status)) : cell.text;
+}
+
 /// By the words that tell it from the others.
 std::string name_of_row(const Section& section, const TableRow& row) {
   std::string name;
@@ -59,11 +64,12 @@ std::string remarks_of(const Section& section) {
   for (auto& [item, rows] : items) {
     const std::size_t all = rows.size();
     if (all > kMostRows) rows.resize(kMostRows);
-    text += all == section.rows.size() ? fmt::format("  {}\n", item)
-                                       : fmt::format("  {}{}: {}\n", fmt::join(rows, ", "),
-                                                     all > kMostRows ? ", ..." : "", item);
+    text += all == section.rows.size()
+                ? fmt::format("  {}\n", terminal_safe(item))
+                : fmt::format("  {}{}: {}\n", fmt::join(rows, ", "), all > kMostRows ? ", ..." : "",
+                              terminal_safe(item));
   }
-  for (const std::string& hint : hints) text += hint + '\n';
+  for (const std::string& hint : hints) text += terminal_safe(hint) + '\n';
   return text;
 }
 
@@ -73,8 +79,8 @@ std::string as_list(const Section& section, std::size_t width) {
   for (const TableRow& row : section.rows) {
     std::string line = "-";
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const std::string& said = row.cells[i].text;
       const Column& column = section.columns[i];
+      const std::string said = said_in(row.cells[i]);
       if (said.empty() || said == "-" || column.dispensable == kOnPages) continue;
       line +=
           i == 0 ? ' ' + said : fmt::format("{} {}: {}", i == 1 ? ":" : ";", column.heading, said);
@@ -105,9 +111,7 @@ std::string table_text(const Section& section, std::size_t width) {
     for (std::size_t k = 0; k < shown.size(); ++k) {
       const Cell& cell = section.rows[i].cells[shown[k]];
       const bool has_unit = !section.columns[shown[k]].scale.unit.empty();
-      cells.push_back(has_unit                           ? numbers[k].text(i)
-                      : cell.text.empty() && cell.status ? std::string(name(*cell.status))
-                                                         : cell.text);
+      cells.push_back(has_unit ? numbers[k].text(i) : said_in(cell));
     }
     table.add_row(std::move(cells));
   }

@@ -191,6 +191,10 @@ std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::siz
 std::string TextTable::text(std::size_t width) const {
   std::vector<std::size_t> shown(columns_.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
+  std::erase_if(shown, [&](std::size_t column) {
+    return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
+                                         [column](const auto& row) { return row[column].empty(); });
+  });
   std::vector<std::size_t> order;  // of leaving out
   std::copy_if(shown.begin(), shown.end(), std::back_inserter(order),
                [&](std::size_t column) { return columns_[column].dispensable > 0; });
@@ -209,7 +213,6 @@ std::string TextTable::text(std::size_t width) const {
       const auto place = std::find(shown.begin(), shown.end(), column);
       if (place == shown.end() || (same && !says_the_same(column))) continue;
       shown.erase(place);
-      if (same && rows_.front()[column] == "-") continue;  // says nothing of any row
       std::string& names = same ? alike : left_out;
       names += (names.empty() ? "" : ", ") + columns_[column].heading;
       if (same) names += ' ' + rows_.front()[column];

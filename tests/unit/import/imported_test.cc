@@ -539,6 +539,17 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
   EXPECT_EQ(parse_documents("== NCCL BW Test\n" + text, "x").size(), 3U) << "a script's own words";
 }
 
+TEST(Imported, WhatMayStandAnywhereEndsNoTable) {
+  const auto documents = parse_documents(
+      "# OSU MPI Latency Test v7.2\n# Size          Latency (us)\n1  1.61\n"
+      "+ srun -N2 ./all_reduce_perf -b 8 -e 64M\n2  1.62\n"
+      "Couldn't connect to n1:18515\n4  1.63\n" +
+          perftest_text("196.63"),
+      "x");
+  ASSERT_EQ(documents.size(), 3U) << "of perftest a client that failed, and one that did not";
+  EXPECT_EQ(documents[0].body["results"].size(), 3U);
+}
+
 TEST(Imported, AnErrorNamesTheFilesOwnLineWhereTagsStandInTurn) {
   EXPECT_THAT(refusal_to_import(in_turn(perftest_text("196.58"), perftest_text("many"), 0), "x"),
               HasSubstr("'x', line 12: 'many' is not a number"));

@@ -401,7 +401,7 @@ TEST(Markdown, PrintsAProjectionWithItsAssumptions) {
   const std::string text = to_markdown(parse_documents(project_text(), "p"));
   EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.5 s | +0.00 % | -1.00 % to +1.00 % | EQUIVALENT |"));
   EXPECT_THAT(text, HasSubstr("| 8 | 1.5 s | 1.25 s | 1.75 s |"));
-  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | - | skip: too few samples |"));
+  EXPECT_THAT(text, HasSubstr("| 4096 | - | - | - | - | skip: refused: too few samples |"));
   EXPECT_THAT(text, testing::ContainsRegex("\\| overlap \\| .* \\| 0.5 "));
 }
 
