@@ -1,6 +1,7 @@
 // rdmabench compare
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 
 #include <string>
 #include <vector>
@@ -210,7 +211,7 @@ void add_settings(const OptionGroup& group, CompareOptions& options) {
   group.add("--power=PERCENT", settings.power,
             "chance of a verdict that launches are planned for [90%]", parse_percent);
   group.add("--seed=N", settings.seed, "seed of the bootstrap; it is in the result [1]",
-            parse_count);
+            {0, std::numeric_limits<std::int64_t>::max()});
   group.add("--cv=PERCENT", options.variation, "with --plan: how launches vary, sigma/mean",
             parse_percent);
   group.add("--true-difference=PERCENT", options.assumed,

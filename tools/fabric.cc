@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -182,7 +183,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
   group.add("--rounds=N", plan.rounds, "rounds of the pattern [all; random: 8]",
             {1, fabric::kMaxNodes});
   group.add("--seed=N", plan.seed, "seed of the order of rounds and of the pairs in them [1]",
-            parse_count);
+            {0, std::numeric_limits<std::int64_t>::max()});
   group.add("--metric=NAME", options.metric, "bandwidth, latency or both [both]",
             {"bandwidth", "latency", "both"});
   group.add("-s, --size=SIZES", plan.bandwidth_sizes,

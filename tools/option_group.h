@@ -48,7 +48,9 @@ class OptionGroup {
   /// What `parse` makes of the text.
   template <class T, std::invocable<const std::string&> Parse>
   CLI::Option* add(const Spelling& row, T& value, const std::string& help, Parse parse) const {
-    return call(row, help, [&value, parse](const Given& given) { value = parse(given.text); });
+    return call(row, help, [&value, parse](const Given& given) {
+      value = named(given, [&] { return parse(given.text); });
+    });
   }
   /// One of `words`.
   CLI::Option* add(const Spelling& row, std::string& value, const std::string& help,

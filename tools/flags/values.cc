@@ -26,16 +26,6 @@ std::optional<std::uint64_t> hexadecimal(const Given& given) {
   return value;
 }
 
-/// The Error of `parse`, with the flag in front.
-template <class Parse>
-auto named(const Given& given, Parse&& parse) {
-  try {
-    return parse();
-  } catch (const Error& error) {
-    throw Error(error.fault(), fmt::format("{}: {}", given.name, error.what()));
-  }
-}
-
 /// "1.5M" in bytes; nothing for any other text. parse_size() reads whole numbers only.
 std::optional<std::uint64_t> fraction(const std::string& text) {
   constexpr double kMost = 1ULL << 50U;
@@ -94,6 +84,13 @@ std::uint64_t bytes(const Given& given) {
 
 std::chrono::nanoseconds duration(const Given& given) {
   return named(given, [&] { return parse_duration(given.text); });
+}
+
+void check_time(std::chrono::nanoseconds value, const Given& given, const run::Bounds& bounds) {
+  const std::chrono::milliseconds least(bounds.min), most(bounds.max);
+  refuse_if(bounds.max != 0 && (value < least || value > most),
+            fmt::format("{} {}", given.name, given.text),
+            fmt::format("It may be {} to {} ms.", bounds.min, bounds.max));
 }
 
 std::vector<std::string> comma_separated(const std::string& text) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "flag.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "run/options.h"
 
@@ -82,6 +83,19 @@ void set_word(T& value, const Given& given, std::span<const std::string_view> wo
   }
 }
 
+/// The Error of `parse`, with the flag in front.
+template <class Parse>
+auto named(const Given& given, Parse&& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    throw Error(error.fault(), given.name + ": " + error.what());
+  }
+}
+
+/// Bounds are milliseconds; without any, nothing is checked.
+void check_time(std::chrono::nanoseconds value, const Given& given, const run::Bounds& bounds);
+
 /// A whole number, or bytes where the bounds are of bytes or there are none; or their word.
 std::int64_t number(const Given& given, const run::Bounds& bounds);
 
@@ -98,6 +112,7 @@ void set_value(T& value, const Given& given, const run::Bounds& bounds = {}) {
     set_value(value.emplace(), given, bounds);
   } else if constexpr (requires { std::chrono::duration_cast<T>(duration(given)); }) {
     value = std::chrono::duration_cast<T>(duration(given));
+    check_time(value, given, bounds);
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     value = comma_separated(given.text);
   } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {

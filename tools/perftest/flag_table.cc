@@ -61,7 +61,9 @@ constexpr Flag kPathFlags[] = {
 /// "hw_counters/a,counters/b"
 void set_counters(Flags& flags, const Given& given) {
   flags.counters.clear();
-  for (const std::string_view name : split(given.text, ',')) {
+  std::string_view names = given.text;
+  if (names.ends_with(',')) names.remove_suffix(1);  // as perftest takes it
+  for (const std::string_view name : split(names, ',')) {
     if (name.empty()) refuse_word(given, "names of counters, separated by commas");
     flags.counters.emplace_back(name);
   }
