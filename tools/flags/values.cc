@@ -52,8 +52,8 @@ std::optional<double> power(std::string_view suffix) {
   constexpr std::string_view kLetters = "kKMGBTP";
   constexpr double kPowers[]{1e3, 1e3, 1e6, 1e9, 1e9, 1e12, 1e15};
   if (suffix.empty()) return 1;
-  const std::size_t at = suffix.size() == 1 ? kLetters.find(suffix[0]) : kLetters.npos;
-  return at == kLetters.npos ? std::nullopt : std::optional(kPowers[at]);
+  const std::size_t at = suffix.size() == 1 ? kLetters.find(suffix[0]) : std::string_view::npos;
+  return at == std::string_view::npos ? std::nullopt : std::optional(kPowers[at]);
 }
 
 }  // namespace
