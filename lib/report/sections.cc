@@ -202,11 +202,6 @@ std::vector<Section> doctor_details(const Json& body) {
   return {std::move(section)};
 }
 
-std::vector<Section> coll_details(const Json& body) {
-  return {facts_table("What was asked for", list_of(body, "config")),
-          facts_table("The machine of rank 0", list_of(body, "environment"))};
-}
-
 std::vector<Section> sections(const Document& document) {
   return without_empty(every_section(document));
 }

@@ -65,6 +65,12 @@ ColumnOf words_column(std::string heading, std::string key, int dispensable = 0)
 ColumnOf number_column(std::string heading, std::string key, const Scale& scale,
                        int dispensable = 0);
 
+/// Of a percentile; in brackets where a repetition may give quite another.
+ColumnOf measured_column(std::string heading, std::string key, const Scale& scale = kTimeScale,
+                         int dispensable = 0);
+/// The median, which a few samples tell too.
+Cell median_cell(const Json& row);
+
 /// The judgement in "status".
 ColumnOf status_column();
 
@@ -73,6 +79,9 @@ Section table_of(std::string title, const Columns& columns, const Json& items);
 
 /// A list of {"name", "value"}, or an object.
 Section facts_table(std::string title, const Json& facts);
+
+/// The counters of both sides, or of all ranks, folded.
+Section counters_table(const Json& body);
 
 /// The notes of a document, folded.
 Section notes_of(const Json& body);

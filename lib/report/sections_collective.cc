@@ -1,0 +1,225 @@
+// What collectives measured, as tables.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "row.h"
+#include "sections.h"
+
+namespace rdmabench::report {
+namespace {
+
+/// The median; of what another tool measured often only a mean is known.
+Cell typical_cell(const Json& row) {
+  const double mean = number_of(row, "mean_ns");
+  const bool only_mean = !std::isfinite(number_of(row, "p50_ns")) && std::isfinite(mean);
+  return only_mean ? Cell("mean " + time_text(mean)) : median_cell(row);
+}
+
+constexpr Scale kBytesScale{bytes_per_second, "GB/s", 1e9, kSignificantDigits};
+
+Cell bus_cell(const Json& row) {
+  Cell cell(number_of(row, "bus_bytes_per_s"), kBytesScale);
+  if (cell.text == "-" && text_of(row, "skipped").empty()) {
+    cell.text = "n/a";
+    cell.hint = text_of(row, "bus_reason");
+  }
+  return cell;
+}
+
+Cell wrong_cell(const Json& row) {
+  const std::string wrong = any_text_of(object_of(row, "wrong"), "wrong_elements");
+  return !wrong.empty() ? wrong : text_of(row, "skipped").empty() ? "n/a" : "";
+}
+
+Cell late_cell(const Json& row) {
+  const Json& late = object_of(row, "late");
+  if (late.empty()) return "-";
+  return fmt::format("{} +{}", any_text_of(late, "rank"), time_text(number_of(late, "by_ns")));
+}
+
+double fact_number(const Json& row, std::string_view name) {
+  for (const Json& fact : list_of(row, "facts")) {
+    if (text_of(fact, "name") == name) return number_of(fact, "value");
+  }
+  return NAN;
+}
+
+std::string fact(const Json& row, std::string_view name) {
+  return fact_of(list_of(row, "facts"), name);
+}
+
+/// NCCL's choice: "RING SIMPLE x8".
+Cell algorithm_cell(const Json& row) {
+  const std::string algorithm = fact(row, "algorithm");
+  if (algorithm.empty()) return "";
+  const std::string channels = fact(row, "channels");
+  const std::string most = fact(row, "channels_at_most");
+  return fmt::format("{} {}{}", algorithm, fact(row, "protocol"),
+                     !channels.empty() ? " x" + channels
+                     : !most.empty()   ? " x<=" + most
+                                       : "");
+}
+
+/// A cache may hold what is used again.
+Cell memory_cell(const Json& row) {
+  const std::string memory = fact(row, "memory");
+  if (memory == "own") return "each operation has its own, written before";
+  if (memory != "reused") return "";
+  return fmt::format("reused, {} places taken in turn", fact(row, "memory_places"));
+}
+
+/// What its judgement says, and what else is to be known of it.
+Cell judged_cell(const Json& row, const Json& body) {
+  const Judgement one = judge_row(row, body);
+  Cell cell(one.outcome);
+  const bool checked = !any_text_of(object_of(row, "wrong"), "checked_results").empty();
+  if (one.outcome == Status::pass && !checked) cell = Cell("not checked");
+  if (!one.text.empty()) cell.items.push_back(one.text);
+  for (const auto& [key, value] : one.details) {
+    if (key.ends_with("action")) cell.items.push_back("action: " + value);
+  }
+  if (const std::string other = fact(row, "algorithm_differs"); !other.empty()) {
+    cell.items.push_back(
+        fmt::format("ranks differ: {}; not so {}", algorithm_cell(row).text, other));
+  }
+  if (row.contains("stable") && !flag_of(row, "stable") && text_of(row, "skipped").empty()) {
+    cell.items.emplace_back("the time ran out before the median was known");
+  }
+  return cell;
+}
+
+Cell facts_cell(const Json& row) {
+  std::string text;
+  for (const Json& fact : list_of(row, "facts")) {
+    const std::string name = text_of(fact, "name");
+    if (name.starts_with("wire_")) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, any_text_of(fact, "value"));
+  }
+  return text;
+}
+
+bool is_wire(const Json& note) {
+  return any_text(note).starts_with("Wire, ");
+}
+
+/// What share of the wire is reached. Without one a pair of it failed.
+void add_wire(Section& about, const Json& body) {
+  const Json& rows = list_of(body, "results");
+  const Json* best = nullptr;
+  double most = 0;
+  double wire = 0;
+  for (const Json& row : rows) {
+    const double share = fact_number(row, "wire_share");
+    if (wire == 0 && fact_number(row, "wire_bits_per_s") > 0) {
+      wire = fact_number(row, "wire_bits_per_s");
+    }
+    if (!(share > most)) continue;
+    most = share;
+    best = &row;
+  }
+  const Json& notes = list_of(body, "notes");
+  if (best == nullptr) {
+    if (wire > 0 || std::any_of(notes.begin(), notes.end(), is_wire)) {
+      about.words.emplace_back(Status::warn,
+                               "A pair of the wire failed, so there is no share of it.");
+    }
+    return;
+  }
+  constexpr double kBitsPerByte = 8;
+  about.words.emplace_back(fmt::format(
+      "Of the wire, the slowest pair of neighbours with {}, bus bandwidth reaches {} at most: {}, "
+      "{}.{}",
+      bytes_per_second(wire / kBitsPerByte), percent_text(most), text_of(*best, "operation"),
+      size_text(number_of(*best, "size_bytes")),
+      most > 1 ? " More than 100 %: the ranks have a faster way than this wire (NVLink, shared "
+                 "memory), or the algorithm sends less than a ring does."
+               : ""));
+}
+
+Section about_ranks(const Json& body) {
+  const Json& ranks = list_of(body, "ranks");
+  std::set<std::string> hosts;
+  for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
+  Section about;
+  about.words.emplace_back(fmt::format(
+      "{}, by {}. Times are of one operation: the longest that any rank took. GB/s are 10^9 bytes, "
+      "as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
+      ranks.empty() ? "An unknown number of ranks"
+                    : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
+                                  hosts.size() == 1 ? "" : "s"),
+      text_of(body, "backend")));
+  const Json& bisected = object_of(body, "bisected");
+  if (!bisected.empty()) {
+    Cell& words = about.words.emplace_back("BISECTED: " + text_of(bisected, "text"));
+    const std::string action = text_of(bisected, "action");
+    if (!action.empty()) words.items.push_back("action: " + action);
+  }
+  if (const std::string error = text_of(body, "error"); !error.empty()) {
+    about.words.emplace_back("ENDED EARLY: " + error);
+  }
+  add_wire(about, body);
+  return about;
+}
+
+}  // namespace
+
+std::vector<Section> coll_sections(const Json& body) {
+  // What a row is told apart by stays; where all rows have it alike, it stands above them.
+  enum : int { kMode = 1, kTails, kHow, kCounts };
+  const Scale times{time_text, "us", 1e3, 2};
+  const auto wire_share = [](const Json& row) {
+    return Cell(percent_text(fact_number(row, "wire_share")) +
+                (fact(row, "wire_memory") == "staged" ? ", staged" : ""));
+  };
+  const auto place = [](const Json& row) { return flag_of(row, "in_place") ? "in" : "out"; };
+  const auto checked = [](const Json& row) {
+    const std::string number = any_text_of(object_of(row, "wrong"), "checked_results");
+    return Cell(number.empty() ? "" : number + " results");
+  };
+  const auto judged = [&body](const Json& row) { return judged_cell(row, body); };
+  Section rows = table_of("Every row",
+                          {words_column("operation", "operation"),
+                           words_column("type", "type", kMode),
+                           words_column("reduction", "reduction", kMode),
+                           words_column("group", "group", kMode),
+                           number_column("size", "size_bytes", size_text),
+                           {"place", false, place, {}, kMode},
+                           words_column("root", "root", kHow),
+                           number_column("count", "count", whole_text, kCounts),
+                           number_column("n", "iterations", whole_text, kCounts),
+                           {"p50", true, typical_cell, times},
+                           measured_column("p99", "p99_ns", times, kTails),
+                           measured_column("max", "max_ns", times, kOnPages),
+                           number_column("algbw", "algorithm_bytes_per_s", kBytesScale, kTails),
+                           {"busbw", true, bus_cell, kBytesScale},
+                           {"of the wire", true, wire_share, {}, kMode},
+                           {"wrong", true, wrong_cell},
+                           {"late", true, late_cell},
+                           {"algorithm", false, algorithm_cell, {}, kHow},
+                           {"memory", false, memory_cell, {}, kHow},
+                           {"judged", false, judged},
+                           {"checked", true, checked, {}, kOnPages},
+                           words_column("who is late is unknown", "late_reason", kOnPages),
+                           {"facts", false, facts_cell, {}, kOnPages}},
+                          list_of(body, "results"));
+  Section wire{"Pairs of the wire", false};
+  Section notes{"Notes", false};
+  for (const Json& note : list_of(body, "notes")) {
+    (is_wire(note) ? wire : notes).words.emplace_back(any_text(note));
+  }
+  return {about_ranks(body),
+          std::move(rows),
+          std::move(wire),
+          counters_table(body),
+          facts_table("The library", list_of(body, "library")),
+          std::move(notes)};
+}
+
+std::vector<Section> coll_details(const Json& body) {
+  return {facts_table("What was asked for", list_of(body, "config")),
+          facts_table("The machine of rank 0", list_of(body, "environment"))};
+}
+
+}  // namespace rdmabench::report

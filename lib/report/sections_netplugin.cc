@@ -1,0 +1,75 @@
+// What a network plugin was checked and measured for, as tables.
+#include <fmt/format.h>
+
+#include "sections.h"
+
+namespace rdmabench::report {
+namespace {
+
+ColumnOf interface_column() {
+  return {"api", false,
+          [](const Json& row) { return Cell("v" + any_text_of(row, "api_version")); }};
+}
+
+/// With why a case did not pass, and on which side.
+Cell case_cell(const Json& row) {
+  Cell cell(status_of(text_of(row, "status")));
+  const std::string side = text_of(row, "side");
+  const std::string reason = text_of(row, "reason");
+  const bool of_one = *cell.status != Status::skip && !side.empty() && side != "both";
+  if (!reason.empty()) {
+    cell.items.push_back(of_one ? fmt::format("{} ({})", reason, side) : reason);
+  }
+  return cell;
+}
+
+Section plugin_rows(const Json& body, std::string_view metric, std::string title, Columns columns) {
+  Json rows = Json::array();
+  for (const Json& row : list_of(body, "results")) {
+    if (text_of(row, "metric") == metric) rows.push_back(row);
+  }
+  columns.insert(columns.begin(),
+                 {interface_column(), number_column("size", "size_bytes", size_text),
+                  number_column("epochs", "epochs", whole_text),
+                  number_column("iterations", "iterations", whole_text)});
+  columns.push_back(words_column("error", "error"));
+  return table_of(std::move(title), columns, rows);
+}
+
+}  // namespace
+
+std::vector<Section> netplugin_sections(const Json& body) {
+  const Json& plugin = object_of(body, "plugin");
+  Section about;
+  about.words.emplace_back(fmt::format(
+      "The plugin '{}' of {}, interfaces {}, device {}, both ends in {}.", text_of(plugin, "name"),
+      text_of(plugin, "file"), any_text_of(plugin, "api_versions"),
+      any_text_of(object_of(body, "config"), "device"), any_text_of(body, "ends")));
+  if (const std::string error = text_of(body, "error"); !error.empty()) {
+    about.words.emplace_back("The run ended early: " + error);
+  }
+  const Scale times{time_text, "us", 1e3, 2};
+  return {std::move(about),
+          table_of("Devices",
+                   {words_column("name", "name"), words_column("Mb/s", "speed_mbps"),
+                    words_column("receives in a group", "max_receives"),
+                    words_column("memory", "memory")},
+                   list_of(plugin, "devices")),
+          table_of("Cases",
+                   {interface_column(),
+                    words_column("case", "id"),
+                    {"status", false, case_cell},
+                    words_column("what", "title")},
+                   list_of(body, "cases")),
+          plugin_rows(body, "latency", "Latency, half a round trip of isend to irecv",
+                      {measured_column("min", "min_ns", times),
+                       {"p50", true, median_cell, times},
+                       measured_column("p99", "p99_ns", times),
+                       measured_column("max", "max_ns", times)}),
+          plugin_rows(body, "bandwidth", "Bandwidth, one way, each epoch confirmed by the receiver",
+                      {number_column("min", "min_bits_per_s", kRateScale),
+                       number_column("p50", "bits_per_s", kRateScale),
+                       number_column("max", "max_bits_per_s", kRateScale)})};
+}
+
+}  // namespace rdmabench::report
