@@ -37,7 +37,7 @@ int latency_decimals(const Report& report, std::string_view kind) {
 /// What the fields of each result show, and what that means.
 template <class Result>
 std::string columns_text(const Report& report, std::span<const Result> results, std::size_t width) {
-  constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
+  constexpr std::array kTestNames{"latency", "bandwidth", "load"};  // in the variant's order
   const Json rows = list_of_each(results, [&](const Result& result) {
     Json row;
     for (const Field& field : fields_of(result, report.resolved)) {
@@ -45,7 +45,7 @@ std::string columns_text(const Report& report, std::span<const Result> results, 
     }
     return row;
   });
-  Section section = run_rows(kTests[report.results.index()], rows,
+  Section section = run_rows(kTestNames[report.results.index()], rows,
                              latency_decimals(report, text_of(rows.front(), "kind")));
   section.title.clear();
   return to_text({section}, width);

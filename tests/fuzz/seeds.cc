@@ -137,7 +137,10 @@ void add_run(std::vector<Seed>& list) {
                   "p" + run::to_text(run::EpochReport{.arrived = 9, .succeeded = 9})});
   health::RunConditions conditions;
   conditions.counters = {{.device = "d", .name = "n", .kind = "error", .source = "s", .change = 1}};
-  conditions.threads = {{.affinity = "0-3", .migrations = 1, .stolen = 0.5}};
+  health::ThreadPlacement& thread = conditions.threads.emplace_back();
+  thread.affinity = "0-3";
+  thread.migrations = 1;
+  thread.stolen = 0.5;
   conditions.notes = {"note"};
   list.push_back({"payload", "seed-farewell", "f" + run::to_text(run::Farewell{conditions})});
   list.push_back(

@@ -42,7 +42,10 @@ Messages admission() {
 health::RunConditions watched() {
   health::RunConditions conditions;
   conditions.counters = {{.device = "d", .name = "n", .kind = "error", .source = "s", .change = 1}};
-  conditions.threads = {{.migrations = 1, .sibling_busy = 0.5, .stolen = 0.5}};
+  health::ThreadPlacement& thread = conditions.threads.emplace_back();
+  thread.migrations = 1;
+  thread.sibling_busy = 0.5;
+  thread.stolen = 0.5;
   conditions.devices = {{"d", 0}};
   conditions.notes = {"note"};
   return conditions;
