@@ -1,0 +1,17 @@
+// Every study is a row.
+#pragma once
+
+#include <array>
+
+#include "study.h"
+
+namespace rdmabench::statistics {
+
+std::vector<Outcome> intervals(std::uint64_t trials, std::uint64_t seed);  // intervals.cc
+
+constexpr std::array kStudies{
+    Study{"intervals", "how often an interval of launches has the true median", intervals, 10'000,
+          500},
+};
+
+}  // namespace rdmabench::statistics
