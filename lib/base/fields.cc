@@ -59,16 +59,15 @@ std::string dump(const nlohmann::ordered_json& message) {
   return message.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json parse_object(std::string_view text, std::string_view what, std::size_t most_values) {
+Json parse_object(std::string_view text, std::size_t most_values) {
   // The reader itself does not recurse, but each level costs memory, and what walks the result
   // might.
   if (!json_excess(text, {.depth = kMaxNesting, .values = most_values}).empty()) {
-    throw FieldError(
-        fmt::format("the '{}' message nests more than {} deep, or has more than {} values", what,
-                    kMaxNesting, most_values),
-        kSameBuild, "", ascii_only(text, kShownOfPeer),
-        fmt::format("an object that nests at most {} deep, of at most {} values", kMaxNesting,
-                    most_values));
+    throw FieldError(fmt::format("the message nests more than {} deep, or has more than {} values",
+                                 kMaxNesting, most_values),
+                     kSameBuild, "", ascii_only(text, kShownOfPeer),
+                     fmt::format("an object that nests at most {} deep, of at most {} values",
+                                 kMaxNesting, most_values));
   }
   try {
     Json object = Json::parse(text);
@@ -76,8 +75,8 @@ Json parse_object(std::string_view text, std::string_view what, std::size_t most
   } catch (const Json::exception&) {  // told below
   }
   const std::string start = ascii_only(text, kShownOfPeer);
-  throw FieldError(fmt::format("the '{}' message is not a JSON object: {}", what, start),
-                   kSameBuild, "", start, "a JSON object");
+  throw FieldError("the message is not a JSON object: " + start, kSameBuild, "", start,
+                   "a JSON object");
 }
 
 std::uint64_t get_uint(const Json& object, std::string_view key, std::uint64_t min,

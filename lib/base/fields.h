@@ -45,15 +45,14 @@ class FieldError : public Error {
 /// A message to send. Bytes that are not UTF-8 (a host name may hold any) become U+FFFD.
 std::string dump(const nlohmann::ordered_json& message);
 
-/// The object that `text` holds. `what` names the message for the error text: "request".
-nlohmann::json parse_object(std::string_view text, std::string_view what,
-                            std::size_t most_values = kMaxValues);
+/// The object that `text` holds.
+nlohmann::json parse_object(std::string_view text, std::size_t most_values = kMaxValues);
 
 /// Reads that object by `read`; an error begins with `what`.
 template <class Read>
 auto read_object(std::string_view text, std::string_view what, std::size_t most_values, Read read) {
   try {
-    return read(parse_object(text, what, most_values));
+    return read(parse_object(text, most_values));
   } catch (const Error& error) {
     throw error.at(what);
   }

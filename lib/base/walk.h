@@ -5,6 +5,9 @@
 //     fields.number("rank", 0, kMaxNodes - 1, target.rank);
 //     fields.text("address", target.address);
 //   }
+//
+//   channel.send(FabricMessage::target, to_text(target), deadline);
+//   parse<Target>(channel.receive(FabricMessage::target, deadline, "target"));
 #pragma once
 
 #include <fmt/format.h>
@@ -144,18 +147,27 @@ class MessageFields {
     if (from_ == nullptr) return put(key, values);
     values = get_string_list(*from_, key, max_count, max_bytes);
   }
-  /// Messages within this one.
-  template <class Message>
-  void list(const char* key, std::size_t max_count, std::vector<Message>& items) {
+  /// Messages within this one; walk_item(MessageFields&, Message&) walks one.
+  template <class Message, class Walk>
+  void list(const char* key, std::size_t max_count, std::vector<Message>& items, Walk walk_item) {
     if (from_ == nullptr) {
       put(key, nlohmann::ordered_json::array());
-      for (const Message& item : items) to_[key].push_back(write_fields(item));
+      for (Message item : items) {
+        MessageFields fields;
+        walk_item(fields, item);
+        to_[key].push_back(fields.to());
+      }
       return;
     }
     items.clear();
     for (const nlohmann::json& item : get_list(*from_, key, max_count)) {
-      items.push_back(read_fields<Message>(item));
+      MessageFields fields(&item);
+      walk_item(fields, items.emplace_back());
     }
+  }
+  template <class Message>
+  void list(const char* key, std::size_t max_count, std::vector<Message>& items) {
+    list(key, max_count, items, [](MessageFields& fields, Message& item) { walk(fields, item); });
   }
   /// A field that may be null; walk_value(T&) walks another one.
   template <class T, class Walk>
@@ -187,6 +199,25 @@ Message read_fields(const nlohmann::json& object, Bounds... bounds) {
   MessageFields fields(&object);
   walk(fields, message, bounds...);
   return message;
+}
+
+template <class Message>
+concept Walked = requires(MessageFields& fields, Message& message) {
+  walk(fields, message);
+};
+
+/// What is sent of a message. A room of messages has a using-declaration of it, which its own
+/// functions of this name would hide.
+template <Walked Message>
+std::string to_text(const Message& message) {
+  return dump(write_fields(message));
+}
+
+/// The message that a peer sent. Throws Error(failed) that names the field, its value and its
+/// bounds, or what else its walk() refuses.
+template <Walked Message, std::size_t most_values = kMaxValues, class... Bounds>
+Message parse(std::string_view text, Bounds... bounds) {
+  return read_fields<Message>(parse_object(text, most_values), bounds...);
 }
 
 }  // namespace rdmabench

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/walk.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -40,28 +39,12 @@ void walk(MessageFields& fields, RankCommand& order) {
   fields.numbers("group_of", control::kMaxRanks, 0, control::kMaxRanks - 1, order.group_of);
 }
 
-std::string to_text(const RankCommand& order) {
-  return dump(write_fields(order));
-}
-
-RankCommand parse_rank_command(std::string_view text) {
-  return read_fields<RankCommand>(parse_object(text, "order"));
-}
-
 void walk(MessageFields& fields, RankState& where) {
   fields.code("phase", kPhases, where.phase);
   fields.code("operation", kOperations, where.operation);
   fields.number("row", where.row);
   fields.number("size", where.size_bytes);
   fields.number("iteration", where.iteration);
-}
-
-std::string to_text(const RankState& where) {
-  return dump(write_fields(where));
-}
-
-RankState parse_rank_state(std::string_view text) {
-  return read_fields<RankState>(parse_object(text, "status of life"));
 }
 
 void walk(MessageFields& fields, Wrong& wrong) {
@@ -101,7 +84,7 @@ Epoch parse_epoch(std::string_view text, std::uint64_t samples) {
     if (numbers[i + 1] < numbers[i])
       throw Error(Fault::failed, "a sample that ends before it begins");
   }
-  epoch.checked = read_fields<Checked>(parse_object(parts[1], "answer"));
+  epoch.checked = parse<Checked>(parts[1]);
   return epoch;
 }
 
@@ -111,43 +94,17 @@ void walk(MessageFields& fields, RankReport& report) {
   report::walk_notes(fields, report.notes);
 }
 
-std::string to_text(const RankReport& report) {
-  return dump(write_fields(report));
-}
-
-RankReport parse_rank_report(std::string_view text) {
-  return read_fields<RankReport>(parse_object(text, "report of a rank", 2 * kMaxValues));
-}
-
 void walk(MessageFields& fields, PeerServer& server) {
   fields.text("host", server.host);
   fields.number("port", 1, 65535, server.port);
   fields.text("memory", server.memory);
 }
 
-void walk(MessageFields& fields, std::vector<PeerServer>& servers) {
+void walk(MessageFields& fields, std::vector<PeerServer>& servers, std::uint32_t ranks) {
   fields.list("servers", control::kMaxRanks, servers);
-}
-
-std::string to_text(const PeerServer& server) {
-  return dump(write_fields(server));
-}
-
-std::string to_text(const std::vector<PeerServer>& servers) {
-  return dump(write_fields(servers));
-}
-
-PeerServer parse_peer_server(std::string_view text) {
-  return read_fields<PeerServer>(parse_object(text, "a rank's address"));
-}
-
-std::vector<PeerServer> parse_peer_servers(std::string_view text, std::uint32_t ranks) {
-  auto servers = read_fields<std::vector<PeerServer>>(
-      parse_object(text, "the ranks' addresses", 4 * kMaxValues));
-  if (servers.size() != ranks) {
+  if (fields.from() != nullptr && servers.size() != ranks) {
     throw Error(Fault::failed, fmt::format("{} addresses of {} ranks", servers.size(), ranks));
   }
-  return servers;
 }
 
 void walk(MessageFields& fields, WireStep& step) {
@@ -161,16 +118,8 @@ void walk(MessageFields& fields, std::vector<WireStep>& steps) {
   fields.list("steps", 8, steps);
 }
 
-std::string to_text(const std::vector<WireStep>& steps) {
-  return dump(write_fields(steps));
-}
-
-std::vector<WireStep> parse_wire_steps(std::string_view text) {
-  return read_fields<std::vector<WireStep>>(parse_object(text, "the steps of the wire"));
-}
-
-void walk(MessageFields& fields, PointToPointResult& pair,
-          std::uint32_t ranks = control::kMaxRanks) {
+void walk(MessageFields& fields, PointToPointResult& pair, std::uint32_t from,
+          std::uint32_t ranks) {
   constexpr std::size_t kMostText = 4096;
   constexpr double kMostBits = 1e15;
   fields.number("to", 0, ranks - 1, pair.to);
@@ -178,17 +127,9 @@ void walk(MessageFields& fields, PointToPointResult& pair,
   fields.text("route", pair.route, kMostText);
   fields.text("error", pair.error, kMostText);
   fields.flag("staged", pair.staged);
-}
-
-std::string to_text(const PointToPointResult& pair) {
-  return dump(write_fields(pair));
-}
-
-PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks) {
-  auto pair = read_fields<PointToPointResult>(parse_object(text, "a rank's wire"), ranks);
+  if (fields.from() == nullptr) return;
   pair.from = from;
   if (pair.error.empty() && pair.bits_per_s < 1) pair.error = "it measured nothing";
-  return pair;
 }
 
 }  // namespace rdmabench::collective

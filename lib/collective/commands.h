@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/walk.h"
 #include "rdmabench/collective/run.h"
 #include "rdmabench/collective/tester.h"
 #include "rdmabench/control/channel.h"
@@ -51,15 +52,6 @@ struct RankCommand {
   std::vector<std::uint32_t> group_of{};  ///< by rank
 };
 
-std::string to_text(const RankCommand& order);
-/// Throws Error(failed) that names the field.
-RankCommand parse_rank_command(std::string_view text);
-
-/// The message of a heartbeat.
-std::string to_text(const RankState& state);
-/// Throws Error(failed) that names the field.
-RankState parse_rank_state(std::string_view text);
-
 struct Epoch {
   std::vector<Stamps> stamps{};
   Checked checked{};
@@ -69,10 +61,6 @@ std::string to_text(const Epoch& epoch);
 /// With exactly `samples` stamps. Throws Error(failed).
 Epoch parse_epoch(std::string_view text, std::uint64_t samples);
 
-std::string to_text(const RankReport& report);
-/// Without the identity, which is known. Throws Error(failed).
-RankReport parse_rank_report(std::string_view text);
-
 /// What a rank tells of its server; where it is, rank 0 knows.
 struct PeerServer {
   std::string host{};
@@ -80,21 +68,21 @@ struct PeerServer {
   std::string memory{};
 };
 
-std::string to_text(const PeerServer& server);
-std::string to_text(const std::vector<PeerServer>& servers);
-/// Each throws Error(failed) that names the field. The list must have a server for each rank.
-PeerServer parse_peer_server(std::string_view text);
-std::vector<PeerServer> parse_peer_servers(std::string_view text, std::uint32_t ranks);
-
+void walk(MessageFields& fields, RankCommand& order);
+/// The message of a heartbeat.
+void walk(MessageFields& fields, RankState& where);
+/// Without the identity, which is known.
+void walk(MessageFields& fields, RankReport& report);
+inline constexpr std::size_t kReportValues = 2 * kMaxValues;  ///< at most, for its counters
+void walk(MessageFields& fields, PeerServer& server);
+/// What is read must have a server for each of the ranks.
+void walk(MessageFields& fields, std::vector<PeerServer>& servers, std::uint32_t ranks = 0);
 /// Rank 0's steps: their shapes.
-std::string to_text(const std::vector<WireStep>& steps);
-/// Throws Error(failed) that names the field.
-std::vector<WireStep> parse_wire_steps(std::string_view text);
-
-/// Without `from`, which is known.
-std::string to_text(const PointToPointResult& pair);
-/// Of rank `from` among `ranks`. Throws Error(failed) that names the field.
-PointToPointResult parse_pair(std::string_view text, std::uint32_t from, std::uint32_t ranks);
+void walk(MessageFields& fields, std::vector<WireStep>& steps);
+/// What is read is of rank `from` among `ranks`; it is not in the message, for it is known.
+void walk(MessageFields& fields, PointToPointResult& pair, std::uint32_t from = 0,
+          std::uint32_t ranks = control::kMaxRanks);
+using rdmabench::to_text;
 
 /// A rank answered what cannot be: it is to blame, and nothing hangs.
 class WrongAnswer : public Error {

@@ -188,7 +188,7 @@ void Heartbeat::take(const control::Ranks::Event& event) {
       if (event.type != GroupMessage::heartbeat) {
         throw Error(Fault::failed, "it sent something else than heartbeats");
       }
-      const RankState where = parse_rank_state(event.text);
+      const RankState where = parse<RankState>(event.text);
       const std::lock_guard lock(mutex_);
       received_[event.rank].where = where;
       received_[event.rank].when = steady_clock::now();

@@ -206,10 +206,11 @@ std::vector<PointToPointResult> measure_pairs(RankGroup& group,
   std::vector<PeerServer> servers;
   const std::vector<std::string> addresses = group.addresses();
   for (const std::string& text : group.gather(to_text(mine), patience())) {
-    servers.push_back(parse_peer_server(text));
+    servers.push_back(parse<PeerServer>(text));
     servers.back().host = addresses[servers.size() - 1];
   }
-  servers = parse_peer_servers(group.broadcast(to_text(servers), patience()), team.size);
+  servers = parse<std::vector<PeerServer>, 4 * kMaxValues>(
+      group.broadcast(to_text(servers), patience()), team.size);
   std::string result;
   for (const auto& round : point_to_point_rounds(team.size)) {
     group.barrier(patience());
@@ -226,8 +227,9 @@ std::vector<PointToPointResult> measure_pairs(RankGroup& group,
   }
   const std::vector<std::string> results = group.gather(result, patience());
   for (std::uint32_t rank = 0; rank < results.size(); ++rank) {
-    pairs.push_back(answer_of(group.identities()[rank],
-                              [&] { return parse_pair(results[rank], rank, team.size); }));
+    pairs.push_back(answer_of(group.identities()[rank], [&] {
+      return parse<PointToPointResult>(results[rank], rank, team.size);
+    }));
   }
   group.barrier(patience());  // no server ends while a neighbour may need it
   return pairs;
@@ -257,7 +259,7 @@ PointToPoint measure_point_to_point(RankGroup& group, const PointToPointOptions&
     wire.steps.insert(wire.steps.begin(), {"from host memory to host memory", options.shape, {}});
   }
   const std::string shapes = group.broadcast(to_text(wire.steps), Deadline::after(options.timeout));
-  if (!group.leads()) wire.steps = parse_wire_steps(shapes);
+  if (!group.leads()) wire.steps = parse<std::vector<WireStep>>(shapes);
   PointToPointOptions changed = options;
   changed.memory = "host";  // which a pattern needs
   for (WireStep& step : wire.steps) {

@@ -95,8 +95,8 @@ std::vector<RankReport> Lead::finish() {
   const std::vector<std::string> answers = ranks_.command({}, deadline());
   std::vector<RankReport> reports;
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    reports.push_back(
-        answer_of(ranks_.identity(rank), [&] { return parse_rank_report(answers[rank]); }));
+    reports.push_back(answer_of(ranks_.identity(rank),
+                                [&] { return parse<RankReport, kReportValues>(answers[rank]); }));
     reports.back().identity = ranks_.identity(rank);
     if (rank < ranks_.clocks().size()) reports.back().clock = ranks_.clocks()[rank];
   }
@@ -168,7 +168,7 @@ void follow(RankGroup& group, Engine& engine, const MemberOptions& options) {
     for (;;) {
       // Rank 0 may need longer than one wait to generate and read its data.
       const RankCommand order =
-          parse_rank_command(group.broadcast({}, Deadline::after(patience * 10)));
+          parse<RankCommand>(group.broadcast({}, Deadline::after(patience * 10)));
       group.gather(member.execute(order, {}), Deadline::after(options.timeout));
       if (order.what == RankCommand::What::end) break;
     }

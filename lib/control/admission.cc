@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/descriptor.h"
-#include "base/walk.h"
 #include "frame.h"
 #include "handshake.h"
 #include "rdmabench/base/error.h"
@@ -40,20 +39,11 @@ void walk(MessageFields& fields, RankHello& hello) {
   fields.text("run_id", hello.run_id, kMaxRunId);
   fields.number("rank", 0, kMaxRanks - 1, hello.rank);
   fields.number("size", 1, kMaxRanks, hello.size);
+  hello.host = ascii_only(hello.host, kMaxHost - 3);
   fields.text("host", hello.host, kMaxHost);
+  hello.host = ascii_only(hello.host);
   fields.number("process", hello.process);
   fields.number("channel", 0, kMaxChannels - 1, hello.channel);
-}
-
-std::string to_text(RankHello hello) {
-  hello.host = ascii_only(hello.host, kMaxHost - 3);
-  return dump(write_fields(std::move(hello)));
-}
-
-RankHello parse_rank_hello(std::string_view text) {
-  auto hello = read_fields<RankHello>(parse_object(text, "hello"));
-  hello.host = ascii_only(hello.host);
-  return hello;
 }
 
 std::string reason_of(const Error& error) {
@@ -99,7 +89,7 @@ RankHello Admission::read_hello(const Message& message) {
     throw Error(Fault::failed, "the connection did not begin with a hello message",
                 "Install the same rdmabench everywhere. Is this the port of 'rdmabench serve'?");
   }
-  RankHello hello = parse_rank_hello(message.payload);
+  RankHello hello = parse<RankHello>(message.payload);
   if (!hello.run_id.empty() && hello.run_id != rules_.run_id)
     throw Error(Fault::failed, "this is rank 0 of another run");
   if (hello.size != rules_.size) {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/walk.h"
 #include "control/readiness.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
@@ -49,9 +50,9 @@ struct RankHello {
   std::uint64_t process = 0;
   std::uint32_t channel = 0;  ///< which of the rank's connections this is, from 0
 };
-std::string to_text(RankHello hello);
-/// Throws Error(failed) that names the field.
-RankHello parse_rank_hello(std::string_view text);
+void walk(MessageFields& fields, RankHello& hello);
+void walk(MessageFields& fields, BootstrapAddress& address);
+using rdmabench::to_text;
 
 struct AdmissionRules {
   std::string run_id{};
@@ -126,8 +127,6 @@ class Admission {
 
 /// Tells the next connection that the run has begun without it.
 void refuse_late(Listener& listener);
-
-struct BootstrapAddress;
 
 /// A rank's connection to rank 0.
 struct Admitted {

@@ -12,7 +12,6 @@
 
 #include "admission.h"
 #include "base/network.h"
-#include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "secret.h"
 
@@ -61,14 +60,6 @@ void walk(MessageFields& fields, BootstrapAddress& address) {
   fields.text("key", address.key, 2 * kMinSecret);
   fields.number("port", 1, 65535, address.port);
   fields.texts("addresses", kMaxAddresses, kMaxAddress, address.addresses);
-}
-
-std::string to_text(const BootstrapAddress& address) {
-  return dump(write_fields(address));
-}
-
-BootstrapAddress parse_bootstrap_address(std::string_view text) {
-  return read_fields<BootstrapAddress>(parse_object(text, "address of rank 0"));
 }
 
 }  // namespace rdmabench::control

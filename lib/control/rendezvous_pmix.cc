@@ -223,7 +223,7 @@ Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadlin
     client_->put(key, to_text(address), deadline);
     found.address = std::move(address);
   } else {
-    found.address = parse_bootstrap_address(published_by_rank_0(key, deadline));
+    found.address = parse<BootstrapAddress>(published_by_rank_0(key, deadline));
     found.address.authentication = secret(found.address.key);
   }
   return found;

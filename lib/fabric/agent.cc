@@ -116,7 +116,7 @@ class Agent {
         channel_.send(FabricMessage::ready, {}, Deadline::after(kSendLimit));
         return true;
       case FabricMessage::order:
-        begin(parse_measure_order(message.payload));
+        begin(parse<MeasureOrder>(message.payload));
         return true;
       case FabricMessage::bye:
         if (watch_) say_goodbye();
@@ -185,7 +185,7 @@ class Agent {
 
   void say_goodbye() {
     if (worker_.joinable()) worker_.join();
-    channel_.send(FabricMessage::bye, bytes_text(carried()), Deadline::after(kSendLimit));
+    channel_.send(FabricMessage::bye, to_text(carried()), Deadline::after(kSendLimit));
   }
 
   /// The devices that measurements named, then those that counted most.
@@ -261,7 +261,7 @@ std::string run_agent(const AgentOptions& options, const control::BootstrapAddre
                                                          .size = options.size,
                                                          .host = options.host},
                                                         deadline);
-  FabricPlan plan = parse_plan(channel.receive(FabricMessage::plan, deadline, "plan"));
+  FabricPlan plan = parse<PlanOrder>(channel.receive(FabricMessage::plan, deadline, "plan")).plan;
   AgentOptions own = options;
   own.base.authentication = authentication;  // the servers and clients of this run
   Agent agent(own, std::move(channel), std::move(plan));

@@ -28,14 +28,14 @@ AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std
                      std::vector<std::optional<control::Channel>>& channels) {
   AdmittedAgents admitted;
   admitted.members.resize(size);
-  control::Admission admission(listener,
-                               {.run_id = run_id,
-                                .size = size,
-                                .greeting = control::Message{FabricMessage::plan, plan_text(plan)},
-                                .ready = FabricMessage::ready,
-                                .on_ready = [&](std::uint32_t rank, const std::string& payload) {
-                                  admitted.members[rank] = member_of(parse_ready(payload), plan);
-                                }});
+  control::Admission admission(
+      listener, {.run_id = run_id,
+                 .size = size,
+                 .greeting = control::Message{FabricMessage::plan, to_text(PlanOrder{plan})},
+                 .ready = FabricMessage::ready,
+                 .on_ready = [&](std::uint32_t rank, const std::string& payload) {
+                   admitted.members[rank] = member_of(parse<Ready>(payload), plan);
+                 }});
   for (control::Seat& seat : admission.admit(deadline)) {
     const auto rank = static_cast<std::uint32_t>(channels.size());
     Member& member = admitted.members[rank];

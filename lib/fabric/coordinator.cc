@@ -298,7 +298,7 @@ void Coordinator::take(const control::Ranks::Event& event) {
 }
 
 void Coordinator::take_results(std::uint32_t rank, std::string_view text) {
-  Results results = parse_results(text);
+  Results results = parse<Results>(text);
   const std::size_t index = work_.empty() ? works_.size() : work_[rank];
   if (index >= works_.size() || works_[index].done || results.number != number_) {
     throw Error(Fault::failed,
@@ -365,7 +365,7 @@ void Coordinator::take_bytes(const control::Ranks::Event& event) {
   here_[event.rank] = false;                                     // nothing more is expected of it
   if (event.ended) return;
   try {
-    node.devices = parse_bytes(event.text);
+    node.devices = parse<std::vector<DeviceBytes>>(event.text);
   } catch (const std::exception&) {
     return;  // like one that tells nothing: its devices cannot be judged
   }

@@ -19,12 +19,9 @@ void walk_ports(MessageFields& fields, std::vector<std::uint16_t>& ports) {
 
 }  // namespace
 
-std::string plan_text(const FabricPlan& plan) {
-  return dump({{"plan", write_fields(plan)}});
-}
-
-FabricPlan parse_plan(std::string_view text) {
-  return read_fields<FabricPlan>(get_object(parse_object(text, "plan"), "plan"));
+void walk(MessageFields& fields, PlanOrder& order) {
+  if (fields.from() == nullptr) return fields.put("plan", write_fields(order.plan));
+  order.plan = read_fields<FabricPlan>(get_object(*fields.from(), "plan"));
 }
 
 void walk(MessageFields& fields, Ready& ready) {
@@ -32,14 +29,6 @@ void walk(MessageFields& fields, Ready& ready) {
   walk_words(fields, "interfaces", ready.interfaces);
   walk_ports(fields, ready.ports);
   walk_environment(fields, ready.environment);
-}
-
-std::string to_text(const Ready& ready) {
-  return dump(write_fields(ready));
-}
-
-Ready parse_ready(std::string_view text) {
-  return read_fields<Ready>(parse_object(text, "ready"));
 }
 
 void walk(MessageFields& fields, Target& target) {
@@ -55,48 +44,16 @@ void walk(MessageFields& fields, MeasureOrder& order) {
   fields.list("targets", kMaxFan, order.targets);
 }
 
-std::string to_text(const MeasureOrder& order) {
-  return dump(write_fields(order));
-}
-
-MeasureOrder parse_measure_order(std::string_view text) {
-  return read_fields<MeasureOrder>(parse_object(text, "order"));
-}
-
-std::string to_text(const Results& results) {
-  const auto cell = [](Measurement one) {
-    MessageFields fields;
-    walk_cell(fields, one);
-    return fields.to();
-  };
-  return dump({{"number", results.number},
-               {"last", results.last},
-               {"cells", report::list_of_each(results.cells, cell)}});
-}
-
-Results parse_results(std::string_view text) {
-  const nlohmann::json json = parse_object(text, "results");
-  Results results{.number = get_uint<std::uint64_t>(json, "number"),
-                  .last = get_bool(json, "last"),
-                  .cells = {}};
-  for (const nlohmann::json& item : get_list(json, "cells", kMaxCells)) {
-    MessageFields fields(&item);
-    Measurement& cell = results.cells.emplace_back();
-    walk_cell(fields, cell);
-    if (cell.error.empty() && cell.value <= 0) {
+void walk(MessageFields& fields, Results& results) {
+  fields.number("number", results.number);
+  fields.flag("last", results.last);
+  fields.list("cells", kMaxCells, results.cells, [](MessageFields& one, Measurement& cell) {
+    walk_cell(one, cell);
+    if (one.from() != nullptr && cell.error.empty() && cell.value <= 0) {
       throw Error(Fault::failed, fmt::format("a value of {} without an error", cell.value),
                   "A measurement has the one or the other.");
     }
-  }
-  return results;
-}
-
-std::string bytes_text(const std::vector<DeviceBytes>& devices) {
-  return dump(write_fields(devices));
-}
-
-std::vector<DeviceBytes> parse_bytes(std::string_view text) {
-  return read_fields<std::vector<DeviceBytes>>(parse_object(text, "bytes"));
+  });
 }
 
 }  // namespace rdmabench::fabric

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/walk.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/fabric/matrix.h"
 
@@ -38,6 +39,10 @@ constexpr std::string_view name_of(FabricMessage type) noexcept {
       static_cast<std::uint16_t>(type), control::first_code(control::Protocol::fabric),
       std::array<std::string_view, 5>{"plan", "ready", "order", "results", "bye"});
 }
+
+struct PlanOrder {
+  FabricPlan plan{};
+};
 
 struct Ready {
   std::vector<std::string> rails{};
@@ -70,17 +75,11 @@ struct Results {
 
 inline constexpr std::size_t kMaxDevices = 256;  ///< of a node, whose bytes are told
 
-std::string plan_text(const FabricPlan& plan);
-std::string to_text(const Ready& ready);
-std::string to_text(const MeasureOrder& order);
-std::string to_text(const Results& results);
-std::string bytes_text(const std::vector<DeviceBytes>& devices);
-
-// Each throws Error that names the field, its value and its bounds.
-FabricPlan parse_plan(std::string_view text);
-Ready parse_ready(std::string_view text);
-MeasureOrder parse_measure_order(std::string_view text);
-Results parse_results(std::string_view text);
-std::vector<DeviceBytes> parse_bytes(std::string_view text);
+void walk(MessageFields& fields, PlanOrder& order);
+void walk(MessageFields& fields, Ready& ready);
+void walk(MessageFields& fields, MeasureOrder& order);
+void walk(MessageFields& fields, Results& results);
+void walk(MessageFields& fields, std::vector<DeviceBytes>& devices);
+using rdmabench::to_text;
 
 }  // namespace rdmabench::fabric

@@ -184,7 +184,7 @@ PluginFacts look(const std::string& file, std::chrono::milliseconds timeout, con
   }
   try {
     for (const Json& from : get_list(devices.values, "devices", 256)) {
-      facts.devices.push_back(parse_properties(from));
+      facts.devices.push_back(read_fields<Properties>(from));
     }
   } catch (const FieldError& error) {
     facts.trouble = fmt::format("of a device: {} is {}, not {}", error.key(),

@@ -1,10 +1,10 @@
 #include "messages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "report/facts_fields.h"
 #include "report/row.h"
@@ -19,27 +19,18 @@ constexpr std::string_view kWhat = "rdmabench netplugin";
 
 }  // namespace
 
-std::string to_text(const PluginHello& hello) {
-  return dump({{"what", kWhat},
-               {"cases", hello.cases},
-               {"name", hello.name},
-               {"versions", hello.versions},
-               {"environment", report::to_list(hello.environment)}});
-}
-
-PluginHello parse_hello(std::string_view text, std::size_t cases) {
-  const Json json = parse_object(text, "greeting");
-  if (get_string(json, "what", 64) != kWhat || get_uint(json, "cases", 0, 1000) != cases) {
+void walk(MessageFields& fields, PluginHello& hello, std::size_t cases) {
+  std::string what(kWhat);
+  fields.text("what", what, 64);
+  if (what == kWhat) fields.number("cases", 0, 1000, hello.cases);
+  if (what != kWhat || (fields.from() != nullptr && hello.cases != cases)) {
     throw Error(Fault::failed, "the other end is not the same release of 'rdmabench netplugin'",
                 "Run the same release of rdmabench on both sides.");
   }
-  PluginHello hello{.cases = cases, .name = ascii_only(get_string(json, "name", 4096), 100)};
-  for (const std::uint64_t one :
-       get_uint_list(json, "versions", 16, kOldestVersion, kNewestVersion)) {
-    hello.versions.push_back(static_cast<int>(one));
-  }
-  hello.environment = report::facts_from(json, "environment", 256, 128, 4096);
-  return hello;
+  fields.text("name", hello.name, 4096);
+  if (fields.from() != nullptr) hello.name = ascii_only(hello.name, 100);
+  fields.numbers("versions", 16, kOldestVersion, kNewestVersion, hello.versions);
+  report::walk_facts(fields, "environment", 256, 128, 4096, hello.environment);
 }
 
 void walk(MessageFields& fields, Task& task) {
@@ -51,29 +42,18 @@ void walk(MessageFields& fields, Task& task) {
   fields.milliseconds("timeout_ms", kMinTimeout, kMaxTimeout, task.timeout);
 }
 
-std::string to_text(const Task& task) {
-  return dump(write_fields(task));
-}
-
-Task read_task(std::string_view text) {
-  return read_fields<Task>(parse_object(text, "task"));
-}
-
-std::string to_text(const TaskResult& result) {
-  return dump({{"status", static_cast<int>(result.status)},
-               {"peer_ended", result.peer_ended},
-               {"reason", result.reason.substr(0, kMaxText)},
-               {"side", result.side},
-               {"result", result.values.is_null() ? Json::object() : result.values}});
-}
-
-TaskResult parse_task_result(std::string_view text) {
-  const Json json = parse_object(text, "task result");
-  return {.status = static_cast<Status>(get_uint(json, "status", 0, kStatusNames.size() - 1)),
-          .peer_ended = get_bool(json, "peer_ended"),
-          .reason = ascii_only(get_string(json, "reason", 4 * kMaxText), kMaxText),
-          .side = ascii_only(get_string(json, "side", 16)),
-          .values = get_object(json, "result")};
+void walk(MessageFields& fields, TaskResult& result) {
+  fields.code("status", kStatusNames.size(), result.status);
+  fields.flag("peer_ended", result.peer_ended);
+  result.reason.resize(std::min(result.reason.size(), kMaxText));
+  fields.text("reason", result.reason, 4 * kMaxText);
+  fields.text("side", result.side, 16);
+  if (fields.from() == nullptr) {
+    return fields.put("result", result.values.is_null() ? Json::object() : result.values);
+  }
+  result.values = get_object(*fields.from(), "result");
+  result.reason = ascii_only(result.reason, kMaxText);
+  result.side = ascii_only(result.side);
 }
 
 void walk(MessageFields& fields, Properties& properties) {
@@ -100,14 +80,6 @@ void walk(MessageFields& fields, Properties& properties) {
   number("rail_id", properties.rail_id);
   number("plane_id", properties.plane_id);
   properties.latency_us = latency.value_or(0);
-}
-
-Json to_json(const Properties& properties) {
-  return write_fields(properties);
-}
-
-Properties parse_properties(const Json& json) {
-  return read_fields<Properties>(json);
 }
 
 }  // namespace rdmabench::netplugin

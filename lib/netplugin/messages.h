@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/walk.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/netplugin/check.h"
 #include "rdmabench/report/conditions.h"
@@ -68,24 +69,16 @@ struct PluginHello {
   report::Facts environment{};
 };
 
-std::string to_text(const PluginHello& hello);
-/// Unprintable characters in the name are replaced. Throws Error(failed) if it is not one, or if
-/// it has not the same `cases`.
-PluginHello parse_hello(std::string_view text, std::size_t cases);
+// What is read comes from a child or from the other host: lengths are bounded, and unprintable
+// characters replaced.
 
-std::string to_text(const Task& task);
-/// Any text is a case here. Throws Error(failed) for a number out of bounds.
-Task read_task(std::string_view text);
-
-std::string to_text(const TaskResult& result);
-/// The text comes from a child or from the other host: lengths are bounded, unprintable characters
-/// replaced. Throws Error(failed).
-TaskResult parse_task_result(std::string_view text);
-
-/// One of the list `devices` in the result of kDevices.
-nlohmann::json to_json(const Properties& properties);
-/// What a child wrote in whose process a plugin ran, so any. Names are as the plugin has them.
-/// Throws Error(failed).
-Properties parse_properties(const nlohmann::json& json);
+/// What is read must have the same `cases`.
+void walk(MessageFields& fields, PluginHello& hello, std::size_t cases = 0);
+/// Any text is a case here.
+void walk(MessageFields& fields, Task& task);
+void walk(MessageFields& fields, TaskResult& result);
+/// One of the list `devices` in the result of kDevices. Names are as the plugin has them.
+void walk(MessageFields& fields, Properties& properties);
+using rdmabench::to_text;
 
 }  // namespace rdmabench::netplugin

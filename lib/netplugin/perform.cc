@@ -219,7 +219,7 @@ Json devices_here(const std::string& file, int version, Steps& steps) {
   for (int i = 0; i < std::min(count, kMostDevices); ++i) {
     Properties properties;
     if (net->properties(i, properties) != abi::kSuccess) break;
-    devices.push_back(to_json(properties));
+    devices.emplace_back(write_fields(properties));
   }
   return {{"devices", std::move(devices)}};
 }

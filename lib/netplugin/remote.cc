@@ -25,8 +25,8 @@ PluginHello hello(const PluginFacts& plugin) {
 }
 
 PluginHello receive_hello(control::Channel& peer) {
-  return parse_hello(peer.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"),
-                     cases().size());
+  return parse<PluginHello>(peer.receive(CheckMessage::hello, Deadline::after(kStep), "greeting"),
+                            cases().size());
 }
 
 /// The versions that both plugins have, newest first.

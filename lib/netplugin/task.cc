@@ -27,7 +27,7 @@ TaskResult result_of_child(Child& child, const Deadline& deadline, std::string_v
   try {
     const std::string text = result_text_of(child, deadline);
     crashed = false;
-    return parse_task_result(text);
+    return parse<TaskResult>(text);
   } catch (const Error& error) {
     return {.status = Status::fail,
             .crashed = crashed,
@@ -62,7 +62,7 @@ std::string_view name_of(Role role) {
 }  // namespace
 
 Task parse_task(std::string_view text) {
-  Task task = read_task(text);
+  Task task = parse<Task>(text);
   const bool sized = task.id == kLatency || task.id == kBandwidth;
   const bool known = sized ? task.bytes > 0 && task.iterations > 0 : find_case(task.id) != nullptr;
   if (!known) {
@@ -125,7 +125,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
       if (frame && frame->kind == FrameKind::message && frame->text.size() <= kMaxFrame) {
         channel.send(CheckMessage::word, frame->text, peer_deadline);
       } else if (frame && frame->kind == FrameKind::result) {
-        settle(parse_task_result(frame->text));
+        settle(parse<TaskResult>(frame->text));
       } else if (const bool ended = closed || (over && !frame); ended || deadline.passed()) {
         const std::string what = ended ? child.exit_text() : child.delay();
         settle({.status = Status::fail,
@@ -150,7 +150,7 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
     if (message->type == CheckMessage::word && message->payload.size() <= kMaxFrame) {
       child.pipe().send(FrameKind::message, message->payload);
     } else if (message->type == CheckMessage::result) {
-      peer = parse_task_result(message->payload);
+      peer = parse<TaskResult>(message->payload);
       if (ends(*peer) || peer->peer_ended) child.pipe().send(FrameKind::ended, "");
     } else if (message->type == CheckMessage::abort) {
       throw Error(Fault::failed, fmt::format("{} ended the run: {}", channel.peer(),

@@ -16,7 +16,7 @@ namespace rdmabench::netplugin {
 
 enum class Role : std::uint8_t { both, sender, receiver };
 
-/// As read_task(). Throws Error(failed) for an unknown case too.
+/// Throws Error(failed), for an unknown case too.
 Task parse_task(std::string_view text);
 
 /// Runs a task in a child and gives the TaskResult as text. Never throws.

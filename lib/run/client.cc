@@ -114,7 +114,8 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
       call(hooks.on_row, report);
     }
     session.send(SessionMessage::bye);
-    server = parse_farewell(session.receive(SessionMessage::bye, "farewell")).conditions;
+    server = parse<Farewell, 2 * kMaxValues>(session.receive(SessionMessage::bye, "farewell"))
+                 .conditions;
   } catch (const std::exception& error) {
     set_failure(report, session, error);
     session.channel().abort(error.what());

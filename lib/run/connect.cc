@@ -33,7 +33,7 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
       connect_client(connection, allowed, {request}, ours, 1, open_one, connection.timeout());
     } else {
       const std::vector<Offer> theirs =
-          parse_offers(connection.receive(SessionMessage::request, "request"));
+          parse<std::vector<Offer>>(connection.receive(SessionMessage::request, "request"));
       connect_server(connection, request, answer_offers(request, theirs), 1, 1,
                      {.admit = {}, .open = open_one, .introduce = [] { return Introduction(); }});
       connection.send(SessionMessage::ready, to_text(Readiness{}));

@@ -211,8 +211,8 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
     throw Error(Fault::usage, "both sides of this connection are its client",
                 "Give one of them `client` = false.");
   }
-  const std::vector<Offer> theirs =
-      parse_offers(connection.channel().expect(std::move(answer), SessionMessage::offer));
+  const std::vector<Offer> theirs = parse<std::vector<Offer>>(
+      connection.channel().expect(std::move(answer), SessionMessage::offer));
   const Match match = choose(backends, rails, ours, theirs);
   Selection selection{std::string(match.backend->name), {}};
   for (const transport::Choice& choice : match.choices) selection.choices.push_back(choice.server);
@@ -230,10 +230,10 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
   const std::string awaited =
       fmt::format("address, which it sends after opening {} endpoints of {} queue pairs over {}",
                   count, rails.front().options.queue_pairs, match.backend->name);
-  Introduction server = parse_introduction(connection.receive(SessionMessage::address, awaited));
+  Introduction server = parse<Introduction>(connection.receive(SessionMessage::address, awaited));
   connection.send(SessionMessage::address, to_text(Introduction{connection.addresses(), {}}));
   connection.connect(server.addresses);
-  const Readiness ready = parse_readiness(connection.receive(SessionMessage::ready, "readiness"));
+  const Readiness ready = parse<Readiness>(connection.receive(SessionMessage::ready, "readiness"));
   return {.reason = match.choices[0].reason,
           .environment = std::move(server.environment),
           .memory = server.memory,
@@ -261,7 +261,8 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
                     const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
                     const ServerSteps& steps) {
   connection.send(SessionMessage::offer, to_text(ours));
-  const Selection selection = parse_selection(connection.receive(SessionMessage::choice, "choice"));
+  const Selection selection =
+      parse<Selection>(connection.receive(SessionMessage::choice, "choice"));
   if (selection.choices.size() != rails) {
     throw Error(Fault::failed, fmt::format("the client chose {} paths for {} rails",
                                            selection.choices.size(), rails));
@@ -284,7 +285,7 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   own.addresses = connection.addresses();
   connection.send(SessionMessage::address, to_text(own));
   const Introduction client =
-      parse_introduction(connection.receive(SessionMessage::address, "address"));
+      parse<Introduction>(connection.receive(SessionMessage::address, "address"));
   connection.connect(client.addresses);
 }
 

@@ -48,7 +48,7 @@ EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double ra
   // An idle target waits for this word, and not for anything that its endpoint would tell.
   if (session_.spec().traffic.target_idle)
     session_.send(SessionMessage::result, to_text(EpochReport{}));
-  outcome.target = parse_epoch_report(session_.receive(SessionMessage::result, "result"));
+  outcome.target = parse<EpochReport>(session_.receive(SessionMessage::result, "result"));
   return outcome;
 }
 

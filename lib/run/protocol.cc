@@ -76,40 +76,16 @@ void walk(MessageFields& fields, Request& request) {
   fields.flag("gpu", spec.gpu);
   fields.flag("paced", spec.paced);
   fields.list("rails", kMaxWorkers, request.rails);
-  if (fields.from() != nullptr) refuse_unknown_options(*fields.from());
-}
-
-std::string to_text(const Request& request) {
-  return dump(write_fields(request));
-}
-
-Request parse_request(std::string_view text) {
-  auto request = read_fields<Request>(parse_object(text, "request"));
+  if (fields.from() == nullptr) return;
+  refuse_unknown_options(*fields.from());
   if (request.rails.empty()) throw Error(Fault::failed, "the client's request has no offers");
-  check_bounds(as_config(request.spec));
-  check(request.spec);
-  return request;
-}
-
-std::string to_text(const std::vector<Offer>& offers) {
-  return dump(write_fields(offers));
-}
-
-std::vector<Offer> parse_offers(std::string_view text) {
-  return read_fields<std::vector<Offer>>(parse_object(text, "offer"));
+  check_bounds(config);
+  check(spec);
 }
 
 void walk(MessageFields& fields, Selection& selection) {
   fields.text("backend", selection.backend);
   fields.texts("choices", kMaxWorkers, kMaxOffer, selection.choices);
-}
-
-std::string to_text(const Selection& selection) {
-  return dump(write_fields(selection));
-}
-
-Selection parse_selection(std::string_view text) {
-  return read_fields<Selection>(parse_object(text, "choice"));
 }
 
 constexpr std::array<std::string_view, 3> kMemoryPaths{"host", "direct", "staged"};
@@ -121,48 +97,23 @@ void walk(MessageFields& fields, Introduction& introduction) {
   fields.name("memory", kMemoryPaths, introduction.memory);
 }
 
-std::string to_text(const Introduction& introduction) {
-  return dump(write_fields(introduction));
-}
-
-Introduction parse_introduction(std::string_view text) {
-  return read_fields<Introduction>(parse_object(text, "address"));
-}
-
 void walk(MessageFields& fields, Readiness& readiness) {
   fields.number("ordered_write_bytes", 0, kMaxSize, readiness.writes.bytes);
   fields.flag("ordered_writes_promised", readiness.writes.promised);
 }
 
-std::string to_text(const Readiness& readiness) {
-  return dump(write_fields(readiness));
-}
-
-Readiness parse_readiness(std::string_view text) {
-  return read_fields<Readiness>(parse_object(text, "readiness"));
-}
-
-void walk(MessageFields& fields, EpochOrder& order, std::uint64_t max_size = kMaxSize) {
-  fields.number("size_bytes", 1, max_size, order.size);
+void walk(MessageFields& fields, EpochOrder& order, const SessionSpec* spec) {
+  fields.number("size_bytes", 1, spec == nullptr ? kMaxSize : spec->max_size, order.size);
   fields.number("iterations", 1, kMaxEpoch, order.iterations);
   fields.real("messages_per_s", 0, kMaxRate, order.rate);
   fields.flag("verify", order.verify);
   fields.flag("immediate", order.immediate);
-}
-
-std::string to_text(const EpochOrder& order) {
-  return dump(write_fields(order));
-}
-
-EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec) {
-  auto order = read_fields<EpochOrder>(parse_object(text, "epoch"), spec.max_size);
-  if (order.immediate && !is_ping_pong_of_writes(spec)) {
+  if (spec != nullptr && order.immediate && !is_ping_pong_of_writes(*spec)) {
     throw Error(
         Fault::failed,
         "the client's epoch has an immediate with each write, and is no latency test of write",
         "Install the same rdmabench on both sides.");
   }
-  return order;
 }
 
 void walk(MessageFields& fields, EpochReport& report) {
@@ -173,27 +124,11 @@ void walk(MessageFields& fields, EpochReport& report) {
               report.outcome);
 }
 
-std::string to_text(const EpochReport& report) {
-  return dump(write_fields(report));
-}
-
-EpochReport parse_epoch_report(std::string_view text) {
-  return read_fields<EpochReport>(parse_object(text, "result"));
-}
-
 void walk(MessageFields& fields, Farewell& farewell) {
   bool watched = farewell.conditions.has_value();
   fields.flag("watched", watched);
   if (!watched) return;
   walk(fields, farewell.conditions ? *farewell.conditions : farewell.conditions.emplace());
-}
-
-std::string to_text(const Farewell& farewell) {
-  return dump(write_fields(farewell));
-}
-
-Farewell parse_farewell(std::string_view text) {
-  return read_fields<Farewell>(parse_object(text, "bye", 2 * kMaxValues));
 }
 
 }  // namespace rdmabench::run

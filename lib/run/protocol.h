@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/walk.h"
 #include "health/run_watch.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
@@ -126,24 +127,17 @@ struct Farewell {
   std::optional<health::RunConditions> conditions{};  ///< none: it did not watch
 };
 
-std::string to_text(const Request& request);
-std::string to_text(const std::vector<Offer>& offers);
-std::string to_text(const Selection& selection);
-std::string to_text(const Introduction& introduction);
-std::string to_text(const Readiness& readiness);
-std::string to_text(const EpochOrder& order);
-std::string to_text(const EpochReport& report);
-std::string to_text(const Farewell& farewell);
-
-// Each throws Error(failed) that names the field, its value and its bounds.
-Request parse_request(std::string_view text);
-std::vector<Offer> parse_offers(std::string_view text);
-Selection parse_selection(std::string_view text);
-Introduction parse_introduction(std::string_view text);
-Readiness parse_readiness(std::string_view text);
-EpochOrder parse_epoch_order(std::string_view text, const SessionSpec& spec);
-EpochReport parse_epoch_report(std::string_view text);
-Farewell parse_farewell(std::string_view text);
+void walk(MessageFields& fields, Request& request);
+void walk(MessageFields& fields, Offer& offer);
+void walk(MessageFields& fields, std::vector<Offer>& offers);
+void walk(MessageFields& fields, Selection& selection);
+void walk(MessageFields& fields, Introduction& introduction);
+void walk(MessageFields& fields, Readiness& readiness);
+/// With `spec`, one that fits neither its sizes nor its operation is refused.
+void walk(MessageFields& fields, EpochOrder& order, const SessionSpec* spec = nullptr);
+void walk(MessageFields& fields, EpochReport& report);
+void walk(MessageFields& fields, Farewell& farewell);
+using rdmabench::to_text;
 
 /// Throws Error(usage) that names two options which exclude each other, and what to change. Both
 /// sides check before anything is opened: the server does not trust its client.

@@ -107,7 +107,7 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
       throw Error(Fault::failed, fmt::format("the client sent '{}' instead of an epoch",
                                              name_of(message.type.as<SessionMessage>())));
     }
-    const EpochOrder order = parse_epoch_order(message.payload, session.spec());
+    const EpochOrder order = parse<EpochOrder>(message.payload, &session.spec());
     timed = timed || !order.verify;
     try {
       paused = serve_epoch(session, order, resources, idle).paused;
@@ -126,7 +126,7 @@ Request ask_again(Session& session, const std::string& why, FailedTransfers& fai
   if (failed.were_all()) throw Error(Fault::failed, why);
   try {
     failed.start_over(session, why);
-    return parse_request(session.receive(SessionMessage::request, "request"));
+    return parse<Request>(session.receive(SessionMessage::request, "request"));
   } catch (const std::exception& error) {
     throw Error(Fault::failed, fmt::format("{}; and it did not start over: {}", why, error.what()));
   }
@@ -232,7 +232,7 @@ ServedEpochs serve_request(Session& session, Request& request, const ServerResou
 }  // namespace
 
 std::string run_server_session(Session& session, const ServerResources& resources) {
-  Request request = parse_request(session.receive(SessionMessage::request, "request"));
+  Request request = parse<Request>(session.receive(SessionMessage::request, "request"));
   FailedTransfers failed;
   for (;;) {
     const ServedEpochs done = serve_request(session, request, resources, failed.routes());

@@ -275,7 +275,7 @@ Outcome Session::outcome_of_peer() noexcept {
   try {
     const std::string text =
         channel().receive(SessionMessage::result, Deadline::after(kRightBehind), "outcome");
-    const Outcome outcome = parse_epoch_report(text).outcome;
+    const Outcome outcome = parse<EpochReport>(text).outcome;
     return is_finding(outcome) ? outcome : Outcome::ok;
   } catch (const std::exception&) {
     return Outcome::ok;

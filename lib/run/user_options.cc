@@ -22,7 +22,7 @@ UserOptions::UserOptions(std::string_view text, std::string_view what, std::size
                 fmt::format("It has at most {}.", most));
   }
   try {
-    object_ = parse_object(text, what);
+    object_ = parse_object(text);
   } catch (const FieldError& error) {
     throw Error(Fault::usage,
                 fmt::format("{} is not {}: '{}'", what, error.wanted(), error.shown()));

@@ -54,7 +54,7 @@ inline std::string broken_fields_rule(std::string_view text) {
   nlohmann::json object;
   const bool read = answers(
       [&] {
-        object = parse_object(text, "message");
+        object = parse_object(text);
         return object.is_object();
       },
       [](bool is_object) { return is_object; });

@@ -54,7 +54,15 @@ std::string nothing_more(const auto& /*value*/) {
   return "";
 }
 
-const auto kWriteRun = [](const auto& value) { return run::to_text(value); };
+const auto kWrite = [](const auto& message) { return to_text(message); };
+
+/// Of a message that parse() reads with these bounds.
+template <class Message, auto... bounds>
+Verdict judge_message(std::string_view text) {
+  return judge(
+      text, [](std::string_view from) { return parse<Message>(from, bounds...); }, kWrite,
+      nothing_more<Message>);
+}
 
 std::string request_rule(const run::Request& request) {
   const run::SessionSpec& spec = request.spec;
@@ -78,37 +86,18 @@ std::string request_rule(const run::Request& request) {
 }
 
 Verdict judge_request(std::string_view text) {
-  return judge(text, run::parse_request, kWriteRun, request_rule);
-}
-Verdict judge_offers(std::string_view text) {
-  return judge(text, run::parse_offers, kWriteRun, nothing_more<std::vector<run::Offer>>);
-}
-Verdict judge_selection(std::string_view text) {
-  return judge(text, run::parse_selection, kWriteRun, nothing_more<run::Selection>);
-}
-Verdict judge_introduction(std::string_view text) {
-  return judge(text, run::parse_introduction, kWriteRun, nothing_more<run::Introduction>);
+  return judge(text, parse<run::Request>, kWrite, request_rule);
 }
 Verdict judge_epoch(std::string_view text) {
   run::SessionSpec spec;
   spec.max_size = 4096;
   return judge(
-      text, [&](std::string_view from) { return run::parse_epoch_order(from, spec); }, kWriteRun,
+      text, [&](std::string_view from) { return parse<run::EpochOrder>(from, &spec); }, kWrite,
       [&](const run::EpochOrder& order) -> std::string {
         const bool good = order.size >= 1 && order.size <= spec.max_size && order.iterations >= 1 &&
                           order.iterations <= run::kMaxEpoch && order.rate >= 0;
         return good ? "" : "an epoch out of bounds was taken";
       });
-}
-
-Verdict judge_readiness(std::string_view text) {
-  return judge(text, run::parse_readiness, kWriteRun, nothing_more<run::Readiness>);
-}
-Verdict judge_report(std::string_view text) {
-  return judge(text, run::parse_epoch_report, kWriteRun, nothing_more<run::EpochReport>);
-}
-Verdict judge_farewell(std::string_view text) {
-  return judge(text, run::parse_farewell, kWriteRun, nothing_more<run::Farewell>);
 }
 
 /// What a user writes, and no peer: a configuration. Nothing writes one, so it is only read.
@@ -125,16 +114,6 @@ Verdict judge_config(std::string_view text) {
     if (error.fault() == Fault::usage && is_good_text(error.what())) return {};
     return {std::string("not a good error text: ") + error.what()};
   }
-}
-
-const auto kWriteControl = [](const auto& value) { return control::to_text(value); };
-
-Verdict judge_hello(std::string_view text) {
-  return judge(text, control::parse_rank_hello, kWriteControl, nothing_more<control::RankHello>);
-}
-Verdict judge_bootstrap(std::string_view text) {
-  return judge(text, control::parse_bootstrap_address, kWriteControl,
-               nothing_more<control::BootstrapAddress>);
 }
 
 #if RDMABENCH_HAVE_VERBS
@@ -251,74 +230,26 @@ Verdict judge_ofi_address(std::string_view text) {
 }
 #endif
 
-// What the ranks of a fabric and of a collective send each other.
-Verdict judge_fabric_plan(std::string_view text) {
-  return judge(text, fabric::parse_plan, fabric::plan_text, nothing_more<fabric::FabricPlan>);
-}
-Verdict judge_fabric_bytes(std::string_view text) {
-  return judge(text, fabric::parse_bytes, fabric::bytes_text,
-               nothing_more<std::vector<fabric::DeviceBytes>>);
-}
-const auto kWriteFabric = [](const auto& value) { return fabric::to_text(value); };
-Verdict judge_fabric_ready(std::string_view text) {
-  return judge(text, fabric::parse_ready, kWriteFabric, nothing_more<fabric::Ready>);
-}
-Verdict judge_fabric_order(std::string_view text) {
-  return judge(text, fabric::parse_measure_order, kWriteFabric, nothing_more<fabric::MeasureOrder>);
-}
-Verdict judge_fabric_results(std::string_view text) {
-  return judge(text, fabric::parse_results, kWriteFabric, nothing_more<fabric::Results>);
-}
-const auto kWriteGroup = [](const auto& value) { return collective::to_text(value); };
-Verdict judge_rank_command(std::string_view text) {
-  return judge(text, collective::parse_rank_command, kWriteGroup,
-               nothing_more<collective::RankCommand>);
-}
-Verdict judge_rank_state(std::string_view text) {
-  return judge(text, collective::parse_rank_state, kWriteGroup,
-               nothing_more<collective::RankState>);
-}
+// What the ranks of a collective send each other.
 Verdict judge_rank_epoch(std::string_view text) {
   return judge(
-      text, [](std::string_view from) { return collective::parse_epoch(from, 2); }, kWriteGroup,
+      text, [](std::string_view from) { return collective::parse_epoch(from, 2); }, kWrite,
       nothing_more<collective::Epoch>);
-}
-Verdict judge_peer_server(std::string_view text) {
-  return judge(text, collective::parse_peer_server, kWriteGroup,
-               nothing_more<collective::PeerServer>);
-}
-Verdict judge_peer_servers(std::string_view text) {
-  return judge(
-      text, [](std::string_view from) { return collective::parse_peer_servers(from, 2); },
-      kWriteGroup, nothing_more<std::vector<collective::PeerServer>>);
-}
-Verdict judge_wire_steps(std::string_view text) {
-  return judge(text, collective::parse_wire_steps, kWriteGroup,
-               nothing_more<std::vector<collective::WireStep>>);
 }
 Verdict judge_pair(std::string_view text) {
   return judge(
-      text, [](std::string_view from) { return collective::parse_pair(from, 0, 8); }, kWriteGroup,
+      text, [](std::string_view from) { return parse<collective::PointToPointResult>(from, 0, 8); },
+      kWrite,
       [](const collective::PointToPointResult& pair) -> std::string {
         const bool good = pair.to < 8 && pair.bits_per_s >= 0 && pair.bits_per_s <= 1e15;
         return good ? "" : "a pair out of bounds was taken";
       });
 }
-Verdict judge_rank_report(std::string_view text) {
-  return judge(text, collective::parse_rank_report, kWriteGroup,
-               nothing_more<collective::RankReport>);
-}
 
 // What two hosts that check a plugin send each other.
-const auto kWritePlugin = [](const auto& value) { return netplugin::to_text(value); };
-Verdict judge_plugin_hello(std::string_view text) {
-  return judge(
-      text, [](std::string_view from) { return netplugin::parse_hello(from, 8); }, kWritePlugin,
-      nothing_more<netplugin::PluginHello>);
-}
 Verdict judge_plugin_task(std::string_view text) {
   return judge(
-      text, netplugin::read_task, kWritePlugin, [](const netplugin::Task& task) -> std::string {
+      text, parse<netplugin::Task>, kWrite, [](const netplugin::Task& task) -> std::string {
         const bool good =
             task.version >= netplugin::kOldestVersion &&
             task.version <= netplugin::kNewestVersion && task.device >= 0 &&
@@ -326,19 +257,6 @@ Verdict judge_plugin_task(std::string_view text) {
             task.timeout >= netplugin::kMinTimeout && task.timeout <= netplugin::kMaxTimeout;
         return good ? "" : "a task out of bounds was taken";
       });
-}
-Verdict judge_plugin_result(std::string_view text) {
-  return judge(text, netplugin::parse_task_result, kWritePlugin,
-               nothing_more<netplugin::TaskResult>);
-}
-Verdict judge_plugin_properties(std::string_view text) {
-  return judge(
-      text,
-      [](std::string_view from) {
-        return netplugin::parse_properties(parse_object(from, "properties"));
-      },
-      [](const netplugin::Properties& value) { return dump(netplugin::to_json(value)); },
-      nothing_more<netplugin::Properties>);
 }
 
 struct Decoder {
@@ -348,18 +266,25 @@ struct Decoder {
 
 // A new decoder takes a tag of its own: the corpus names the old ones.
 constexpr std::array kDecoders {
-  Decoder{'r', judge_request}, Decoder{'o', judge_offers}, Decoder{'s', judge_selection},
-      Decoder{'i', judge_introduction}, Decoder{'e', judge_epoch}, Decoder{'p', judge_report},
-      Decoder{'f', judge_farewell}, Decoder{'h', judge_hello}, Decoder{'C', judge_config},
-      Decoder{'l', judge_fabric_plan}, Decoder{'d', judge_fabric_ready},
-      Decoder{'m', judge_fabric_order}, Decoder{'R', judge_fabric_results},
-      Decoder{'b', judge_fabric_bytes}, Decoder{'g', judge_rank_command},
-      Decoder{'y', judge_rank_state}, Decoder{'E', judge_rank_epoch},
-      Decoder{'k', judge_rank_report}, Decoder{'v', judge_peer_server}, Decoder{'w', judge_pair},
-      Decoder{'V', judge_peer_servers}, Decoder{'W', judge_wire_steps},
-      Decoder{'n', judge_plugin_hello}, Decoder{'t', judge_plugin_task},
-      Decoder{'u', judge_plugin_result}, Decoder{'D', judge_plugin_properties},
-      Decoder{'B', judge_bootstrap}, Decoder{'q', judge_readiness},
+  Decoder{'r', judge_request}, Decoder{'o', judge_message<std::vector<run::Offer>>},
+      Decoder{'s', judge_message<run::Selection>}, Decoder{'i', judge_message<run::Introduction>},
+      Decoder{'e', judge_epoch}, Decoder{'p', judge_message<run::EpochReport>},
+      Decoder{'f', judge_message<run::Farewell>}, Decoder{'h', judge_message<control::RankHello>},
+      Decoder{'C', judge_config}, Decoder{'l', judge_message<fabric::PlanOrder>},
+      Decoder{'d', judge_message<fabric::Ready>}, Decoder{'m', judge_message<fabric::MeasureOrder>},
+      Decoder{'R', judge_message<fabric::Results>},
+      Decoder{'b', judge_message<std::vector<fabric::DeviceBytes>>},
+      Decoder{'g', judge_message<collective::RankCommand>},
+      Decoder{'y', judge_message<collective::RankState>}, Decoder{'E', judge_rank_epoch},
+      Decoder{'k', judge_message<collective::RankReport>},
+      Decoder{'v', judge_message<collective::PeerServer>}, Decoder{'w', judge_pair},
+      Decoder{'V', judge_message<std::vector<collective::PeerServer>, 2U>},
+      Decoder{'W', judge_message<std::vector<collective::WireStep>>},
+      Decoder{'n', judge_message<netplugin::PluginHello, std::size_t{8}>},
+      Decoder{'t', judge_plugin_task}, Decoder{'u', judge_message<netplugin::TaskResult>},
+      Decoder{'D', judge_message<netplugin::Properties>},
+      Decoder{'B', judge_message<control::BootstrapAddress>},
+      Decoder{'q', judge_message<run::Readiness>},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

@@ -59,7 +59,7 @@ void add_jobs(std::vector<Seed>& list) {
   const auto add = [&](std::string_view name, const std::string& bytes) {
     list.push_back({"payload", "seed-" + std::string(name), bytes});
   };
-  add("fabric-plan", "l" + fabric::plan_text({.rails = {"mlx5_0"}}));
+  add("fabric-plan", "l" + fabric::to_text(fabric::PlanOrder{{.rails = {"mlx5_0"}}}));
   add("fabric-ready", "d" + fabric::to_text(fabric::Ready{
                                 .rails = {"mlx5_0"}, .ports = {7}, .environment = {{"cpu", "x"}}}));
   add("fabric-order", "m" + fabric::to_text(fabric::MeasureOrder{
@@ -71,8 +71,8 @@ void add_jobs(std::vector<Seed>& list) {
                                   .last = true,
                                   .cells = {{.receiver = 1, .size_bytes = 8, .value = 2.5}}}));
   add("fabric-bytes",
-      "b" +
-          fabric::bytes_text({{.device = "eth0", .planned = 8, .measurements = 1, .counted = 9}}));
+      "b" + fabric::to_text(std::vector<fabric::DeviceBytes>{
+                {.device = "eth0", .planned = 8, .measurements = 1, .counted = 9}}));
   add("rank-command", "g" + collective::to_text(collective::RankCommand{
                                 .call = {.count = 8}, .samples = 2, .group_of = {0, 1}}));
   add("rank-state", "y" + collective::to_text(collective::RankState{}));
@@ -102,12 +102,13 @@ void add_plugin_checks(std::vector<Seed>& list) {
                                                        .timeout = std::chrono::seconds(10)}));
   add("result", "u" + netplugin::to_text(netplugin::TaskResult{
                           .reason = "of 8 bytes 4 came", .side = "both", .values = {{"us", 2.5}}}));
-  add("properties", "D" + netplugin::to_json(netplugin::Properties{.name = "mlx5_0",
-                                                                   .guid = std::uint64_t{1} << 63U,
-                                                                   .speed_mbps = 400000,
-                                                                   .latency_us = 1.5,
-                                                                   .rail_id = -1})
-                              .dump());
+  add("properties",
+      "D" + nlohmann::json(write_fields(netplugin::Properties{.name = "mlx5_0",
+                                                              .guid = std::uint64_t{1} << 63U,
+                                                              .speed_mbps = 400000,
+                                                              .latency_us = 1.5,
+                                                              .rail_id = -1}))
+                .dump());
 }
 
 void add_run(std::vector<Seed>& list) {

@@ -59,11 +59,6 @@ struct BootstrapAddress {
 /// when the kernel gives no addresses or no random numbers. Source: getifaddrs(3), getrandom(2).
 BootstrapAddress make_bootstrap_address(std::uint16_t port);
 
-std::string to_text(const BootstrapAddress& address);
-
-/// Throws Error(failed) that names the field.
-BootstrapAddress parse_bootstrap_address(std::string_view text);
-
 /// What a rank needs to reach the others.
 struct Bootstrap {
   BootstrapAddress address{};          ///< of rank 0

@@ -89,23 +89,18 @@ void walk_candidate(MessageFields& fields, Candidate& candidate) {
 }  // namespace
 
 std::string write_offer(std::span<const Candidate> candidates) {
-  json list = json::array();
-  for (Candidate candidate : candidates) {
-    MessageFields fields;
-    walk_candidate(fields, candidate);
-    list.push_back(json(fields.to()));
-  }
-  return json{{"candidates", std::move(list)}}.dump();
+  std::vector<Candidate> list(candidates.begin(), candidates.end());
+  MessageFields fields;
+  fields.list("candidates", kMaxCandidates, list, walk_candidate);
+  return json(fields.to()).dump();
 }
 
 std::vector<Candidate> read_offer(std::string_view text, std::string_view whose) {
   const std::string what = fmt::format("{}'s verbs offer", whose);
   return read_object(text, what, 16 * kMaxCandidates, [](const json& object) {
     std::vector<Candidate> candidates;
-    for (const json& entry : get_list(object, "candidates", kMaxCandidates)) {
-      MessageFields fields(&entry);
-      walk_candidate(fields, candidates.emplace_back());
-    }
+    MessageFields fields(&object);
+    fields.list("candidates", kMaxCandidates, candidates, walk_candidate);
     return candidates;
   });
 }

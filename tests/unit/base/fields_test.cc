@@ -22,13 +22,13 @@ std::string failure_of(auto&& call) {
 }
 
 nlohmann::json message(std::string_view text) {
-  return parse_object(text, "request");
+  return parse_object(text);
 }
 
 TEST(ParseObject, NamesTheMessageThatIsNoObject) {
   for (const char* text : {"", "nonsense", "[1]", "3", "{\"a\":1", "{} {}", "{\"a\":\"\xff\"}"}) {
     EXPECT_THAT(failure_of([&] { message(text); }),
-                StartsWith("the 'request' message is not a JSON object: "))
+                StartsWith("the message is not a JSON object: "))
         << text;
   }
 }

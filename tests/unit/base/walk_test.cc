@@ -61,7 +61,7 @@ constexpr const char* kWritten =
     R"("ports":[7],"words":["a","b"],"parts":[{"offset":-3}],"none":null,"some":4})";
 
 TEST(Walk, WritesInTheOrderOfTheList) {
-  EXPECT_EQ(dump(write_fields(sample::Whole{})), kWritten);
+  EXPECT_EQ(to_text(sample::Whole{}), kWritten);
 }
 
 TEST(Walk, ReadsWhatItWrote) {
@@ -72,9 +72,9 @@ TEST(Walk, ReadsWhatItWrote) {
   other.parts = {};
   other.some.reset();
   other.none = -1;
-  const std::string text = dump(write_fields(other));
-  const auto read = read_fields<sample::Whole>(parse_object(text, "sample"));
-  EXPECT_EQ(dump(write_fields(read)), text);
+  const std::string text = to_text(other);
+  const auto read = parse<sample::Whole>(text);
+  EXPECT_EQ(to_text(read), text);
 }
 
 TEST(Walk, RefusesWhatIsMissingOrOutOfBounds) {
@@ -82,7 +82,7 @@ TEST(Walk, RefusesWhatIsMissingOrOutOfBounds) {
     nlohmann::json json = nlohmann::json::parse(kWritten);
     json[key] = value;
     if (value == "missing") json.erase(key);
-    const nlohmann::json sent = parse_object(json.dump(), "sample");
+    const nlohmann::json sent = parse_object(json.dump());
     return rdmabench::complaint([&] { read_fields<sample::Whole>(sent, most); }, Fault::failed);
   };
   EXPECT_THAT(refusal("count", 256), HasSubstr("from 1 to 255")) << "all that the type holds";

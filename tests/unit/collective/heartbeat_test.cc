@@ -194,7 +194,7 @@ TEST(Orders, AreReadAsTheyWereWritten) {
                 .in_place = true};
   order.slots = 8;
   order.batch = 4;
-  const RankCommand read = parse_rank_command(to_text(order));
+  const RankCommand read = parse<RankCommand>(to_text(order));
   EXPECT_EQ(read.what, order.what);
   EXPECT_EQ(read.call.operation, order.call.operation);
   EXPECT_EQ(read.call.type, order.call.type);
@@ -203,8 +203,8 @@ TEST(Orders, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(read.call.in_place);
   EXPECT_EQ(read.batch, 4);
   order.batch = 1'024'001;
-  EXPECT_THROW(parse_rank_command(to_text(order)), Error);
-  EXPECT_THROW(parse_rank_command("{}"), Error);
+  EXPECT_THROW(parse<RankCommand>(to_text(order)), Error);
+  EXPECT_THROW(parse<RankCommand>("{}"), Error);
 }
 
 TEST(Orders, AnEpochsAnswerIsNotTrusted) {

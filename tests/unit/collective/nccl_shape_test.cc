@@ -98,12 +98,12 @@ TEST(NcclShape, ExplainsTheLargestRowOfAllRanks) {
 
 TEST(NcclShape, TravelsWithinBounds) {
   const std::vector<WireStep> steps{{.shape = {4096, 8, 2, true}}};
-  const std::vector<WireStep> read = parse_wire_steps(to_text(steps));
+  const std::vector<WireStep> read = parse<std::vector<WireStep>>(to_text(steps));
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(shape_text(read[0].shape), "4096 x8 on 2");
   EXPECT_TRUE(read[0].shape.clear_to_send);
   const std::vector<WireStep> wide{{.shape = {4096, 8, kMaxWireQueuePairs + 1, true}}};
-  EXPECT_THROW(parse_wire_steps(to_text(wide)), Error);
+  EXPECT_THROW(parse<std::vector<WireStep>>(to_text(wide)), Error);
 }
 
 }  // namespace

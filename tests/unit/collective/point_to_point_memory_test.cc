@@ -109,8 +109,11 @@ TEST(WireSteps, WithoutARowThatTheyExplainANoteSaysSo) {
 }
 
 TEST(WirePair, WithoutARateHasAnError) {
-  EXPECT_EQ(parse_pair(to_text(PointToPointResult{.to = 1, .bits_per_s = 1e9}), 0, 2).error, "");
-  EXPECT_EQ(parse_pair(to_text(PointToPointResult{.to = 1}), 0, 2).error, "it measured nothing");
+  EXPECT_EQ(parse<PointToPointResult>(to_text(PointToPointResult{.to = 1, .bits_per_s = 1e9}), 0, 2)
+                .error,
+            "");
+  EXPECT_EQ(parse<PointToPointResult>(to_text(PointToPointResult{.to = 1}), 0, 2).error,
+            "it measured nothing");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   run.ranks[0].facts = {{"routes", "NET/IB/0/GDRDMA"}, {"gpudirect", true}};
   run.ranks[1].facts = {{"routes", "NET/IB/0/GDRDMA, NET/IB/1"}, {"gpudirect", false}};
   run.ranks[2].facts = {{"gpudirect_unknown", "NCCL_DEBUG is set, so NCCL's log is the user's"}};
-  for (RankReport& rank : run.ranks) rank.facts = parse_rank_report(to_text(rank)).facts;
+  for (RankReport& rank : run.ranks) rank.facts = parse<RankReport>(to_text(rank)).facts;
   const auto findings = prove(run, parse_required("gpudirect"));
   ASSERT_EQ(findings.size(), 4U);
   EXPECT_EQ(findings[0].status, Status::pass);
@@ -126,7 +126,7 @@ TEST(RankReport, FactsKeepTheirTypesAndLoseWhatATerminalObeys) {
   RankReport sent;
   sent.facts = {
       {"share", 0.5}, {"gpu_ordinal", std::uint64_t{3}}, {"a\nb", std::string("c\x1b[2J")}};
-  const report::Facts facts = parse_rank_report(to_text(sent)).facts;
+  const report::Facts facts = parse<RankReport>(to_text(sent)).facts;
   ASSERT_EQ(facts.size(), 3U);
   EXPECT_EQ(std::get<double>(facts[0].value), 0.5);
   EXPECT_EQ(std::get<std::uint64_t>(facts[1].value), 3U);
@@ -142,7 +142,8 @@ TEST(RankReport, HasRoomForANodeOfManyVirtualFunctions) {
                               .source = "counters/port_xmit_data",
                               .change = 1,
                               .at_least = false});
-  EXPECT_EQ(parse_rank_report(to_text(sent)).counters.size(), sent.counters.size());
+  const auto read = parse<RankReport, kReportValues>(to_text(sent));
+  EXPECT_EQ(read.counters.size(), sent.counters.size());
 }
 
 TEST(Required, NetworkIsWhatTheConnectionsOfTheRanksUse) {

@@ -39,7 +39,7 @@ void follow_lying(RankGroup& group, Engine& engine, const MemberOptions& options
   member.open();
   try {
     for (;;) {
-      const RankCommand order = parse_rank_command(group.broadcast({}, deadline));
+      const RankCommand order = parse<RankCommand>(group.broadcast({}, deadline));
       std::string answer = member.execute(order, {});
       if (order.what == RankCommand::What::epoch) {
         Epoch epoch = parse_epoch(answer, order.samples);

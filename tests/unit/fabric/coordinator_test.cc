@@ -68,7 +68,8 @@ TEST_F(CoordinatorTest, MeasuresEveryOrderedPairOnEveryRail) {
 TEST_F(CoordinatorTest, AsksAtTheEndWhatTheDevicesCarried) {
   FakeAgents agents(plan_);
   agents.die(1, 1);
-  agents.tell(0, bytes_text({{.device = "eth0", .planned = 5, .measurements = 1, .counted = 7.0}}));
+  agents.tell(0, to_text(std::vector<DeviceBytes>{
+                     {.device = "eth0", .planned = 5, .measurements = 1, .counted = 7.0}}));
   agents.tell(2, "{}");
   Coordinator coordinator(agents, plan_, everybody(4), kept_,
                           {.answer_limit = kAnswer, .step_limit = kStep});

@@ -73,7 +73,7 @@ class FakeAgents final : public control::Ranks {
       }
       return post({.rank = rank, .ended = true, .text = "closed the connection"});
     }
-    if (type == FabricMessage::order) last_order_ = parse_measure_order(payload).number;
+    if (type == FabricMessage::order) last_order_ = parse<MeasureOrder>(payload).number;
     if (is_gone(rank)) return;
     if (const auto death = dies_.find(rank); death != dies_.end() && last_order_ >= death->second) {
       gone_.insert(rank);
@@ -83,7 +83,7 @@ class FakeAgents final : public control::Ranks {
       ++asked;
       if (!is_hung(rank)) post({.rank = rank, .type = FabricMessage::ready});
     }
-    if (type == FabricMessage::order) take_order(rank, parse_measure_order(payload));
+    if (type == FabricMessage::order) take_order(rank, parse<MeasureOrder>(payload));
   }
 
   void wait(Deadline deadline, std::vector<Event>& events) override {

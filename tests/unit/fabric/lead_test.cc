@@ -301,11 +301,11 @@ class AgentTest : public LeadTest {
     start(1);
     Channel channel = listener_.accept(plenty()).value();
     const control::RankHello hello =
-        control::parse_rank_hello(channel.receive(AdmissionMessage::hello, plenty(), "hello"));
+        parse<control::RankHello>(channel.receive(AdmissionMessage::hello, plenty(), "hello"));
     EXPECT_EQ(hello.rank, 1U);
     channel.send(AdmissionMessage::welcome, {}, plenty());
-    channel.send(FabricMessage::plan, plan_text(options_.plan), plenty());
-    ready_ = parse_ready(channel.receive(FabricMessage::ready, plenty(), "readiness"));
+    channel.send(FabricMessage::plan, to_text(PlanOrder{options_.plan}), plenty());
+    ready_ = parse<Ready>(channel.receive(FabricMessage::ready, plenty(), "readiness"));
     return channel;
   }
 
@@ -324,7 +324,7 @@ TEST_F(AgentTest, AnswersWhetherItIsThereAlsoWhileItMeasures) {
   channel.send(FabricMessage::ready, {}, plenty());
   EXPECT_EQ(channel.receive(plenty(), "word").type, FabricMessage::ready);
   const Results results =
-      parse_results(channel.receive(FabricMessage::results, plenty(), "results"));
+      parse<Results>(channel.receive(FabricMessage::results, plenty(), "results"));
   EXPECT_TRUE(results.last);
   ASSERT_THAT(results.cells, SizeIs(2));
   for (const Measurement& cell : results.cells) EXPECT_THAT(cell.error, HasSubstr("1 of 2"));
@@ -362,13 +362,13 @@ TEST_F(AgentTest, LeavesWhenTheCoordinatorDoes) {
 
 TEST(BootstrapAddress, IsReadAsItWasWritten) {
   const control::BootstrapAddress made = control::make_bootstrap_address(1234);
-  const control::BootstrapAddress read = control::parse_bootstrap_address(to_text(made));
+  const control::BootstrapAddress read = parse<control::BootstrapAddress>(to_text(made));
   EXPECT_EQ(read.run_id, made.run_id);
   EXPECT_EQ(read.port, 1234);
   EXPECT_EQ(read.addresses, made.addresses);
   EXPECT_FALSE(read.addresses.empty());
   EXPECT_NE(control::make_bootstrap_address(1).run_id, made.run_id);
-  EXPECT_THROW(control::parse_bootstrap_address(R"({"run_id":"x","port":0,"addresses":[]})"),
+  EXPECT_THROW(parse<control::BootstrapAddress>(R"({"run_id":"x","port":0,"addresses":[]})"),
                Error);
 }
 

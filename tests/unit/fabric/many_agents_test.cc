@@ -65,13 +65,13 @@ class Crowd {
     if (message.type == control::AdmissionMessage::welcome) return true;
     switch (message.type.as<FabricMessage>()) {
       case FabricMessage::plan:
-        plan_ = parse_plan(message.payload);
+        plan_ = parse<PlanOrder>(message.payload).plan;
         channel.send(FabricMessage::ready,
                      to_text(Ready{.rails = {"simulated"}, .ports = {1}, .environment = {}}),
                      plenty());
         return true;
       case FabricMessage::order: {
-        const MeasureOrder order = parse_measure_order(message.payload);
+        const MeasureOrder order = parse<MeasureOrder>(message.payload);
         channel.send(
             FabricMessage::results,
             to_text(Results{

@@ -282,12 +282,13 @@ TEST_F(GpuSession, MemoryIsCountedUntilItsLinksAreClosed) {
     const Backend& verbs = find_backend("verbs");
     const Offer own = make_offer(verbs, request);
     session.send(SessionMessage::request, to_text(Request{spec, {{own}}}));
-    const std::vector<Offer> offers = parse_offers(session.receive(SessionMessage::offer, "offer"));
+    const std::vector<Offer> offers =
+        parse<std::vector<Offer>>(session.receive(SessionMessage::offer, "offer"));
     const transport::Choice choice = verbs.choose(request, own.text, offers.at(0).text);
     session.send(SessionMessage::choice, to_text(Selection{"verbs", {choice.server}}));
     session.receive(SessionMessage::ready, "admission");
     const Introduction peer =
-        parse_introduction(session.receive(SessionMessage::address, "address"));
+        parse<Introduction>(session.receive(SessionMessage::address, "address"));
     session.open(verbs, request, choice.client);
     session.send(SessionMessage::address, to_text(Introduction{session.addresses(), {}}));
     session.connect(peer.addresses);

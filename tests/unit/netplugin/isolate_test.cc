@@ -253,27 +253,27 @@ TEST(Task, RefusesWhatIsOutOfBounds) {
 TEST(Properties, AreReadBackOrRefused) {
   const Properties properties{
       .name = "mlx5_0", .guid = 7, .port = -1, .latency_us = 1.5, .plane_id = 2};
-  const nlohmann::json json = to_json(properties);
-  const Properties back = parse_properties(json);
+  const nlohmann::json json = write_fields(properties);
+  const Properties back = read_fields<Properties>(json);
   EXPECT_EQ(back.name, "mlx5_0");
   EXPECT_EQ(back.pci_path, std::nullopt);
   EXPECT_EQ(back.port, -1);
   EXPECT_EQ(back.latency_us, 1.5);
   EXPECT_EQ(back.plane_id, 2);
-  EXPECT_EQ(to_json(back), json);
+  EXPECT_EQ(nlohmann::json(write_fields(back)), json);
   const auto with = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json wrong = json;
     wrong[key] = value;
     return wrong;
   };
-  EXPECT_EQ(parse_properties(with("latency_us", nullptr)).latency_us, 0) << "it was NaN";
+  EXPECT_EQ(read_fields<Properties>(with("latency_us", nullptr)).latency_us, 0) << "it was NaN";
   for (const nlohmann::json& wrong :
        {with("port", "1"), with("port", std::int64_t{1} << 40U), with("port", nullptr),
         with("guid", -1), with("name", 3), with("rail_id", "x"), with("latency_us", 1e300)}) {
-    EXPECT_THROW(parse_properties(wrong), Error) << wrong;
+    EXPECT_THROW(read_fields<Properties>(wrong), Error) << wrong;
   }
-  EXPECT_THROW(parse_properties(1), Error);
-  EXPECT_THROW(parse_properties(nullptr), Error);
+  EXPECT_THROW(read_fields<Properties>(1), Error);
+  EXPECT_THROW(read_fields<Properties>(nullptr), Error);
 }
 
 TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
@@ -289,10 +289,10 @@ TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
   const TaskResult warned{.status = Status::warn, .reason = "speed", .values = {}};
   EXPECT_EQ(worse(passed, warned).reason, "speed");
   EXPECT_EQ(worse(warned, failed).reason, "wrong");
-  EXPECT_EQ(parse_task_result(to_text(warned)).status, Status::warn);
+  EXPECT_EQ(parse<TaskResult>(to_text(warned)).status, Status::warn);
   EXPECT_FALSE(ends(warned));
   EXPECT_TRUE(ends(skipped));
-  EXPECT_THROW(parse_task_result(R"({"status":9})"), Error);
+  EXPECT_THROW(parse<TaskResult>(R"({"status":9})"), Error);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "collective/packing.h"
 #include "control/admission.h"
 #include "fabric/messages.h"
-#include "netplugin/task.h"
+#include "netplugin/messages.h"
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/features.h"
 #include "run/protocol.h"
@@ -91,14 +91,15 @@ Messages fabric_messages() {
   Measurement cell{.value = 1, .p99_ns = 2};
   cell.notes = {"note"};
   return {
-      {"plan", plan_text(plan)},
+      {"plan", to_text(PlanOrder{plan})},
       {"ready", to_text(Ready{.rails = {"r"}, .ports = {1}, .environment = {{"n", "v"}}})},
       {"order", to_text(MeasureOrder{.number = 1,
                                      .senders = 1,
                                      .rails = {0},
                                      .targets = {{.rank = 1, .address = "::1", .ports = {1}}}})},
       {"results", to_text(Results{.number = 1, .last = true, .cells = {cell}})},
-      {"bytes", bytes_text({{.device = "d", .planned = 1, .measurements = 1, .counted = 1.0}})}};
+      {"bytes", to_text(std::vector<DeviceBytes>{
+                    {.device = "d", .planned = 1, .measurements = 1, .counted = 1.0}})}};
 }
 
 Messages netplugin_messages() {

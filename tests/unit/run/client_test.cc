@@ -51,7 +51,7 @@ Config quick() {
 Channel quit_at_the_first_epoch(control::Listener& listener) {
   Channel channel = listener.accept(soon()).value();
   const Request request =
-      parse_request(channel.receive(SessionMessage::request, soon(), "request"));
+      parse<Request>(channel.receive(SessionMessage::request, soon(), "request"));
   const auto wanted = endpoint_request(request.spec, false);
   channel.send(SessionMessage::offer,
                to_text(std::vector{make_offer(find_backend("loop"), wanted)}), soon());
@@ -60,7 +60,7 @@ Channel quit_at_the_first_epoch(control::Listener& listener) {
   const auto worker = find_backend("loop").open(wanted, "");
   channel.send(SessionMessage::address, to_text(Introduction{{worker->address()}, {}}), soon());
   const auto client =
-      parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
+      parse<Introduction>(channel.receive(SessionMessage::address, soon(), "address"));
   worker->connect(client.addresses.at(0));
   channel.send(SessionMessage::ready, to_text(Readiness{}), soon());
   channel.receive(SessionMessage::epoch, soon(), "epoch");

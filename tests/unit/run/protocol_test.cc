@@ -39,11 +39,11 @@ std::string refusal_with(const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
-  return complaint([&] { parse_request(text); }).what();
+  return complaint([&] { parse<Request>(text); }).what();
 }
 
 TEST(Protocol, ARequestSurvivesTheWire) {
-  const Request got = parse_request(to_text(sample()));
+  const Request got = parse<Request>(to_text(sample()));
   EXPECT_EQ(got.spec.traffic.shape, workload::Shape::bandwidth);
   EXPECT_EQ(got.spec.traffic.operation, transport::OperationCode::write_imm);
   EXPECT_EQ(got.spec.max_size, 4096U);
@@ -92,20 +92,20 @@ TEST(Protocol, RefusesAnOptionThatIsUnknownHere) {
 TEST(Protocol, AnEpochMayNotPassTheSession) {
   SessionSpec spec;
   spec.max_size = 64;
-  EXPECT_EQ(parse_epoch_order(to_text(EpochOrder{64, 10}), spec).iterations, 10U);
-  EXPECT_THROW(parse_epoch_order(to_text(EpochOrder{65, 10}), spec), Error);
-  EXPECT_THROW(parse_epoch_order(to_text(EpochOrder{64, 0}), spec), Error);
-  EXPECT_THROW(parse_epoch_order(to_text(EpochOrder{64, kMaxEpoch + 1}), spec), Error);
+  EXPECT_EQ(parse<EpochOrder>(to_text(EpochOrder{64, 10}), &spec).iterations, 10U);
+  EXPECT_THROW(parse<EpochOrder>(to_text(EpochOrder{65, 10}), &spec), Error);
+  EXPECT_THROW(parse<EpochOrder>(to_text(EpochOrder{64, 0}), &spec), Error);
+  EXPECT_THROW(parse<EpochOrder>(to_text(EpochOrder{64, kMaxEpoch + 1}), &spec), Error);
 }
 
 TEST(Protocol, OnlyWritesOfALatencyTestMayBeGivenAnImmediate) {
   const std::string order = to_text(EpochOrder{.size = 8, .iterations = 10, .immediate = true});
   SessionSpec spec;
-  EXPECT_THROW(parse_epoch_order(order, spec), Error) << "of sends";
+  EXPECT_THROW(parse<EpochOrder>(order, &spec), Error) << "of sends";
   spec.traffic.operation = transport::OperationCode::write;
-  EXPECT_TRUE(parse_epoch_order(order, spec).immediate);
+  EXPECT_TRUE(parse<EpochOrder>(order, &spec).immediate);
   spec.traffic.shape = workload::Shape::bandwidth;
-  EXPECT_THROW(parse_epoch_order(order, spec), Error) << "nobody polls in a stream";
+  EXPECT_THROW(parse<EpochOrder>(order, &spec), Error) << "nobody polls in a stream";
 }
 
 TEST(Protocol, RelaxedOrderingKeepsItsThreeValues) {
@@ -113,7 +113,7 @@ TEST(Protocol, RelaxedOrderingKeepsItsThreeValues) {
        {std::optional<bool>(), std::optional(false), std::optional(true)}) {
     Request request{.spec = {}, .rails = {{{"verbs", "{}", ""}}}};
     request.spec.endpoint.relaxed_ordering = value;
-    EXPECT_EQ(parse_request(to_text(request)).spec.endpoint.relaxed_ordering, value);
+    EXPECT_EQ(parse<Request>(to_text(request)).spec.endpoint.relaxed_ordering, value);
   }
 }
 
@@ -124,7 +124,7 @@ TEST(Protocol, FactsKeepTheirKindAndBadBytesDoNoHarm) {
                                             {"ghz", 2.5},
                                             {"smt", true}},
                             .memory = MemoryPath::staged};
-  const Introduction got = parse_introduction(to_text(introduction));
+  const Introduction got = parse<Introduction>(to_text(introduction));
   ASSERT_EQ(got.environment.size(), 4U);
   EXPECT_EQ(ascii_only(std::get<std::string>(got.environment[0].value)),
             std::get<std::string>(got.environment[0].value));
@@ -279,7 +279,11 @@ TEST(EndpointRequest, MessagesWalkThroughTheWorkingSet) {
 
 /// "no error" of a request that is taken.
 std::string refusal(const SessionSpec& spec) {
-  return error_text([&] { parse_request(to_text(Request{spec, {{}}})); }, "no error", Fault::usage);
+  return error_text(
+      [&] {
+        parse<Request>(to_text(Request{spec, {{}}}));
+      },
+      "no error", Fault::usage);
 }
 
 TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
@@ -307,7 +311,7 @@ TEST(Combination, WhatThisBuildLacksIsSaidBeforeAnythingIsOpened) {
   const auto fault = [&](transport::Service service) -> std::optional<Fault> {
     spec.endpoint.service = service;
     try {
-      parse_request(to_text(Request{spec, {{}}}));
+      parse<Request>(to_text(Request{spec, {{}}}));
     } catch (const Error& error) {
       return error.fault();
     }

@@ -83,7 +83,7 @@ class ServerTest : public ::testing::Test {
     channel.send(SessionMessage::choice, to_text(Selection{"loop", {""}}), soon());
     channel.receive(SessionMessage::ready, soon(), "admission");
     const Introduction server =
-        parse_introduction(channel.receive(SessionMessage::address, soon(), "address"));
+        parse<Introduction>(channel.receive(SessionMessage::address, soon(), "address"));
     worker_ = find_backend("loop").open(endpoint_request(request.spec, true), "");
     channel.send(SessionMessage::address, to_text(Introduction{{worker_->address()}, {}}), soon());
     worker_->connect(server.addresses.at(0));
