@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <variant>
@@ -39,12 +38,11 @@ Config as_config(const SessionSpec& spec) {
 
 /// A newer client may have more options, and gives one only where its user did.
 void refuse_unknown_options(const nlohmann::json& request) {
-  constexpr std::array<std::string_view, 6> kOthers{"timeout_ms", "max_size_bytes", "memory",
-                                                    "gpu",        "paced",          "rails"};
+  const nlohmann::ordered_json others = write_fields(Request{});  // all options at their default
   for (const auto& [key, value] : request.items()) {
     const Option* const option = find_option(key);
     if (option != nullptr && option->of_both) continue;
-    if (std::find(kOthers.begin(), kOthers.end(), key) != kOthers.end()) continue;
+    if (others.contains(key)) continue;
     throw Error(Fault::failed,
                 fmt::format("the client asks for the option '{}', which is unknown here",
                             ascii_only(key, 60)),
