@@ -13,7 +13,7 @@
 #include "output.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
-#include "rdmabench/run/backends.h"
+#include "run/node.h"
 
 namespace rdmabench::tools {
 namespace {

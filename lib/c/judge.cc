@@ -2,7 +2,7 @@
 #include "rdmabench.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/health/doctor.h"
-#include "rdmabench/run/backends.h"
+#include "run/node.h"
 #include "run/user_options.h"
 
 namespace rdmabench::c {

@@ -1,3 +1,5 @@
+#include "run/node.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -6,7 +8,6 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
-#include "rdmabench/run/backends.h"
 
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"

@@ -11,13 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::health {
-class FileStore;
-}
-
 namespace rdmabench::run {
-
-class Worker;  // internal
 
 /// An open endpoint whose type is erased. Thread rule: one thread at a time.
 class OpenEndpoint {
@@ -85,7 +79,7 @@ struct Backend : transport::BackendRow {
   transport::Choice (*choose)(const transport::EndpointRequest&, std::string_view client_offer,
                               std::string_view server_offer);
   std::vector<transport::DeviceInfo> (*devices)();
-  std::unique_ptr<Worker> (*open)(const transport::EndpointRequest&, std::string_view choice);
+  std::unique_ptr<OpenEndpoint> (*open)(const transport::EndpointRequest&, std::string_view choice);
   transport::Footprint (*footprint)(const transport::EndpointRequest&, std::string_view choice);
 };
 
@@ -101,12 +95,6 @@ struct SharedLibrary {
 
 /// All that this build can load, but NCCL and MPI. Loads them; they stay loaded. Source: dlopen(3).
 std::vector<SharedLibrary> shared_libraries();
-
-/// The node that health::diagnose() is to judge: this machine for "/" in any spelling, with what
-/// libibverbs alone tells, or else what health::open_store() reads. Throws what that throws. With
-/// `ask_firmware` also what health::ask_firmware() adds, of this machine alone.
-std::shared_ptr<const health::FileStore> open_node(const std::string& root,
-                                                   bool ask_firmware = false);
 
 /// All back ends, those that this build lacks among them, in the same order.
 std::span<const transport::BackendRow> known_backends();
