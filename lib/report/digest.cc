@@ -18,35 +18,6 @@
 namespace rdmabench::report {
 namespace {
 
-void add_label(Measured& measured, std::string_view key, std::string value) {
-  if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
-}
-
-using Keys = std::initializer_list<std::string_view>;
-
-/// `read` is text_of() or any_text_of().
-void add_labels(Measured& measured, const Json& object,
-                std::string (*read)(const Json&, std::string_view), Keys keys) {
-  for (const std::string_view key : keys) add_label(measured, key, read(object, key));
-}
-
-void add_values(Measured& measured, const Json& object, Keys keys) {
-  for (const std::string_view key : keys) {
-    const double value = number_of(object, key);
-    if (std::isfinite(value)) measured.values.emplace_back(key, value);
-  }
-}
-
-/// A row's labels, and as values all else that is a number, or true or false.
-void add_row(Measured& measured, const Json& row, Keys labels) {
-  add_labels(measured, row, any_text_of, labels);
-  for (const auto& [key, value] : row.items()) {
-    if (std::find(labels.begin(), labels.end(), key) != labels.end()) continue;
-    if (value.is_number()) measured.values.emplace_back(key, value.get<double>());
-    if (value.is_boolean()) measured.values.emplace_back(key, value.get<bool>() ? 1 : 0);
-  }
-}
-
 /// How many ranks there were; 0 where neither a list nor a number tells.
 std::size_t ranks_of(const Json& body) {
   std::size_t ranks = list_of(body, "ranks").size();
@@ -193,14 +164,28 @@ void measure_coll(const Document& document, const VisitMeasured& visit) {
   }
 }
 
-void measure_netplugin(const Document& document, const VisitMeasured& visit) {
-  for (const Json& row : list_of(document.body, "results")) {
-    Measured measured;
-    measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
-    add_label(measured, "plugin", text_of(object_of(document.body, "plugin"), "name"));
-    add_row(measured, row, {"api_version", "kind", "completion", "size_bytes"});
-    measured.error = text_of(row, "error");
-    visit(measured);
+void add_label(Measured& measured, std::string_view key, std::string value) {
+  if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
+}
+
+void add_labels(Measured& measured, const Json& object,
+                std::string (*read)(const Json&, std::string_view), Keys keys) {
+  for (const std::string_view key : keys) add_label(measured, key, read(object, key));
+}
+
+void add_values(Measured& measured, const Json& object, Keys keys) {
+  for (const std::string_view key : keys) {
+    const double value = number_of(object, key);
+    if (std::isfinite(value)) measured.values.emplace_back(key, value);
+  }
+}
+
+void add_row(Measured& measured, const Json& row, Keys labels) {
+  add_labels(measured, row, any_text_of, labels);
+  for (const auto& [key, value] : row.items()) {
+    if (std::find(labels.begin(), labels.end(), key) != labels.end()) continue;
+    if (value.is_number()) measured.values.emplace_back(key, value.get<double>());
+    if (value.is_boolean()) measured.values.emplace_back(key, value.get<bool>() ? 1 : 0);
   }
 }
 

@@ -62,6 +62,16 @@ struct Measured {
   bool replaced = false;    ///< a screening round's pair that a confirming round measured again
 };
 
+// For the functions that measure a kind of document.
+using Keys = std::initializer_list<std::string_view>;
+void add_label(Measured& measured, std::string_view key, std::string value);
+/// `read` is text_of() or any_text_of().
+void add_labels(Measured& measured, const Json& object,
+                std::string (*read)(const Json&, std::string_view), Keys keys);
+void add_values(Measured& measured, const Json& object, Keys keys);
+/// A row's labels, and as values all else that is a number, or true or false.
+void add_row(Measured& measured, const Json& row, Keys labels);
+
 /// In the file's order. A visitor, because a fabric may have millions.
 void for_each_measured(const Document& document, const std::function<void(const Measured&)>& visit);
 

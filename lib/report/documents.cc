@@ -134,7 +134,7 @@ class Parser {
     const DocumentKind* const kind = find_kind(schema);
     if (kind == nullptr) {
       std::vector<std::string_view> known;
-      for (const DocumentKind& one : document_kinds()) known.push_back(one.schema);
+      for (const DocumentKind* one : document_kinds()) known.push_back(one->schema);
       refuse(source_, line,
              fmt::format("schema \"{}\" is not one of {}", schema, fmt::join(known, ", ")));
     }

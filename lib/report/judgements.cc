@@ -242,34 +242,6 @@ Judgements judge_coll(const Document& document) {
   return list;
 }
 
-/// The cases, and what was to be measured and was not.
-Judgements judge_netplugin(const Document& document) {
-  Judgements list;
-  const std::string plugin = text_of(object_of(document.body, "plugin"), "name");
-  for (const Json& row : list_of(document.body, "cases")) {
-    Judgement one;
-    one.group = "netplugin.v" + any_text_of(row, "api_version");
-    one.subject = plugin;
-    one.id = text_of(row, "id");
-    one.outcome = status_of(text_of(row, "status"));
-    one.text = text_of(row, "reason");
-    if (one.outcome == Status::skip) one.alike = one.text;
-    one.add_details(row, {"title", "side", "took_ms"});
-    list.push_back(std::move(one));
-  }
-  for (const Json& row : list_of(document.body, "results")) {
-    const std::string error = text_of(row, "error");
-    if (error.empty()) continue;
-    list.push_back({"netplugin.v" + any_text_of(row, "api_version"), plugin,
-                    fmt::format("{} {} B", text_of(row, "metric"), any_text_of(row, "size_bytes")),
-                    Status::fail, error});
-  }
-  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
-    list.push_back({"netplugin", plugin, "the run", Status::fail, error});
-  }
-  return list;
-}
-
 Judgement judge_row(const Json& row, const Json& body) {
   Judgement one;
   one.group = "coll." + text_of(row, "operation");

@@ -1,4 +1,5 @@
-// The kinds of documents: all that reading, judging and writing ask of each. A new one is a row.
+// The kinds of documents: all that reading, judging and writing ask of each. A new one is a file
+// that ends with its DocumentKind, as netplugin.cc does, and a row of kinds.inc.
 #pragma once
 
 #include <functional>
@@ -13,19 +14,28 @@ namespace rdmabench::report {
 
 using VisitMeasured = std::function<void(const Measured&)>;
 
+inline void no_figures(const Document& /*document*/, const VisitMeasured& /*visit*/) {}
+inline std::vector<Section> no_sections(const Document& /*document*/) {
+  return {};
+}
+
 struct DocumentKind {
   std::string_view schema;
   std::string_view title;       ///< on the page
   std::string_view list;        ///< of objects, which each has
   std::string_view written_by;  ///< the command
   std::vector<Judgement> (&judge)(const Document&);
-  void (&measure)(const Document&, const VisitMeasured&);  ///< for CSV and Prometheus
-  std::vector<Section> (&sections)(const Document&);
-  std::vector<Section> (&details)(const Document&);  ///< what a page has room for besides
+  void (&measure)(const Document&, const VisitMeasured&) = no_figures;  ///< for CSV and Prometheus
+  std::vector<Section> (&sections)(const Document&) = no_sections;
+  std::vector<Section> (&details)(const Document&) =
+      no_sections;  ///< what only a page has room for
 };
+#define KIND(name) extern const DocumentKind name;
+#include "kinds.inc"
+#undef KIND
 
 /// In the order of the page.
-std::span<const DocumentKind> document_kinds();
+std::span<const DocumentKind* const> document_kinds();
 
 /// nullptr where there is none.
 const DocumentKind* find_kind(std::string_view schema);
@@ -35,13 +45,11 @@ std::vector<Judgement> judge_doctor(const Document& document);
 std::vector<Judgement> judge_run(const Document& document);
 std::vector<Judgement> judge_fabric(const Document& document);
 std::vector<Judgement> judge_coll(const Document& document);
-std::vector<Judgement> judge_netplugin(const Document& document);
 
 void measure_run(const Document& document, const VisitMeasured& visit);
 void measure_fabric(const Document& document, const VisitMeasured& visit);
 void measure_comparison(const Document& document, const VisitMeasured& visit);
 void measure_projection(const Document& document, const VisitMeasured& visit);
 void measure_coll(const Document& document, const VisitMeasured& visit);
-void measure_netplugin(const Document& document, const VisitMeasured& visit);
 
 }  // namespace rdmabench::report

@@ -28,9 +28,9 @@ constexpr std::array<PartKind, 4> kTests{{{"latency", "Latency"},
 /// In the order of the page, other runs last.
 std::vector<PartKind> part_kinds() {
   std::vector<PartKind> all;
-  for (const DocumentKind& one : document_kinds()) {
-    if (one.schema == kRunSchema) all.insert(all.end(), kTests.begin(), kTests.end());
-    all.push_back({one.schema, one.title});
+  for (const DocumentKind* one : document_kinds()) {
+    if (one == &kRunKind) all.insert(all.end(), kTests.begin(), kTests.end());
+    all.push_back({one->schema, one->title});
   }
   return all;
 }

@@ -153,7 +153,6 @@ std::vector<Section> run_details(const Json& body);
 std::vector<Section> coll_sections(const Json& body);
 std::vector<Section> coll_details(const Json& body);
 std::vector<Section> doctor_details(const Json& body);
-std::vector<Section> netplugin_sections(const Json& body);
 std::vector<Section> comparison_sections(const Json& body);
 std::vector<Section> projection_sections(const Json& body);
 /// What stands below the answer; of several sections of one title the first has it.

@@ -1,7 +1,7 @@
-// What a network plugin was checked and measured for, as tables.
+// The documents of checks of a network plugin.
 #include <fmt/format.h>
 
-#include "sections.h"
+#include "kinds.h"
 
 namespace rdmabench::report {
 namespace {
@@ -36,9 +36,8 @@ Section plugin_rows(const Json& body, std::string_view metric, std::string title
   return table_of(std::move(title), columns, rows);
 }
 
-}  // namespace
-
-std::vector<Section> netplugin_sections(const Json& body) {
+std::vector<Section> netplugin_sections(const Document& document) {
+  const Json& body = document.body;
   const Json& plugin = object_of(body, "plugin");
   Section about;
   about.words.emplace_back(fmt::format(
@@ -71,5 +70,50 @@ std::vector<Section> netplugin_sections(const Json& body) {
                        number_column("p50", "bits_per_s", kRateScale),
                        number_column("max", "max_bits_per_s", kRateScale)})};
 }
+
+/// The cases, and what was to be measured and was not.
+std::vector<Judgement> judge_netplugin(const Document& document) {
+  std::vector<Judgement> list;
+  const std::string plugin = text_of(object_of(document.body, "plugin"), "name");
+  for (const Json& row : list_of(document.body, "cases")) {
+    Judgement one;
+    one.group = "netplugin.v" + any_text_of(row, "api_version");
+    one.subject = plugin;
+    one.id = text_of(row, "id");
+    one.outcome = status_of(text_of(row, "status"));
+    one.text = text_of(row, "reason");
+    if (one.outcome == Status::skip) one.alike = one.text;
+    one.add_details(row, {"title", "side", "took_ms"});
+    list.push_back(std::move(one));
+  }
+  for (const Json& row : list_of(document.body, "results")) {
+    const std::string error = text_of(row, "error");
+    if (error.empty()) continue;
+    list.push_back({"netplugin.v" + any_text_of(row, "api_version"), plugin,
+                    fmt::format("{} {} B", text_of(row, "metric"), any_text_of(row, "size_bytes")),
+                    Status::fail, error});
+  }
+  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
+    list.push_back({"netplugin", plugin, "the run", Status::fail, error});
+  }
+  return list;
+}
+
+void measure_netplugin(const Document& document, const VisitMeasured& visit) {
+  for (const Json& row : list_of(document.body, "results")) {
+    Measured measured;
+    measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
+    add_label(measured, "plugin", text_of(object_of(document.body, "plugin"), "name"));
+    add_row(measured, row, {"api_version", "kind", "completion", "size_bytes"});
+    measured.error = text_of(row, "error");
+    visit(measured);
+  }
+}
+
+}  // namespace
+
+const DocumentKind kNetPluginKind{kNetPluginSchema,      "Network plugin", "cases",
+                                  "rdmabench netplugin", judge_netplugin,  measure_netplugin,
+                                  netplugin_sections};
 
 }  // namespace rdmabench::report
