@@ -108,7 +108,7 @@ TEST_P(Loops, GoOverSeveralQueuePairs) {
     EXPECT_EQ(key().shape, Shape::load);
     EXPECT_FALSE(key().operation == OperationCode::send_imm ||
                  key().operation == OperationCode::write_imm);
-    return;
+    GTEST_SKIP() << kImpossible;
   }
   expect_all_moves<FaultyQueuePairs>(key(), plan(), 16, 4);
 }
