@@ -180,6 +180,7 @@ class EndpointOf : public EndpointBase {
       if constexpr (Op::kCode == OperationCode::fetch_add) {
         before = std::atomic_ref(counter).fetch_add(1);
       } else {
+        static_assert(Op::kCode == OperationCode::compare_swap, "a branch for this atomic");
         std::atomic_ref(counter).compare_exchange_strong(before, word + 1);
       }
       std::memcpy(here, &before, sizeof before);

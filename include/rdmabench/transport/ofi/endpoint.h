@@ -205,6 +205,7 @@ class EndpointOf : private Objects {
                              send_descriptor_, queue_pair.peer, remote_base_ + remote, remote_key_,
                              FI_UINT64, FI_SUM, context);
     } else {
+      static_assert(Op::kCode == OperationCode::compare_swap, "a branch for this atomic");
       operands[0] = word;
       operands[1] = word + 1;
       return fi_compare_atomic(queue_pair.ep.get(), operands + 1, 1, operand_descriptor_, operands,
