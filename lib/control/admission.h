@@ -2,7 +2,7 @@
 // admitted. What proves that a rank belongs to the run is checked here and nowhere else.
 //
 //   rank                                                 rank 0
-//   hello {token, rank, size, host, process, channel} ->
+//   hello {run id, rank, size, host, process, channel} ->
 //                                              <- welcome run id, or abort {reason}
 //                                              <- the run's greeting, if it has one
 //   the run's word for "ready"                 ->
@@ -73,10 +73,10 @@ struct Seat {
   std::string absent{};   ///< why it does not take part; "" = it does
 };
 
-/// Rank 0's side. It accepts connections, reads their hello, refuses wrong tokens, sizes, ranks and
-/// duplicates, and closes those that say nothing in time. Connections that are not admitted yet are
-/// limited in number: the oldest is closed. The seat of a rank that leaves is free again, also that
-/// of the last one. Thread rule: one thread.
+/// Rank 0's side. It accepts connections, reads their hello, refuses wrong run ids, sizes, ranks
+/// and duplicates, and closes those that say nothing in time. Connections that are not admitted yet
+/// are limited in number: the oldest is closed. The seat of a rank that leaves is free again, also
+/// that of the last one. Thread rule: one thread.
 class Admission {
  public:
   /// `listener` has to outlive it.
