@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/listed.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
@@ -224,13 +225,10 @@ std::string advice(const JointVerdict& outcome, const ComparedSide& a, const Com
 }
 
 std::string summary(const Comparison& comparison) {
-  std::vector<std::string> names = confounds_of(comparison);
+  const std::vector<std::string> names = confounds_of(comparison);
   if (names.empty()) return sentence(comparison);
-  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
-  names.resize(names.size() - more);
-  return fmt::format("CONFOUNDED by {}{}: not only what is compared differs. As they stand: {}",
-                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
-                     sentence(comparison));
+  return fmt::format("CONFOUNDED by {}: not only what is compared differs. As they stand: {}",
+                     listed(names, kMostNames), sentence(comparison));
 }
 
 std::string regression_line(const Comparison& comparison) {
