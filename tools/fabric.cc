@@ -124,7 +124,8 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   Judged judged;
   if (!options.link.expect.empty() || !findings.empty()) {
     std::vector<report::Document> documents;
-    documents.push_back(fabric::to_document(result));
+    documents.push_back(
+        fabric::to_document(result.matrix, result.complete ? &result.verdict : nullptr));
     judged = judge(std::move(documents), options.link.expect, findings);
     if (format == "json") text += judged.record;
     const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <map>
 
+#include "base/listed.h"
+#include "fabric/verdict_words.h"
 #include "measure/ranks.h"
 #include "rdmabench/base/units.h"
-#include "table.h"
 
 namespace rdmabench::fabric {
 namespace {
+
+constexpr std::size_t kMostListed = 16;  // ranks
 
 constexpr std::string_view kNextNode =
     "Run rdmabench doctor there: port rate, PCIe width and speed, CPU; then change its cable or "
@@ -47,15 +50,6 @@ std::string plural(std::size_t count, std::string_view noun) {
 
 double ratio_of(Metric metric, double effect) {
   return std::exp(metric == Metric::latency ? -effect : effect);
-}
-
-std::string list_of(const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kMostListed = 16;
-  const std::size_t shown = std::min(kMostListed, ranks.size());
-  std::string text = fmt::format(
-      "{}", fmt::join(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (shown < ranks.size()) text += fmt::format(" and {} more", ranks.size() - shown);
-  return text;
 }
 
 double Words::ratio(double effect) const {
@@ -267,7 +261,7 @@ std::string Words::block(const std::vector<std::uint32_t>& senders,
   return fmt::format(
       "part of a block: {} of {} measured pairs from nodes {} to nodes {} are slow, as over a link "
       "that they share",
-      slow, measured, list_of(senders), list_of(receivers));
+      slow, measured, listed(senders, kMostListed), listed(receivers, kMostListed));
 }
 
 std::string Words::groups(const std::vector<TwoGroups>& alike) const {
@@ -283,7 +277,7 @@ std::string Words::groups(const std::vector<TwoGroups>& alike) const {
       "{}: {} of {} nodes are at {:.2f} of the others ({}), so there is no majority to call typical "
       "and neither group is called slow; compare both with the line rate. Slower: {}.",
       subject(), first.slower.size(), first.slower.size() + first.others, first.ratio,
-      fmt::join(where, ", "), list_of(first.slower));
+      fmt::join(where, ", "), listed(first.slower, kMostListed));
 }
 
 std::string Words::too_many_routes(std::size_t count) const {

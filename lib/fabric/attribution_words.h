@@ -51,7 +51,4 @@ double ratio_of(Metric metric, double effect);
 /// "bandwidth of 1M"
 std::string subject(Metric metric, std::uint64_t size_bytes);
 
-/// "0, 3, 7 and 5 more"
-std::string list_of(const std::vector<std::uint32_t>& ranks);
-
 }  // namespace rdmabench::fabric

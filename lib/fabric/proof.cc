@@ -5,7 +5,7 @@
 #include <map>
 
 #include "fabric/plan.h"
-#include "fabric/table.h"
+#include "fabric/verdict_words.h"
 #include "rdmabench/fabric/run.h"
 #include "report/carried.h"
 

@@ -10,10 +10,12 @@
 #include "base/new_file.h"
 #include "base/refuse.h"
 #include "base/walk.h"
-#include "fabric/table.h"
+#include "fabric/verdict_words.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
+#include "report/csv.h"
 #include "report/row.h"
+#include "report/sections.h"
 
 namespace rdmabench::fabric {
 namespace {
@@ -102,6 +104,11 @@ Json to_object(const LostNode& lost) {
 Json to_object(const Matrix& matrix, const Attribution& verdict) {
   Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
   json.update(to_object(verdict));
+  json["slow_pairs"] = report::list_of_each(slow_pairs(matrix, verdict), [](const SlowPair& one) {
+    return Json{{"metric", name(one.pair->metric)}, {"size_bytes", one.pair->size_bytes},
+                {"sender", one.pair->sender},       {"receiver", one.pair->receiver},
+                {"rail", one.pair->rail},           {"why_no_finding", one.why}};
+  });
   return json;
 }
 
@@ -129,14 +136,28 @@ std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
   return line(to_object(matrix, verdict));
 }
 
-report::Document to_document(const FabricResult& result) {
-  const Matrix& matrix = result.matrix;
+report::Document to_document(const Matrix& matrix, const Attribution* verdict) {
   Json body = to_object(matrix.plan, matrix.nodes);
   body.erase("record");
   body["lost"] =
       report::list_of_each(matrix.lost, [](const LostNode& one) { return to_object(one); });
-  body["verdict"] = result.complete ? to_object(matrix, result.verdict) : Json(nullptr);
+  body["verdict"] = verdict != nullptr ? to_object(matrix, *verdict) : Json(nullptr);
   return {{}, std::string(report::kFabricSchema), std::move(body), matrix.measurements};
+}
+
+std::string to_table(const Matrix& matrix, const Attribution& verdict, std::size_t width) {
+  return "Verdict: " + report::to_text(to_document(matrix, &verdict), width);
+}
+
+std::string to_csv(const Matrix& matrix) {
+  report::Csv csv({"round", "pattern", "sender", "receiver", "rail", "metric", "size_bytes",
+                   "value", "p99_ns", "error", "confirming", "over", "notes"});
+  for (const Measurement& one : matrix.measurements) {
+    Json row = write_fields(one);
+    if (!one.error.empty()) row["value"] = nullptr;
+    csv.add(row);
+  }
+  return csv.text();
 }
 
 std::string to_json(const Attribution& attribution) {

@@ -18,8 +18,8 @@ std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
 std::string record(const NodeBytes& bytes);
 
-/// What the records of the run come to, put together.
-report::Document to_document(const FabricResult& result);
+/// What the records of the run come to, put together; no verdict of a run that was ended early.
+report::Document to_document(const Matrix& matrix, const Attribution* verdict);
 
 /// Throws Error(usage) with the difference when `earlier` is not an attempt at this run: in the
 /// plan or the number of nodes.

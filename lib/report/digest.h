@@ -98,6 +98,9 @@ class FabricNames {
   std::set<std::string> shared_;
 };
 
+/// A rank or the number of a rail; 0 where there is none.
+std::uint64_t rank_in(const nlohmann::ordered_json& object, std::string_view key);
+
 /// Who is at fault, by the part that the finding names.
 std::string suspect_of(const FabricNames& names, const nlohmann::ordered_json& finding);
 

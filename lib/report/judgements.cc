@@ -32,13 +32,20 @@ const Json& not_judged_of(const Json& verdict) {
 void add_coverage(Judgements& list, const Document& document) {
   const Json& verdict = object_of(document.body, "verdict");
   const bool accused = !list_of(verdict, "findings").empty();
-  std::map<std::string, bool> judged;  // by metric and size
+  const auto slice_of = [](const Json& one) {
+    return fmt::format("{} {}", text_of(one, "metric"), size_text(number_of(one, "size_bytes")));
+  };
+  std::map<std::string, bool> judged;
   for (const Json& node : list_of(verdict, "nodes")) {
     const std::string word = text_of(node, "verdict");
-    const bool is_judged =
+    judged[slice_of(node)] |=
         word == "good" || word == "suspect" || word == "slow" || word == "failing";
-    judged[fmt::format("{} {}", text_of(node, "metric"),
-                       size_text(number_of(node, "size_bytes")))] |= is_judged;
+  }
+  for (const Json& node : list_of(verdict, "nodes")) {
+    if (text_of(node, "verdict") == "ambiguous") judged[slice_of(node)] = false;
+  }
+  for (const Json& typical : list_of(verdict, "typical")) {
+    if (number_of(typical, "value") == 0) judged[slice_of(typical)] = false;
   }
   if (judged.empty() && !accused) judged["who stands out"] = false;
   std::string not_judged = any_text(not_judged_of(verdict));
@@ -198,6 +205,7 @@ Judgements judge_fabric(const Document& document) {
   }
   for (const Json& why : not_judged_of(object_of(document.body, "verdict"))) {
     list.push_back({"fabric", "the verdict", "not judged", Status::warn, any_text(why)});
+    list.back().alike = "not judged";
   }
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;
@@ -296,13 +304,15 @@ Judgement judge_row(const Json& row, const Json& body) {
   return one;
 }
 
+std::uint64_t rank_in(const Json& object, std::string_view key) {
+  const double value = number_of(object, key);
+  return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
+}
+
 std::string suspect_of(const FabricNames& names, const Json& finding) {
   const Document& document = names.fabric();
   const std::string part = text_of(finding, "part");
-  const auto rank = [&](const char* key) {
-    const double value = number_of(finding, key);
-    return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
-  };
+  const auto rank = [&](const char* key) { return rank_in(finding, key); };
   if (part == "rail") {  // of the whole fabric
     return fmt::format("rail {} ({})", rank("a"), rail_of(document, 0, rank("a")));
   }

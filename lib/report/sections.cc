@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/listed.h"
 #include "kinds.h"
 
 namespace rdmabench::report {
@@ -283,6 +284,73 @@ Section found_table(const std::vector<Found>& all, bool of_several) {
   }
   drop_empty_columns(section);
   return section;
+}
+
+Section found_words(const std::vector<Found>& all, std::string_view headline) {
+  constexpr std::size_t kMostExplained = 4;
+  constexpr std::size_t kMostNamed = 8;
+  Section section;
+  std::map<std::pair<std::string, Status>, std::size_t> explained;
+  std::map<std::pair<std::string, Status>, std::vector<std::string>> rest;
+  for (const Found& one : all) {
+    if (!one.first.finding || one.first.text == headline) continue;
+    const std::string& first = one.places.front().where;
+    const bool in_one_place = std::all_of(one.places.begin(), one.places.end(),
+                                          [&](const auto& place) { return place.where == first; });
+    Cell said(
+        one.first.outcome,
+        joined({in_one_place ? first : fmt::format("{} places", one.count), one.what()}, ": "));
+    const std::string evidence = detail_of(one.first, "evidence");
+    const std::pair kind{one.first.group, one.first.outcome};
+    if (!evidence.empty() && ++explained[kind] > kMostExplained) {
+      rest[kind].push_back(said.text);
+      continue;
+    }
+    std::vector<std::string> of_places;
+    for (const Found::Place& place : one.places) {
+      if (one.count == 1) break;
+      of_places.push_back(joined({in_one_place ? "" : place.where, one.same_id ? "" : place.id,
+                                  one.same_text ? "" : place.text},
+                                 ": "));
+    }
+    said.items = folded(of_places);
+    const std::string action = detail_of(one.first, "action");
+    for (const std::string& line :
+         {one.why(), evidence, action.empty() ? "" : "do first: " + action, one.first.remedy}) {
+      if (!line.empty()) said.items.push_back(line);
+    }
+    section.words.push_back(std::move(said));
+  }
+  for (const auto& [kind, names] : rest) {
+    section.words.emplace_back(kind.second,
+                               fmt::format("{} more: {}", names.size(), listed(names, kMostNamed)));
+  }
+  return section;
+}
+
+std::string without_numbers(std::string_view sentence) {
+  std::string kind;
+  bool after_digit = false;
+  for (const char c : sentence) {
+    const bool digit = c >= '0' && c <= '9';
+    const bool unit = after_digit && (c == 'K' || c == 'M' || c == 'G');
+    if (!digit && !unit) kind += c;
+    after_digit = digit;
+  }
+  return kind;
+}
+
+std::vector<std::string> folded(const std::vector<std::string>& sentences) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& sentence : sentences) ++counts[without_numbers(sentence)];
+  std::vector<std::string> list;
+  for (const std::string& sentence : sentences) {
+    const std::size_t count = std::exchange(counts[without_numbers(sentence)], 0);
+    if (count == 0) continue;
+    list.push_back(sentence);
+    if (count > 1) list.back() += fmt::format(" (and {} more like it)", count - 1);
+  }
+  return list;
 }
 
 std::vector<Part> parts(std::span<const Document> documents) {

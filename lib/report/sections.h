@@ -46,8 +46,9 @@ struct Section {
   std::vector<Cell> words{};
   std::vector<Column> columns{};
   std::vector<TableRow> rows{};
-  std::size_t left_out = 0;  ///< rows beyond what a reader takes
-  std::string command{};     ///< to type
+  std::size_t left_out = 0;                    ///< rows beyond what a reader takes
+  std::size_t most_in_text = std::size_t(-1);  ///< rows that a terminal has of them
+  std::string command{};                       ///< to type
 };
 
 /// A column, and how a row's cell in it is read.
@@ -131,6 +132,16 @@ std::vector<Found> found(std::span<const JudgedDocument> documents);
 
 /// Names the document of each place only where it is `of_several`.
 Section found_table(const std::vector<Found>& all, bool of_several);
+
+/// The same as sentences, without the one that is the headline; findings that are alike after the
+/// first few by name alone.
+Section found_words(const std::vector<Found>& all, std::string_view headline);
+
+/// The same sentence about other addresses, sizes and numbers.
+std::string without_numbers(std::string_view sentence);
+
+/// Each sentence once, with how many are like it but for their numbers, in the order of the first.
+std::vector<std::string> folded(const std::vector<std::string>& sentences);
 
 /// What stands under one heading of the page: a document, the checks of all nodes, or the runs of
 /// one test.

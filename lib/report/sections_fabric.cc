@@ -2,16 +2,196 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "base/listed.h"
+#include "rdmabench/measure/statistics.h"
 #include "sections.h"
 
 namespace rdmabench::report {
 namespace {
 
-constexpr std::size_t kMostErrors = 200;  // a dead switch gives a million alike
+constexpr std::size_t kMostErrors = 200;  // that are not alike
 constexpr std::size_t kMostHosts = 12;    // that are named for one value
+constexpr std::size_t kMostPaths = 8;
+constexpr std::size_t kMostInText = 8;  // rows
+
+/// What all pairs gave in one metric and size on all rails, confirming tests left out.
+struct Slice {
+  std::vector<const PairMeasurement*> pairs{};  ///< the worst first
+  std::size_t failed = 0;
+  double typical = NAN;
+  double tail = NAN;  ///< of the 5 % worst
+};
+using Slices = std::map<std::pair<Metric, std::uint64_t>, Slice>;
+
+Slices slices_of(const Document& document) {
+  Slices slices;
+  for (const PairMeasurement& pair : document.pairs) {
+    if (pair.confirming) continue;
+    Slice& slice = slices[{pair.metric, pair.size_bytes}];
+    pair.error.empty() ? slice.pairs.push_back(&pair) : void(++slice.failed);
+  }
+  for (auto& [of, slice] : slices) {
+    if (slice.pairs.empty()) continue;
+    const bool latency = of.first == Metric::latency;
+    std::sort(slice.pairs.begin(), slice.pairs.end(), [latency](const auto* a, const auto* b) {
+      return latency ? a->value > b->value : a->value < b->value;
+    });
+    std::vector<double> values;
+    for (const PairMeasurement* const pair : slice.pairs) values.push_back(pair->value);
+    constexpr double kTail = 5;  // per cent
+    slice.typical = measure::median(values);
+    slice.tail = measure::percentile(values, latency ? 100 - kTail : kTail);
+  }
+  return slices;
+}
+
+Section figures(const Slices& slices, Metric metric) {
+  const bool latency = metric == Metric::latency;
+  Scale scale = latency ? kTimeScale : kRateScale;
+  scale.decimals = 2;
+  Section section{latency ? "Latency of all pairs" : "Bandwidth of all pairs",
+                  true,
+                  {},
+                  {{"size", true},
+                   {"pairs", true},
+                   {"failed", true},
+                   {"typical", true, scale},
+                   {latency ? "p95" : "p5", true, scale},
+                   {"worst", true, scale},
+                   {"best", true, scale}}};
+  for (const auto& [of, slice] : slices) {
+    if (of.first != metric) continue;
+    const bool none = slice.pairs.empty();
+    section.rows.push_back(
+        {{size_text(double(of.second)), fmt::format("{}", slice.pairs.size()),
+          fmt::format("{}", slice.failed), Cell(slice.typical, scale), Cell(slice.tail, scale),
+          Cell(none ? NAN : slice.pairs.front()->value, scale),
+          Cell(none ? NAN : slice.pairs.back()->value, scale)}});
+  }
+  return section;
+}
+
+/// With why the slow ones are no findings.
+Section worst_pairs(const Document& document, const FabricNames& names, const Slices& slices) {
+  Section section{"Worst pairs",
+                  true,
+                  {},
+                  {{"metric"},
+                   {"size", true},
+                   {"sender"},
+                   {"receiver"},
+                   {"rail", false, {}, kLastOut},
+                   {"value", true},
+                   {"of typical", true}}};
+  constexpr std::size_t kFewSizes = 2;  // of which several pairs each can be read
+  const std::size_t most = slices.size() <= kFewSizes ? 5 : 1;
+  for (const auto& [of, slice] : slices) {
+    for (std::size_t i = 0; i < std::min(most, slice.pairs.size()); ++i) {
+      const PairMeasurement& pair = *slice.pairs[i];
+      section.rows.push_back({{std::string(name(pair.metric)), size_text(double(pair.size_bytes)),
+                               names.host(pair.sender), names.host(pair.receiver),
+                               rail_of(document, pair.sender, pair.rail),
+                               pair.latency() ? time_text(pair.value) : rate_text(pair.value),
+                               fmt::format("{:.2f}", pair.value / slice.typical)}});
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const Json& one : list_of(object_of(document.body, "verdict"), "slow_pairs")) {
+    sentences.push_back(
+        fmt::format("{} of {}, {} to {}, is not a finding: {}", text_of(one, "metric"),
+                    size_text(number_of(one, "size_bytes")), names.host(rank_in(one, "sender")),
+                    names.host(rank_in(one, "receiver")), text_of(one, "why_no_finding")));
+  }
+  for (std::string& sentence : folded(sentences)) section.words.emplace_back(std::move(sentence));
+  return section;
+}
+
+/// "ofi, provider tcp, device lo", by which the pairs were measured; several with their numbers of
+/// measurements, the most frequent first.
+std::string paths_of(const Document& document) {
+  std::map<std::string, std::size_t> counts;
+  for (const PairMeasurement& pair : document.pairs) {
+    if (!pair.over.empty()) ++counts[pair.over];
+  }
+  if (counts.empty()) return text_of(object_of(document.body, "plan"), "backend");
+  if (counts.size() == 1) return counts.begin()->first;
+  std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> words;
+  for (const auto& [path, count] : order) words.push_back(fmt::format("{} ({})", path, count));
+  return listed(words, kMostPaths);
+}
+
+/// Ranks on one host measure memory and processors, and no cable.
+std::string shared_hosts(const std::map<std::string, std::size_t>& hosts, std::size_t ranks) {
+  constexpr std::string_view kCause =
+      "The launcher was probably not told to start one process on each node: mpirun --map-by node "
+      "(or ppr:1:node), srun --ntasks-per-node=1.";
+  if (hosts.size() == 1) {
+    return fmt::format(
+        "All {} ranks run on one host, {}: this is the host with itself, not a network. {}", ranks,
+        hosts.begin()->first, kCause);
+  }
+  std::vector<std::string> crowded;
+  for (const auto& [host, count] : hosts) {
+    if (count > 1) crowded.push_back(fmt::format("{} ({})", host, count));
+  }
+  return fmt::format(
+      "{} ranks share {} hosts, so some pairs are a host with itself; hosts with several ranks: "
+      "{}. {}",
+      ranks, hosts.size(), listed(crowded, kMostHosts), kCause);
+}
+
+/// Which links of a topology were crossed.
+std::string crossed_text(const Json& links) {
+  const double directions = number_of(links, "directions");
+  const double crossed = number_of(links, "crossed");
+  std::string text = "No pair could cross a link between switches";
+  if (directions > 0) {
+    text = fmt::format("{} of {} directions of links between switches were crossed", crossed,
+                       directions);
+  }
+  if (crossed > 0) {
+    const double fewest = number_of(links, "fewest_pairs");
+    text += fmt::format(", each by {} pair{} or more", fewest, fewest == 1 ? "" : "s");
+  }
+  return fmt::format("{}; of {} leaves {} had pairs within them.", text, number_of(links, "leaves"),
+                     number_of(links, "within"));
+}
+
+Section about(const Document& document) {
+  const Json& plan = object_of(document.body, "plan");
+  const Json& nodes = list_of(document.body, "nodes");
+  std::set<std::uint32_t> rounds;
+  std::set<std::uint32_t> confirming;
+  for (const PairMeasurement& pair : document.pairs) {
+    (pair.confirming ? confirming : rounds).insert(pair.round);
+  }
+  std::map<std::string, std::size_t> hosts;
+  std::size_t ranks = 0;
+  for (const Json& node : nodes) {
+    const std::string host = text_of(node, "host");
+    if (!host.empty() && ++ranks > 0) ++hosts[host];
+  }
+  const std::string rails = any_text_of(plan, "rails");
+  Section section{"What was measured"};
+  section.words.emplace_back(fmt::format(
+      "Fabric of {} {}: {}, {} rounds{}; {} over {}{}", nodes.size(),
+      hosts.size() == 1 && ranks > 1 ? "ranks on one host" : "nodes", text_of(plan, "pattern"),
+      rounds.size(), confirming.empty() ? "" : fmt::format(" and {} to confirm", confirming.size()),
+      text_of(plan, "operation"), paths_of(document), rails.empty() ? "" : "; rails " + rails));
+  if (hosts.size() < ranks) {
+    section.words.emplace_back(Status::warn, shared_hosts(hosts, ranks));
+  }
+  const Json& links = object_of(object_of(document.body, "verdict"), "links");
+  if (!links.empty()) section.words.emplace_back(crossed_text(links));
+  return section;
+}
 
 double worst(const NodeMedian& node) {
   const double sender = relative(node.latency, node.as_sender, node.typical);
@@ -39,7 +219,7 @@ Section every_node(const Document& document, const FabricNames& names) {
                   true,
                   {},
                   {{"node"},
-                   {"rail"},
+                   {"rail", false, {}, kLastOut},
                    {"metric"},
                    {"size", true},
                    {"as sender", true},
@@ -60,26 +240,51 @@ Section every_node(const Document& document, const FabricNames& names) {
           share_text(relative(node.latency, node.as_receiver, node.typical)),
           verdicts[key(node.rank, metric, size)]}});
   }
+  section.most_in_text = kMostInText;
   return section;
 }
 
+/// One row for those with the same lost node, and for those with the same error.
 Section failed(const Document& document, const FabricNames& names) {
-  Section section{
-      "Measurements that failed",
-      false,
-      {},
-      {{"sender"}, {"receiver"}, {"rail"}, {"metric"}, {"size", true}, {"round", true}, {"why"}}};
+  Section section{"Measurements that failed",
+                  false,
+                  {},
+                  {{"sender"},
+                   {"receiver"},
+                   {"rail", false, {}, kLastOut},
+                   {"metric"},
+                   {"size", true},
+                   {"round", true},
+                   {"alike", true},
+                   {"why"}}};
+  std::set<double> lost;
+  for (const Json& one : list_of(document.body, "lost")) lost.insert(number_of(one, "rank"));
+  std::vector<std::pair<const PairMeasurement*, std::size_t>> kinds;  // the first, and how many
+  std::map<std::string, std::size_t> known;
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;
+    const bool sender = lost.contains(pair.sender);
+    const std::string kind = sender || lost.contains(pair.receiver)
+                                 ? fmt::format("{}", sender ? pair.sender : pair.receiver)
+                                 : without_numbers(pair.error);
+    const auto [at, is_new] = known.try_emplace(kind, kinds.size());
+    if (is_new) kinds.emplace_back(&pair, 0);
+    ++kinds[at->second].second;
+  }
+  for (const auto& [pair, count] : kinds) {
     if (section.rows.size() == kMostErrors) {
-      ++section.left_out;
+      section.left_out += count;
       continue;
     }
+    Cell why;
+    why.items.push_back(pair->error);
     section.rows.push_back(
-        {{names.host(pair.sender), names.host(pair.receiver),
-          rail_of(document, pair.sender, pair.rail), pair.latency() ? "latency" : "bandwidth",
-          size_text(double(pair.size_bytes)), fmt::format("{}", pair.round), pair.error}});
+        {{names.host(pair->sender), names.host(pair->receiver),
+          rail_of(document, pair->sender, pair->rail), std::string(name(pair->metric)),
+          size_text(double(pair->size_bytes)), fmt::format("{}", pair->round),
+          fmt::format("{}", count), std::move(why)}});
   }
+  section.most_in_text = kMostInText;
   return section;
 }
 
@@ -103,14 +308,7 @@ Section facts_of_nodes(const Document& document, const FabricNames& names) {
     Cell others;
     for (auto one = values.begin(); one != values.end(); ++one) {
       if (one == most) continue;
-      std::string text = one->first + ':';
-      for (std::size_t i = 0; i < std::min(kMostHosts, one->second.size()); ++i) {
-        text += (i == 0 ? " " : ", ") + one->second[i];
-      }
-      if (one->second.size() > kMostHosts) {
-        text += fmt::format(" and {} more", one->second.size() - kMostHosts);
-      }
-      others.items.push_back(std::move(text));
+      others.items.push_back(fmt::format("{}: {}", one->first, listed(one->second, kMostHosts)));
     }
     const bool differs = values.size() > 1;
     section.open |= differs;
@@ -127,12 +325,24 @@ Section facts_of_nodes(const Document& document, const FabricNames& names) {
 
 std::vector<Section> fabric_sections(const Document& document) {
   const FabricNames names(document);
-  Section withdrawn{"Suspicions that further tests did not bear out", false};
-  for (const Json& one : list_of(object_of(document.body, "verdict"), "withdrawn")) {
-    withdrawn.words.emplace_back(fmt::format("{} {}: {}", text_of(one, "part"),
-                                             suspect_of(names, one), text_of(one, "text")));
-  }
-  return {std::move(withdrawn), every_node(document, names), failed(document, names)};
+  const Slices slices = slices_of(document);
+  const auto who = [&names](const Json& one) { return Cell(suspect_of(names, one)); };
+  Section withdrawn = table_of("Suspicions that were not confirmed when measured again",
+                               {words_column("part", "part"),
+                                {"who", false, who},
+                                words_column("metric", "metric"),
+                                number_column("size", "size_bytes", size_text),
+                                words_column("why it was suspected", "text", kOnPages)},
+                               list_of(object_of(document.body, "verdict"), "withdrawn"));
+  withdrawn.open = false;
+  withdrawn.most_in_text = kMostInText;
+  return {about(document),
+          std::move(withdrawn),
+          figures(slices, Metric::bandwidth),
+          figures(slices, Metric::latency),
+          worst_pairs(document, names, slices),
+          every_node(document, names),
+          failed(document, names)};
 }
 
 std::vector<Section> fabric_details(const Document& document) {

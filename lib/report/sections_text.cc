@@ -92,6 +92,12 @@ std::string as_list(const Section& section, std::size_t width) {
 
 std::string table_text(const Section& section, std::size_t width) {
   if (section.rows.empty()) return "";
+  if (section.rows.size() > section.most_in_text) {
+    Section first = section;
+    first.left_out += first.rows.size() - first.most_in_text;
+    first.rows.resize(first.most_in_text);
+    return table_text(first, width);
+  }
   std::vector<std::size_t> shown;
   std::vector<TextTable::Column> headings;
   std::vector<NumberColumn> numbers;
@@ -168,7 +174,8 @@ std::string to_text(const std::vector<Section>& sections, std::size_t width, boo
   for (const Section& section : sections) {
     if (!section.title.empty()) text += '\n' + line(section.title);
     for (const Cell& words : section.words) {
-      text += line(words.text);
+      const bool passed = !words.status || *words.status == Status::pass;
+      text += line((passed ? "" : std::string(name(*words.status)) + ' ') + words.text);
       for (const std::string& item : words.items) text += "  " + line(item);
     }
     if (!section.command.empty()) text += command_lines(terminal_safe(section.command), width);
@@ -186,8 +193,13 @@ std::string decision_text(const Json& body) {
 }
 
 std::string to_text(const Document& document, std::size_t width) {
-  const std::string first = headline(JudgedDocument(document)).text;
-  std::string text = to_text(sections(document), width);
+  const JudgedDocument judged(document);
+  const std::string first = headline(judged).text;
+  std::vector<Section> all = sections(document);
+  if (document.schema == kFabricSchema) {  // its tables do not say what was judged
+    all.insert(all.begin(), found_words(found({&judged, 1}), first));
+  }
+  std::string text = to_text(all, width);
   if (!first.empty()) return terminal_safe(first) + '\n' + text;
   if (text.starts_with('\n')) text.erase(0, 1);
   return text;

@@ -126,7 +126,7 @@ class Whole(unittest.TestCase):
             self.assertIn("Fabric of 2 ranks on one host", output, errors)
             self.assertIn("over ofi, provider tcp", output, "what auto took")
             self.assertIn("typical[us]", output)
-            self.assertIn("all 2 ranks run on one host", output)
+            self.assertIn("All 2 ranks run on one host", output)
             self.assertLess(output.index("Verdict"), output.index("typical[us]"))
             self.assertEqual(errors, "", "no progress in a pipe")
         with ranks(2, *QUICK, "--pattern", "bisection", "--format", "csv") as started:

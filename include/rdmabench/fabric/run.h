@@ -104,10 +104,8 @@ Matrix matrix_from_json_lines(std::string_view text, const std::string& source =
 /// The same from a file.
 Matrix read_stream(const std::string& path);
 
-/// The verdict first: who was lost, each finding with its evidence, what was not confirmed and what
-/// cannot be judged. Then what was measured, a line for each metric and size, the worst pairs and
-/// what failed; what is alike is folded. Bandwidth in Gb/s (10^9 bits), latency in microseconds.
-/// ASCII.
+/// The verdict first: who was lost, each finding with its evidence, and what cannot be judged. Then
+/// the sections that report::to_markdown() has of it, with the first rows of long tables.
 std::string to_table(const Matrix& matrix, const Attribution& verdict,
                      std::size_t width = report::kUsualWidth);
 

@@ -1,0 +1,28 @@
+// What a verdict says besides its findings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
+
+namespace rdmabench::fabric {
+
+/// "node 3 (host-c)"; the rank alone where its host is not known.
+std::string node_name(const Matrix& matrix, std::uint32_t rank);
+
+/// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
+std::string headline(const Matrix& matrix, const Attribution& verdict);
+
+struct SlowPair {
+  const Measurement* pair = nullptr;
+  std::string why{};
+};
+
+/// Of each metric and size that was judged: the worst pair where it looks slow and is in no
+/// finding, and why it is not one. The matrix must outlive them.
+std::vector<SlowPair> slow_pairs(const Matrix& matrix, const Attribution& verdict);
+
+}  // namespace rdmabench::fabric
