@@ -7,7 +7,7 @@
 
 #include "decision_page_parts.h"
 #include "rdmabench/report/documents.h"
-#include "report/digest.h"
+#include "report/compared.h"
 #include "report/row.h"
 
 namespace rdmabench::analysis {

@@ -7,7 +7,7 @@
 
 #include "base/walk.h"
 #include "rdmabench/fabric/matrix.h"
-#include "report/fabric_stream.h"
+#include "report/fabric_document.h"
 #include "report/row.h"
 
 namespace rdmabench::fabric {

@@ -1,9 +1,12 @@
-#include "digest.h"
+#include "compared.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/text.h"
+#include "kinds.h"
 #include "row.h"
 #include "sections.h"
 
@@ -67,6 +70,24 @@ Status status_of_cell(const Json& body, const Json& cell, std::string_view direc
   const bool fails =
       fails_on(body, "different") || (direction != "better" && fails_on(body, "worse"));
   return fails ? Status::fail : Status::pass;
+}
+
+std::string side_name(const Json& body, std::string_view side) {
+  const std::string name = text_of(object_of(body, side), "name");
+  return !name.empty() ? name : side == "a" ? "A" : "B";
+}
+
+std::string verdict_text(std::string_view verdict, std::string_view direction) {
+  const bool is_told = verdict == "DIFFERENT" && !direction.empty();
+  return upper(replaced(is_told ? direction : verdict, {{'_', " "}}));
+}
+
+std::string direction_of(const Json& family, const Json& cell) {
+  if (text_of(cell, "verdict") != "DIFFERENT") return "";
+  if (std::string known = text_of(cell, "direction"); !known.empty()) return known;
+  const double ratio = number_of(object_of(cell, "estimate"), "ratio");
+  if (!std::isfinite(ratio)) return "";
+  return (ratio > 1) == (text_of(family, "metric") == "bandwidth") ? "better" : "worse";
 }
 
 std::vector<Judgement> judge_comparison(const Document& document) {

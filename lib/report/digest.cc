@@ -3,17 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
-#include <limits>
-#include <map>
-#include <set>
-#include <tuple>
 
+#include "base/text.h"
+#include "compared.h"
 #include "kinds.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::report {
 namespace {
@@ -27,22 +22,6 @@ std::size_t ranks_of(const Json& body) {
   }
   return ranks;
 }
-
-const Json* node_of(const Document& fabric, std::uint64_t rank) {
-  const Json& nodes = list_of(fabric.body, "nodes");
-  const auto is = [&](const Json& node) { return number_of(node, "rank") == double(rank); };
-  if (rank < nodes.size() && is(nodes[rank])) return &nodes[rank];  // in order, as they come
-  for (const Json& node : nodes) {
-    if (is(node)) return &node;
-  }
-  return nullptr;
-}
-
-struct Values {
-  std::vector<double> as_sender;
-  std::vector<double> as_receiver;
-};
-using Series = std::tuple<bool, std::uint64_t, std::uint32_t>;  // latency, size, rail
 
 }  // namespace
 
@@ -65,48 +44,6 @@ void measure_run(const Document& document, const VisitMeasured& visit) {
     if (body.contains("suspect")) {
       measured.values.emplace_back("suspect", flag_of(body, "suspect") ? 1 : 0);
     }
-    visit(measured);
-  }
-}
-
-void measure_fabric(const Document& document, const VisitMeasured& visit) {
-  const auto identity = [](const PairMeasurement& pair) {
-    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.latency());
-  };
-  std::set<decltype(identity(document.pairs.front()))> confirmed;
-  for (const PairMeasurement& pair : document.pairs) {
-    if (pair.confirming && pair.error.empty()) confirmed.insert(identity(pair));
-  }
-  for (const PairMeasurement& pair : document.pairs) {
-    Measured measured;
-    measured.kind = "pair";
-    measured.replaced = !pair.confirming && confirmed.contains(identity(pair));
-    measured.labels = {{"metric", pair.latency() ? "latency" : "bandwidth"},
-                       {"sender", fmt::format("{}", pair.sender)},
-                       {"receiver", fmt::format("{}", pair.receiver)},
-                       {"sender_host", host_of(document, pair.sender)},
-                       {"receiver_host", host_of(document, pair.receiver)},
-                       {"rail", fmt::format("{}", pair.rail)},
-                       {"round", fmt::format("{}", pair.round)},
-                       {"pattern", pair.pattern},
-                       {"size_bytes", fmt::format("{}", pair.size_bytes)}};
-    if (pair.error.empty()) {
-      measured.values.emplace_back(pair.latency() ? "p50_ns" : "bits_per_s", pair.value);
-      if (pair.high > 0) {
-        measured.values.emplace_back(pair.latency() ? "median_low_ns" : "bits_per_s_low", pair.low);
-        measured.values.emplace_back(pair.latency() ? "median_high_ns" : "bits_per_s_high",
-                                     pair.high);
-      }
-      if (pair.line_bits_per_s > 0) {
-        measured.values.emplace_back("line_bits_per_s", pair.line_bits_per_s);
-      }
-      measured.line_origin = pair.line_origin;
-      for (const Value& one : {Value{"p99_ns", pair.p99_ns}, Value{"p99_low_ns", pair.p99_low_ns},
-                               Value{"p99_high_ns", pair.p99_high_ns}}) {
-        if (one.second > 0) measured.values.push_back(one);
-      }
-    }
-    measured.error = pair.error;
     visit(measured);
   }
 }
@@ -194,9 +131,7 @@ std::ptrdiff_t place_of(Status status) noexcept {
 }
 
 std::string word(Status status) {
-  std::string text(name(status));
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+  return lower(name(status));
 }
 
 void Judgement::add_details(const Json& object, std::initializer_list<const char*> keys) {
@@ -210,27 +145,6 @@ void for_each_measured(const Document& document,
   if (const DocumentKind* const kind = find_kind(document.schema)) kind->measure(document, visit);
 }
 
-std::string side_name(const Json& body, std::string_view side) {
-  const std::string name = text_of(object_of(body, side), "name");
-  return !name.empty() ? name : side == "a" ? "A" : "B";
-}
-
-std::string verdict_text(std::string_view verdict, std::string_view direction) {
-  std::string text(verdict == "DIFFERENT" && !direction.empty() ? direction : verdict);
-  for (char& c : text) {
-    c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return text;
-}
-
-std::string direction_of(const Json& family, const Json& cell) {
-  if (text_of(cell, "verdict") != "DIFFERENT") return "";
-  if (std::string known = text_of(cell, "direction"); !known.empty()) return known;
-  const double ratio = number_of(object_of(cell, "estimate"), "ratio");
-  if (!std::isfinite(ratio)) return "";
-  return (ratio > 1) == (text_of(family, "metric") == "bandwidth") ? "better" : "worse";
-}
-
 std::string fact_of(const Json& facts, std::string_view name) {
   for (const Json& fact : facts) {
     if (text_of(fact, "name") == name) return any_text_of(fact, "value");
@@ -238,48 +152,8 @@ std::string fact_of(const Json& facts, std::string_view name) {
   return "";
 }
 
-std::string host_of(const Document& fabric, std::uint64_t rank) {
-  const Json* const node = node_of(fabric, rank);
-  const std::string host = node == nullptr ? "" : text_of(*node, "host");
-  return host.empty() ? fmt::format("node {}", rank) : host;
-}
-
-FabricNames::FabricNames(const Document& fabric) : fabric_(fabric) {
-  std::set<std::string> known;
-  for (const Json& node : list_of(fabric.body, "nodes")) {
-    const std::string host = text_of(node, "host");
-    if (!known.insert(host).second) shared_.insert(host);
-  }
-}
-
-std::string FabricNames::host(std::uint64_t rank) const {
-  const std::string name = host_of(fabric_, rank);
-  return shared_.contains(name) ? fmt::format("{} ({})", name, rank) : name;
-}
-
 bool is_own_fact(std::string_view name) noexcept {
   return name == "hostname" || name == "collected_utc";
-}
-
-std::string rail_of(const Document& fabric, std::uint64_t rank, std::uint64_t rail) {
-  const Json* const node = node_of(fabric, rank);
-  if (node != nullptr) {
-    const Json& rails = list_of(*node, "rails");
-    if (rail < rails.size() && rails[rail].is_string()) return rails[rail].get<std::string>();
-  }
-  return fmt::format("rail {}", rail);
-}
-
-Judgement cell_of(const Document& fabric, const PairMeasurement& pair) {
-  Judgement cell{
-      "fabric.pair",
-      fmt::format("{} to {}, {}", host_of(fabric, pair.sender), host_of(fabric, pair.receiver),
-                  rail_of(fabric, pair.sender, pair.rail)),
-      fmt::format("{} {} round {}", pair.latency() ? "latency" : "bandwidth",
-                  size_text(double(pair.size_bytes)), pair.round)};
-  cell.measured = true;
-  cell.finding = false;
-  return cell;
 }
 
 std::string replaced(std::string_view text,
@@ -296,33 +170,6 @@ std::string replaced(std::string_view text,
     }
   }
   return out;
-}
-
-std::vector<NodeMedian> node_medians(const Document& fabric) {
-  std::map<Series, std::map<std::uint32_t, Values>> nodes;
-  std::map<Series, std::vector<double>> all;
-  for (const PairMeasurement& pair : fabric.pairs) {
-    if (!pair.error.empty() || pair.confirming) continue;
-    const Series series{pair.latency(), pair.size_bytes, pair.rail};
-    nodes[series][pair.sender].as_sender.push_back(pair.value);
-    nodes[series][pair.receiver].as_receiver.push_back(pair.value);
-    all[series].push_back(pair.value);
-  }
-  std::vector<NodeMedian> medians;
-  for (auto& [series, by_rank] : nodes) {
-    const double typical = measure::median(all[series]);
-    for (auto& [rank, values] : by_rank) {
-      medians.push_back({rank, std::get<2>(series), std::get<0>(series), std::get<1>(series),
-                         measure::median(values.as_sender), measure::median(values.as_receiver),
-                         typical});
-    }
-  }
-  return medians;
-}
-
-double relative(bool latency, double value, double typical) {
-  if (value <= 0 || typical <= 0) return 0;
-  return latency ? typical / value : value / typical;
 }
 
 }  // namespace rdmabench::report

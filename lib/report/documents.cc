@@ -14,7 +14,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "digest.h"
-#include "fabric_stream.h"
+#include "fabric_document.h"
 #include "import/run.h"
 #include "kinds.h"
 #include "rdmabench/base/error.h"

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "expectation.h"
+#include "fabric_document.h"
 #include "kinds.h"
 #include "rdmabench/report/text_table.h"
 
@@ -15,12 +16,6 @@ namespace rdmabench::report {
 using Judgements = std::vector<Judgement>;
 
 namespace {
-
-void add_unfinished(Judgements& list) {
-  list.push_back({"fabric", "the verdict", "the run", Status::error,
-                  "The run did not come to its end: there is no verdict.",
-                  "Resume it, or measure again."});
-}
 
 /// What a verdict could not judge; earlier files call it "doubts".
 const Json& not_judged_of(const Json& verdict) {
@@ -63,13 +58,6 @@ void add_coverage(Judgements& list, const Document& document) {
     list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
                     "No node, direction, rail or route stands out."});
   }
-}
-
-/// First, because it limits what all the rest says. Files of earlier releases have no headline.
-void add_headline(Judgements& list, const Document& document) {
-  const std::string headline = text_of(object_of(document.body, "verdict"), "summary");
-  if (headline.empty() || list_of(document.body, "lost").empty()) return;
-  list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
 }
 
 /// A judgement of --require, not of --expect.
@@ -172,13 +160,16 @@ Judgements judge_run(const Document& document) {
 Judgements judge_fabric(const Document& document) {
   Judgements list;
   const FabricNames names(document);
-  add_headline(list, document);
+  const Json& verdict = object_of(document.body, "verdict");
+  const std::string headline = text_of(verdict, "summary");            // files of 0.1 have none
+  if (!headline.empty() && !list_of(document.body, "lost").empty()) {  // it limits all the rest
+    list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
+  }
   for (const Json& lost : list_of(document.body, "lost")) {
-    const double rank = number_of(lost, "rank");
-    const std::string host =
-        rank >= 0 && rank < 0x1p32 ? names.host(static_cast<std::uint64_t>(rank)) : "?";
     list.push_back({"fabric.node",
-                    host,
+                    lost.contains("rank") && lost["rank"].is_number()
+                        ? names.node(rank_in(lost, "rank"))
+                        : "?",
                     "lost in round " + any_text_of(lost, "round"),
                     Status::fail,
                     text_of(lost, "reason"),
@@ -186,30 +177,31 @@ Judgements judge_fabric(const Document& document) {
                     "",
                     {{"rank", any_text_of(lost, "rank")}, {"action", "run doctor"}}});
   }
-  if (!document.body.contains("verdict") || !document.body["verdict"].is_object()) {
-    add_unfinished(list);
+  if (verdict.empty()) {
+    list.push_back({"fabric", "the verdict", "the run", Status::error,
+                    "The run did not come to its end: there is no verdict.",
+                    "Resume it, or measure again."});
   } else {
     add_coverage(list, document);
   }
-  for (const Json& finding : list_of(object_of(document.body, "verdict"), "findings")) {
+  for (const Json& finding : list_of(verdict, "findings")) {
     Judgement one;
     one.group = "fabric." + text_of(finding, "part");
     one.subject = suspect_of(names, finding);
     one.id = fmt::format("{} {}", text_of(finding, "metric"),
                          size_text(number_of(finding, "size_bytes")));
-    const bool confirmed = flag_of(finding, "confirmed");
-    one.outcome = confirmed ? Status::fail : Status::warn;
+    one.outcome = flag_of(finding, "confirmed") ? Status::fail : Status::warn;
     one.text = text_of(finding, "text");
     one.add_details(finding, {"ratio", "score", "confirmed", "action", "evidence"});
     list.push_back(std::move(one));
   }
-  for (const Json& why : not_judged_of(object_of(document.body, "verdict"))) {
+  for (const Json& why : not_judged_of(verdict)) {
     list.push_back({"fabric", "the verdict", "not judged", Status::warn, any_text(why)});
     list.back().alike = "not judged";
   }
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;
-    Judgement& one = list.emplace_back(cell_of(document, pair));
+    Judgement& one = list.emplace_back(cell_of(names, pair));
     one.outcome = Status::fail;
     one.alike = "the measurement of a pair of nodes failed";
     one.text = pair.error;
@@ -302,30 +294,6 @@ Judgement judge_row(const Json& row, const Json& body) {
     }
   }
   return one;
-}
-
-std::uint64_t rank_in(const Json& object, std::string_view key) {
-  const double value = number_of(object, key);
-  return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
-}
-
-std::string suspect_of(const FabricNames& names, const Json& finding) {
-  const Document& document = names.fabric();
-  const std::string part = text_of(finding, "part");
-  const auto rank = [&](const char* key) { return rank_in(finding, key); };
-  if (part == "rail") {  // of the whole fabric
-    return fmt::format("rail {} ({})", rank("a"), rail_of(document, 0, rank("a")));
-  }
-  if (std::string element = text_of(finding, "element"); !element.empty()) return element;
-  const std::string a = names.host(rank("a"));
-  std::string text = a;
-  if (std::isfinite(number_of(finding, "b"))) {
-    text += fmt::format(" to {}", names.host(rank("b")));
-  }
-  if (std::isfinite(number_of(finding, "rail"))) {
-    text += fmt::format(", {}", rail_of(document, rank("a"), rank("rail")));
-  }
-  return text;
 }
 
 Judgements judgements(const Document& document) {

@@ -6,7 +6,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
-#include "digest.h"
+#include "fabric_document.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
@@ -100,9 +100,10 @@ void add_property(pugi::xml_node suite, const char* name, std::string_view value
 
 /// The cells that were measured: those that were not are judgements already.
 void add_cells(Suite& suite, const Document& document) {
+  const FabricNames names(document);
   for (const PairMeasurement& pair : document.pairs) {
     if (!pair.error.empty()) continue;
-    Judgement one = cell_of(document, pair);
+    Judgement one = cell_of(names, pair);
     one.details.emplace_back(pair.latency() ? "p50" : "bandwidth",
                              pair.latency() ? time_text(pair.value) : rate_text(pair.value));
     suite.add(one);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compared.h"
 #include "rdmabench/report/text_table.h"
 #include "sections.h"
 

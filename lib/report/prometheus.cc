@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "digest.h"
+#include "fabric_document.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
@@ -128,23 +128,25 @@ void add_measured(Exposition& out, const Document& document) {
 }
 
 void add_fabric(Exposition& out, const Document& document) {
+  const FabricNames names(document);
   for (const NodeMedian& node : node_medians(document)) {
-    const std::string name = node.latency ? "rdmabench_fabric_node_latency_seconds"
-                                          : "rdmabench_fabric_node_bandwidth_bits_per_second";
-    const double scale = node.latency ? kNs : 1;
+    const bool latency = node.metric == Metric::latency;
+    const std::string name = latency ? "rdmabench_fabric_node_latency_seconds"
+                                     : "rdmabench_fabric_node_bandwidth_bits_per_second";
+    const double scale = latency ? kNs : 1;
     const auto add = [&](const char* role, double value) {
       if (value <= 0) return;
       std::vector<Label> labels{{"source", document.source},
-                                {"node", host_of(document, node.rank)},
+                                {"node", names.host(node.rank)},
                                 {"rank", fmt::format("{}", node.rank)},
-                                {"rail", rail_of(document, node.rank, node.rail)},
+                                {"rail", names.rail(node.rank, node.rail)},
                                 {"role", role},
                                 {"size_bytes", fmt::format("{}", node.size_bytes)}};
       out.add(name, "Median over the node's partners.", labels, value * scale);
-      labels.emplace_back("metric", node.latency ? "latency" : "bandwidth");
+      labels.emplace_back("metric", latency ? "latency" : "bandwidth");
       out.add("rdmabench_fabric_node_relative_ratio",
               "The node's median against the typical one; 1 is typical, less is worse.", labels,
-              relative(node.latency, value, node.typical));
+              node.relative(value));
     };
     add("sender", node.as_sender);
     add("receiver", node.as_receiver);

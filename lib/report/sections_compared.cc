@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compared.h"
 #include "sections.h"
 
 namespace rdmabench::report {

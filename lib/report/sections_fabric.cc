@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/listed.h"
+#include "fabric_document.h"
 #include "rdmabench/measure/statistics.h"
 #include "sections.h"
 
@@ -92,19 +93,19 @@ Section worst_pairs(const Document& document, const FabricNames& names, const Sl
   for (const auto& [of, slice] : slices) {
     for (std::size_t i = 0; i < std::min(most, slice.pairs.size()); ++i) {
       const PairMeasurement& pair = *slice.pairs[i];
-      section.rows.push_back({{std::string(name(pair.metric)), size_text(double(pair.size_bytes)),
-                               names.host(pair.sender), names.host(pair.receiver),
-                               rail_of(document, pair.sender, pair.rail),
-                               pair.latency() ? time_text(pair.value) : rate_text(pair.value),
-                               fmt::format("{:.2f}", pair.value / slice.typical)}});
+      section.rows.push_back(
+          {{std::string(name(pair.metric)), size_text(double(pair.size_bytes)),
+            names.node(pair.sender), names.node(pair.receiver), names.rail(pair.sender, pair.rail),
+            pair.latency() ? time_text(pair.value) : rate_text(pair.value),
+            fmt::format("{:.2f}", pair.value / slice.typical)}});
     }
   }
   std::vector<std::string> sentences;
   for (const Json& one : list_of(object_of(document.body, "verdict"), "slow_pairs")) {
     sentences.push_back(
         fmt::format("{} of {}, {} to {}, is not a finding: {}", text_of(one, "metric"),
-                    size_text(number_of(one, "size_bytes")), names.host(rank_in(one, "sender")),
-                    names.host(rank_in(one, "receiver")), text_of(one, "why_no_finding")));
+                    size_text(number_of(one, "size_bytes")), names.node(rank_in(one, "sender")),
+                    names.node(rank_in(one, "receiver")), text_of(one, "why_no_finding")));
   }
   for (std::string& sentence : folded(sentences)) section.words.emplace_back(std::move(sentence));
   return section;
@@ -194,8 +195,8 @@ Section about(const Document& document) {
 }
 
 double worst(const NodeMedian& node) {
-  const double sender = relative(node.latency, node.as_sender, node.typical);
-  const double receiver = relative(node.latency, node.as_receiver, node.typical);
+  const double sender = node.relative(node.as_sender);
+  const double receiver = node.relative(node.as_receiver);
   return sender == 0 ? receiver : receiver == 0 ? sender : std::min(sender, receiver);
 }
 
@@ -228,17 +229,16 @@ Section every_node(const Document& document, const FabricNames& names) {
                    {"of typical", true},
                    {"verdict"}}};
   for (const NodeMedian& node : nodes) {
-    const auto text = [&](double value) {
-      return value <= 0 ? "-" : node.latency ? time_text(value) : rate_text(value);
+    const bool latency = node.metric == Metric::latency;
+    const auto text = [latency](double value) {
+      return value <= 0 ? "-" : latency ? time_text(value) : rate_text(value);
     };
-    const std::string metric = node.latency ? "latency" : "bandwidth";
+    const std::string metric(name(node.metric));
     const auto size = double(node.size_bytes);
     section.rows.push_back(
-        {{names.host(node.rank), rail_of(document, node.rank, node.rail), metric, size_text(size),
-          text(node.as_sender), share_text(relative(node.latency, node.as_sender, node.typical)),
-          text(node.as_receiver),
-          share_text(relative(node.latency, node.as_receiver, node.typical)),
-          verdicts[key(node.rank, metric, size)]}});
+        {{names.node(node.rank), names.rail(node.rank, node.rail), metric, size_text(size),
+          text(node.as_sender), share_text(node.relative(node.as_sender)), text(node.as_receiver),
+          share_text(node.relative(node.as_receiver)), verdicts[key(node.rank, metric, size)]}});
   }
   section.most_in_text = kMostInText;
   return section;
@@ -278,11 +278,10 @@ Section failed(const Document& document, const FabricNames& names) {
     }
     Cell why;
     why.items.push_back(pair->error);
-    section.rows.push_back(
-        {{names.host(pair->sender), names.host(pair->receiver),
-          rail_of(document, pair->sender, pair->rail), std::string(name(pair->metric)),
-          size_text(double(pair->size_bytes)), fmt::format("{}", pair->round),
-          fmt::format("{}", count), std::move(why)}});
+    section.rows.push_back({{names.node(pair->sender), names.node(pair->receiver),
+                             names.rail(pair->sender, pair->rail), std::string(name(pair->metric)),
+                             size_text(double(pair->size_bytes)), fmt::format("{}", pair->round),
+                             fmt::format("{}", count), std::move(why)}});
   }
   section.most_in_text = kMostInText;
   return section;
@@ -293,7 +292,7 @@ Section facts_of_nodes(const Document& document, const FabricNames& names) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> facts;
   std::size_t number = 0;
   for (const Json& node : list_of(document.body, "nodes")) {
-    const std::string host = names.host(number++);
+    const std::string host = names.node(number++);
     for (const Json& fact : list_of(node, "environment")) {
       const std::string name = text_of(fact, "name");
       if (!is_own_fact(name)) facts[name][any_text_of(fact, "value")].push_back(host);

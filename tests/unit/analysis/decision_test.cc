@@ -16,7 +16,7 @@
 #include "analysis/decision_texts.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
-#include "report/digest.h"
+#include "report/compared.h"
 #include "report/text_width.h"
 
 namespace rdmabench::analysis {

@@ -141,7 +141,7 @@ TEST(Stream, OnlyTheSameRunIsResumed) {
 }
 
 TEST(Stream, TheFileIsWholeAfterEveryRoundAndGoesOnWhereItWasCut) {
-  const std::string path = ::testing::TempDir() + "/fabric_stream_test.jsonl";
+  const std::string path = ::testing::TempDir() + "/fabric_document_test.jsonl";
   const Matrix matrix = sample();
   {
     StreamFile file(path, StreamFile::Mode::replace);

@@ -1,16 +1,18 @@
-#include "fabric_stream.h"
+#include "fabric_document.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
-#include "digest.h"
+#include "kinds.h"
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::report {
 
-bool is_list_of_objects(const nlohmann::ordered_json& json) {
+bool is_list_of_objects(const Json& json) {
   return json.is_array() &&
          std::all_of(json.begin(), json.end(), [](const auto& item) { return item.is_object(); });
 }
@@ -47,19 +49,12 @@ PairMeasurement to_pair(const nlohmann::json& record, std::size_t nodes, const R
 }
 
 void check_verdict(const Json& record, std::size_t nodes, const Refuse& refuse) {
-  for (const char* key : {"findings", "leads", "withdrawn"}) {
-    const auto list = record.find(key);
-    if (list == record.end() || !list->is_array()) continue;
-    for (const Json& finding : *list) {
-      if (!finding.is_object()) continue;
-      if (text_of(finding, "part") != "rail") check_rank(finding, "a", nodes, refuse);
-      check_rank(finding, "b", nodes, refuse);
+  for (const char* list : {"findings", "leads", "withdrawn", "nodes"}) {
+    for (const Json& one : list_of(record, list)) {
+      if (text_of(one, "part") != "rail") check_rank(one, "a", nodes, refuse);
+      check_rank(one, "b", nodes, refuse);
+      check_rank(one, "rank", nodes, refuse);
     }
-  }
-  const auto summaries = record.find("nodes");
-  if (summaries == record.end() || !summaries->is_array()) return;
-  for (const Json& node : *summaries) {
-    if (node.is_object()) check_rank(node, "rank", nodes, refuse);
   }
 }
 
@@ -181,6 +176,145 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
   } else if (kind == "expectations") {
     document->body["expectations"] = std::move(record["expectations"]);
   }
+}
+
+std::uint64_t rank_in(const Json& object, std::string_view key) {
+  const double value = number_of(object, key);
+  return value >= 0 && value < 0x1p32 ? static_cast<std::uint64_t>(value) : 0;
+}
+
+FabricNames::FabricNames(const Document& fabric) {
+  std::set<std::string> known;
+  for (const Json& node : list_of(fabric.body, "nodes")) {
+    Node& one = nodes_[rank_in(node, "rank")];
+    one.host = text_of(node, "host");
+    for (const Json& rail : list_of(node, "rails")) one.rails.push_back(any_text(rail));
+    if (!known.insert(one.host).second) shared_.insert(one.host);
+  }
+}
+
+std::string FabricNames::host(std::uint64_t rank) const {
+  const auto found = nodes_.find(rank);
+  const bool is_named = found != nodes_.end() && !found->second.host.empty();
+  return is_named ? found->second.host : fmt::format("node {}", rank);
+}
+
+std::string FabricNames::node(std::uint64_t rank) const {
+  const std::string name = host(rank);
+  return shared_.contains(name) ? fmt::format("{} ({})", name, rank) : name;
+}
+
+std::string FabricNames::rail(std::uint64_t rank, std::uint64_t rail) const {
+  const auto found = nodes_.find(rank);
+  const bool is_named = found != nodes_.end() && rail < found->second.rails.size();
+  return is_named ? found->second.rails[rail] : fmt::format("rail {}", rail);
+}
+
+std::string suspect_of(const FabricNames& names, const Json& finding) {
+  const std::uint64_t a = rank_in(finding, "a");
+  if (text_of(finding, "part") == "rail") {  // of the whole fabric
+    return fmt::format("rail {} ({})", a, names.rail(0, a));
+  }
+  if (std::string element = text_of(finding, "element"); !element.empty()) return element;
+  std::string text = names.node(a);
+  if (std::isfinite(number_of(finding, "b"))) {
+    text += fmt::format(" to {}", names.node(rank_in(finding, "b")));
+  }
+  if (std::isfinite(number_of(finding, "rail"))) {
+    text += fmt::format(", {}", names.rail(a, rank_in(finding, "rail")));
+  }
+  return text;
+}
+
+Judgement cell_of(const FabricNames& names, const PairMeasurement& pair) {
+  Judgement cell{"fabric.pair",
+                 fmt::format("{} to {}, {}", names.host(pair.sender), names.host(pair.receiver),
+                             names.rail(pair.sender, pair.rail)),
+                 fmt::format("{} {} round {}", name(pair.metric),
+                             size_text(double(pair.size_bytes)), pair.round)};
+  cell.measured = true;
+  cell.finding = false;
+  return cell;
+}
+
+void measure_fabric(const Document& document, const VisitMeasured& visit) {
+  const auto identity = [](const PairMeasurement& pair) {
+    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.metric);
+  };
+  const FabricNames names(document);
+  std::set<decltype(identity(document.pairs.front()))> confirmed;
+  for (const PairMeasurement& pair : document.pairs) {
+    if (pair.confirming && pair.error.empty()) confirmed.insert(identity(pair));
+  }
+  for (const PairMeasurement& pair : document.pairs) {
+    Measured measured;
+    measured.kind = "pair";
+    measured.replaced = !pair.confirming && confirmed.contains(identity(pair));
+    measured.labels = {{"metric", std::string(name(pair.metric))},
+                       {"sender", fmt::format("{}", pair.sender)},
+                       {"receiver", fmt::format("{}", pair.receiver)},
+                       {"sender_host", names.host(pair.sender)},
+                       {"receiver_host", names.host(pair.receiver)},
+                       {"rail", fmt::format("{}", pair.rail)},
+                       {"round", fmt::format("{}", pair.round)},
+                       {"pattern", pair.pattern},
+                       {"size_bytes", fmt::format("{}", pair.size_bytes)}};
+    if (pair.error.empty()) {
+      measured.values.emplace_back(pair.latency() ? "p50_ns" : "bits_per_s", pair.value);
+      if (pair.high > 0) {
+        measured.values.emplace_back(pair.latency() ? "median_low_ns" : "bits_per_s_low", pair.low);
+        measured.values.emplace_back(pair.latency() ? "median_high_ns" : "bits_per_s_high",
+                                     pair.high);
+      }
+      if (pair.line_bits_per_s > 0) {
+        measured.values.emplace_back("line_bits_per_s", pair.line_bits_per_s);
+      }
+      measured.line_origin = pair.line_origin;
+      for (const Value& one : {Value{"p99_ns", pair.p99_ns}, Value{"p99_low_ns", pair.p99_low_ns},
+                               Value{"p99_high_ns", pair.p99_high_ns}}) {
+        if (one.second > 0) measured.values.push_back(one);
+      }
+    }
+    measured.error = pair.error;
+    visit(measured);
+  }
+}
+
+namespace {
+
+struct Values {
+  std::vector<double> as_sender;
+  std::vector<double> as_receiver;
+};
+using Series = std::tuple<Metric, std::uint64_t, std::uint32_t>;  // and size and rail
+
+}  // namespace
+
+std::vector<NodeMedian> node_medians(const Document& fabric) {
+  std::map<Series, std::map<std::uint32_t, Values>> nodes;
+  std::map<Series, std::vector<double>> all;
+  for (const PairMeasurement& pair : fabric.pairs) {
+    if (!pair.error.empty() || pair.confirming) continue;
+    const Series series{pair.metric, pair.size_bytes, pair.rail};
+    nodes[series][pair.sender].as_sender.push_back(pair.value);
+    nodes[series][pair.receiver].as_receiver.push_back(pair.value);
+    all[series].push_back(pair.value);
+  }
+  std::vector<NodeMedian> medians;
+  for (auto& [series, by_rank] : nodes) {
+    const double typical = measure::median(all[series]);
+    for (auto& [rank, values] : by_rank) {
+      medians.push_back({rank, std::get<2>(series), std::get<0>(series), std::get<1>(series),
+                         measure::median(values.as_sender), measure::median(values.as_receiver),
+                         typical});
+    }
+  }
+  return medians;
+}
+
+double NodeMedian::relative(double value) const {
+  if (value <= 0 || typical <= 0) return 0;
+  return metric == Metric::latency ? typical / value : value / typical;
 }
 
 }  // namespace rdmabench::report
