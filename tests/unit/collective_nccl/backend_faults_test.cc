@@ -190,7 +190,7 @@ TEST(NcclBackendFaults, CudasErrorInACommunicatorOfTheMiddleOfARunIsAFailure) {
   EXPECT_THAT(error.remedy(), HasSubstr("Xid"));
 }
 
-TEST(NcclBackendFaults, ADeviceThatIsNotThereListsThoseThatAre) {
+TEST(NcclBackendFaults, ADeviceThatIsNotThereIsAUsageError) {
   ExchangePoint point(1);
   ThreadExchange exchange(point, 0);
   NcclOptions options;
