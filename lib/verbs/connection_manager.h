@@ -14,7 +14,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 
 namespace rdmabench::verbs {
 

@@ -16,8 +16,8 @@
 #include "base/rdma_driver.h"
 #include "loaded/newer_verbs.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/scalable.h"
 #include "verbs/dynamic.h"
+#include "verbs/scalable.h"
 #include "verbs/setup_error.h"
 
 namespace rdmabench::verbs {

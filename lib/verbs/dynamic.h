@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 
 struct mlx5dv_qp_ex;
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 
 namespace rdmabench::verbs {
 

@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/scalable.h"
+#include "verbs/scalable.h"
 
 #include <algorithm>
 

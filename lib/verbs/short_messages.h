@@ -14,7 +14,7 @@
 
 #include <string_view>
 
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 #include "verbs/queue_pair_steps.h"
 
 namespace rdmabench::verbs {

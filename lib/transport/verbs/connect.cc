@@ -9,10 +9,11 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/queue_pair.h"
 #include "transport/verbs/write_order.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
+#include "verbs/queue_pair.h"
+#include "verbs/scalable.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -11,12 +11,13 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/queue_pair.h"
 #include "transport/verbs/flush.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/connection_manager.h"
 #include "verbs/device_events.h"
 #include "verbs/dynamic.h"
+#include "verbs/queue_pair.h"
+#include "verbs/scalable.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "rdmabench/verbs/completion_queues.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 
 namespace rdmabench::transport::verbs {
 

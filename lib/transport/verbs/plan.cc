@@ -14,6 +14,7 @@
 #include "transport/verbs/on_demand.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/dynamic.h"
+#include "verbs/scalable.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "rdmabench/transport/verbs/core.h"
-#include "rdmabench/verbs/queue_pair.h"
-#include "rdmabench/verbs/scalable.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/dynamic.h"
+#include "verbs/queue_pair.h"
+#include "verbs/scalable.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 
 #include <fake_verbs.h>
 #include <gmock/gmock.h>

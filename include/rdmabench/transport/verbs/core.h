@@ -26,6 +26,7 @@
 namespace rdmabench::verbs {
 class ConnectionManager;  // lib/verbs/connection_manager.h
 class DeviceEvents;       // lib/verbs/device_events.h
+struct ConnectionAttributes;
 }  // namespace rdmabench::verbs
 
 namespace rdmabench::transport::verbs {

@@ -8,8 +8,7 @@
 
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/queue_pair.h"
-#include "rdmabench/verbs/scalable.h"
+#include "rdmabench/verbs/path_attributes.h"
 
 namespace rdmabench::transport::verbs {
 

@@ -6,6 +6,7 @@
 
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
+#include "rdmabench/verbs/path_attributes.h"
 
 namespace rdmabench::verbs {
 
@@ -41,22 +42,6 @@ struct SizedQueuePair {
 /// processor. Source: ibv_create_qp(3), ibv_create_qp_ex(3); rdma-core, mlx5_calc_sq_size() of
 /// providers/mlx5.
 SizedQueuePair create_queue_pair(ibv_pd& domain, const QueuePairSpec& spec);
-
-/// Header fields of packets, and retries. Encoded as in the InfiniBand Architecture
-/// Specification, 9.7.5.2.8 and 9.7.6.1.3.
-struct PathAttributes {
-  std::uint16_t partition_index = 0;
-  std::uint8_t service_level = 0;
-  std::uint8_t traffic_class = 0;
-  std::uint8_t hop_limit = 64;
-  std::uint32_t flow_label = 0;
-  std::uint8_t timeout = 14;  ///< 67 ms without an acknowledgement before the first retry
-  /// With that timeout a dead peer is detected after a second or more. Not the maximum 7, which
-  /// Soft-RoCE treats as infinite, as in rnr_retries (Linux, drivers/infiniband/sw/rxe/rxe_comp.c).
-  std::uint8_t retries = 6;
-  std::uint8_t rnr_retries = 7;  ///< infinite: a slow receiver is not an error
-  std::uint8_t rnr_timer = 12;   ///< the peer retries 0.64 ms after an RNR NAK
-};
 
 /// Remote access that a queue pair allows.
 struct RemoteAccess {

@@ -8,18 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "rdmabench/verbs/queue_pair.h"
+#include "verbs/queue_pair.h"
 
 namespace rdmabench::verbs {
-
-/// Capabilities of an EFA device besides sends.
-struct ScalableLimits {
-  bool reads = false;
-  bool writes = false;
-  bool rnr_retries = false;          ///< the number of RNR retries can be set; else infinite
-  std::uint32_t inline_bytes = 0;    ///< of a send; reads and writes have no inline data
-  std::uint32_t max_rdma_bytes = 0;  ///< of a read or a write
-};
 
 /// Nothing if the device has no SRD. Source: efadv_query_device(3).
 std::optional<ScalableLimits> query_scalable(ibv_context& context) noexcept;
