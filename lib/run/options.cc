@@ -11,29 +11,15 @@
 namespace rdmabench::run {
 namespace {
 
-using Endpoint = transport::EndpointOptions;
-using Verbs = transport::VerbsOptions;
-using Ofi = transport::OfiOptions;
-using Path = transport::PathOptions;
-
-/// A member of a member of Config.
-template <bool kOfBoth, auto First, auto... Rest>
-constexpr Member at{[](Config& config) -> Place { return &((config.*First).*....*Rest); }, kOfBoth};
-
-template <auto One>
-constexpr Member traffic = at<true, &Config::traffic, One>;
-template <auto... Of>
-constexpr Member endpoint = at<true, &Config::endpoint, Of...>;
-template <auto... Of>
-constexpr Member verbs = endpoint<&Endpoint::verbs, Of...>;
-template <auto One>
-constexpr Member path = verbs<&Verbs::path, One>;
-template <auto One>
-constexpr Member ofi = endpoint<&Endpoint::ofi, One>;
-template <auto One>
-constexpr Member placement = at<false, &Config::placement, One>;
-template <auto One>
-constexpr Member own = at<false, One>;
+/// A member of Config as a function that gives its place. Of what both sides have, or not.
+template <class In>
+constexpr Member both(In) {
+  return {[](Config& config) -> Place { return In{}(config); }, true};
+}
+template <class In>
+constexpr Member own(In) {
+  return {[](Config& config) -> Place { return In{}(config); }, false};
+}
 
 constexpr Option row(const char* name, std::string_view flag, std::string_view text, Member member,
                      const Bounds& bounds = {}, bool always = false, TestSet tests = kEveryTest) {
@@ -43,167 +29,176 @@ constexpr Option row(const char* name, std::string_view flag, std::string_view t
 constexpr bool kAlways = true;
 
 constexpr Option kSentOptions[] = {
-    row("shape", "", "", traffic<&Traffic::shape>),
-    row("pattern", "", "", traffic<&Traffic::pattern>),
+    row("shape", "", "", both([](Config& c) { return &c.traffic.shape; })),
+    row("pattern", "", "", both([](Config& c) { return &c.traffic.pattern; })),
     row("operation", "--op=OP", "what is measured [send; load: send-imm]",
-        traffic<&Traffic::operation>, {}),
+        both([](Config& c) { return &c.traffic.operation; }), {}),
     row("sizes", "-s, --size=SIZES",
         "message sizes in bytes: 8, or 8,64,4K, or 1:8M for every doubling [8; bw: 64K]",
-        own<&Config::sizes>, {1, kMaxSize, Unit::bytes}),
+        own([](Config& c) { return &c.sizes; }), {1, kMaxSize, Unit::bytes}),
     row("interval_s", "--interval=TIME",
         "also report each interval of this length; written between epochs, never during one",
-        own<&Config::interval>, {0, 86'400'000, Unit::milliseconds}, false, kBw),
+        own([](Config& c) { return &c.interval; }), {0, 86'400'000, Unit::milliseconds}, false,
+        kBw),
     row("target_idle", "--target-idle",
         "the target does not touch its endpoint: shows whether its CPU takes part in one-sided "
         "operations",
-        traffic<&Traffic::target_idle>, {}, false, kLat),
+        both([](Config& c) { return &c.traffic.target_idle; }), {}, false, kLat),
     row("post_list", "-l, --post-list=N",
-        "messages posted by one call (a list of work requests) [1]", endpoint<&Endpoint::post_list>,
-        {1, kMaxPostList}, false, kBw | kLoad),
+        "messages posted by one call (a list of work requests) [1]",
+        both([](Config& c) { return &c.endpoint.post_list; }), {1, kMaxPostList}, false,
+        kBw | kLoad),
     row("segments", "--sge=N", "scatter/gather entries that a message is split into [1]",
-        endpoint<&Endpoint::segments>, {1, kMaxSegments}),
+        both([](Config& c) { return &c.endpoint.segments; }), {1, kMaxSegments}),
     row("inline_limit", "-I, --inline=SIZE",
         "largest message to send inline (verbs) or inject (libfabric), 0 for none [auto]",
-        endpoint<&Endpoint::inline_limit>, {0, 1 << 20, Unit::limit, "auto", -1}),
+        both([](Config& c) { return &c.endpoint.inline_limit; }),
+        {0, 1 << 20, Unit::limit, "auto", -1}),
     row("validate", "--validate",
         "fill and compare every message; the figures include the comparison at the target",
-        traffic<&Traffic::validate>, {}, kAlways),
+        both([](Config& c) { return &c.traffic.validate; }), {}, kAlways),
 };
 
 constexpr Option kQueueOptions[] = {
     row("queue_pairs", "-q, --qps=N", "queue pairs of each thread [1]",
-        endpoint<&Endpoint::queue_pairs>, {1, kMaxQueuePairs}, kAlways),
+        both([](Config& c) { return &c.endpoint.queue_pairs; }), {1, kMaxQueuePairs}, kAlways),
     row("threads", "--threads=N",
         "threads on each side, each with its queue pairs and completion queue [1, or one for each "
         "device]",
-        traffic<&Traffic::threads>, {1, kMaxWorkers}, kAlways),
+        both([](Config& c) { return &c.traffic.threads; }), {1, kMaxWorkers}, kAlways),
     row("depth", "-t, --depth=N",
         "messages outstanding on each queue pair [bw: 128; lat: 16, of which it uses one]",
-        traffic<&Traffic::depth>, {1, kMaxDepth}, kAlways),
+        both([](Config& c) { return &c.traffic.depth; }), {1, kMaxDepth}, kAlways),
     row("receives", "-r, --receives=N",
         "receives kept posted on each queue pair [512 in total; lat: 8]",
-        traffic<&Traffic::receives>, {1, 2 * kMaxDepth}),
+        both([](Config& c) { return &c.traffic.receives; }), {1, 2 * kMaxDepth}),
     row("signal_every", "-Q, --signal-every=N",
-        "ask for one completion in N messages [bw: 32; lat: 8]", traffic<&Traffic::signal_every>,
-        {1, kMaxDepth}, kAlways),
+        "ask for one completion in N messages [bw: 32; lat: 8]",
+        both([](Config& c) { return &c.traffic.signal_every; }), {1, kMaxDepth}, kAlways),
     row("outstanding_reads", "-o, --outstanding=N",
         "reads or atomics under way on a queue pair [the most that both sides support]",
-        endpoint<&Endpoint::outstanding_reads>, {1, 255}),
+        both([](Config& c) { return &c.endpoint.outstanding_reads; }), {1, 255}),
     row("shared_receives", "--srq", "one shared receive queue for all queue pairs",
-        verbs<&Verbs::shared_receives>),
+        both([](Config& c) { return &c.endpoint.verbs.shared_receives; })),
     row("separate_queues", "--separate-cqs",
         "two completion queues: one for sends, one for receives",
-        endpoint<&Endpoint::separate_queues>),
+        both([](Config& c) { return &c.endpoint.separate_queues; })),
     row("events", "-e, --events", "sleep until a completion instead of polling",
-        endpoint<&Endpoint::events>, {}, kAlways),
+        both([](Config& c) { return &c.endpoint.events; }), {}, kAlways),
     row("completion_vector", "-X, --completion-vector=N",
-        "interrupt vector of the events [by worker]", verbs<&Verbs::completion_vector>, {0, 65535}),
+        "interrupt vector of the events [by worker]",
+        both([](Config& c) { return &c.endpoint.verbs.completion_vector; }), {0, 65535}),
     row("incast_clients", "--clients=N",
         "incast: start when N clients of the server have come, all with this option [1]",
-        traffic<&Traffic::incast_clients>, {1, kMaxClients}),
+        both([](Config& c) { return &c.traffic.incast_clients; }), {1, kMaxClients}),
     row("incast_job", "--job=NAME",
         "incast: only clients of the same job wait for one another [the launcher's job, else the "
         "user]",
-        traffic<&Traffic::incast_job>),
-    row("client_queue_pairs", "", "", traffic<&Traffic::client_queue_pairs>, {1, kMaxQueuePairs}),
+        both([](Config& c) { return &c.traffic.incast_job; })),
+    row("client_queue_pairs", "", "", both([](Config& c) { return &c.traffic.client_queue_pairs; }),
+        {1, kMaxQueuePairs}),
 };
 
 constexpr Option kPathOptions[] = {
-    row("backend", "--backend=NAME", "auto, verbs, ofi or loop [auto]", own<&Config::backend>, {},
-        kAlways),
+    row("backend", "--backend=NAME", "auto, verbs, ofi or loop [auto]",
+        own([](Config& c) { return &c.backend; }), {}, kAlways),
     row("devices", "-d, --device=NAMES",
         "this side's devices: NAME[:PORT] for verbs, a domain for libfabric; several at once are "
         "separated by commas [by route]",
-        placement<&Placement::devices>),
+        own([](Config& c) { return &c.placement.devices; })),
     row("provider", "--provider=NAME",
-        "libfabric provider, on both sides: tcp, shm, efa ... [by route]", ofi<&Ofi::provider>),
+        "libfabric provider, on both sides: tcp, shm, efa ... [by route]",
+        both([](Config& c) { return &c.endpoint.ofi.provider; })),
     row("fabric", "--fabric=NAME",
         "libfabric fabric of this side: efa-direct (sends of one packet), efa [by route]",
-        placement<&Placement::fabric>),
-    row("source_ip", "", "", placement<&Placement::source_ip>),
+        own([](Config& c) { return &c.placement.fabric; })),
+    row("source_ip", "", "", own([](Config& c) { return &c.placement.source_ip; })),
     row("delivery", "--delivery",
         "libfabric: ask for completion at delivery; 'completion' says what it proves",
-        ofi<&Ofi::delivery>),
+        both([](Config& c) { return &c.endpoint.ofi.delivery; })),
     row("shared_memory", "--shared-memory",
-        "libfabric: efa may reach a peer on its own host through memory", ofi<&Ofi::shared_memory>),
+        "libfabric: efa may reach a peer on its own host through memory",
+        both([](Config& c) { return &c.endpoint.ofi.shared_memory; })),
     row("requirements", "--require=LIST",
         "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
         "gpudirect, backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of "
         "falling back",
-        own<&Config::requirements>),
+        own([](Config& c) { return &c.requirements; })),
     row("service", "-c, --transport=NAME",
         "rc, uc, ud, xrc, dc or srd (verbs); rdm or msg (libfabric) [rc; rdm]",
-        endpoint<&Endpoint::service>, {}, kAlways),
+        both([](Config& c) { return &c.endpoint.service; }), {}, kAlways),
     row("rdma_cm", "-R, --rdma-cm", "connect by rdma_cm instead of rdmabench's own exchange",
-        verbs<&Verbs::rdma_cm>),
+        both([](Config& c) { return &c.endpoint.verbs.rdma_cm; })),
     row("gid_index", "-x, --gid-index=N",
         "RoCE GID of this side's port, or ipv6: one of IPv6 [by route, RoCE v2 first]",
-        placement<&Placement::gid_index>, {0, 255, Unit::count, "ipv6", transport::kAnyIpv6Gid}),
+        own([](Config& c) { return &c.placement.gid_index; }),
+        {0, 255, Unit::count, "ipv6", transport::kAnyIpv6Gid}),
     row("mtu", "-m, --mtu=N",
-        "verbs path MTU: 256, 512, 1024, 2048 or 4096 [the smaller active one]", verbs<&Verbs::mtu>,
-        {256, 4096}),
-    row("service_level", "-S, --sl=N", "service level [0]", path<&Path::service_level>, {0, 15}),
+        "verbs path MTU: 256, 512, 1024, 2048 or 4096 [the smaller active one]",
+        both([](Config& c) { return &c.endpoint.verbs.mtu; }), {256, 4096}),
+    row("service_level", "-S, --sl=N", "service level [0]",
+        both([](Config& c) { return &c.endpoint.verbs.path.service_level; }), {0, 15}),
     row("traffic_class", "-T, --tclass=N",
-        "traffic class; on RoCE v2 the TOS byte: DSCP times 4 [0]", path<&Path::traffic_class>,
-        {0, 255}),
+        "traffic class; on RoCE v2 the TOS byte: DSCP times 4 [0]",
+        both([](Config& c) { return &c.endpoint.verbs.path.traffic_class; }), {0, 255}),
     row("flow_label", "--flow-label=N", "IPv6 flow label [0; UD, DC: one a queue pair]",
-        path<&Path::flow_label>, {0, (1 << 20) - 1}),
+        both([](Config& c) { return &c.endpoint.verbs.path.flow_label; }), {0, (1 << 20) - 1}),
     row("hop_limit", "-L, --hop-limit=N", "largest number of hops of a packet [64]",
-        path<&Path::hop_limit>, {0, 255}),
+        both([](Config& c) { return &c.endpoint.verbs.path.hop_limit; }), {0, 255}),
     row("partition_index", "--pkey-index=N", "index of the partition key [0]",
-        path<&Path::partition_index>, {0, 65535}),
+        both([](Config& c) { return &c.endpoint.verbs.path.partition_index; }), {0, 65535}),
     row("qp_timeout", "-u, --qp-timeout=N",
-        "wait 4.096 us * 2^N for an acknowledgement before a retry [14]", path<&Path::timeout>,
-        {0, 31}),
-    row("retry_count", "--retry-count=N", "number of such retries [6]", path<&Path::retry_count>,
-        {0, 7}),
+        "wait 4.096 us * 2^N for an acknowledgement before a retry [14]",
+        both([](Config& c) { return &c.endpoint.verbs.path.timeout; }), {0, 31}),
+    row("retry_count", "--retry-count=N", "number of such retries [6]",
+        both([](Config& c) { return &c.endpoint.verbs.path.retry_count; }), {0, 7}),
     row("rnr_retry_count", "--rnr-retry=N",
         "retries where the peer has no receive posted, 7 = without end [7]",
-        path<&Path::rnr_retry_count>, {0, 7}),
+        both([](Config& c) { return &c.endpoint.verbs.path.rnr_retry_count; }), {0, 7}),
     row("rnr_timer", "--rnr-timer=N", "encoded wait before such a retry, 12 = 0.64 ms [12]",
-        path<&Path::rnr_timer>, {0, 31}),
+        both([](Config& c) { return &c.endpoint.verbs.path.rnr_timer; }), {0, 31}),
     row("timeout_s", "--timeout=TIME", "fail when nothing completes for this long [10s]",
-        own<&Config::timeout>, {100, 600'000, Unit::milliseconds}, kAlways),
+        own([](Config& c) { return &c.timeout; }), {100, 600'000, Unit::milliseconds}, kAlways),
 };
 
 constexpr Option kMemoryOptions[] = {
     row("memory", "--memory=KIND",
         "memory of this side: host, huge[:2M], file:PATH, dmabuf or cuda:GPU[,vmm]; GPU is an "
         "index, a PCI address, GPU-UUID or auto (near the device) [host]",
-        placement<&Placement::memory>),
+        own([](Config& c) { return &c.placement.memory; })),
     row("peer_memory", "--peer-memory=KIND",
         "memory of the server: host, huge or cuda:GPU[,vmm] [huge or cuda:auto where --memory is "
         "of that kind, else host]",
-        placement<&Placement::peer_memory>),
+        own([](Config& c) { return &c.placement.peer_memory; })),
     row("gpu_mapping", "--gpu-mapping=HOW",
         "how a GPU's dma-buf is mapped, on both sides: default, pcie or data-direct only; auto "
         "uses the first one that registers and otherwise stages through host memory [auto]",
-        endpoint<&Endpoint::gpu_mapping>),
+        both([](Config& c) { return &c.endpoint.gpu_mapping; })),
     row("numa", "--numa=NODE", "auto = near the device, none, or a node's number [auto]",
-        placement<&Placement::numa>),
+        own([](Config& c) { return &c.placement.numa; })),
     row("working_set_bytes", "--working-set=SIZE",
         "bytes that messages walk through: larger than the cache measures cold memory [one page]",
-        traffic<&Traffic::working_set>, {0, kMaxWorkingSet, Unit::bytes}),
+        both([](Config& c) { return &c.traffic.working_set; }), {0, kMaxWorkingSet, Unit::bytes}),
     row("stride_bytes", "--stride=SIZE",
         "bytes from one message to the next, a multiple of 64 [its size]",
-        traffic<&Traffic::stride>, {0, kMaxWorkingSet, Unit::bytes}),
+        both([](Config& c) { return &c.traffic.stride; }), {0, kMaxWorkingSet, Unit::bytes}),
     row("misalignment_bytes", "--misalign=N", "bytes off a cache line [0]",
-        endpoint<&Endpoint::misalignment>, {0, 63}),
+        both([](Config& c) { return &c.endpoint.misalignment; }), {0, 63}),
     row("relaxed_ordering", "--relaxed-ordering",
         "allow PCIe relaxed ordering, where the device supports it; without either flag of a "
         "GPU's memory alone",
-        endpoint<&Endpoint::relaxed_ordering>),
+        both([](Config& c) { return &c.endpoint.relaxed_ordering; })),
     row("on_demand", "--odp", "on-demand paging instead of pinned pages",
-        endpoint<&Endpoint::on_demand>),
+        both([](Config& c) { return &c.endpoint.on_demand; })),
     row("region_per_queue_pair", "--mr-per-qp",
         "a memory region for each queue pair, instead of one for all",
-        verbs<&Verbs::region_per_queue_pair>),
+        both([](Config& c) { return &c.endpoint.verbs.region_per_queue_pair; })),
 };
 
 constexpr Option kOtherOptions[] = {
     row("watch", "--no-watch",
         "leave out counters, placement and noise of both sides: they take 50 ms",
-        traffic<&Traffic::watch>),
+        both([](Config& c) { return &c.traffic.watch; })),
 };
 
 constexpr OptionGroup kGroups[] = {{kSent, kSentOptions},     {kDuration, {}},
