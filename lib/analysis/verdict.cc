@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "analysis/power.h"
 #include "base/refuse.h"
 #include "measure/distributions.h"
+#include "measure/limit.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::analysis {
@@ -254,18 +254,7 @@ double variation_of(double deviation) {
 }
 
 std::vector<double> holm(std::span<const double> p_values) {
-  std::vector<std::size_t> order(p_values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t x, std::size_t y) { return p_values[x] < p_values[y]; });
-  std::vector<double> adjusted(p_values.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const double scaled = p_values[order[i]] * static_cast<double>(order.size() - i);
-    largest = std::max(largest, std::min(1.0, scaled));
-    adjusted[order[i]] = largest;
-  }
-  return adjusted;
+  return measure::holm(p_values);
 }
 
 }  // namespace rdmabench::analysis

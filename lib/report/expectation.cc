@@ -6,17 +6,16 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
-#include <map>
+#include <functional>
 #include <optional>
-#include <tuple>
 #include <utility>
 
-#include "digest.h"
+#include "expectation_rows.h"
 #include "line_rate.h"
+#include "measure/limit.h"
 #include "quantity.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/measure/statistics.h"
 #include "row.h"
 
 namespace rdmabench::report {
@@ -24,125 +23,9 @@ namespace {
 
 using Of = Expectation::Of;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-double value_of(const Measured& row, std::string_view key) {
-  for (const Value& value : row.values) {
-    if (value.first == key) return value.second;
-  }
-  return key == "messages_per_s" ? value_of(row, "achieved_messages_per_s") : kNone;
-}
-
-std::string label_of(const Measured& row, std::string_view key) {
-  for (const Label& label : row.labels) {
-    if (label.first == key) return label.second;
-  }
-  return "";
-}
-
-struct Estimate {
-  double value = kNone;
-  double low = kNone;
-  double high = kNone;
-};
-
-constexpr double kNormal95 = 1.96;    // standard errors of a mean on both sides of it
-constexpr double kManySamples = 100;  // from which a mean is as good as normal
-
-/// The interval of a mean bandwidth or rate, a mean latency and a percentile, and of the median,
-/// which the rates of a collective and of `reg` are made from. Before each key may stand the call
-/// that it is of.
-Estimate interval_of(const Measured& row, std::string_view key) {
-  Estimate found{.value = value_of(row, key)};
-  const auto beside = [&](std::string_view ending, std::string_view other) {
-    return value_of(row, fmt::format("{}{}", key.substr(0, key.size() - ending.size()), other));
-  };
-  // Of too few samples there is a low end alone. Documents from before these keys have neither.
-  const auto take = [](double low, double high) {
-    const bool unbounded = std::isfinite(low) && std::isnan(high);
-    return std::pair(low, unbounded ? std::numeric_limits<double>::infinity() : high);
-  };
-  if (key == "bits_per_s" || key == "messages_per_s") {
-    const double scale = found.value / value_of(row, "bits_per_s");
-    found.low = scale * value_of(row, "bits_per_s_low");
-    found.high = scale * value_of(row, "bits_per_s_high");
-  } else if (key.ends_with("bytes_per_s")) {
-    const std::string call = key.starts_with("register_") ? "register_" : "";
-    const double scale = found.value * value_of(row, call + "p50_ns");
-    const auto [low, high] =
-        take(value_of(row, call + "median_low_ns"), value_of(row, call + "median_high_ns"));
-    found.low = scale / high;
-    found.high = scale / low;
-  } else if (key.ends_with("mean_ns") && value_of(row, "iterations") >= kManySamples) {
-    const double half =
-        kNormal95 * beside("mean_ns", "stddev_ns") / std::sqrt(value_of(row, "iterations"));
-    found.low = found.value - half;
-    found.high = found.value + half;
-  } else {
-    const auto percentile =
-        std::find_if(kPercentiles.begin(), kPercentiles.end(),
-                     [key](const Percentile& one) { return key.ends_with(one.key); });
-    if (percentile == kPercentiles.end()) return found;
-    std::tie(found.low, found.high) = take(beside(percentile->key, percentile->low_key),
-                                           beside(percentile->key, percentile->high_key));
-  }
-  if (!std::isfinite(found.low) || std::isnan(found.high)) found.low = found.high = kNone;
-  return found;
-}
-
-/// "6 %", of the share of the capacity.
-std::string load_text(const Measured& row) {
-  const std::string load = label_of(row, "load");
-  if (load.empty()) return "";
-  return fmt::format("{:.0f} %", 100 * std::strtod(load.c_str(), nullptr));
-}
-
-/// What tells a row from the others of its document.
-std::string row_text(const Measured& row) {
-  std::string text;
-  const auto add = [&text](const std::string& word) {
-    if (!word.empty()) text += (text.empty() ? "" : " ") + word;
-  };
-  const std::string sender = label_of(row, "sender_host");
-  if (!sender.empty()) {
-    add(fmt::format("{} to {}, rail {}, round {},", sender, label_of(row, "receiver_host"),
-                    label_of(row, "rail"), label_of(row, "round")));
-  }
-  for (const char* key : {"group", "operation", "memory", "type", "reduction"}) {
-    add(label_of(row, key));
-  }
-  if (const std::string load = load_text(row); !load.empty()) add("load " + load);
-  if (const std::string size = label_of(row, "size_bytes"); !size.empty()) {
-    add("of " + size_text(std::strtod(size.c_str(), nullptr)));
-  }
-  return text;
-}
-
-/// What a row of a baseline must agree in. A rate that was asked for tells its rows apart; its
-/// share of the capacity, which each run measures anew, does not.
-std::string identity_of(const Document& document, const Measured& row) {
-  std::string text(row.kind);
-  for (const char* key : {"sender_host", "receiver_host", "rail", "operation", "direction", "kind",
-                          "type", "reduction", "in_place", "memory", "route", "mapping",
-                          "size_bytes", "metric", "group", "ranks", "root"}) {
-    text += '\n' + label_of(row, key);
-  }
-  const Json& config = list_of(document.body, "config");
-  for (const char* key : {"memory", "peer_memory"}) text += '\n' + fact_of(config, key);
-  std::string rate;
-  for (const char* key : {"rate_messages_per_s", "rate_bits_per_s"}) rate += fact_of(config, key);
-  return text + '\n' + (rate.empty() ? load_text(row) : rate);
-}
-
 struct Limit {
   double value = kNone;
   std::string origin;  ///< how it was computed, or why it could not be
-};
-
-/// A row with the document that it is of.
-struct Judged {
-  const Document& document;
-  const Measured& row;
 };
 
 /// The rate is that of a thread's queue pairs, which the transport opens; where they use fewer
@@ -178,19 +61,42 @@ Limit line_limit(const Judged& of) {
           .origin = fmt::format("{}{}", line.origin, both ? ", both ways" : "")};
 }
 
-Limit baseline_limit(const Expectation& expectation, const Judged& of, const Measure& measure) {
-  const auto found = expectation.rows->find(identity_of(of.document, of.row));
-  if (found == expectation.rows->end()) {
-    return {.value = kNone, .origin = "the baseline has no such row"};
+/// Logs of launches' values, and how far each interval reaches within its run.
+struct Logs {
+  double value = kNone;  ///< the geometric mean
+  std::vector<double> logs;
+  double below = 0;  ///< standard errors; infinite where too few samples bound that end
+  double above = 0;
+
+  explicit Logs(std::span<const RowValue> values) {
+    constexpr double kLeast = 1e-30;    // in place of 0, which has no log
+    constexpr double kNormal95 = 1.96;  // standard errors to the end of an interval
+    for (const RowValue& one : values) {
+      const double log = std::log(std::max(one.value, kLeast));
+      logs.push_back(log);
+      if (std::isnan(one.low)) continue;
+      below = std::max(below, one.low > 0 ? (log - std::log(one.low)) / kNormal95 : HUGE_VAL);
+      above = std::max(above, (std::log(one.high) - log) / kNormal95);
+    }
+    value = values.size() == 1 ? values[0].value : std::exp(measure::mean(logs));
   }
-  return {.value = found->second,
-          .origin = fmt::format("{} of {}", measure.text(found->second), expectation.baseline)};
+};
+
+Limit baseline_limit(const Expectation& expectation, const std::optional<Logs>& baseline,
+                     const Measure& measure) {
+  if (!baseline) return {.value = kNone, .origin = "the baseline has no such row"};
+  return {
+      .value = baseline->value,
+      .origin = fmt::format(
+          "{} of {}{}", measure.text(baseline->value), expectation.baseline,
+          baseline->logs.size() > 1 ? fmt::format(" ({} launches)", baseline->logs.size()) : "")};
 }
 
-Limit limit_of(const Expectation& expectation, const Judged& of, const Measure& measure) {
+Limit limit_of(const Expectation& expectation, const Judged& of,
+               const std::optional<Logs>& baseline, const Measure& measure) {
   if (expectation.of == Of::absolute) return {.value = expectation.value, .origin = {}};
   Limit whole =
-      expectation.of == Of::line ? line_limit(of) : baseline_limit(expectation, of, measure);
+      expectation.of == Of::line ? line_limit(of) : baseline_limit(expectation, baseline, measure);
   if (std::isfinite(whole.value)) {
     whole.origin = fmt::format("{:.4g} % of {}", expectation.value * 100, whole.origin);
     whole.value *= expectation.value;
@@ -198,75 +104,147 @@ Limit limit_of(const Expectation& expectation, const Judged& of, const Measure& 
   return whole;
 }
 
-/// How many more runs like this one it takes until the interval, which shrinks with the root of
-/// their number, leaves the limit outside.
-double more_runs(const Estimate& interval, double limit) {
-  const double half = (interval.high - interval.low) / 2;
-  const double apart = std::abs(interval.value - limit);
-  const double all = std::pow(half / std::max(apart, interval.value * 1e-3), 2);
-  return std::ceil(std::max(1.0, all - 1));
+/// A row with a limit, and how far apart they are.
+struct Case {
+  const Measured& row;
+  const Logs& measured;
+  const measure::LaunchLogs held;  ///< of a baseline
+  const double usual;              ///< deviation of runs
+  const Limit& limit;
+  double value = measured.value;
+  bool keeps = false;        ///< by the value alone
+  bool few_samples = false;  ///< towards the limit: only longer runs decide
+  measure::Distance distance{};
+  double to_pass = 1;  ///< the chance of such a value where the truth is at the limit
+  double to_fail = 1;
+};
+
+measure::LaunchLogs held_by(const std::optional<Logs>& baseline) {
+  if (!baseline) return {};
+  const auto bounded = [](double within) { return std::isinf(within) ? 0 : within; };
+  return {baseline->logs, std::max(bounded(baseline->below), bounded(baseline->above))};
 }
 
-Json judge(const Expectation& expectation, const Measured& row, const Measure& measure,
-           const Limit& limit) {
-  const Estimate interval = interval_of(row, key_of(expectation.quantity));
-  const bool has_interval = std::isfinite(interval.low);
-  const auto keeps = [&](double value) {
-    return expectation.at_least ? value >= limit.value : value <= limit.value;
-  };
-  Status status = Status::open;
-  const bool low = keeps(has_interval ? interval.low : interval.value);
-  const bool high = keeps(has_interval ? interval.high : interval.value);
-  std::string text = measure.text(interval.value);
-  if (has_interval) {
-    text += fmt::format(" ({} to {})", measure.text(interval.low),
-                        std::isfinite(interval.high) ? measure.text(interval.high) : "unknown");
+double usual_of(std::string_view key) {
+  const bool tail =
+      key.ends_with("p999_ns") || key.ends_with("p9999_ns") || key.ends_with("max_ns");
+  return tail ? measure::kUsualOfTails : measure::kUsualDeviation;
+}
+
+void compare(Case& one, bool at_least) {
+  if (!std::isfinite(one.limit.value)) return;
+  const bool is_below = one.value < one.limit.value;
+  one.keeps = one.value == one.limit.value || is_below != at_least;
+  double within = is_below ? one.measured.above : one.measured.below;
+  one.few_samples = std::isinf(within) && one.keeps;
+  constexpr double kOfFewSamples = 0.1;  // what breaks the limit by far fails all the same
+  if (std::isinf(within) && !one.keeps) within = kOfFewSamples;
+  one.distance = measure::distance({one.measured.logs, within}, std::log(one.limit.value), one.held,
+                                   one.usual);
+  one.to_pass = at_least ? one.distance.chance_above() : one.distance.chance_below();
+  one.to_fail = at_least ? one.distance.chance_below() : one.distance.chance_above();
+  if (one.distance.error == 0 && one.distance.difference == 0) one.to_pass = 0;
+}
+
+/// Of each expectation, the rows that it is for.
+class Cases {
+ public:
+  Cases(const Document& document, std::span<const Document> launches, const Expectation& of)
+      : document_(document), of_(of), key_(key_of(of.quantity)), measure_(*measure_of(key_)) {
+    if (!launches.empty()) launches_ = launch_values(launches, key_, false);
   }
-  Json more = nullptr;
-  if (!std::isfinite(limit.value)) {
-    text += "; " + limit.origin;
+
+  const Measure& measure() const { return measure_; }
+  bool any() const { return any_; }
+  bool any_limit() const { return any_limit_; }
+
+  void for_each(const std::function<void(const Case&)>& visit) {
+    for_each_measured(document_, [&](const Measured& row) {
+      if (!has_size(of_, row) || !std::isfinite(value_of(row, key_))) return;
+      const Judged judged{document_, row};
+      if (!counts(judged, key_)) return;
+      any_ = true;
+      if (row.replaced) return;  // many flows at once may have slowed it; the later value decides
+      const bool asks = !launches_.empty() || of_.rows;
+      const std::string identity = asks ? identity_of(judged) : "";
+      const auto found = launches_.find(identity);
+      const Logs measured =
+          found != launches_.end() ? Logs(found->second) : Logs(std::array{row_value(row, key_)});
+      std::optional<Logs> baseline;
+      if (of_.rows) {
+        const auto same = of_.rows->find(identity);
+        if (same != of_.rows->end()) baseline.emplace(same->second);
+      }
+      const Limit limit = limit_of(of_, judged, baseline, measure_);
+      any_limit_ |= std::isfinite(limit.value);
+      Case one{row, measured, held_by(baseline), usual_, limit};
+      compare(one, of_.at_least);
+      visit(one);
+    });
+  }
+
+ private:
+  const Document& document_;
+  const Expectation& of_;
+  std::string_view key_;
+  Measure measure_;
+  double usual_ = usual_of(key_);
+  LaunchValues launches_;
+  bool any_ = false;
+  bool any_limit_ = false;
+};
+
+Status outcome_of(const Case& one, double adjusted) {
+  if (one.to_pass <= measure::kFalse && !one.few_samples) return Status::pass;
+  return adjusted <= measure::kFalse ? Status::fail : Status::open;
+}
+
+/// "185 Gb/s over 5 launches (180 Gb/s to 190 Gb/s)"
+std::string range_text(double value, double low, double high, std::size_t launches,
+                       const Measure& measure) {
+  return fmt::format("{} {} ({} to {}{})", measure.text(value),
+                     launches == 1 ? "in one run" : fmt::format("over {} launches", launches),
+                     measure.text(low), std::isfinite(high) ? measure.text(high) : "unknown",
+                     launches < measure::kLaunchesToJudge ? " as runs vary" : "");
+}
+
+/// `together`: how many rows were judged with this one.
+Json judge(const std::string& expectation, const Case& one, Status status, std::size_t together,
+           const Measure& measure) {
+  const auto reach = [&](double within) {
+    return measure::distance({one.measured.logs, within}, 0, one.held, one.usual).reach();
+  };
+  const double low = one.value * std::exp(-reach(one.measured.below));
+  const double high = one.value * std::exp(reach(one.measured.above));
+  const std::size_t launches = one.measured.logs.size();
+  std::string text = range_text(one.value, low, high, launches, measure);
+  Json needed = nullptr;
+  if (!std::isfinite(one.limit.value)) {
+    text += "; " + one.limit.origin;
   } else {
-    if (low == high) status = low ? Status::pass : Status::fail;
-    text += fmt::format(", limit {}{}", measure.text(limit.value),
-                        limit.origin.empty() ? "" : ": " + limit.origin);
-    if (status == Status::open && std::isinf(interval.high)) {
+    text += fmt::format(", limit {}{}", measure.text(one.limit.value),
+                        one.limit.origin.empty() ? "" : ": " + one.limit.origin);
+    if (status == Status::open && one.few_samples) {
       text += "; a longer run would decide: there are too few samples for it";
     } else if (status == Status::open) {
-      const double runs = more_runs(interval, limit.value);
-      more = runs;
-      text += fmt::format(
-          "; about {:.0f} more run{} like this one, or one {:.0f} times as long, would decide",
-          runs, runs == 1 ? "" : "s", runs + 1);
+      if (one.to_fail <= measure::kFalse) {
+        text += fmt::format("; among {} rows chance may do that", together);
+      }
+      const double chance = measure::kFalse / (one.keeps ? 1 : static_cast<double>(together));
+      needed = measure::launches_to_decide(one.distance, chance);
+      text += fmt::format("; about {} launches{} would decide", needed.get<std::uint32_t>(),
+                          one.held.logs.empty() ? "" : " of each side");
     }
   }
-  Json judged = judgement(expectation.text, row_text(row), status, std::move(text));
-  judged["value"] = finite(interval.value);
-  judged["low"] = finite(interval.low);
-  judged["high"] = finite(interval.high);
-  judged["limit"] = finite(limit.value);
-  judged["more_runs"] = more;
+  Json judged = judgement(expectation, row_text(one.row), status, std::move(text));
+  judged["value"] = finite(one.value);
+  judged["low"] = finite(low);
+  judged["high"] = finite(high);
+  judged["limit"] = finite(one.limit.value);
+  judged["launches"] = launches;
+  judged["launches_needed"] = needed;
+  if (needed.is_number()) judged["more_runs"] = needed.get<std::size_t>() - launches;
   return judged;
-}
-
-/// A row that was cut off is none. Nor is the latency of a load that is beyond what the path takes,
-/// where the run chose the loads.
-bool counts(const Judged& of, std::string_view key) {
-  if (value_of(of.row, "complete") == 0) return false;
-  const bool latency = of.row.kind == "load" && key.ends_with("_ns");
-  const Json& config = list_of(of.document.body, "config");
-  return !latency || value_of(of.row, "saturated") != 1 ||
-         !fact_of(config, "rate_messages_per_s").empty() ||
-         !fact_of(config, "rate_bits_per_s").empty();
-}
-
-/// A collective takes the largest size that its ranks can share, up to the one that was asked for.
-bool has_size(const Expectation& expectation, const Measured& row) {
-  const std::string text = label_of(row, "size_bytes");
-  if (text.empty()) return expectation.least_size == 0;
-  const double size = std::strtod(text.c_str(), nullptr);
-  const double count = value_of(row, "count");
-  const double next = row.kind == "collective" && count >= 1 ? size + size / count : size + 1;
-  return next > double(expectation.least_size) && size <= double(expectation.most_size);
 }
 
 std::string absent_text(const Expectation& expectation) {
@@ -288,41 +266,34 @@ Json judgement(std::string expectation, std::string row, Status status, std::str
           {"low", nullptr},
           {"high", nullptr},
           {"limit", nullptr},
+          {"launches", nullptr},
+          {"launches_needed", nullptr},
           {"more_runs", nullptr},
           {"text", std::move(text)}};
 }
 
 void read_baseline(Expectation& expectation) {
   if (expectation.of != Of::baseline || expectation.rows) return;
-  std::map<std::string, std::vector<double>> values;
-  for (const Document& document : read_documents(expectation.baseline)) {
-    for_each_measured(document, [&](const Measured& row) {
-      const std::string_view key = key_of(expectation.quantity);
-      const Estimate one = interval_of(row, key);
-      if (row.replaced || !std::isfinite(one.value) || std::isinf(one.high) ||
-          !counts({document, row}, key)) {
-        return;
-      }
-      values[identity_of(document, row)].push_back(one.value);
-    });
-  }
-  std::map<std::string, double> rows;
-  for (auto& [identity, list] : values) {
-    std::sort(list.begin(), list.end());
-    rows[identity] = (list[(list.size() - 1) / 2] + list[list.size() / 2]) / 2;
-  }
-  expectation.rows = std::make_shared<const std::map<std::string, double>>(std::move(rows));
+  expectation.rows = std::make_shared<const LaunchValues>(
+      launch_values(read_documents(expectation.baseline), key_of(expectation.quantity), true));
 }
 
-void judge_expectations(Document& document, std::span<const Expectation> expectations) {
+void judge_expectations(Document& document, std::span<const Expectation> expectations,
+                        std::span<const Document> launches) {
   Json judged = Json::array();
   std::vector<std::pair<const Expectation*, std::string>> absent;  // and why
   bool profile_applies = false;
-  for (const Expectation& given : expectations) {
-    Expectation expectation = given;
-    read_baseline(expectation);
-    const std::string_view key = key_of(expectation.quantity);
-    const Measure measure = *measure_of(key);
+  std::vector<Expectation> read(expectations.begin(), expectations.end());
+  std::vector<double> chances;
+  for (Expectation& one : read) {
+    read_baseline(one);
+    Cases(document, launches, one).for_each([&](const Case& found) {
+      if (std::isfinite(found.limit.value)) chances.push_back(found.to_fail);
+    });
+  }
+  const std::vector<double> adjusted = measure::holm(chances);
+  std::size_t at = 0;
+  for (const Expectation& expectation : read) {
     struct Sort {
       Status status;
       const char* rest;
@@ -331,24 +302,15 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
     };
     std::array<Sort, 3> sorts{Sort{Status::fail, "break it"}, Sort{Status::open, "are open"},
                               Sort{Status::pass, "keep it"}};
-    bool any = false;
-    bool any_limit = false;
-    for_each_measured(document, [&](const Measured& row) {
-      if (!has_size(expectation, row) || !std::isfinite(value_of(row, key))) return;
-      if (!counts({document, row}, key)) return;
-      any = true;
-      if (row.replaced) return;  // many flows at once may have slowed it; the later value decides
-      const Limit limit = limit_of(expectation, {document, row}, measure);
-      any_limit |= std::isfinite(limit.value);
-      Json one = judge(expectation, row, measure, limit);
-      for (Sort& sort : sorts) {
-        if (one["status"] != name(sort.status)) continue;
-        if (sort.rows.size() < kMostJudged) {
-          sort.rows.push_back(std::move(one));
-        } else {
-          ++sort.more;
-        }
-        break;
+    Cases cases(document, launches, expectation);
+    cases.for_each([&](const Case& one) {
+      const bool known = std::isfinite(one.limit.value);
+      const Status status = known ? outcome_of(one, adjusted[at++]) : Status::open;
+      Sort& sort = *std::ranges::find(sorts, status, &Sort::status);
+      if (sort.rows.size() < kMostJudged) {
+        sort.rows.push_back(judge(expectation.text, one, status, adjusted.size(), cases.measure()));
+      } else {
+        ++sort.more;
       }
     });
     for (Sort& sort : sorts) {
@@ -358,12 +320,12 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
           judgement(expectation.text, "", sort.status,
                     fmt::format("{} more rows {}, not listed here", sort.more, sort.rest)));
     }
-    profile_applies |= any && expectation.of_profile;
-    if (!any) {
-      absent.emplace_back(&given, absent_text(given));
-    } else if (given.of == Of::baseline && !any_limit) {
-      absent.emplace_back(
-          &given, fmt::format("{} has none of the rows that were measured", given.baseline));
+    profile_applies |= cases.any() && expectation.of_profile;
+    if (!cases.any()) {
+      absent.emplace_back(&expectation, absent_text(expectation));
+    } else if (expectation.of == Of::baseline && !cases.any_limit()) {
+      absent.emplace_back(&expectation, fmt::format("{} has none of the rows that were measured",
+                                                    expectation.baseline));
     }
   }
   for (const auto& [expectation, why] : absent) {

@@ -72,6 +72,7 @@ void add_expectations(Judgements& list, const Document& document) {
         Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
                   status_of(text_of(judged, "status")), text_of(judged, "text")});
     if (!one.subject.empty()) one.alike = one.id;
+    one.add_details(judged, {"launches", "launches_needed"});
     if (one.outcome == Status::fail) {
       one.details.emplace_back("action", is_required(judged) ? "change setting" : "run doctor");
     }

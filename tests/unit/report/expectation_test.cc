@@ -1,6 +1,7 @@
 // Expectations: how they are read, and how rows are judged by them.
 #include "report/expectation.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,15 +89,61 @@ TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("bw>=1e308GB/s"), HasSubstr("the limit is too large"));
 }
 
-TEST(Expectation, IsJudgedByTheInterval) {
-  EXPECT_EQ(judged(bandwidth("370e9", "365e9", "375e9"), "bw>=360Gb/s")["status"], "PASS");
-  EXPECT_EQ(judged(bandwidth("350e9", "345e9", "355e9"), "bw>=360Gb/s")["status"], "FAIL");
-  // The half width is five times the distance: 25 runs in all.
-  const auto open = judged(bandwidth("362e9", "352e9", "372e9"), "bw>=360Gb/s");
+TEST(Expectation, OneRunIsJudgedByHowRunsVary) {
+  EXPECT_EQ(judged(bandwidth("400e9", "399e9", "401e9"), "bw>=360Gb/s")["status"], "PASS");
+  EXPECT_EQ(judged(bandwidth("320e9", "319e9", "321e9"), "bw>=360Gb/s")["status"], "FAIL");
+  EXPECT_EQ(judged(bandwidth("400e9", "360e9", "440e9"), "bw>=360Gb/s")["status"], "OPEN")
+      << "nor within it";
+  const auto open = judged(bandwidth("370e9", "369e9", "371e9"), "bw>=360Gb/s");
   EXPECT_EQ(open["status"], "OPEN");
-  EXPECT_EQ(open["more_runs"], 24);
-  EXPECT_THAT(open["text"],
-              HasSubstr("about 24 more runs like this one, or one 25 times as long, would decide"));
+  EXPECT_EQ(open["launches"], 1);
+  EXPECT_NEAR(open["low"].get<double>(), 370e9 * std::exp(-2.16 * 0.04), 0.1e9);
+  // (1.96 + 1.28) standard deviations of 4 % over a distance of 2.7 %, squared.
+  EXPECT_NEAR(open["launches_needed"].get<double>(), 24, 2);
+  EXPECT_EQ(open["more_runs"], open["launches_needed"].get<int>() - 1);
+  EXPECT_THAT(open["text"], AllOf(HasSubstr("370 Gb/s in one run"), HasSubstr("as runs vary"),
+                                  HasSubstr("launches would decide")));
+}
+
+TEST(Expectation, LaunchesAreJudgedByTheirOwnInterval) {
+  const auto judged_over = [](const std::vector<std::string>& values, std::string_view limit) {
+    std::vector<Document> launches;
+    for (const std::string& value : values) {
+      launches.push_back(parse_documents(bandwidth(value, "null", "null"), "test").at(0));
+    }
+    Document document = launches.front();
+    judge_expectations(document, std::vector{parse_expectation(limit)}, launches);
+    return document.body["expectations"][0];
+  };
+  const std::vector<std::string> five{"365e9", "368e9", "370e9", "371e9", "376e9"};
+  const auto pass = judged_over(five, "bw>=360Gb/s");
+  EXPECT_EQ(pass["status"], "PASS");
+  EXPECT_EQ(pass["launches"], 5);
+  EXPECT_THAT(pass["text"], HasSubstr("370 Gb/s over 5 launches (365 Gb/s to 375.1 Gb/s)"));
+  EXPECT_EQ(judged_over(five, "bw>=380Gb/s")["status"], "FAIL");
+  EXPECT_GT(judged_over(five, "bw>=368Gb/s")["launches_needed"], 5);
+  const std::vector<std::string> four(five.begin(), five.end() - 1);
+  EXPECT_EQ(judged_over(four, "bw>=360Gb/s")["status"], "OPEN") << "too few";
+  EXPECT_EQ(judged_over({"300e9", "600e9", "301e9", "302e9"}, "bw>=250Gb/s")["status"], "OPEN")
+      << "they differ by more than is usual";
+}
+
+// What breaks a limit by chance once in 100 rows is no failure of all of them.
+TEST(Expectation, RowsThatFailAreJudgedTogether) {
+  Document document = parse_documents(bandwidth("325e9", "null", "null"), "test").at(0);
+  judge_expectations(document, std::vector{parse_expectation("bw>=360Gb/s")});
+  EXPECT_EQ(document.body["expectations"][0]["status"], "FAIL");
+  const auto row = document.body["results"][0];
+  for (int i = 0; i < 50; ++i) {
+    document.body["results"].push_back(row);
+    document.body["results"].back()["bits_per_s"] = 400e9;
+  }
+  judge_expectations(document, std::vector{parse_expectation("bw>=360Gb/s")});
+  EXPECT_EQ(document.body["expectations"][0]["status"], "OPEN");
+  EXPECT_THAT(document.body["expectations"][0]["text"], HasSubstr("among 51 rows"));
+  document.body["results"][0]["bits_per_s"] = 180e9;
+  judge_expectations(document, std::vector{parse_expectation("bw>=360Gb/s")});
+  EXPECT_EQ(document.body["expectations"][0]["status"], "FAIL") << "half of it always fails";
 }
 
 TEST(Expectation, JudgesAMeanByItsStandardError) {
@@ -105,7 +152,7 @@ TEST(Expectation, JudgesAMeanByItsStandardError) {
         R"({"schema": "rdmabench/1", "test": "latency", "resolved": {}, "results": [{"size_bytes": 8,)"
         R"( "mean_ns": 1000, "iterations": )" +
         samples + R"(, "stddev_ns": )" + deviation + "}]}";
-    return judged(text, "mean<=1.02us")["status"];
+    return judged(text, "mean<=1.1us")["status"];
   };
   EXPECT_EQ(status("100", "10000"), "PASS");  // 1000 +- 2
   EXPECT_EQ(status("2000", "10000"), "OPEN");
@@ -114,8 +161,8 @@ TEST(Expectation, JudgesAMeanByItsStandardError) {
 }
 
 TEST(Expectation, IsJudgedByTheValueWhereThereIsNoInterval) {
-  EXPECT_EQ(judged(bandwidth("361e9", "null", "null"), "bw>=360Gb/s")["status"], "PASS");
-  EXPECT_EQ(judged(bandwidth("359e9", "null", "null"), "bw>=360Gb/s")["status"], "FAIL");
+  EXPECT_EQ(judged(bandwidth("400e9", "null", "null"), "bw>=360Gb/s")["status"], "PASS");
+  EXPECT_EQ(judged(bandwidth("320e9", "null", "null"), "bw>=360Gb/s")["status"], "FAIL");
   EXPECT_EQ(judged(bandwidth("359e9", "null", "null"), "rate<=2k")["status"], "PASS");
   EXPECT_EQ(judged(bandwidth("100", "90", "110"), "rate>=1k")["status"], "OPEN") << "as of bw";
 }
@@ -145,7 +192,7 @@ TEST(Expectation, OfAProfileIsOpenWithoutARowWhereAnotherOneApplies) {
 
 TEST(Expectation, KnowsWhatTheLinkCarries) {
   // Around 4,096 bytes of payload 38 of Ethernet, 20 of IPv4, 8 of UDP and 16 of InfiniBand.
-  const auto row = judged(bandwidth("380e9", "379e9", "381e9"), "bw>=90%line");
+  const auto row = judged(bandwidth("390e9", "389e9", "391e9"), "bw>=90%line");
   EXPECT_EQ(row["status"], "PASS");
   EXPECT_NEAR(row["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 82), 1);
   EXPECT_THAT(row["text"], AllOf(HasSubstr("90 % of 392.1 Gb/s (400 Gb/s of mlx5_0:1"),
@@ -171,7 +218,7 @@ TEST(Expectation, TakesNoHeadersOffALinkWhosePacketsAreNotKnown) {
 
 TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {
   const auto row = judged(
-      bandwidth("110e9", "109e9", "111e9",
+      bandwidth("90e9", "89e9", "91e9",
                 R"({"rate_gbps": "126.03", "rate_of": "the PCIe link of the server's mlx5_0",)"
                 R"( "mtu": "4096", "link_layer": "InfiniBand", "path": "x"})"),
       "bw>=90%line");
@@ -188,7 +235,7 @@ TEST(Expectation, IsOpenWhereThreadsShareABond) {
                 R"( "rate_of": "one port of the bond of the client's mlx5_bond_0",)"
                 R"( "rate_of_bond": "true"})"));
   document["config"][0] = {{"name", "threads"}, {"value", 1}};
-  EXPECT_EQ(judged(document.dump(), "bw>=95%line")["status"], "PASS");
+  EXPECT_EQ(judged(document.dump(), "bw>=85%line")["status"], "PASS");
   document["config"][0] = {{"name", "threads"}, {"value", 2}};
   const auto row = judged(document.dump(), "bw>=95%line");
   EXPECT_EQ(row["status"], "OPEN");
@@ -206,8 +253,9 @@ TEST(Expectation, ComparesWithTheSameRowOfABaseline) {
   const std::string path = ::testing::TempDir() + "baseline.json";
   std::ofstream(path) << bandwidth("380e9", "null", "null");
   const std::string expectation = "bw>=95%" + path;
-  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), expectation)["status"], "PASS");
-  EXPECT_EQ(judged(bandwidth("350e9", "null", "null"), expectation)["status"], "FAIL");
+  EXPECT_EQ(judged(bandwidth("420e9", "null", "null"), expectation)["status"], "PASS");
+  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), expectation)["status"], "OPEN");
+  EXPECT_EQ(judged(bandwidth("300e9", "null", "null"), expectation)["status"], "FAIL");
   std::filesystem::remove(path);
   EXPECT_THROW(judged(bandwidth("350e9", "null", "null"), expectation), Error);
 }
@@ -226,17 +274,22 @@ TEST(Expectation, OfABaselineThatHasNoneOfTheRowsFails) {
   std::filesystem::remove(path);
 }
 
-TEST(Expectation, OfSeveralLaunchesOfABaselineTheMedianCounts) {
+TEST(Expectation, OfSeveralLaunchesOfABaselineTheMeanAndTheNoiseCount) {
   const std::string path = ::testing::TempDir() + "launches.json";
-  std::ofstream(path) << R"({"schema": "rdmabench/1", "documents": [)"
-                      << bandwidth("100e9", "null", "null") << ","
-                      << bandwidth("380e9", "null", "null") << ","
-                      << bandwidth("390e9", "null", "null") << "]}";
-  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), "bw>=95%" + path)["limit"], 361e9);
-  std::ofstream(path) << R"({"schema": "rdmabench/1", "documents": [)"
-                      << bandwidth("100e9", "null", "null") << ","
-                      << bandwidth("400e9", "null", "null") << "]}";
-  EXPECT_EQ(judged(bandwidth("370e9", "null", "null"), "bw>=100%" + path)["limit"], 250e9);
+  const auto with = [&](const std::vector<std::string>& values, const std::string& run) {
+    std::string list;
+    for (const std::string& one : values) {
+      list += (list.empty() ? "" : ",") + bandwidth(one, "null", "null");
+    }
+    std::ofstream(path) << R"({"schema": "rdmabench/1", "documents": [)" << list << "]}";
+    return judged(bandwidth(run, "null", "null"), "bw>=50%" + path);
+  };
+  EXPECT_NEAR(with({"100e9", "400e9"}, "370e9")["limit"].get<double>(), 100e9, 1);
+  EXPECT_EQ(with({"100e9", "400e9"}, "370e9")["status"], "OPEN") << "nobody knows how it varies";
+  const std::vector<std::string> five{"379e9", "380e9", "380e9", "381e9", "382e9"};
+  EXPECT_EQ(with(five, "185e9")["status"], "FAIL") << "it varies by 0.3 %";
+  EXPECT_EQ(with(five, "190e9")["status"], "OPEN");
+  EXPECT_THAT(with(five, "195e9")["text"], HasSubstr("(5 launches)"));
   std::filesystem::remove(path);
 }
 
@@ -287,7 +340,7 @@ TEST(Expectation, ALoadIsComparedByTheRateThatWasAskedFor) {
   };
   const std::string asked = R"({"name": "rate_messages_per_s", "value": 100000})";
   const std::string path = ::testing::TempDir() + "load.json";
-  const std::string expectation = "p99<=110%" + path;
+  const std::string expectation = "p99<=120%" + path;
   std::ofstream(path) << load("0.0624105", asked);
   EXPECT_EQ(judged(load("0.0711", asked), expectation)["status"], "PASS");
   std::ofstream(path) << load("0.8999999999999999", "");
@@ -317,7 +370,7 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
       R"("notes":[],"confirming":true})"
       "\n";
   std::ofstream(path) << fabric("100e9", "1e9") << again;
-  Document document = parse_documents(fabric("98e9", "40e9"), "test").at(0);
+  Document document = parse_documents(fabric("120e9", "30e9"), "test").at(0);
   judge_expectations(document, std::vector{parse_expectation("bw>=90%" + path)});
   const auto& rows = document.body["expectations"];
   ASSERT_EQ(rows.size(), 2U);
@@ -344,7 +397,7 @@ TEST(Expectation, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
                           pair(1, "99e9", "true") + pair(2, "41e9", "true"),
                       "test")
           .at(0);
-  judge_expectations(document, std::vector{parse_expectation("bw>=90Gb/s")});
+  judge_expectations(document, std::vector{parse_expectation("bw>=80Gb/s")});
   const auto& rows = document.body["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "FAIL");
@@ -365,14 +418,14 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
                             fields + "}\n",
                         "test")
             .at(0);
-    judge_expectations(document, std::vector{parse_expectation("bw>=90%line")});
+    judge_expectations(document, std::vector{parse_expectation("bw>=80%line")});
     return document.body["expectations"][0];
   };
   const std::string line = R"(,"line_bits_per_s":100e9,"line_origin":"100 Gb/s of mlx5_0")";
   EXPECT_EQ(judgements(line)["status"], "PASS");
   EXPECT_THAT(judgements(line)["text"].get<std::string>(), HasSubstr("100 Gb/s of mlx5_0"));
   EXPECT_EQ(judgements(R"(,"line_bits_per_s":200e9)")["status"], "FAIL");
-  EXPECT_EQ(judgements(line + R"(,"low":85e9,"high":95e9)")["status"], "OPEN");
+  EXPECT_EQ(judgements(line + R"(,"low":80e9,"high":100e9)")["status"], "OPEN");
   EXPECT_EQ(judgements("")["status"], "OPEN") << "the link's rate is not known";
   EXPECT_EQ(judgements(line + R"(,"pattern":"many-to-one")")["status"], "OPEN")
       << "several pairs share the link";
@@ -391,11 +444,12 @@ TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
                        "median_low_ns": 800, "median_high_ns": 1250, "bus_bytes_per_s": 40e9}]})";
   const auto row = judged(coll, "busbw>=45GB/s@64M+");
   EXPECT_EQ(row["status"], "OPEN");
-  EXPECT_NEAR(row["low"].get<double>(), 32e9, 1);
-  EXPECT_NEAR(row["high"].get<double>(), 50e9, 1);
+  EXPECT_LT(row["low"].get<double>(), 32e9);
+  EXPECT_GT(row["high"].get<double>(), 50e9);
   std::string few = coll;
   few.replace(few.find("800"), 3, "0").replace(few.find("1250"), 4, "null");
   EXPECT_EQ(judged(few, "busbw>=4GB/s")["status"], "OPEN") << "of fewer than 6 samples";
+  EXPECT_EQ(judged(few, "busbw>=80GB/s")["status"], "FAIL") << "half of it fails";
 }
 
 TEST(Expectation, OfACollectiveTakesTheSizeThatWasAskedFor) {
@@ -414,15 +468,26 @@ TEST(Expectation, JudgesAPercentileByItsInterval) {
         {"operation": "write", "size_bytes": 8, "p99_ns": 4900, "p99_low_ns": )" +
            low + R"(, "p99_high_ns": )" + high + "}]}";
   };
-  EXPECT_EQ(judged(latency("4800", "4950"), "p99<=5us")["status"], "PASS");
-  EXPECT_EQ(judged(latency("4800", "5200"), "p99<=5us")["status"], "OPEN");
-  EXPECT_EQ(judged(latency("4800", "5200"), "p99<=4us")["status"], "FAIL");
-  const auto few = judged(latency("4800", "null"), "p99<=5us");
+  EXPECT_EQ(judged(latency("4800", "4950"), "p99<=6us")["status"], "PASS");
+  EXPECT_EQ(judged(latency("4800", "7000"), "p99<=6us")["status"], "OPEN");
+  EXPECT_EQ(judged(latency("4800", "7000"), "p99<=4us")["status"], "FAIL");
+  const auto few = judged(latency("4800", "null"), "p99<=6us");
   EXPECT_EQ(few["status"], "OPEN");
   EXPECT_TRUE(few["more_runs"].is_null());
   EXPECT_THAT(few["text"].get<std::string>(), HasSubstr("a longer run would decide"));
   EXPECT_EQ(judged(latency("4800", "null"), "p99<=4us")["status"], "FAIL");
-  EXPECT_EQ(judged(latency("null", "null"), "p99<=5us")["status"], "PASS") << "as older files";
+  EXPECT_EQ(judged(latency("null", "null"), "p99<=6us")["status"], "PASS") << "as older files";
+}
+
+TEST(Expectation, ATailVariesMoreFromRunToRun) {
+  const auto status = [](std::string_view quantity) {
+    return judged(R"({"schema": "rdmabench/1", "test": "latency", "error": null, "results": [
+        {"operation": "write", "size_bytes": 8, "p99_ns": 4900, "p999_ns": 4900, "max_ns": 4900}]})",
+                  fmt::format("{}<=6us", quantity))["status"];
+  };
+  EXPECT_EQ(status("p99"), "PASS");
+  EXPECT_EQ(status("p999"), "OPEN");
+  EXPECT_EQ(status("max"), "OPEN");
 }
 
 TEST(Expectation, JudgesThePercentileOfAPairByItsInterval) {
@@ -434,10 +499,10 @@ TEST(Expectation, JudgesThePercentileOfAPairByItsInterval) {
                   R"("metric":"latency","size_bytes":8,"value":3000,"error":null,"notes":[],)"
                   R"("confirming":false,"p99_ns":4900)" +
                       fields + "}\n",
-                  "p99<=5us")["status"];
+                  "p99<=6us")["status"];
   };
   EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":4950)"), "PASS");
-  EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":5200)"), "OPEN");
+  EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":7000)"), "OPEN");
   EXPECT_EQ(status(R"(,"p99_low_ns":4800,"p99_high_ns":null)"), "OPEN");
   EXPECT_EQ(status(""), "PASS") << "as older files";
 }
@@ -453,8 +518,8 @@ TEST(Expectation, JudgesTheTimesOfRegByTheirIntervals) {
   EXPECT_EQ(judged(reg, "register_p50_ns<=1100ns")["status"], "OPEN");
   EXPECT_EQ(judged(reg, "register_p50_ns<=1300ns")["status"], "PASS");
   EXPECT_EQ(judged(reg, "register_p99_ns<=5us")["status"], "OPEN");
-  EXPECT_EQ(judged(reg, "register_mean_ns<=1100ns")["high"], 1198);
-  EXPECT_NEAR(judged(reg, "register_bytes_per_s>=1MB/s")["low"].get<double>(), 0.8e9, 1);
+  EXPECT_GT(judged(reg, "register_mean_ns<=1100ns")["high"], 1198);
+  EXPECT_LT(judged(reg, "register_bytes_per_s>=1MB/s")["low"], 0.8e9);
   EXPECT_EQ(judged(reg, "deregister_p50_ns<=1100ns")["status"], "PASS") << "as older files";
 }
 
@@ -501,7 +566,7 @@ TEST(Expectation, OfAFabricGivesNoSeriesForEachPair) {
 }
 
 TEST(Expectation, IsAJudgementOfEveryFormat) {
-  Document document = parse_documents(bandwidth("350e9", "345e9", "355e9"), "test").at(0);
+  Document document = parse_documents(bandwidth("300e9", "299e9", "301e9"), "test").at(0);
   const std::vector<Expectation> both{parse_expectation("bw>=360Gb/s"),
                                       parse_expectation("rate>=1")};
   judge_expectations(document, both);

@@ -1,0 +1,45 @@
+// What limits are held against: the rows of a document, which rows are the same, and their values.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "digest.h"
+#include "expectation.h"
+
+namespace rdmabench::report {
+
+/// A row with the document that it is of.
+struct Judged {
+  const Document& document;
+  const Measured& row;
+};
+
+double value_of(const Measured& row, std::string_view key);
+std::string label_of(const Measured& row, std::string_view key);
+
+/// The interval of a mean bandwidth or rate, a mean latency and a percentile, and of the median,
+/// which the rates of a collective and of `reg` are made from. Before each key may stand the call
+/// that it is of.
+RowValue row_value(const Measured& row, std::string_view key);
+
+/// What tells a row from the others of its document.
+std::string row_text(const Measured& row);
+
+/// What the same row of another document must agree in. A rate that was asked for tells rows apart;
+/// its share of the capacity, which each run measures anew, does not.
+std::string identity_of(const Judged& of);
+
+/// A row that was cut off is none. Nor is the latency of a load that is beyond what the path takes,
+/// where the run chose the loads.
+bool counts(const Judged& of, std::string_view key);
+
+/// A collective takes the largest size that its ranks can share, up to the one that was asked for.
+bool has_size(const Expectation& expectation, const Measured& row);
+
+/// The quantity by the identity of its row, a value for each document that has it: of several rows
+/// of one document the median. `bounded`: without values of too few samples.
+LaunchValues launch_values(std::span<const Document> launches, std::string_view key, bool bounded);
+
+}  // namespace rdmabench::report
