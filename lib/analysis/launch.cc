@@ -271,6 +271,15 @@ Launch read_launch(const ResultJson& json, const std::string& source) {
   return launch;
 }
 
+/// Made of other documents, of `lat --launches`.
+bool is_over_launches(const ResultJson& document) {
+  if (!document.is_object() || !document.contains("results")) return false;
+  const ResultJson& rows = document["results"];
+  if (!rows.is_array() || rows.empty() || !rows[0].is_object()) return false;
+  const auto launches = rows[0].find("launches");
+  return launches != rows[0].end() && launches->is_number() && launches->get<double>() > 1;
+}
+
 }  // namespace
 
 std::string fact_of(const Launch& launch, const std::string& name) {
@@ -313,6 +322,7 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
   if (!json.is_object() || !json.contains("documents")) return {read_launch(json, source)};
   std::vector<Launch> launches;
   for (const ResultJson& document : Reader(json, source).list("documents")) {
+    if (is_over_launches(document)) continue;  // those follow
     launches.push_back(read_launch(document, fmt::format("{}#{}", source, launches.size() + 1)));
   }
   if (launches.empty()) refuse(source, "it holds no documents");

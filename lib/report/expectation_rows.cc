@@ -139,6 +139,7 @@ LaunchValues launch_values(std::span<const Document> launches, std::string_view 
       const RowValue one = row_value(row, key);
       if (row.replaced || !std::isfinite(one.value) || !counts({document, row}, key)) return;
       if (bounded && std::isinf(one.high)) return;
+      if (value_of(row, "launches") > 1) return;  // those follow
       rows[identity_of({document, row})].push_back(one);
     });
     for (auto& [identity, list] : rows) {

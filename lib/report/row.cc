@@ -41,6 +41,9 @@ Fields quality(const Result& result) {
       {"complete", result.complete, "complete"},
       {"spread", finite(result.spread), "metric",
        "Spread of the epochs' medians, of bandwidth of their rates, about their median; a ratio."},
+      {"launches", 1, "count",
+       "Of more than one, the row is over launches: counts are sums, times and rates geometric "
+       "means, and intervals Student's t over their logs; of 1 they are within this run."},
       {"notes", result.notes, "notes"}};
 }
 
@@ -122,8 +125,8 @@ Fields latency_fields(const measure::LatencySummary& latency, double most_percen
   for (const Percentile& one : kPercentiles) {
     if (one.percent > most_percent) break;
     fields.push_back({one.low_key, finite(latency.*one.low), "metric",
-                      "Confidence interval of that percentile, from order statistics; 0 where the "
-                      "samples do not bound it."});
+                      "95 % interval of that percentile within this run, from order statistics; 0 "
+                      "where the samples do not bound it."});
     fields.push_back({one.high_key, finite(latency.*one.high), "metric",
                       "null where the samples do not bound it."});
   }
@@ -235,19 +238,19 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
         interval ? finite(half / result.bits_per_s * 100) : Json(nullptr),
         "",
         "",
-        {"+/-", {percent_text, "%", 1, 1}}},
+        {"+/- in run", {percent_text, "%", 1, 1}}},
        {"", rate, "", "", {"bw", {rate_text, "MiB/s", kBitsPerMebibyte, 2}}},
        {"bits_per_s_low",
         interval ? finite(result.bits_per_s_low) : Json(nullptr),
         "metric",
-        "95 % confidence interval of the mean, by Student's t over the epochs, of fewer than six "
+        "95 % interval of the mean within this run, by Student's t over the epochs, of fewer than six "
         "over their logs; null with one epoch.",
-        {"low", kRateScale, kOnPages}},
+        {"low in run", kRateScale, kOnPages}},
        {"bits_per_s_high",
         interval ? finite(result.bits_per_s_high) : Json(nullptr),
         "metric",
         "",
-        {"high", kRateScale, kOnPages}},
+        {"high in run", kRateScale, kOnPages}},
        {"messages_per_s", finite(result.messages_per_s), "metric", "", {"rate", kMessageScale}},
        {"elapsed_ns",
         finite(result.elapsed_ns),

@@ -106,6 +106,9 @@ std::vector<Section> sections(const Document& document);
 /// Words are broken into lines where that is asked for.
 std::string to_text(const std::vector<Section>& sections, std::size_t width, bool filled = false);
 
+/// The rows of over_launches() with their intervals.
+Section launches_table(const Json& body);
+
 /// The first sentence of a document, and its sections.
 std::string to_text(const Document& document, std::size_t width);
 

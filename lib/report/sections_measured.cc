@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "launches.h"
 #include "row.h"
 #include "sections.h"
 
@@ -157,10 +158,13 @@ std::vector<Section> run_sections(const Json& body) {
     const std::string word = text_of(resolved, key);
     if (!word.empty()) over += (over.find(" over ") == std::string::npos ? " over " : ", ") + word;
   }
-  return {{.words = {over}},
-          run_rows(text_of(body, "test"), list_of(body, "results")),
-          counters_table(body),
-          every_note(body)};
+  std::vector<Section> sections{{.words = {over}}};
+  sections.push_back(launches_of(body) > 1
+                         ? launches_table(body)
+                         : run_rows(text_of(body, "test"), list_of(body, "results")));
+  sections.push_back(counters_table(body));
+  sections.push_back(every_note(body));
+  return sections;
 }
 
 std::vector<Section> run_details(const Json& body) {

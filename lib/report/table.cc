@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "launches.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
 #include "row.h"
@@ -102,66 +103,6 @@ std::string after(std::span<const BandwidthResult> results) {
 }
 std::string after(std::span<const LoadResult> results) {
   return knee_text(results);
-}
-
-/// The knees of several launches of the same curves, by size in the order of the first.
-std::string knees_text(std::span<const Report> reports) {
-  struct Knees {
-    std::uint64_t size_bytes = 0;
-    std::size_t all = 0;  // launches
-    const Report* last = nullptr;
-    std::size_t launches = 0;  // that have a knee
-    std::size_t unreliable = 0;
-    std::vector<double> rates{};
-    std::vector<double> loads{};
-  };
-  std::vector<Knees> sizes;
-  for (const Report& report : reports) {
-    const auto* const rows = std::get_if<std::vector<LoadResult>>(&report.results);
-    if (rows == nullptr) return "";
-    for (const LoadResult& row : *rows) {
-      auto known = std::find_if(sizes.begin(), sizes.end(), [&](const Knees& one) {
-        return one.size_bytes == row.latency.size_bytes;
-      });
-      if (known == sizes.end()) known = sizes.insert(known, {row.latency.size_bytes});
-      if (known->last != &report) ++known->all;
-      known->last = &report;
-      if (!row.knee_reliable) ++known->unreliable;
-      if (!row.knee) continue;
-      ++known->launches;
-      known->rates.push_back(row.offered_messages_per_s / kMessagesPerMillion);
-      known->loads.push_back(row.load * 100);
-    }
-  }
-  std::string text;
-  for (const Knees& one : sizes) {
-    const std::string size = format_size(one.size_bytes);
-    const std::string unreliable =
-        one.unreliable == 0
-            ? ""
-            : fmt::format("{} of {} curves not reliable: see there.\n", one.unreliable, one.all);
-    if (one.launches < 2) {
-      text += fmt::format("\nknee of {} in {} of {} launches: no interval\n{}", size, one.launches,
-                          one.all, unreliable);
-      continue;
-    }
-    const measure::Estimate rate = measure::estimate_percentile(one.rates, 50);
-    const measure::Estimate load = measure::estimate_percentile(one.loads, 50);
-    text += fmt::format(
-        "\nknee of {} in {} of {} launches: {:.3g} Mmsg/s ({:.3g} to {:.3g}), {:.0f} % of capacity "
-        "({:.0f} to {:.0f} %)\n",
-        size, one.launches, one.all, rate.value, rate.low, rate.high, load.value, load.low,
-        load.high);
-    constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
-    text += one.launches < kBounded
-                ? fmt::format(
-                      "In brackets: minimum and maximum; with {} launches or more, the 95 % "
-                      "interval of the median.\n",
-                      kBounded)
-                : "In brackets: the 95 % interval of the median.\n";
-    text += unreliable;
-  }
-  return text;
 }
 
 /// "half_round_trip" as words.
@@ -336,7 +277,11 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
     for (const std::string& note : report.notes) add_once(terminal_safe(note));
     if (report.error) errors += fmt::format("error: {}\n", terminal_safe(*report.error));
   }
-  if (reports.size() > 1) text += knees_text(reports);
+  const bool curves =
+      std::ranges::all_of(reports, [](const Report& one) { return one.results.index() == 2; });
+  if (reports.size() > 1 && curves) {
+    text += knees_text(std::vector<Json>(list_of_each(reports, to_document)));
+  }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text + suspicions_text(reports, verbose) + errors;
 }

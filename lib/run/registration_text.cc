@@ -83,6 +83,7 @@ Json to_object(const RegistrationCost& one) {
   object["iterations"] = one.registering.count;
   object["route"] = name(one.route);
   object["mapping"] = one.mapping;
+  object["launches"] = 1;
   add_times(object, "register", one.registering);
   object["register_bytes_per_s"] = one.bytes_per_s();
   add_times(object, "deregister", one.deregistering);

@@ -105,6 +105,7 @@ TEST(Json, WritesOneDocument) {
       "stable": true,
       "complete": true,
       "spread": 0.015625,
+      "launches": 1,
       "notes": [
         "The governor is powersave."
       ]

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/launches.h"
+#include "report/row.h"
 #include "samples.h"
 
 namespace rdmabench::report {
@@ -43,9 +45,9 @@ TEST(Table, ShowsBandwidthWithItsInterval) {
 
 send bandwidth, one way, depth 128
 completion: receiver confirmed
-size  iterations  bw[Gb/s]  +/-[%]  bw[MiB/s]  rate[Mmsg/s]  elapsed[s]
-  64     5000000     1.280     2.3     152.59       2.50000       2.000
- 64K      100000    52.429       -    6250.00       0.10000       1.000
+size  iterations  bw[Gb/s]  +/- in run[%]  bw[MiB/s]  rate[Mmsg/s]  elapsed[s]
+  64     5000000     1.280            2.3     152.59       2.50000       2.000
+ 64K      100000    52.429              -    6250.00       0.10000       1.000
 note: The governor is powersave.
 note: Both sides share one CPU.
 )");
@@ -179,6 +181,27 @@ TEST(Table, LetsNoPeerBreakALineOrCommandTheTerminal) {
   EXPECT_EQ(text.find("nan"), std::string::npos);
   EXPECT_EQ(text.find("inf"), std::string::npos);
   EXPECT_EQ(lines(text).size(), 13U) << text;
+}
+
+TEST(Launches, AreOneRowWithTheirInterval) {
+  std::vector<Document> launches;
+  for (const double p50 : {900.0, 1000.0, 1100.0}) {
+    Report report = latency_sample();
+    latency_row(report, 0).latency.p50_ns = p50;
+    launches.push_back({"x", std::string(kRunSchema), to_document(report)});
+  }
+  const Document over = over_launches(launches);
+  const auto& row = over.body["results"][0];
+  const auto& one = launches[0].body["results"][0];
+  EXPECT_EQ(over.body["results"].size(), launches[0].body["results"].size());
+  EXPECT_EQ(row["launches"], 3);
+  EXPECT_EQ(row["iterations"], 3 * one["iterations"].get<std::uint64_t>());
+  EXPECT_NEAR(row["p50_ns"].get<double>(), std::cbrt(900.0 * 1000 * 1100), 1e-6);
+  // 4.303 standard errors of a log of 0.1005: those of three launches.
+  EXPECT_NEAR(row["median_low_ns"].get<double>(), 996.65 * std::exp(-4.303 * 0.1004 / std::sqrt(3)),
+              3);
+  EXPECT_THAT(launches_text(over, 80), AllOf(HasSubstr("launches"), HasSubstr("p50 low[us]")));
+  EXPECT_EQ(launches_of(launches[0].body), 1);
 }
 
 }  // namespace

@@ -1,0 +1,262 @@
+#include "launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "measure/distributions.h"
+#include "rdmabench/base/units.h"
+#include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/text_table.h"
+#include "row.h"
+#include "sections.h"
+
+namespace rdmabench::report {
+namespace {
+
+using Rows = std::vector<const Json*>;
+
+/// Two rows of different launches are the same where all their words and their size are.
+std::string identity_of(const Json& row) {
+  std::string text;
+  for (const auto& [key, value] : row.items()) {
+    if (value.is_string() || key == "size_bytes") text += value.dump() + '\n';
+  }
+  return text;
+}
+
+std::vector<double> numbers_of(const Rows& rows, std::string_view key) {
+  std::vector<double> values;
+  for (const Json* const row : rows) {
+    if (const double value = number_of(*row, key); std::isfinite(value)) values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<double> logs_of(const std::vector<double>& values) {
+  std::vector<double> logs;
+  for (const double value : values) {
+    if (value > 0) logs.push_back(std::log(value));
+  }
+  return logs;
+}
+
+void add_to(Json& list, const Json& more) {
+  for (const Json& one : more) {
+    if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+  }
+}
+
+Json together(const Rows& rows, const std::string& key, const Json& first) {
+  if (first.is_boolean()) {
+    return std::ranges::all_of(rows, [&](const Json* row) { return flag_of(*row, key); });
+  }
+  if (first.is_array()) {
+    Json list = Json::array();
+    for (const Json* const row : rows) add_to(list, list_of(*row, key));
+    return list;
+  }
+  const std::vector<double> values = numbers_of(rows, key);
+  if (values.empty() || first.is_string()) return first;
+  if (key == "iterations" || key == "warmup_iterations" || key == "lost" || key == "succeeded") {
+    std::uint64_t sum = 0;
+    for (const double value : values) sum += static_cast<std::uint64_t>(value);
+    return sum;
+  }
+  if (!key.ends_with("_ns") && !key.ends_with("_per_s")) {
+    return first.is_number_integer() ? first : Json(std::ranges::max(values));
+  }
+  const std::vector<double> logs = logs_of(values);
+  return logs.size() == values.size() ? std::exp(measure::mean(logs)) : measure::mean(values);
+}
+
+/// In place of the interval within a run. An end that the samples of a launch do not bound stays
+/// so.
+void set_interval(Json& row, const Rows& rows, const std::string& key, const std::string& low,
+                  const std::string& high) {
+  if (!row.contains(low) || !row.contains(high)) return;
+  const std::vector<double> logs = logs_of(numbers_of(rows, key));
+  const bool bounded = numbers_of(rows, high).size() == rows.size() || !key.starts_with("p");
+  row[low] = row[high] = nullptr;
+  if (logs.size() < 2) return;
+  const auto count = static_cast<double>(logs.size());
+  const double half =
+      measure::t_quantile(0.975, count - 1) * measure::stddev(logs) / std::sqrt(count);
+  row[low] = std::exp(measure::mean(logs) - half);
+  if (bounded) row[high] = std::exp(measure::mean(logs) + half);
+}
+
+Json row_over(const Rows& rows) {
+  Json row = *rows.front();
+  for (auto& [key, value] : row.items()) value = together(rows, key, value);
+  row["launches"] = rows.size();
+  if (row.contains("intervals")) row["intervals"] = Json::array();  // of each launch its own
+  set_interval(row, rows, "bits_per_s", "bits_per_s_low", "bits_per_s_high");
+  for (const std::string call : {"", "register_", "deregister_"}) {
+    for (const Percentile& one : kPercentiles) {
+      set_interval(row, rows, call + std::string(one.key), call + std::string(one.low_key),
+                   call + std::string(one.high_key));
+    }
+  }
+  return row;
+}
+
+/// The suspicions of one code once.
+std::string suspicions_text(const Json& body) {
+  std::string text;
+  std::set<std::string> told;
+  for (const Json& one : list_of(body, "suspicions")) {
+    const std::string summary = text_of(one, "summary");
+    const std::string what = summary.empty() ? text_of(one, "text") : summary;
+    if (!told.insert(text_of(one, "code")).second) continue;
+    text += fmt::format("suspect: {}\n", terminal_safe(what));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t launches_of(const Json& body) {
+  const Json& rows = list_of(body, "results");
+  const double count = rows.empty() ? NAN : number_of(rows.front(), "launches");
+  return count > 1 ? static_cast<std::size_t>(count) : 1;
+}
+
+Document over_launches(std::span<const Document> launches) {
+  Document over = launches.front();
+  over.source = fmt::format("{} launches", launches.size());
+  Json& body = over.body;
+  std::vector<std::string> order;
+  std::map<std::string, Rows> rows;
+  for (const Document& one : launches) {
+    for (const Json& row : list_of(one.body, "results")) {
+      const std::string identity = identity_of(row);
+      Rows& same = rows[identity];
+      if (same.empty()) order.push_back(identity);
+      same.push_back(&row);
+    }
+    for (const char* const key : {"suspicions", "notes", "errors"}) {
+      if (body.contains(key)) add_to(body[key], list_of(one.body, key));
+    }
+    for (const char* const key : {"error", "failure"}) {
+      if (body.contains(key) && body[key].is_null()) body[key] = one.body.value(key, Json());
+    }
+    if (body.contains("suspect"))
+      body["suspect"] = flag_of(body, "suspect") || flag_of(one.body, "suspect");
+  }
+  body["results"] = Json::array();
+  for (const std::string& identity : order) body["results"].push_back(row_over(rows[identity]));
+  for (const char* const key : {"counters", "conditions"}) {  // of each launch its own
+    if (body.contains(key)) body[key] = {{"client", Json::array()}, {"server", Json::array()}};
+  }
+  return over;
+}
+
+Section launches_table(const Json& body) {
+  const std::string test = text_of(body, "test");
+  const Scale times{time_text, "us", 1e3, 3};
+  Columns columns{words_column(test == "registration" ? "memory" : "operation",
+                               test == "registration" ? "memory" : "operation"),
+                  number_column("size", "size_bytes", size_text),
+                  number_column("launches", "launches", whole_text)};
+  const auto add = [&](const std::string& name, const std::string& key, const std::string& low,
+                       const std::string& high, const Scale& scale, int dispensable = 0) {
+    columns.push_back(measured_column(name, key, scale));
+    columns.push_back(number_column(name + " low", low, scale, dispensable));
+    columns.push_back(number_column(name + " high", high, scale, dispensable));
+  };
+  if (test == "bandwidth") {
+    add("bw", "bits_per_s", "bits_per_s_low", "bits_per_s_high", kRateScale);
+    columns.push_back(number_column("rate", "messages_per_s", kMessageScale));
+  } else {
+    const std::string call = test == "registration" ? "register_" : "";
+    add("p50", call + "p50_ns", call + "median_low_ns", call + "median_high_ns", times);
+    add("p99", call + "p99_ns", call + "p99_low_ns", call + "p99_high_ns", times, kEarlyOut);
+    if (!call.empty()) columns.push_back(number_column("dereg p50", "deregister_p50_ns", times));
+  }
+  Section section = table_of("Over launches", columns, list_of(body, "results"));
+  section.words.emplace_back(
+      "Geometric means over launches, each a process of its own; low and high are the 95 % interval over them.");
+  return section;
+}
+
+std::string launches_text(const Document& over, std::size_t width) {
+  const Json& resolved = object_of(over.body, "resolved");
+  std::string text = text_of(over.body, "test");
+  for (const char* const key : {"backend", "provider", "device"}) {
+    if (const std::string word = text_of(resolved, key); !word.empty()) {
+      text += (key == std::string_view("backend") ? " over " : ", ") + terminal_safe(word);
+    }
+  }
+  Section table = launches_table(over.body);
+  table.title.clear();
+  text += "\n" + to_text({table}, width);
+  std::set<std::string> notes;
+  for (const Json& note : list_of(over.body, "notes")) notes.insert(any_text(note));
+  for (const Json& row : list_of(over.body, "results")) {
+    for (const Json& note : list_of(row, "notes")) notes.insert(any_text(note));
+  }
+  for (const std::string& note : notes) text += fmt::format("note: {}\n", terminal_safe(note));
+  return text + suspicions_text(over.body);
+}
+
+std::string knees_text(std::span<const Json> bodies) {
+  struct Knees {
+    std::uint64_t size_bytes = 0;
+    std::size_t all = 0;  // launches
+    const Json* last = nullptr;
+    std::size_t launches = 0;  // that have a knee
+    std::size_t unreliable = 0;
+    std::vector<double> rates{};
+    std::vector<double> loads{};
+  };
+  std::vector<Knees> sizes;
+  for (const Json& body : bodies) {
+    for (const Json& row : list_of(body, "results")) {
+      const auto size = static_cast<std::uint64_t>(number_of(row, "size_bytes"));
+      auto known = std::ranges::find(sizes, size, &Knees::size_bytes);
+      if (known == sizes.end()) known = sizes.insert(known, {size});
+      if (known->last != &body) ++known->all;
+      known->last = &body;
+      if (!flag_of(row, "knee_reliable")) ++known->unreliable;
+      if (!flag_of(row, "knee")) continue;
+      ++known->launches;
+      known->rates.push_back(number_of(row, "offered_messages_per_s") / kMessagesPerMillion);
+      known->loads.push_back(number_of(row, "load") * 100);
+    }
+  }
+  std::string text;
+  for (const Knees& one : sizes) {
+    const std::string size = format_size(one.size_bytes);
+    const std::string unreliable =
+        one.unreliable == 0
+            ? ""
+            : fmt::format("{} of {} curves not reliable: see there.\n", one.unreliable, one.all);
+    if (one.launches < 2) {
+      text += fmt::format("\nknee of {} in {} of {} launches: no interval\n{}", size, one.launches,
+                          one.all, unreliable);
+      continue;
+    }
+    const measure::Estimate rate = measure::estimate_percentile(one.rates, 50);
+    const measure::Estimate load = measure::estimate_percentile(one.loads, 50);
+    text += fmt::format(
+        "\nknee of {} in {} of {} launches: {:.3g} Mmsg/s ({:.3g} to {:.3g}), {:.0f} % of capacity "
+        "({:.0f} to {:.0f} %)\n",
+        size, one.launches, one.all, rate.value, rate.low, rate.high, load.value, load.low,
+        load.high);
+    constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
+    text += one.launches < kBounded
+                ? fmt::format(
+                      "In brackets: minimum and maximum; with {} launches or more, the 95 % "
+                      "interval of the median.\n",
+                      kBounded)
+                : "In brackets: the 95 % interval of the median.\n";
+    text += unreliable;
+  }
+  return text;
+}
+
+}  // namespace rdmabench::report

@@ -1,0 +1,27 @@
+// What several launches of one run say together.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "rdmabench/report/documents.h"
+
+namespace rdmabench::report {
+
+/// How many launches the rows of a run's document are of; 1 of one run.
+std::size_t launches_of(const nlohmann::ordered_json& body);
+
+/// A document whose rows are those of the launches: "launches" of each, sums of its counts,
+/// geometric means of its times and rates, and in place of the intervals within a run the 95 %
+/// intervals by Student's t over the launches' logs. Errors, suspicions and notes are of all.
+/// Not of load curves, each of which has loads of its own. One launch at least.
+Document over_launches(std::span<const Document> launches);
+
+/// Its rows for people, with what disturbed the launches.
+std::string launches_text(const Document& over, std::size_t width);
+
+/// The knees of several launches of the same curves, by size in the order of the first.
+std::string knees_text(std::span<const nlohmann::ordered_json> bodies);
+
+}  // namespace rdmabench::report
