@@ -72,12 +72,14 @@ Judged judge(Json document, const Expectations& expectations,
 }
 
 Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
-             const std::vector<report::RequirementFinding>& required) {
+             const std::vector<report::RequirementFinding>& required,
+             std::span<const report::Document> launches) {
   Judged judged;
   Json bodies = Json::array();
   for (report::Document& document : documents) {
-    if (!expectations.empty() || !required.empty()) {
-      report::judge_expectations(document, expectations);
+    const bool judges = launches.empty() || &document == &documents.front();
+    if (judges && (!expectations.empty() || !required.empty())) {
+      report::judge_expectations(document, expectations, launches);
       for (const report::RequirementFinding& one : required) {
         document.body["expectations"].push_back(judged_finding(one));
       }

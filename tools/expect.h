@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,11 @@ struct Judged {
   bool failed = false;
 };
 
-/// `required`: what came of --require.
+/// `required`: what came of --require. `launches`: where there are several, the first document is
+/// judged by them, and no other.
 Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
-             const std::vector<report::RequirementFinding>& required = {});
+             const std::vector<report::RequirementFinding>& required = {},
+             std::span<const report::Document> launches = {});
 Judged judge(nlohmann::ordered_json document, const Expectations& expectations,
              const std::vector<report::RequirementFinding>& required = {});
 

@@ -4,15 +4,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "commands.h"
 #include "ending.h"
 #include "flags/fields.h"
+#include "launches.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/base/error.h"
+#include "rdmabench/report/writers.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -34,37 +35,25 @@ std::string usual_job() {
   return user != nullptr ? user->pw_name : fmt::format("user {}", geteuid());
 }
 
-/// The whole again and again. What was finished before one that fails is written.
-int measure_launches(const Options& options) {
-  std::vector<report::Report> reports;
-  for (std::uint32_t i = 0; i < options.launches; ++i) {
-    const auto keep = [&](const report::Report& report) {
-      reports.push_back(report);
-      name_flags(reports.back());
-      if (reports.back().error || reports.size() == options.launches)
-        return write(reports, options);
-      return 0;
-    };
-    int code = 0;
-    try {
-      code = run_and_write(options.config, options.host, options.port,
-                           progress_line(i, options.launches), keep);
-    } catch (const Error&) {
-      if (!reports.empty()) write(reports, options);
-      throw;
-    }
-    if (code != 0) return code;
-  }
-  return 0;
-}
-
 int measure(Options& options) {
   settle(options);
-  check_writable(options.output);
-  read_baselines(options.expect);
   if (options.config.traffic.incast_clients > 1 && options.config.traffic.incast_job.empty())
     options.config.traffic.incast_job = usual_job();
-  return measure_launches(options);
+  const std::optional<LaunchPart> part = launch_part();
+  if (part) {
+    settle_launch(options, options.expect);
+  } else {
+    check_writable(options.output);
+    read_baselines(options.expect);
+    if (options.launches > 1) return run_launches(options.launches, options, options.expect);
+  }
+  const auto keep = [&](report::Report report) {
+    name_flags(report);
+    if (part) hand_over(*part, report::to_json(report));
+    return write({&report, 1}, options);
+  };
+  return run_and_write(options.config, options.host, options.port,
+                       part ? progress_line(part->index, part->count) : progress_line(), keep);
 }
 
 void add(CLI::App& app, Command& command, const char* name, const char* about,
@@ -115,8 +104,8 @@ void add_load(CLI::App& app, Command& command) {
       "server answers send, send-imm and write-imm (a whole round trip); the others end with their\n"
       "completion. Without --rate it measures the capacity, then loads from 10 to 110 % of it, one\n"
       "second each, and reports the knee, above which latency rises steeply. A knee that a disturbance\n"
-      "may have caused is called not reliable; --launches 6 measures the curve six times and gives a\n"
-      "confidence interval of the knee.\n"
+      "may have caused is called not reliable; --launches 6 measures the curve in six processes and gives\n"
+      "the interval of the knee.\n"
       "\n"
       "Examples:\n"
       "  rdmabench load node2                      the latency-versus-load curve of 8 bytes\n"

@@ -80,8 +80,9 @@ constexpr Extra kExtras[] = {
     {run::kDuration, "", "--max-time=TIME",
      "time per size after which it ends, stable or not [10s]", set_max_time},
     {run::kDuration, "", "--launches=N",
-     "repeat the whole curve N times; its knee then has a confidence interval [1]",
-     set<&Options::launches, 1, 100>, run::kLoad},
+     "measure in N processes, one after another: intervals are then over them, and limits judged "
+     "by them [1]",
+     set<&Options::launches, 1, 100>},
     {run::kDuration, "", "--warmup=N|TIME",
      "messages, or time such as 100ms, per size before what is timed [200, fewer if large]",
      set_warmup},

@@ -44,8 +44,8 @@ void add_measuring(CLI::App& app, Options& options, run::TestSet test) {
   add_output(OptionGroup(app), options);
   add_expect(OptionGroup(app, "Limits"), options.expect);
   shorten_help(app, {"--op", "--size", "--bidirectional", "--rate", "--iterations", "--duration",
-                     "--qps", "--depth", "--backend", "--device", "--transport", "--memory",
-                     "--port", "--expect", "--format", "--output"});
+                     "--launches", "--qps", "--depth", "--backend", "--device", "--transport",
+                     "--memory", "--port", "--expect", "--format", "--output"});
 }
 
 void add_link(CLI::App& app, Options& options) {

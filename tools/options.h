@@ -27,7 +27,7 @@ struct Options : Output {
   std::string host;
   std::uint16_t port = run::kDefaultPort;
   bool verbose = false;           ///< every suspicion with its numbers
-  std::uint32_t launches = 1;     ///< of load: how often the whole is measured
+  std::uint32_t launches = 1;     ///< how often the whole is measured, each time in a process
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
   Expectations expect;
   std::string stop;  ///< the option that set the rule; a second one is refused

@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ending.h"
+#include "launches.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/affinity.h"
@@ -37,6 +39,7 @@ struct RegOptions : Output {
   run::RegistrationStop stop;
   std::vector<int> cpus;
   Expectations expect;
+  std::uint32_t launches = 1;
 };
 
 void add(run::RegistrationReport& outcome, const run::RegistrationBench& bench,
@@ -76,12 +79,19 @@ run::RegistrationReport measure(const RegOptions& options) {
 }
 
 int reg(RegOptions& options) {
-  check_writable(options.output);
-  read_baselines(options.expect);
+  const std::optional<LaunchPart> part = launch_part();
+  if (part) {
+    settle_launch(options, options.expect);
+  } else {
+    check_writable(options.output);
+    read_baselines(options.expect);
+    if (options.launches > 1) return run_launches(options.launches, options, options.expect);
+  }
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.format;
   const Judged judged = judge(to_document(outcome), options.expect);
+  if (part) hand_over(*part, judged.json);
   const std::string text =
       format == "json"  ? judged.json
       : format == "csv" ? to_csv(outcome)
@@ -127,6 +137,10 @@ void add_options(CLI::App& app, RegOptions& options) {
                    .iterations = std::clamp<std::uint64_t>(parse_count(given.text), 1, 10'000'000),
                    .time = std::chrono::hours(1)};
              });
+  group.add("--launches=N", options.launches,
+            "measure in N processes, one after another: intervals are then over them, and limits "
+            "judged by them [1]",
+            {1, 100});
   add_cpus(group, options.cpus);
   add_formats(group, options, {"table", "json", "csv"},
               "write the results to FILE [standard output]");

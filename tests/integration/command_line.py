@@ -10,6 +10,7 @@ import pathlib
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import tempfile
@@ -305,8 +306,41 @@ class Width(unittest.TestCase):
         self.assertIn("FAIL", run("doctor", "--list", "--wide").stdout)
 
     def test_a_curve_of_several_launches(self):
-        result = run("load", "--backend", "loop", "--no-watch", "-n", "200", "--launches", "2", "--format", "json")
-        self.assertEqual(len(json.loads(result.stdout)["documents"]), 2)
+        words = ("load", "--backend", "loop", "--no-watch", "-n", "200", "--launches", "2")
+        self.assertEqual(len(json.loads(run(*words, "--format", "json").stdout)["documents"]), 2)
+        self.assertRegex(run(*words).stdout, r"(?s)load\[%\].*load\[%\].*knee of 8 in \d of 2 launches")
+
+    def test_launches_are_judged_by_their_interval_and_compared(self):
+        words = ("bw", "--backend", "loop", "--no-watch", "-D", "10ms", "-s", "64K", "--launches", "5", "--expect", "bw>=1kb/s")
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("bw low[Gb/s]", result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^PASS bw>=1kb/s: send of 64K: .* over 5 launches")
+        with tempfile.TemporaryDirectory() as folder:
+            file = f"{folder}/five.json"
+            self.assertEqual(run(*words, "--format", "json", "--output", file).returncode, 0)
+            over, *launches = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["documents"]
+            self.assertEqual([one["results"][0]["launches"] for one in (over, *launches)], [5, 1, 1, 1, 1, 1])
+            self.assertLess(over["results"][0]["bits_per_s_low"], over["results"][0]["bits_per_s"])
+            self.assertEqual(over["expectations"][0]["launches"], 5)
+            self.assertEqual(len({json.dumps(one["environment"]) + str(one["clock"]["ns_per_tick"]) for one in launches}), 5)
+            held = run(*words[:-4], "--expect", f"bw>=1%{file}")
+            self.assertIn("(5 launches)", held.stdout)
+            self.assertRegex(run("compare", "--plan", file).stdout, "from 5 pilot launches")
+
+    def test_a_launch_that_fails_ends_them(self):
+        result = run("lat", "127.0.0.1", "--port", "1", "--launches", "3", "--insecure")
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(result.stderr.count("127.0.0.1:1"), 1, result)
+
+    def test_an_interrupted_launch_is_written_with_those_before(self):
+        process = subprocess.Popen([command.TOOL, "lat", "--backend", "loop", "-D", "300ms", "--launches", "50", "--format", "json"],
+                                   stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        documents = json.loads(process.communicate(timeout=30)[0])["documents"]
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        self.assertGreater(len(documents), 2)
 
 
 def on_a_terminal(*words: str, columns: int = 80, **environment: str) -> tuple[str, str]:
