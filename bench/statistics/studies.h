@@ -7,10 +7,13 @@
 
 namespace rdmabench::statistics {
 
-std::vector<Outcome> intervals(std::uint64_t trials, std::uint64_t seed);  // intervals.cc
-std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed);      // gates.cc
+std::vector<Outcome> intervals(std::uint64_t trials, std::uint64_t seed);    // intervals.cc
+std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed);        // gates.cc
+std::vector<Outcome> attribution(std::uint64_t trials, std::uint64_t seed);  // attribution.cc
 
 constexpr std::array kStudies{
+    Study{"attribution", "how often fabric names the planted fault and no other", attribution, 200,
+          8},
     Study{"intervals", "how often an interval of launches has the true median", intervals, 10'000,
           500},
     Study{"gates", "how often a limit fails or passes what is at the limit", gates, 10'000, 100},

@@ -52,8 +52,9 @@ class SliceJudge {
     for (int i = 0; i < kRefits; ++i) {
       fit_ = fit(slice_, pins);
       ends = suspect_ends(slice_, fit_, groups);
-      std::size_t too_many = 0;
-      test_ends(slice_, fit_, suspect_routes(slice_, fit_, too_many), ends);
+      auto routes = suspect_routes(slice_, fit_);
+      if (too_many_routes(slice_, routes) > 0) routes.clear();
+      test_ends(slice_, fit_, routes, ends);
       const auto cleared = std::stable_partition(
           ends.begin(), ends.end(), [](const auto& end) { return end.state != State::withdrawn; });
       if (cleared == ends.end()) break;
@@ -92,11 +93,12 @@ class SliceJudge {
   }
 
   void report_routes() {
-    std::size_t too_many = 0;
-    auto routes = suspect_routes(slice_, fit_, too_many);
-    if (too_many > 0) out_.not_judged.push_back(words_.too_many_routes(too_many));
-    if (routes.empty()) return;
+    auto routes = suspect_routes(slice_, fit_);
     test_routes(slice_, fit_, routes);
+    if (const std::size_t slow = too_many_routes(slice_, routes); slow > 0) {
+      out_.not_judged.push_back(words_.too_many_routes(slow));
+      return;
+    }
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> measured;
     for (const Cell& cell : slice_.screening) {
       measured[{cell.sender, cell.receiver}].insert(cell.rail);

@@ -1,6 +1,7 @@
 // Plans the confirming rounds: matchings as in the screening, in which suspects are paired with
 // known-good nodes.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
@@ -10,6 +11,8 @@
 
 namespace rdmabench::fabric {
 namespace {
+
+constexpr std::uint32_t kTurns = 4;  // of the square test, then again
 
 using NodePair = std::pair<std::uint32_t, std::uint32_t>;  // the lower rank first
 
@@ -38,7 +41,8 @@ class Planner {
   struct Route {
     std::uint32_t a;
     std::uint32_t b;
-    int step = 0;  // next step of the square test
+    std::uint32_t turns = 0;  // of the square test that it had
+    std::size_t slow = 0;     // cells, in both directions and over all rails
   };
   /// A suspect link, cable or switch.
   struct Element {
@@ -56,6 +60,7 @@ class Planner {
       if (!cell.confirming) continue;
       rounds.insert(cell.round);
       confirmed_with_.insert(unordered(cell.sender, cell.receiver));
+      again_[unordered(cell.sender, cell.receiver)].insert(cell.round);
     }
     rails_.assign(rails.begin(), rails.end());
     spent_ = static_cast<std::uint32_t>(rounds.size());
@@ -66,7 +71,7 @@ class Planner {
     std::set<std::uint32_t> ends;  // of routes alone
     for (const LostNode& node : matrix_.lost) lost_.insert(node.rank);
     std::set<std::uint32_t> suspects;
-    std::set<NodePair> routes;
+    std::map<NodePair, std::size_t> routes;  // the place in routes_
     for (const auto* list : {&attribution_.findings, &attribution_.leads}) {
       for (const Finding& finding : *list) {
         if (finding.part == Part::rail) {
@@ -80,19 +85,23 @@ class Planner {
         }
         if (finding.b) {
           ends.insert({finding.a, *finding.b});
-          confirmed_with_.insert(unordered(finding.a, *finding.b));
         } else {
           accused.insert(finding.a);
         }
         if (finding.confirmed || lost_.count(finding.a) != 0) continue;
         if (!finding.b) {
           if (suspects.insert(finding.a).second) suspects_.push_back(finding.a);
-        } else if (lost_.count(*finding.b) == 0 && routes_.size() < options_.routes &&
-                   routes.insert(unordered(finding.a, *finding.b)).second) {
-          routes_.push_back({finding.a, *finding.b});
+        } else if (lost_.count(*finding.b) == 0) {
+          const NodePair pair = unordered(finding.a, *finding.b);
+          const auto place = routes.try_emplace(pair, routes_.size()).first->second;
+          if (place == routes_.size()) {
+            routes_.push_back({finding.a, *finding.b, turns_of(pair)});
+          }
+          routes_[place].slow += finding.rail ? 1 : rails_.size();
         }
       }
     }
+    keep_likely_routes();
     std::set<std::uint32_t> known;
     for (const NodeSummary& node : attribution_.nodes) {
       if (node.verdict != Verdict::good) accused.insert(node.rank);
@@ -104,10 +113,36 @@ class Planner {
     }
   }
 
+  /// How many turns of the square test a pair had: a-b, its ends with others, a-b and so on.
+  std::uint32_t turns_of(const NodePair& pair) const {
+    const auto same = again_.find(pair);
+    if (same == again_.end()) return 0;
+    const auto with_others = [&](std::uint32_t rank) {
+      return std::any_of(again_.begin(), again_.end(), [&](const auto& other) {
+        return other.first != pair && (other.first.first == rank || other.first.second == rank);
+      });
+    };
+    const bool both = with_others(pair.first) && with_others(pair.second);
+    return both ? static_cast<std::uint32_t>(same->second.size()) + 1 : 1;
+  }
+
+  /// Those first that were slow again, then those of which most cells are: a chance dip is one.
+  void keep_likely_routes() {
+    std::stable_sort(routes_.begin(), routes_.end(), [](const Route& one, const Route& other) {
+      return std::pair(one.turns > 0, one.slow) > std::pair(other.turns > 0, other.slow);
+    });
+    if (routes_.size() > options_.routes) routes_.resize(options_.routes);
+    for (const Route& route : routes_) confirmed_with_.insert(unordered(route.a, route.b));
+  }
+
   void plan_round() {
     busy_.clear();
     std::shuffle(good_.begin(), good_.end(), random_);
     for (Element& element : elements_) cross(element);
+    // Routes may share an end: of two alike the one goes first that had fewer turns.
+    std::stable_sort(routes_.begin(), routes_.end(), [](const Route& one, const Route& other) {
+      return std::pair(other.slow, one.turns) < std::pair(one.slow, other.turns);
+    });
     for (Route& route : routes_) place(route);
     for (const std::uint32_t suspect : suspects_) {
       if (busy_.count(suspect) != 0) continue;
@@ -159,13 +194,12 @@ class Planner {
     return std::nullopt;
   }
 
-  /// The square test, one step per round: a-b; a-d and c-b; a-b and c-d; then the same with another
-  /// d and c.
+  /// The square test, one turn per round: a-b; a-d and c-b; twice a-b and c-d; and so on.
   void place(Route& route) {
     if (busy_.count(route.a) + busy_.count(route.b) != 0) return;
-    if (route.step % 2 == 0) {
+    if (route.turns % kTurns != 1) {
       add(route.a, route.b, Purpose::again);
-      if (route.step > 0) {
+      if (route.turns > 0) {
         if (const auto c = free_good({})) {
           busy_.insert(*c);
           const auto d = free_good(*c);
@@ -179,7 +213,7 @@ class Planner {
       add(route.a, *d, Purpose::square);
       if (const auto c = free_good(route.b)) add(*c, route.b, Purpose::square);
     }
-    ++route.step;
+    ++route.turns;
   }
 
   /// A good node that is free in this round: preferably one that the partner never met, else one it
@@ -235,6 +269,7 @@ class Planner {
   std::vector<std::uint32_t> rails_;
   std::set<NodePair> seen_;
   std::set<NodePair> confirmed_with_;
+  std::map<NodePair, std::set<std::uint32_t>> again_;  ///< confirming rounds by pair
   std::set<std::uint32_t> lost_;
   std::uint32_t spent_ = 0;
   std::vector<std::uint32_t> suspects_;

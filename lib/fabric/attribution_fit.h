@@ -116,6 +116,7 @@ inline constexpr double kLeadScore = 3;      ///< and beyond which it is measure
 inline constexpr double kConfirmScore = 3;   ///< that the confirming measurements reach alone
 inline constexpr std::uint32_t kMinPartners = 3;  ///< distinct, in a direction; fewer judge nothing
 inline constexpr double kHalf = 0.4;  ///< share of nodes from which two groups are ambiguous
-inline constexpr double kMaxRouteShare = 0.15;  ///< of cells; more slow ones are not bad routes
+inline constexpr double kMaxScreenedShare = 0.25;  ///< of cells; more slow ones are not bad routes
+inline constexpr double kMaxRouteShare = 0.15;     ///< the same of those that are slow again
 
 }  // namespace rdmabench::fabric

@@ -51,10 +51,11 @@ struct RouteSuspect {
   double effect = 0;  ///< the residual: what the ends do not explain
   double score = 0;
   State state = State::open;
-  Test test = {};   ///< the same pair again
-  double from = 0;  ///< the sender's other pairs in the square test, against the model
-  double to = 0;    ///< the receiver's
-  std::uint32_t legs = 0;
+  Test test = {};          ///< the same pair again: one cell for each round
+  double from = 0;         ///< the sender's other pairs in the square test, against the model
+  double to = 0;           ///< the receiver's
+  std::uint32_t legs = 0;  ///< of the two, those that are not slow
+  double chance = 1;       ///< that one of the suspects is slow so often by chance
 };
 
 /// Ports of a rail and direction that fall into two groups, neither of which is a clear majority.
@@ -80,10 +81,10 @@ void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspec
 std::vector<RailSuspect> suspect_rails(const Slice& slice, const Fit& fit);
 void test_rails(const Slice& slice, const Fit& fit, std::vector<RailSuspect>& suspects);
 
-/// Where slow cells are too common to be bad routes, there are no suspects and `too_many` is their
-/// number.
-std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit, std::size_t& too_many);
+std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit);
 void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& suspects);
+/// How many are slow, once or again, where these are too many to be bad routes; else 0.
+std::size_t too_many_routes(const Slice& slice, const std::vector<RouteSuspect>& suspects);
 
 /// -log of the smallest effect that counts: 0.03 -> log(0.97), a negative number.
 double least(double effect);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "attribution_judge.h"
@@ -14,8 +15,10 @@ namespace {
 constexpr std::uint32_t kFewestRailNodes = 4;
 constexpr double kSpreadOfMiddle = 1.2533;  // standard error of a median over that of a mean
 constexpr std::size_t kFewestRailPairs = 3;
-constexpr double kFewRoutes = 4;  // so many may be bad in a small matrix, whatever their share
+constexpr double kFewRoutes = 8;  // so many may be bad in a small matrix, whatever their share
 constexpr std::uint32_t kFewestLegs = 2;
+constexpr std::uint32_t kFewestRepeats = 2;
+constexpr double kMaxChance = 0.01;
 
 using RouteKey = std::array<std::uint32_t, 3>;  // sender, receiver, rail
 
@@ -83,73 +86,135 @@ void test_rails(const Slice& slice, const Fit& fit, std::vector<RailSuspect>& su
   }
 }
 
-std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit,
-                                         std::size_t& too_many) {
-  too_many = 0;
-  std::size_t judged = 0;
+std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit) {
   std::vector<RouteSuspect> found;
   for (std::size_t i = 0; i < slice.screening.size(); ++i) {
     const Cell& cell = slice.screening[i];
     const Effect& sends = fit.sending[slice.port(cell.rail, cell.sender)];
     const Effect& receives = fit.receiving[slice.port(cell.rail, cell.receiver)];
     if (std::min(sends.partners, receives.partners) < kMinPartners) continue;
-    ++judged;
     RouteSuspect route{cell.sender, cell.receiver, cell.rail};
     route.effect = fit.residuals[i];
     route.score = score_of(route.effect, fit.sigma);
     if (route.effect > least(kRouteEffect) || route.score < kScore) continue;
     found.push_back(route);
   }
-  const double most = std::max(kFewRoutes, kMaxRouteShare * static_cast<double>(judged));
-  if (static_cast<double>(found.size()) > most) {
-    too_many = found.size();
-    found.clear();
-  }
   return found;
 }
 
-void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& suspects) {
-  std::map<RouteKey, const RouteSuspect*> accused;
-  for (const RouteSuspect& route : suspects) {
-    accused[{route.sender, route.receiver, route.rail}] = &route;
+std::size_t too_many_routes(const Slice& slice, const std::vector<RouteSuspect>& suspects) {
+  const auto beyond = [&](std::size_t count, double share) {
+    return static_cast<double>(count) >
+           std::max(kFewRoutes, share * static_cast<double>(slice.screening.size()));
+  };
+  if (beyond(suspects.size(), kMaxScreenedShare)) return suspects.size();
+  const auto again =
+      static_cast<std::size_t>(std::ranges::count_if(suspects, [](const RouteSuspect& route) {
+        return route.test.cells > 0 && route.state != State::withdrawn;
+      }));
+  return beyond(again, kMaxRouteShare) ? again : 0;
+}
+
+namespace {
+
+RouteKey key_of(const RouteSuspect& route) {
+  return {route.sender, route.receiver, route.rail};
+}
+
+/// Of a repeat that bears the suspicion out, at most. The screening may have dipped besides.
+double slow_limit(const RouteSuspect& route) {
+  return std::min(least(kRouteEffect), std::max(route.effect, route.test.effect) / 2);
+}
+
+/// The upper one of two: a sender or receiver is slow only if most of its cells are.
+double upper_median(std::vector<double>& values) {
+  return measure::at_rank(values, values.size() / 2);
+}
+
+/// How often cells are slow that nobody accuses: those of routes that were never measured again, or
+/// that once were not slow, count as slow by chance.
+class ChanceDips {
+ public:
+  ChanceDips(const Slice& slice, const Fit& fit, const std::set<RouteKey>& accused) {
+    for (std::size_t i = 0; i < slice.screening.size(); ++i) {
+      add(slice.screening[i], fit.residuals[i], accused);
+    }
+    for (const Cell& cell : slice.confirming) {
+      add(cell, cell.y - fit.predicted(slice, cell), accused);
+    }
+    std::sort(residuals_.begin(), residuals_.end());
   }
-  // From the end's other cells on that rail, without suspect pairs.
-  std::map<RouteKey, std::vector<double>> again;
+  /// At least that of one dip, because a rate of 0 is never known.
+  double rate(double limit) const {
+    const auto dips =
+        std::upper_bound(residuals_.begin(), residuals_.end(), limit) - residuals_.begin();
+    return static_cast<double>(dips + 1) / static_cast<double>(residuals_.size() + 1);
+  }
+
+ private:
+  void add(const Cell& cell, double residual, const std::set<RouteKey>& accused) {
+    if (accused.count({cell.sender, cell.receiver, cell.rail}) == 0) residuals_.push_back(residual);
+  }
+  std::vector<double> residuals_;
+};
+
+}  // namespace
+
+void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& suspects) {
+  std::set<RouteKey> suspected;
+  for (const RouteSuspect& route : suspects) suspected.insert(key_of(route));
+  std::map<RouteKey, std::map<std::uint32_t, double>> again;  // by round
+  // The end's other cells on that rail, without suspect pairs.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> from;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> to;
   for (const Cell& cell : slice.confirming) {
     const RouteKey key{cell.sender, cell.receiver, cell.rail};
     const double residual = cell.y - fit.predicted(slice, cell);
-    if (accused.count(key) != 0) {
-      again[key].push_back(residual);
+    if (suspected.count(key) != 0) {
+      double& best = again[key].try_emplace(cell.round, residual).first->second;
+      best = std::max(best, residual);
     } else {
       from[{cell.sender, cell.rail}].push_back(residual);
       to[{cell.receiver, cell.rail}].push_back(residual);
     }
   }
+  std::set<RouteKey> accused;
   for (RouteSuspect& route : suspects) {
-    const auto same = again.find({route.sender, route.receiver, route.rail});
+    const auto same = again.find(key_of(route));
     if (same == again.end()) continue;
+    std::vector<double> repeats;
+    for (const auto& [round, residual] : same->second) repeats.push_back(residual);
     Test& test = route.test;
-    test.cells = static_cast<std::uint32_t>(same->second.size());
-    test.effect = measure::middle(same->second);
+    test.cells = static_cast<std::uint32_t>(repeats.size());
+    test.effect = measure::middle(repeats);
     test.score = score_of(test.effect, fit.sigma / std::sqrt(test.cells));
-    const auto sends = from.find({route.sender, route.rail});
-    const auto receives = to.find({route.receiver, route.rail});
-    if (sends != from.end()) {
-      ++route.legs;
-      route.from = measure::middle(sends->second);
-    }
-    if (receives != to.end()) {
-      ++route.legs;
-      route.to = measure::middle(receives->second);
-    }
-    const bool slow_again = test.effect <= least(kRouteEffect) && test.effect <= route.effect / 2 &&
-                            test.score >= kConfirmScore;
-    const bool clean_ends = std::min(route.from, route.to) > route.effect / 2;
-    if (!slow_again || !clean_ends) {
+    if (std::ranges::max(repeats) <= slow_limit(route) && test.score >= kConfirmScore) {
+      accused.insert(key_of(route));
+    } else {
       route.state = State::withdrawn;
-    } else if (route.legs == kFewestLegs) {
+    }
+  }
+  const ChanceDips dips(slice, fit, accused);
+  for (RouteSuspect& route : suspects) {
+    if (route.test.cells == 0) continue;
+    bool slow_end = false;
+    const auto look = [&](auto& ends, std::uint32_t node, double& middle) {
+      const auto cells = ends.find({node, route.rail});
+      if (cells == ends.end()) return;
+      middle = upper_median(cells->second);
+      const bool slow = middle <= route.effect / 2;
+      if (!slow) ++route.legs;
+      slow_end |= slow && cells->second.size() >= kFewestLegs;  // one may be a dip
+    };
+    look(from, route.sender, route.from);
+    look(to, route.receiver, route.to);
+    if (slow_end) route.state = State::withdrawn;
+    if (route.state == State::withdrawn) continue;
+    // That one of all suspects is slow so often by chance, whichever of them are measured again.
+    route.chance = std::min(1.0, static_cast<double>(suspects.size()) *
+                                     std::pow(dips.rate(slow_limit(route)), route.test.cells));
+    if (route.legs == kFewestLegs && route.test.cells >= kFewestRepeats &&
+        route.chance < kMaxChance) {
       route.state = State::confirmed;
     }
   }

@@ -225,8 +225,11 @@ Finding Words::route(const std::vector<RouteSuspect>& rails, bool all_rails) con
         fmt::format("rail {}: {:.2f} of what its ends reach with others (score {:.1f})", route.rail,
                     ratio(route.effect), route.score));
     if (route.test.cells == 0) continue;
-    finding.evidence.push_back(
-        fmt::format("rail {}: measured again {:.2f}", route.rail, ratio(route.test.effect)));
+    finding.evidence.push_back(fmt::format(
+        "rail {}: measured again in {}: {:.2f}{}", route.rail, plural(route.test.cells, "round"),
+        ratio(route.test.effect),
+        route.chance < 1 ? fmt::format(", slow in all (by chance: {:.2g})", route.chance)
+                         : std::string()));
     if (route.legs < 2) continue;
     finding.evidence.push_back(
         fmt::format("rail {}: the same sender to others {:.2f}, others to the same receiver {:.2f}",

@@ -36,7 +36,8 @@ struct Tally {
   std::uint32_t wrong_rails = 0;
   std::uint32_t routes = 0;  ///< planted and measured, each direction by itself
   std::uint32_t routes_found = 0;
-  std::uint32_t wrong_routes = 0;    ///< confirmed though not planted
+  std::uint32_t wrong_routes = 0;  ///< confirmed though not planted
+  std::uint32_t runs_with_wrong_route = 0;
   std::uint64_t confirm_rounds = 0;  ///< over all runs
 
   void add(const Tally& other);

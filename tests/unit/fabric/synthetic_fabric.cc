@@ -124,7 +124,10 @@ Measurement SyntheticFabric::measure(std::uint32_t sender, std::uint32_t receive
     // Variance 2 of gamma(2, 1).
     noise = -spec_.cv / std::sqrt(2.0) * std::gamma_distribution<>(2)(random_);
   }
-  const double better = factor(sender, receiver, rail) * std::exp(noise);
+  double better = factor(sender, receiver, rail) * std::exp(noise);
+  if (spec_.dips > 0 && std::bernoulli_distribution(spec_.dips)(random_)) {
+    better *= std::uniform_real_distribution<>(kDeepestDip, kLeastDip)(random_);
+  }
   Measurement cell;
   cell.pattern = "random";
   cell.sender = sender;

@@ -21,11 +21,15 @@ enum class Noise : std::uint8_t { normal, skewed };
 /// How two slow parts of a path meet: as factors, or as the slowest of them.
 enum class Combination : std::uint8_t { product, slowest };
 
+inline constexpr double kDeepestDip = 0.5;
+inline constexpr double kLeastDip = 0.85;
+
 struct SyntheticSpec {
   std::uint32_t nodes = 16;
   std::uint32_t rails = 1;
   double cv = 0.01;   ///< standard deviation of a cell over its mean
   double spread = 0;  ///< standard deviation between healthy nodes, in each direction
+  double dips = 0;    ///< share of cells that are slow by chance, at kDeepestDip to kLeastDip
   Noise noise = Noise::normal;
   Combination combination = Combination::product;
   Metric metric = Metric::bandwidth;
