@@ -28,9 +28,10 @@ struct CompareOptions : Output {
   std::string b_name;
   std::string program;  ///< of --as
   bool plan = false;
-  double variation = 0;  ///< of --cv; 0: from the pilot
-  double assumed = 0;    ///< of --true-difference
-  std::string baseline;  ///< the database
+  std::uint64_t seed = 0;  ///< of a bootstrap that earlier releases had
+  double variation = 0;    ///< of --cv; 0: from the pilot
+  double assumed = 0;      ///< of --true-difference
+  std::string baseline;    ///< the database
   std::string name;
   std::string action;  ///< with the baseline: "--store", "--list", "--show" or "--remove"
 };
@@ -131,6 +132,7 @@ int hold_against_baseline(CompareOptions options) {
   }
   const auto names = analysis::side_names({options.name}, options.paths);
   settle(options, {options.name, names.second == options.name ? "the new launches" : names.second});
+  options.comparison.baseline = true;
   analysis::BaselineStore baselines(options.baseline, analysis::BaselineStore::Open::existing);
   const analysis::Comparison comparison =
       analysis::compare(baselines.load(options.name), launches, options.comparison);
@@ -172,7 +174,7 @@ launch is the unit: fresh processes and connections, A and B in turn (A B B A), 
 Samples within a launch depend on each other and add nothing to it.
 
 For p50, p99, p99.9 and bandwidth of each operation and size, the ratio B/A has an interval
-(Welch's t on the launches' logs; a seeded bootstrap-t above 20 launches a side), and a verdict:
+(Welch's t on the launches' logs), and a verdict:
   EQUIVALENT                within the margin
   DIFFERENT BUT IMMATERIAL  within the margin, yet not the same
   BETTER, WORSE             beyond the margin: B against A, by whether less or more is better
@@ -210,8 +212,12 @@ void add_settings(const OptionGroup& group, CompareOptions& options) {
             parse_percent);
   group.add("--power=PERCENT", settings.power,
             "chance of a verdict that launches are planned for [90%]", parse_percent);
-  group.add("--seed=N", settings.seed, "seed of the bootstrap; it is in the result [1]",
+  group.add("--seed=N", options.seed, "has no effect: nothing is resampled any more",
             {0, std::numeric_limits<std::int64_t>::max()});
+  group.add("--planned=N", options.comparison.planned,
+            "launches of each side that will be measured, if you look before: all looks together "
+            "keep --alpha",
+            {analysis::kMinLaunches, 1'000'000});
   group.add("--cv=PERCENT", options.variation, "with --plan: how launches vary, sigma/mean",
             parse_percent);
   group.add("--true-difference=PERCENT", options.assumed,

@@ -50,10 +50,6 @@ bool makes_sense(Scenario scenario, const Kind& kind, const Size& size) {
   return size.nodes > kFewest && kind.combination == Combination::product;
 }
 
-double rate(std::uint64_t part, std::uint64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
 }  // namespace
 
 std::vector<Outcome> attribution(std::uint64_t trials, std::uint64_t seed) {

@@ -43,7 +43,7 @@ Outcome within_run(std::uint64_t trials, std::uint64_t seed, double correlation,
   return {.setting = fmt::format("one run, autocorrelation {}, runs differ by {} of a run's spread",
                                  correlation, between),
           .quantity = "covers the true median",
-          .rate = static_cast<double>(covered) / static_cast<double>(trials),
+          .rate = rate(covered, trials),
           .trials = trials};
 }
 
@@ -63,7 +63,7 @@ Outcome over_launches(std::uint64_t trials, std::uint64_t seed, std::size_t laun
   return {
       .setting = fmt::format("{} launches, runs differ by {} of a run's spread", launches, between),
       .quantity = "covers the true median",
-      .rate = static_cast<double>(covered) / static_cast<double>(trials),
+      .rate = rate(covered, trials),
       .at_least = 0.945,
       .trials = trials};
 }

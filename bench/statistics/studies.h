@@ -7,13 +7,17 @@
 
 namespace rdmabench::statistics {
 
+std::vector<Outcome> attribution(std::uint64_t trials, std::uint64_t seed);  // attribution.cc
+std::vector<Outcome> baseline(std::uint64_t trials, std::uint64_t seed);     // compare.cc
+std::vector<Outcome> compare(std::uint64_t trials, std::uint64_t seed);      // compare.cc
 std::vector<Outcome> intervals(std::uint64_t trials, std::uint64_t seed);    // intervals.cc
 std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed);        // gates.cc
-std::vector<Outcome> attribution(std::uint64_t trials, std::uint64_t seed);  // attribution.cc
 
 constexpr std::array kStudies{
     Study{"attribution", "how often fabric names the planted fault and no other", attribution, 200,
           8},
+    Study{"compare", "how often compare's verdict is wrong", compare, 5000, 400},
+    Study{"baseline", "how often an unchanged system is a regression", baseline, 500, 50},
     Study{"intervals", "how often an interval of launches has the true median", intervals, 10'000,
           500},
     Study{"gates", "how often a limit fails or passes what is at the limit", gates, 10'000, 100},

@@ -18,6 +18,10 @@ struct Outcome {
   std::uint64_t trials = 0;
 };
 
+inline double rate(std::uint64_t part, std::uint64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
 /// The same seed gives the same outcomes: docs/statistics.md repeats them.
 struct Study {
   std::string_view name;

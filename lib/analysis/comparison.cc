@@ -57,14 +57,79 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
   return side;
 }
 
-/// Averages the launches of each pair of nodes.
-std::vector<double> pair_means(const Sample& sample) {
-  std::map<std::string, std::vector<double>> pairs;
-  for (const Point& point : sample.points) pairs[point.launch->pair].push_back(point.log_value);
-  std::vector<double> means;
-  means.reserve(pairs.size());
-  for (const auto& [pair, values] : pairs) means.push_back(measure::mean(values));
+/// Averages the launches of each unit.
+template <class Unit>
+std::map<Unit, double> means_by(const Sample& sample,
+                                const std::map<const Launch*, Unit>& unit_of) {
+  std::map<Unit, std::vector<double>> units;
+  for (const Point& point : sample.points) {
+    units[unit_of.at(point.launch)].push_back(point.log_value);
+  }
+  std::map<Unit, double> means;
+  for (const auto& [unit, values] : units) means[unit] = measure::mean(values);
   return means;
+}
+
+std::vector<const Launch*> launches_of(const Sample& sample) {
+  std::vector<const Launch*> launches;
+  for (const Point& point : sample.points) launches.push_back(point.launch);
+  return launches;
+}
+
+std::vector<double> pair_means(const Sample& sample) {
+  std::map<const Launch*, std::string> pairs;
+  for (const Launch* launch : launches_of(sample)) pairs[launch] = launch->pair;
+  std::vector<double> means;
+  for (const auto& [pair, mean] : means_by(sample, pairs)) means.push_back(mean);
+  return means;
+}
+
+/// A side's launches by night.
+struct Nights {
+  std::vector<double> means;
+  double within = 0;  ///< variance of a launch about its night
+};
+
+Nights nights_of(const Sample& sample) {
+  const auto sessions = sessions_of(launches_of(sample));
+  const auto means = means_by(sample, sessions);
+  Nights nights;
+  for (const auto& [night, mean] : means) nights.means.push_back(mean);
+  for (const Point& point : sample.points) {
+    const double off = point.log_value - means.at(sessions.at(point.launch));
+    nights.within += off * off;
+  }
+  const auto degrees = static_cast<double>(sample.points.size() - means.size());
+  if (degrees > 0) nights.within /= degrees;
+  return nights;
+}
+
+/// Whether B's nights are what another night of the baseline A would be: a prediction interval, of
+/// Student's t over the nights of A. As long as these are few, nights are taken to differ by the
+/// margin at least. Source: Hahn 1969.
+Judgement judge_nights(const Sample& a, const Sample& b, const Settings& settings) {
+  constexpr double kManyDegrees = 1000;
+  const Nights of_a = nights_of(a);
+  const Nights of_b = nights_of(b);
+  const auto count = static_cast<double>(of_a.means.size());
+  const bool few = of_a.means.size() < kMinLaunches;
+  double deviation = measure::stddev(of_a.means);
+  if (few) deviation = std::max(deviation, std::log1p(settings.margin));
+  const double variance =
+      deviation * deviation * (1 / count + 1 / static_cast<double>(of_b.means.size())) +
+      of_a.within / static_cast<double>(b.points.size());
+  Judgement judgement =
+      judge_estimate(measure::mean(of_b.means) - measure::mean(of_a.means), std::sqrt(variance),
+                     few ? kManyDegrees : count - 1, kMinLaunches, settings, "prediction_t");
+  judgement.a_units = static_cast<std::uint32_t>(of_a.means.size());
+  judgement.b_units = static_cast<std::uint32_t>(of_b.means.size());
+  judgement.deviation = deviation;
+  if (few && judgement.verdict == Verdict::inconclusive) {
+    judgement.text = fmt::format(
+        "the baseline holds launches of {}: store those of {} or more, which tell how nights differ",
+        counted(of_a.means.size(), "night"), kMinLaunches);
+  }
+  return judgement;
 }
 
 std::uint32_t count_suspect(const Sample& sample) {
@@ -73,15 +138,24 @@ std::uint32_t count_suspect(const Sample& sample) {
                     [](const Point& point) { return !point.launch->suspicions.empty(); }));
 }
 
-std::vector<Timed> timed(const Sample& sample) {
+/// By launch, or by night.
+std::vector<Timed> timed(const Sample& sample, bool by_night) {
   std::vector<Timed> values;
+  if (by_night) {
+    for (const auto& [night, mean] : means_by(sample, sessions_of(launches_of(sample)))) {
+      values.push_back({static_cast<double>(night), mean});
+    }
+    return values;
+  }
   for (const Point& point : sample.points) {
     if (point.launch->time_s) values.push_back({*point.launch->time_s, point.log_value});
   }
   return values;
 }
 
-Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b, const Settings& settings) {
+Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b,
+               const ComparisonOptions& options) {
+  const Settings& settings = options.settings;
   Cell cell;
   cell.size_bytes = key.size_bytes;
   cell.load = key.load;
@@ -95,15 +169,17 @@ Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b, const S
   const std::vector<double> pairs_a = pair_means(a);
   const std::vector<double> pairs_b = pair_means(b);
   const bool by_pair = std::min(pairs_a.size(), pairs_b.size()) >= kFewestPairs;
-  cell.judgement = by_pair ? judge(pairs_a, pairs_b, settings) : judge(of_a, of_b, settings);
-  plan_further(cell.judgement, settings);
+  cell.judgement = options.baseline ? judge_nights(a, b, settings)
+                   : by_pair        ? judge(pairs_a, pairs_b, settings)
+                                    : judge(of_a, of_b, settings);
+  if (!options.baseline && options.planned == 0) plan_further(cell.judgement, settings);
   cell.a_typical = std::exp(measure::mean(of_a));
   cell.b_typical = std::exp(measure::mean(of_b));
   cell.a_variation = measure::stddev(of_a);
   cell.b_variation = measure::stddev(of_b);
   cell.a_suspect = count_suspect(a);
   cell.b_suspect = count_suspect(b);
-  cell.drift = find_drift(timed(a), timed(b));
+  cell.drift = find_drift(timed(a, options.baseline), timed(b, options.baseline));
   return cell;
 }
 
@@ -135,39 +211,69 @@ void adjust(const std::vector<Cell*>& cells) {
   }
 }
 
-bool is_proved(const Cell& cell, const Settings& settings) {
-  return cell.judgement.verdict == Verdict::different && cell.p_beyond_adjusted < settings.alpha;
+/// BETTER and WORSE are those of a row among all rows. EQUIVALENT is each row's own.
+void withdraw_unadjusted(const std::vector<Cell*>& cells, double alpha) {
+  for (Cell* cell : cells) {
+    Judgement& judgement = cell->judgement;
+    if (judgement.verdict != Verdict::different || cell->p_beyond_adjusted < alpha) continue;
+    judgement.verdict = Verdict::inconclusive;
+    judgement.text = fmt::format(
+        "beyond the margin by itself (p = {:.2g}), but not after Holm's correction for {}",
+        judgement.p_beyond, counted(cells.size(), "quantity"));
+  }
 }
 
-/// DIFFERENT by more than the margin and the drift together.
-bool outweighs_drift(const Cell& cell, const Settings& settings) {
-  return is_proved(cell, settings) && std::abs(cell.judgement.estimate->difference) >
-                                          std::log1p(settings.margin) + std::abs(cell.drift.change);
+/// DIFFERENT by more than the margin and `disturbance` together.
+bool outweighs(const Cell& cell, const Settings& settings, double disturbance) {
+  return cell.judgement.verdict == Verdict::different &&
+         std::abs(cell.judgement.estimate->difference) >
+             std::log1p(settings.margin) + std::abs(disturbance);
+}
+
+void set_drifting(Cell& cell, std::string why) {
+  cell.judgement.verdict = Verdict::drifting;
+  cell.judgement.more.reset();
+  cell.judgement.text = std::move(why);
 }
 
 /// After a drift of more than half the margin no verdict is possible, because the time of a launch
-/// would decide. A difference that is larger than such a drift is kept.
-void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings) {
-  std::vector<double> p_values;
-  p_values.reserve(cells.size());
-  for (const Cell* cell : cells) p_values.push_back(cell->drift.p_value);
-  p_values = holm(p_values);
+/// would decide; likewise where launches that differ so much are like the one before, and the sides
+/// ran in blocks. A
+/// difference that is larger than such a disturbance is kept.
+void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings, bool in_blocks) {
+  constexpr double kAlpha = 0.05;
+  const double matters = std::log1p(settings.margin) / 2;
+  std::vector<double> trends;
+  std::vector<double> alike;
+  for (const Cell* cell : cells) {
+    trends.push_back(cell->drift.p_value);
+    alike.push_back(cell->drift.alike_p);
+  }
+  trends = holm(trends);
+  alike = holm(alike);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const double change = cells[i]->drift.change;
-    if (p_values[i] >= 0.05 || std::abs(change) <= std::log1p(settings.margin) / 2) continue;
-    if (outweighs_drift(*cells[i], settings)) continue;
-    cells[i]->judgement.verdict = Verdict::drifting;
-    cells[i]->judgement.more.reset();
-    cells[i]->judgement.text = fmt::format(
-        "the values moved by {:+.1f} % while the launches ran (p = {:.2g}); find the cause, then "
-        "measure the two sides in turn",
-        100 * std::expm1(change), p_values[i]);
+    const Drift& drift = cells[i]->drift;
+    if (trends[i] < kAlpha && std::abs(drift.change) > matters &&
+        !outweighs(*cells[i], settings, drift.change)) {
+      set_drifting(*cells[i],
+                   fmt::format("the values moved by {:+.1f} % while the launches ran (p = {:.2g}); "
+                               "find the cause, then measure the two sides in turn",
+                               100 * std::expm1(drift.change), trends[i]));
+    } else if (in_blocks && alike[i] < kAlpha && drift.spread > matters &&
+               !outweighs(*cells[i], settings, drift.spread)) {
+      set_drifting(
+          *cells[i],
+          fmt::format("each launch is like the one before (autocorrelation {:.2f}, "
+                      "p = {:.2g}), and the sides ran one after the other, so that the time "
+                      "of a launch would decide; measure them in turn: A B B A",
+                      drift.alike, alike[i]));
+    }
   }
 }
 
 /// Different if some cell is, by the adjusted p-value; equivalent if every cell is within the
 /// margin. `more` becomes the largest need of an inconclusive cell, if all needs are known.
-JointVerdict combine(const std::vector<const Cell*>& cells, const Settings& settings) {
+JointVerdict combine(const std::vector<const Cell*>& cells) {
   JointVerdict outcome;
   bool all_within = !cells.empty();
   bool some_nonzero = false;
@@ -177,7 +283,7 @@ JointVerdict combine(const std::vector<const Cell*>& cells, const Settings& sett
   for (const Cell* cell : cells) {
     const Judgement& judgement = cell->judgement;
     const Verdict verdict = judgement.verdict;
-    if (is_proved(*cell, settings)) {
+    if (verdict == Verdict::different) {
       const bool first = outcome.direction == Direction::none;
       outcome.verdict = Verdict::different;
       outcome.direction = first || outcome.direction == judgement.direction ? judgement.direction
@@ -237,8 +343,7 @@ void pair_up(Comparison& comparison, const Quantities& a, const Quantities& b) {
       families.back().kind = key.kind;
       families.back().metric = key.metric;
     }
-    families.back().cells.push_back(
-        make_cell(key, sample, other->second, comparison.options.settings));
+    families.back().cells.push_back(make_cell(key, sample, other->second, comparison.options));
   }
   refuse_if(common == 0, "the two sides measured nothing in common",
             "A quantity is a test, an operation, a size and what its number means; measure the "
@@ -287,14 +392,13 @@ void gate(Comparison& comparison, const Launches& a, const Launches& b) {
   }
 }
 
-void note_order(Comparison& comparison, const Launches& a, const Launches& b) {
-  comparison.order = order_of(a, b);
+void note_order(Comparison& comparison) {
   if (!comparison.order.known) {
     comparison.notes.emplace_back(
         "Some launches have no collected_utc: neither their order nor a drift can be checked.");
     return;
   }
-  if (comparison.order.separate) {
+  if (comparison.order.separate && !comparison.options.baseline) {
     comparison.notes.emplace_back(
         "All launches of one side ran before all of the other: whatever changed meanwhile counts as "
         "a difference. Run them in turn: A B B A.");
@@ -312,21 +416,6 @@ void note_balance(Comparison& comparison) {
       comparison.options.a_name));
 }
 
-/// Notes sizes that are DIFFERENT alone but not after the correction for many sizes.
-void note_correction(Comparison& comparison) {
-  std::size_t lost = 0;
-  const auto cells = usable<const Cell>(comparison.families);
-  for (const Cell* cell : cells) {
-    const bool alone = cell->judgement.verdict == Verdict::different;
-    lost += alone && cell->p_beyond_adjusted >= comparison.options.settings.alpha ? 1U : 0U;
-  }
-  if (lost == 0) return;
-  comparison.notes.push_back(fmt::format(
-      "{} of {} quantities are DIFFERENT taken alone, but not after Holm's correction for looking "
-      "at all of them.",
-      lost, cells.size()));
-}
-
 void note_factors(Comparison& comparison) {
   for (const std::string& word : comparison.options.factors.words()) {
     const bool differs =
@@ -337,6 +426,29 @@ void note_factors(Comparison& comparison) {
           fmt::format("Nothing of the declared factor '{}' differs between the two sides.", word));
     }
   }
+}
+
+/// The alpha of this look, where there may be more.
+void spend_alpha(Comparison& comparison) {
+  const std::uint32_t planned = comparison.options.planned;
+  if (planned == 0) return;
+  const auto [fewer, more] = std::minmax(comparison.a.launches, comparison.b.launches);
+  refuse_if(more > planned,
+            fmt::format("{} launches of a side, and {} were planned", more, planned),
+            "The alpha is spent with those planned: judge a new sample without these.");
+  double& alpha = comparison.options.settings.alpha;
+  const double all = alpha;
+  alpha = alpha_of_look(all, static_cast<double>(fewer) / planned);
+  comparison.notes.push_back(fmt::format(
+      "A look at {} of {} planned launches: at {:.2g} %, so that all looks together are wrong in {:g} % "
+      "at most (Lan and DeMets 1983).",
+      fewer, planned, 100 * alpha, 100 * all));
+}
+
+/// Long runs of one side: A A A B B B, but not A B B A.
+bool in_blocks(const LaunchSequence& order) {
+  constexpr std::size_t kLongRun = 3;
+  return order.known && kLongRun * order.blocks <= order.pattern.size();
 }
 
 }  // namespace
@@ -352,26 +464,27 @@ Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
   Launches kept_b;
   comparison.a = summarize(a, kept_a, options.skip_failed, options.a_name);
   comparison.b = summarize(b, kept_b, options.skip_failed, options.b_name);
+  spend_alpha(comparison);
   pair_up(comparison, collect_quantities(kept_a, options.metrics),
           collect_quantities(kept_b, options.metrics));
+  comparison.order = order_of(kept_a, kept_b);
+  const Settings& settings = comparison.options.settings;
   const auto cells = usable<Cell>(comparison.families);
   adjust(cells);
-  refuse_drifting(cells, options.settings);
+  withdraw_unadjusted(cells, settings.alpha);
+  refuse_drifting(cells, settings, !options.baseline && in_blocks(comparison.order));
   for (Family& family : comparison.families) {
     for (Cell& cell : family.cells) {
       set_direction(cell.judgement, family.metric == Metric::bandwidth);
     }
   }
   for (Family& family : comparison.families) {
-    static_cast<JointVerdict&>(family) =
-        combine(usable<const Cell>(std::span(&family, 1)), options.settings);
+    static_cast<JointVerdict&>(family) = combine(usable<const Cell>(std::span(&family, 1)));
   }
-  static_cast<JointVerdict&>(comparison) =
-      combine(usable<const Cell>(comparison.families), options.settings);
-  note_correction(comparison);
+  static_cast<JointVerdict&>(comparison) = combine(usable<const Cell>(comparison.families));
   note_balance(comparison);
   gate(comparison, kept_a, kept_b);
-  note_order(comparison, kept_a, kept_b);
+  note_order(comparison);
   note_factors(comparison);
   return comparison;
 }

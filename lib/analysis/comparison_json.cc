@@ -102,8 +102,8 @@ Json to_document(const Comparison& comparison) {
                       {"alpha", settings.alpha},
                       {"nonzero_alpha", kZeroAlpha},
                       {"power", settings.power},
-                      {"seed", settings.seed},
-                      {"resamples", settings.resamples},
+                      {"seed", 0},
+                      {"resamples", 0},
                       {"fewest_launches", kMinLaunches},
                       {"factors", comparison.options.factors.words()},
                       {"fail_on", list_of_each(comparison.options.fail_on,
@@ -132,9 +132,9 @@ std::string to_table(const Comparison& comparison, std::size_t width) {
   return report::to_text({"", std::string(report::kCompareSchema), to_document(comparison)},
                          width) +
          fmt::format(
-             "Interval: of {:g} %. A wrong EQUIVALENT, BETTER or WORSE at the margin: {:g} % at "
-             "most. Seed {} of the bootstrap, used above {} launches.\n",
-             100 * (1 - 2 * settings.alpha), 100 * settings.alpha, settings.seed, kMaxLaunchesForT);
+             "Interval: of {:.3g} %, each row's by itself. A wrong BETTER or WORSE of any row at the margin: "
+             "{:.3g} % at most; a wrong EQUIVALENT of a row, or of all rows: {:.3g} %.\n",
+             100 * (1 - 2 * settings.alpha), 100 * settings.alpha, 100 * settings.alpha);
 }
 
 }  // namespace rdmabench::analysis

@@ -44,7 +44,6 @@ struct VerdictCounts {
 
 VerdictCounts count(const Comparison& comparison) {
   VerdictCounts counts;
-  const double alpha = comparison.options.settings.alpha;
   for (const Family& family : comparison.families) {
     for (const Cell& cell : family.cells) {
       if (!cell.judgement.estimate) continue;
@@ -56,7 +55,7 @@ VerdictCounts count(const Comparison& comparison) {
       take(counts.farthest, std::abs(one.worse), std::abs(counts.farthest.worse));
       const Verdict verdict = cell.judgement.verdict;
       counts.within += verdict == Verdict::equivalent || verdict == Verdict::immaterial ? 1U : 0U;
-      if (verdict != Verdict::different || cell.p_beyond_adjusted >= alpha) continue;
+      if (verdict != Verdict::different) continue;
       if (cell.judgement.direction == Direction::worse) {
         ++counts.worse;
         take(counts.worst, one.worse, counts.worst.worse);
@@ -187,7 +186,14 @@ std::string advice(const JointVerdict& outcome, const ComparedSide& a, const Com
   }
   if (outcome.obstacle == Obstacle::none) {
     if (!outcome.more) return "";
-    return fmt::format("{} more of each side would show it.", counted(*outcome.more, "launch"));
+    const std::string more = counted(*outcome.more, "launch");
+    const std::uint32_t have = std::min(a.launches, b.launches);
+    if (*outcome.more < kMinLaunches || (have > 0 && have < kMinLaunches))
+      return more + " more of each side would show it.";
+    return fmt::format(
+        "{} more of each side would show it, compared without these: a second look at launches that "
+        "are added to these is wrong more often (see --planned).",
+        more);
   }
   struct Found {
     std::uint32_t launches;
@@ -254,6 +260,10 @@ std::string regression_line(const Comparison& comparison) {
   if (!names.empty()) rest += fmt::format("; confounded by {}", fmt::join(names, ", "));
   const std::string advised = advice(comparison, comparison.a, comparison.b);
   if (!advised.empty()) rest += "; " + advised;
+  if (comparison.verdict == Verdict::inconclusive && counts.farthest.cell != nullptr &&
+      !counts.farthest.cell->judgement.text.empty()) {
+    rest += "; " + counts.farthest.cell->judgement.text;
+  }
   if (comparison.obstacle != Obstacle::noise) {  // else the advice has them
     for (const auto& [code, launches] : comparison.b.suspicions) {
       rest += fmt::format("; {} suspect of {}", counted(launches, "launch"), code);

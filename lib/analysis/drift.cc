@@ -48,6 +48,35 @@ double kendall_variance(std::span<const Timed> side) {
   return variance;
 }
 
+/// How a launch of a side is like the next one: the first autocorrelation of both sides together,
+/// whose expectation is -1 / n of each without any. Source: Box, Jenkins and Reinsel, Time Series
+/// Analysis, 2.1.
+void find_alike(std::span<const Timed> a, std::span<const Timed> b, Drift& drift) {
+  double product = 0;
+  double squares = 0;
+  double count = 0;
+  double sides = 0;
+  for (const std::span<const Timed> side : {a, b}) {
+    if (side.size() < 3) continue;
+    std::vector<Timed> sorted(side.begin(), side.end());
+    std::ranges::stable_sort(sorted, {}, &Timed::time_s);
+    std::vector<double> values;
+    for (const Timed& one : sorted) values.push_back(one.value);
+    const double mean = measure::mean(values);
+    const auto [low, high] = std::ranges::minmax(values);
+    drift.spread = std::max(drift.spread, high - low);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      squares += (values[i] - mean) * (values[i] - mean);
+      if (i > 0) product += (values[i] - mean) * (values[i - 1] - mean);
+    }
+    count += static_cast<double>(values.size());
+    ++sides;
+  }
+  if (squares <= 0) return;
+  drift.alike = product / squares;
+  drift.alike_p = measure::normal_below(-(drift.alike + sides / count) * std::sqrt(count));
+}
+
 }  // namespace
 
 Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
@@ -71,10 +100,13 @@ Drift find_drift(std::span<const Timed> a, std::span<const Timed> b) {
     if (!side.empty()) longest_s = std::max(longest_s, last - first);
     if (side.size() > 1) variance += kendall_variance(side);
   }
-  if (variance <= 0 || slopes.empty()) return {};
+  Drift drift;
+  if (variance <= 0 || slopes.empty()) return drift;
   const double beyond_chance = std::max(0.0, std::abs(statistic) - 1);  // continuity correction
-  return {.p_value = 2 * measure::normal_below(-beyond_chance / std::sqrt(variance)),
-          .change = measure::median(std::span<const double>(slopes)) * longest_s};
+  drift.p_value = 2 * measure::normal_below(-beyond_chance / std::sqrt(variance));
+  drift.change = measure::median(std::span<const double>(slopes)) * longest_s;
+  find_alike(a, b, drift);
+  return drift;
 }
 
 LaunchSequence find_order(std::span<const double> a_times_s, std::span<const double> b_times_s) {

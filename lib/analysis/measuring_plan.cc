@@ -215,7 +215,8 @@ double plan_launches(MeasuringPlan& plan, const std::vector<Launch>& pilot,
   const std::uint32_t have = judgement.a_units;
   const bool proved =
       judgement.verdict == Verdict::equivalent || judgement.verdict == Verdict::immaterial;
-  const std::uint32_t needed = proved ? have : have + judgement.more.value_or(kMostPlanned);
+  const std::uint32_t counted = have < kMinLaunches ? have : 0;  // else they are measured anew
+  const std::uint32_t needed = proved ? have : counted + judgement.more.value_or(kMostPlanned);
   plan.launches = std::clamp(needed, kMinLaunches, kMostPlanned);
   return variation_of(judgement.deviation);
 }

@@ -107,6 +107,21 @@ LaunchSequence order_of(const std::vector<const Launch*>& a, const std::vector<c
   return find_order(times[0], times[1]);
 }
 
+std::map<const Launch*, std::size_t> sessions_of(std::vector<const Launch*> launches) {
+  constexpr double kRestS = 2 * 3600;
+  const auto time = [](const Launch* launch) { return launch->time_s.value_or(-INFINITY); };
+  std::ranges::stable_sort(launches, {}, time);
+  std::map<const Launch*, std::size_t> sessions;
+  std::size_t session = 0;
+  std::optional<double> last;
+  for (const Launch* launch : launches) {
+    if (last && *launch->time_s - *last > kRestS) ++session;
+    if (launch->time_s) last = launch->time_s;
+    sessions[launch] = session;
+  }
+  return sessions;
+}
+
 std::vector<std::string> sources_of(const LinkSamples& samples) {
   std::vector<std::string> sources;
   for (const auto* list : {&samples.latency, &samples.bandwidth}) {

@@ -52,6 +52,10 @@ std::vector<double> logs(const Sample& sample);
 /// The order of two sides' launches; unknown where one has no time.
 LaunchSequence order_of(const std::vector<const Launch*>& a, const std::vector<const Launch*>& b);
 
+/// The session of each launch: another begins after a rest of more than two hours. A launch without
+/// a time is of the first one.
+std::map<const Launch*, std::size_t> sessions_of(std::vector<const Launch*> launches);
+
 /// The launches of both kinds of curve.
 std::vector<std::string> sources_of(const LinkSamples& samples);
 

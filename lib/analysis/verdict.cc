@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <random>
 
 #include "analysis/power.h"
 #include "base/refuse.h"
@@ -30,46 +29,6 @@ double in_errors(double distance, double standard_error) {
   return distance == 0 ? 0 : distance / standard_error;
 }
 
-struct Moments {
-  double mean = 0;
-  double error = 0;  ///< squared standard error of the mean
-};
-
-Moments moments(std::span<const double> values) {
-  const double deviation = measure::stddev(values);
-  return {measure::mean(values), deviation * deviation / static_cast<double>(values.size())};
-}
-
-/// std::uniform_int_distribution may differ between standard libraries; a recorded seed must give
-/// the same draws everywhere. The modulo bias is below 2^-50 here.
-void draw(std::span<const double> from, std::vector<double>& to, std::mt19937_64& random) {
-  to.resize(from.size());
-  for (double& value : to) value = from[random() % from.size()];
-}
-
-/// The bootstrapped values of (difference of the resample - difference) / its standard error,
-/// sorted. Each resample draws whole units with replacement. Needs two units and some noise on each
-/// side.
-std::vector<double> bootstrap_pivots(std::span<const double> a, std::span<const double> b,
-                                     std::uint32_t resamples, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const double difference = moments(b).mean - moments(a).mean;
-  std::vector<double> pivots;
-  pivots.reserve(resamples);
-  std::vector<double> drawn;
-  while (pivots.size() < resamples) {
-    draw(a, drawn, random);
-    const Moments of_a = moments(drawn);
-    draw(b, drawn, random);
-    const Moments of_b = moments(drawn);
-    const double error = std::sqrt(of_a.error + of_b.error);
-    if (error == 0) continue;  // a single unit was drawn each time: undefined
-    pivots.push_back((of_b.mean - of_a.mean - difference) / error);
-  }
-  std::sort(pivots.begin(), pivots.end());
-  return pivots;
-}
-
 // The distribution of (estimate - true value) / standard error.
 
 class StudentPivot {
@@ -83,31 +42,8 @@ class StudentPivot {
   double degrees_;
 };
 
-class BootstrapPivot {
- public:
-  BootstrapPivot(std::span<const double> a, std::span<const double> b, const Settings& settings)
-      : sorted_(bootstrap_pivots(a, b, settings.resamples, settings.seed)) {}
-  double below(double t) const {
-    return share(std::upper_bound(sorted_.begin(), sorted_.end(), t) - sorted_.begin());
-  }
-  double above(double t) const {
-    return share(sorted_.end() - std::lower_bound(sorted_.begin(), sorted_.end(), t));
-  }
-  double quantile(double p) const {
-    const double at = p * static_cast<double>(sorted_.size() + 1) - 1;
-    const auto index = static_cast<std::ptrdiff_t>(std::llround(at));
-    return sorted_[std::clamp<std::ptrdiff_t>(index, 0, std::ssize(sorted_) - 1)];
-  }
-
- private:
-  /// Never 0, because the estimate counts as one of the draws. Source: Davison & Hinkley, 4.2.
-  double share(std::ptrdiff_t count) const {
-    return static_cast<double>(count + 1) / static_cast<double>(sorted_.size() + 1);
-  }
-  std::vector<double> sorted_;
-};
-
-void fill_in(Judgement& judgement, Estimate estimate, const auto& pivot, const Settings& settings) {
+void fill_in(Judgement& judgement, Estimate estimate, const StudentPivot& pivot,
+             const Settings& settings) {
   const double margin = std::log1p(settings.margin);
   const double d = estimate.difference;
   const double se = estimate.standard_error;
@@ -162,12 +98,14 @@ std::string_view name(Obstacle obstacle) noexcept {
   return obstacle == Obstacle::noise ? "noise" : obstacle == Obstacle::margin ? "margin" : "";
 }
 
+double alpha_of_look(double alpha, double share) {
+  return measure::normal_below(measure::normal_quantile(alpha / 2) / std::sqrt(share));
+}
+
 void Settings::check() const {
   require(margin > 0 && margin < 1, "a margin of", margin, "It lies between 0 and 100 %.");
   require(alpha > 0 && alpha <= 0.2, "an alpha of", alpha, "It lies between 0 and 0.2.");
   require(power >= 0.5 && power < 1, "a power of", power, "It lies between 50 and 100 %.");
-  require(resamples >= 999 && resamples <= 99999, "resamples", resamples,
-          "They may be 999 to 99999.");
 }
 
 Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings) {
@@ -181,14 +119,9 @@ Judgement judge(std::span<const double> a, std::span<const double> b, const Sett
     Estimate estimate{.difference = measure::mean(b) - measure::mean(a),
                       .standard_error = std::sqrt(va + vb),
                       .method = "welch_t"};
-    if (fewest > kMaxLaunchesForT && va > 0 && vb > 0) {
-      estimate.method = "bootstrap_t";
-      fill_in(judgement, std::move(estimate), BootstrapPivot(a, b, settings), settings);
-    } else {
-      const double degrees =
-          welch_degrees({{va, judgement.a_units - 1.0}, {vb, judgement.b_units - 1.0}});
-      fill_in(judgement, std::move(estimate), StudentPivot(degrees), settings);
-    }
+    const double degrees =
+        welch_degrees({{va, judgement.a_units - 1.0}, {vb, judgement.b_units - 1.0}});
+    fill_in(judgement, std::move(estimate), StudentPivot(degrees), settings);
   }
   judgement.deviation = std::sqrt((variance(a) + variance(b)) / 2);
   decide(judgement, settings, fewest);
@@ -196,12 +129,12 @@ Judgement judge(std::span<const double> a, std::span<const double> b, const Sett
 }
 
 Judgement judge_estimate(double difference, double standard_error, double degrees,
-                         std::uint32_t fewest, const Settings& settings) {
+                         std::uint32_t fewest, const Settings& settings, const char* method) {
   Judgement judgement;
   judgement.a_units = judgement.b_units = fewest;
   if (fewest >= 2) {
     fill_in(judgement,
-            {.difference = difference, .standard_error = standard_error, .method = "jackknife_t"},
+            {.difference = difference, .standard_error = standard_error, .method = method},
             StudentPivot(degrees), settings);
   }
   judgement.deviation = standard_error * std::sqrt(fewest / 2.0);
@@ -219,7 +152,8 @@ void plan_further(Judgement& judgement, const Settings& settings) {
                                        .alpha = settings.alpha,
                                        .power = settings.power});
     if (!need) return std::nullopt;
-    return std::max({have + 1, *need, kMinLaunches}) - have;
+    const std::uint32_t whole = std::max(*need, kMinLaunches);
+    return have < kMinLaunches ? whole - have : whole;
   };
   const auto many = [](const std::optional<std::uint32_t>& more) {
     return !more || *more > kManyLaunches;

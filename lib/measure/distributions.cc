@@ -29,6 +29,10 @@ double normal_below(double z) {
   return bm::cdf(bm::normal_distribution<double, Policy>(), z);
 }
 
+double normal_quantile(double p) {
+  return bm::quantile(bm::normal_distribution<double, Policy>(), p);
+}
+
 double chi_squared_quantile(double p, double degrees) {
   return bm::quantile(bm::chi_squared_distribution<double, Policy>(degrees), p);
 }

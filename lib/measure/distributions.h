@@ -10,7 +10,8 @@ namespace rdmabench::measure {
 double t_below(double t, double degrees);     ///< P(T <= t)
 double t_quantile(double p, double degrees);  ///< its inverse
 
-double normal_below(double z);  ///< P(Z <= z)
+double normal_below(double z);     ///< P(Z <= z)
+double normal_quantile(double p);  ///< its inverse
 
 /// Quantile of the chi-square distribution. `degrees` > 0, 0 < p < 1.
 double chi_squared_quantile(double p, double degrees);

@@ -58,6 +58,9 @@ struct Timed {
 struct Drift {
   double p_value = 1;  ///< of "no trend"
   double change = 0;   ///< of the log over the longer side's time, by Theil and Sen's slope
+  double alike = 0;    ///< autocorrelation of one launch of a side with the next
+  double alike_p = 1;  ///< of "they do not depend on each other"
+  double spread = 0;   ///< largest less smallest value of the side that has more of it
 };
 
 /// A trend over time within each side. Kendall's statistic is summed over the
@@ -98,7 +101,7 @@ struct JointVerdict {
   /// correction); "for some size" is different only by Holm's correction.
   Verdict verdict = Verdict::inconclusive;
   Direction direction = Direction::none;  ///< of the quantities that are different
-  std::optional<std::uint32_t> more;      ///< launches of each side
+  std::optional<std::uint32_t> more;      ///< launches of each side to be measured
   Obstacle obstacle = Obstacle::none;     ///< noise where any quantity has it
   double variation = 0;  ///< of the launches of the quantity that varies most; 0 without noise
 };
@@ -146,6 +149,11 @@ struct ComparisonOptions {
   std::string a_name = "A";       ///< of the sides, in texts
   std::string b_name = "B";
   std::vector<FailOn> fail_on{FailOn::worse};
+  /// Launches of each side that were planned before the first look; 0: this is the only look. With
+  /// it, each look has the alpha of alpha_of_look(). Throws Error(usage) beyond them.
+  std::uint32_t planned = 0;
+  /// A is a baseline: its unit is the night, and B is judged by what nights differ.
+  bool baseline = false;
 };
 
 /// Its own verdict is that of all families, by the same two rules.

@@ -60,8 +60,6 @@ struct Settings {
   double margin = 0.05;  ///< 0.05: B/A within 1/1.05 to 1.05 does not matter; 0 < margin < 1
   double alpha = 0.05;   ///< chance of a wrong EQUIVALENT, and of a wrong DIFFERENT, at the margin
   double power = 0.9;    ///< chance of a verdict that further launches are planned for
-  std::uint64_t seed = 1;          ///< of the bootstrap
-  std::uint32_t resamples = 9999;  ///< of the bootstrap; 999 to 99999
 
   /// Throws Error(usage) that names the value which is out of range.
   void check() const;
@@ -70,10 +68,6 @@ struct Settings {
 /// With fewer launches of either side there is no verdict, because their standard deviation is too
 /// uncertain.
 inline constexpr std::uint32_t kMinLaunches = 5;
-
-/// Above so many units of both sides the interval is a bootstrap's, up to it Student's t: with few
-/// units a percentile bootstrap claims EQUIVALENT too often.
-inline constexpr std::uint32_t kMaxLaunchesForT = 20;
 
 /// The level at which two values differ at all. It is low, so that two runs of one fabric are
 /// EQUIVALENT and not DIFFERENT BUT IMMATERIAL.
@@ -86,7 +80,7 @@ struct Estimate {
       0;  ///< the 1 - 2 alpha interval: it lies within the margin exactly if both one-sided
   double high = 0;  ///< tests at alpha reject
   double standard_error = 0;
-  std::string method;  ///< "welch_t" or "bootstrap_t"
+  std::string method;  ///< "welch_t", "jackknife_t", "prediction_t"
 };
 
 struct Judgement {
@@ -98,25 +92,33 @@ struct Judgement {
   double p_beyond = 1;                ///< of "within the margin"
   double p_nonzero = 1;               ///< of "no difference", two-sided
   double deviation = 0;               ///< of one launch's log, both sides pooled
-  std::optional<std::uint32_t> more;  ///< further launches of each side; see plan_further()
+  std::optional<std::uint32_t> more;  ///< launches of each side to be measured; see plan_further()
   Direction direction = Direction::none;
   Obstacle obstacle = Obstacle::none;  ///< see plan_further()
   std::string text;                    ///< why there is no verdict, or empty
 };
 
 /// Judges two sides by the logs of their per-launch values, in any order. Finite values. Welch's
-/// t interval with Satterthwaite's degrees of freedom; above kMaxLaunchesForT units a bootstrap-t.
-/// Sources: Schuirmann 1987 and Berger & Hsu 1996 (equivalence), Welch 1947, Efron & Tibshirani,
-/// An Introduction to the Bootstrap, 12.5.
+/// t interval with Satterthwaite's degrees of freedom. Sources: Schuirmann 1987 and Berger & Hsu
+/// 1996 (equivalence), Welch 1947.
 Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings);
 
 /// As judge(), for a given estimate: a difference of logs with its standard error
 /// and degrees of freedom > 0. `fewest` is the smaller number of launches that it rests on.
 Judgement judge_estimate(double difference, double standard_error, double degrees,
-                         std::uint32_t fewest, const Settings& settings);
+                         std::uint32_t fewest, const Settings& settings,
+                         const char* method = "jackknife_t");
 
-/// Where there is no verdict: how many more launches would give one with the requested power, if
-/// the deviation and the difference are as estimated. A difference that may be noise (p >= 0.05) is
+/// The alpha of a look when `share` (over 0, at most 1) of the planned launches is there, so that
+/// all looks together, however many, are wrong in `alpha` at most. Source: Lan and DeMets 1983, the
+/// spending of O'Brien and Fleming: 2 - 2 Phi(z / sqrt(share)) is the chance that Brownian motion
+/// was above z before, so the bound z / sqrt(share) holds for looks at any time.
+double alpha_of_look(double alpha, double share);
+
+/// Where there is no verdict: how many launches, measured anew and judged without these, would give
+/// one with the requested power, if the deviation and the difference are as estimated. Added to
+/// these, they would be a second look at the same ones, and wrong more often than alpha; below
+/// kMinLaunches there was no look, and these count. A difference that may be noise (p >= 0.05) is
 /// taken as none. Where that is over kManyLaunches, `obstacle` and `text` say why. It takes
 /// milliseconds.
 void plan_further(Judgement& judgement, const Settings& settings);

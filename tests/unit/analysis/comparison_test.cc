@@ -75,13 +75,6 @@ TEST(Compare, FourLaunchesAreNotEnough) {
   EXPECT_THAT(to_table(comparison), HasSubstr("1 launch more of each side"));
 }
 
-TEST(Compare, ManyLaunchesAreBootstrapped) {
-  const Sides sides = in_turn(24, 1e11, 1e11);
-  const Comparison comparison = compare(sides.a, sides.b, {});
-  EXPECT_EQ(only_cell(comparison).judgement.estimate->method, "bootstrap_t");
-  EXPECT_EQ(comparison.verdict, Verdict::equivalent);
-}
-
 /// The facts that a release after 0.1 tells of a run besides those of before.
 void tell_more(report::Report& report, int /*launch*/) {
   report::Facts& details = report.resolved.details;
@@ -304,6 +297,46 @@ TEST(Compare, TheSameFabricTwiceIsNotDifferentWhateverTheTimeBetween) {
     EXPECT_GE(same, climbs ? 0 : kTrials * 95 / 100) << what;
     EXPECT_LE(different, kTrials * 5 / 100) << what;
   }
+}
+
+TEST(Compare, LaunchesThatAreAlikeInBlocksHaveNoVerdict) {
+  const auto slow_swing = [](const std::string& pattern) {
+    Sides sides = warming_up(pattern, 0, 1e11, 0, 1);
+    for (auto* side : {&sides.a, &sides.b}) {
+      for (Launch& launch : *side) {
+        *launch.rows[0].bits_per_s *= 1 + 0.05 * std::sin((*launch.time_s - 1.7e9) / 60);
+      }
+    }
+    return compare(sides.a, sides.b, {});
+  };
+  const Comparison blocks = slow_swing(kApart);
+  EXPECT_EQ(blocks.verdict, Verdict::drifting);
+  EXPECT_THAT(only_cell(blocks).judgement.text, HasSubstr("A B B A"));
+  EXPECT_NE(slow_swing(kInTurn).verdict, Verdict::drifting);
+}
+
+TEST(Compare, OfABaselineTheNightIsTheUnit) {
+  const auto nights = [](int first, int count, double rate) {
+    std::vector<Launch> all;
+    for (int night = first; night < first + count; ++night) {
+      // Nights differ by 2 %, launches of a night by 0.1 %.
+      for (Launch& one : bandwidth_launches(5, rate * (1 + 0.02 * (night % 3 - 1)), 0.001,
+                                            static_cast<std::uint64_t>(night))) {
+        one.time_s = 1.7e9 + kDay * night;
+        all.push_back(std::move(one));
+      }
+    }
+    return all;
+  };
+  const auto against = [&](int stored, double rate) {
+    return compare(nights(0, stored, 1e11), nights(31, 1, rate), {.baseline = true});
+  };
+  EXPECT_FALSE(against(1, 0.93e11).failed()) << "nights are taken to differ by the margin";
+  EXPECT_THAT(only_cell(against(1, 0.93e11)).judgement.text, HasSubstr("1 night"));
+  EXPECT_TRUE(against(1, 0.8e11).failed());
+  EXPECT_EQ(only_cell(against(9, 0.8e11)).judgement.a_units, 9U);
+  EXPECT_TRUE(against(9, 0.88e11).failed());
+  EXPECT_FALSE(against(9, 0.93e11).failed());
 }
 
 TEST(Compare, AHalfLessThanAnOldBaselineIsARegressionForAllItsDrift) {

@@ -130,27 +130,15 @@ TEST(Judge, OnlyWhatIsDifferentHasADirection) {
   EXPECT_EQ(name(within.verdict, within.direction), "DIFFERENT BUT IMMATERIAL");
 }
 
-TEST(Judge, BootstrapIsRepeatedByItsSeed) {
-  std::vector<double> a;
-  std::vector<double> b;
-  for (int i = 0; i < 25; ++i) {
-    a.push_back(0.01 * ((i * 7) % 11));
-    b.push_back(0.01 * ((i * 5) % 11) + 0.005);
-  }
-  const Judgement one = judge(a, b, {.seed = 7, .resamples = 999});
-  const Judgement again = judge(a, b, {.seed = 7, .resamples = 999});
-  const Judgement other = judge(a, b, {.seed = 8, .resamples = 999});
-  ASSERT_TRUE(one.estimate && again.estimate && other.estimate);
-  EXPECT_EQ(one.estimate->method, "bootstrap_t");
-  EXPECT_EQ(one.estimate->low, again.estimate->low);
-  EXPECT_NE(one.estimate->low, other.estimate->low);
-  EXPECT_NEAR(one.estimate->low, other.estimate->low, 0.003);
+// Lan and DeMets 1983, of O'Brien and Fleming: 1.959964 / sqrt(1/4) and / sqrt(1).
+TEST(Alpha, OfALookGrowsWithTheShareOfThePlan) {
+  EXPECT_NEAR(alpha_of_look(0.05, 0.25), 4.43e-5, 1e-7);
+  EXPECT_NEAR(alpha_of_look(0.05, 1), 0.025, 1e-9);
 }
 
 TEST(Settings, RefuseWhatIsOutOfRange) {
-  for (const Settings& wrong :
-       {Settings{.margin = 0}, Settings{.margin = 1}, Settings{.alpha = 0}, Settings{.alpha = 0.5},
-        Settings{.power = 1}, Settings{.resamples = 10}}) {
+  for (const Settings& wrong : {Settings{.margin = 0}, Settings{.margin = 1}, Settings{.alpha = 0},
+                                Settings{.alpha = 0.5}, Settings{.power = 1}}) {
     EXPECT_THROW(wrong.check(), Error);
   }
   EXPECT_NO_THROW(Settings{}.check());
