@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostErrors = 200;  // that are not alike
 constexpr std::size_t kMostHosts = 12;    // that are named for one value
 constexpr std::size_t kMostPaths = 8;
-constexpr std::size_t kMostInText = 8;  // rows
+constexpr std::size_t kMostInText = 4;  // rows
 
 /// What all pairs gave in one metric and size on all rails, confirming tests left out.
 struct Slice {
@@ -244,19 +244,8 @@ Section every_node(const Document& document, const FabricNames& names) {
   return section;
 }
 
-/// One row for those with the same lost node, and for those with the same error.
+/// One sentence for those with the same lost node, and for those with the same error.
 Section failed(const Document& document, const FabricNames& names) {
-  Section section{"Measurements that failed",
-                  false,
-                  {},
-                  {{"sender"},
-                   {"receiver"},
-                   {"rail", false, {}, kLastOut},
-                   {"metric"},
-                   {"size", true},
-                   {"round", true},
-                   {"alike", true},
-                   {"why"}}};
   std::set<double> lost;
   for (const Json& one : list_of(document.body, "lost")) lost.insert(number_of(one, "rank"));
   std::vector<std::pair<const PairMeasurement*, std::size_t>> kinds;  // the first, and how many
@@ -271,17 +260,14 @@ Section failed(const Document& document, const FabricNames& names) {
     if (is_new) kinds.emplace_back(&pair, 0);
     ++kinds[at->second].second;
   }
+  Section section{"Measurements that failed", false};
   for (const auto& [pair, count] : kinds) {
-    if (section.rows.size() == kMostErrors) {
-      section.left_out += count;
-      continue;
-    }
-    Cell why;
-    why.items.push_back(pair->error);
-    section.rows.push_back({{names.node(pair->sender), names.node(pair->receiver),
-                             names.rail(pair->sender, pair->rail), std::string(name(pair->metric)),
-                             size_text(double(pair->size_bytes)), fmt::format("{}", pair->round),
-                             fmt::format("{}", count), std::move(why)}});
+    if (section.words.size() == kMostErrors) break;
+    section.words.emplace_back(fmt::format(
+        "{} of {}, {} to {}, {}, round {}: {}{}", name(pair->metric),
+        size_text(double(pair->size_bytes)), names.node(pair->sender), names.node(pair->receiver),
+        names.rail(pair->sender, pair->rail), pair->round, pair->error,
+        count > 1 ? fmt::format(" (and {} more like it)", count - 1) : ""));
   }
   section.most_in_text = kMostInText;
   return section;

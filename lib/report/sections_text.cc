@@ -175,6 +175,11 @@ std::string to_text(const std::vector<Section>& sections, std::size_t width, boo
   for (const Section& section : sections) {
     if (!section.title.empty()) text += '\n' + line(section.title);
     for (const Cell& words : section.words) {
+      const auto told = static_cast<std::size_t>(&words - section.words.data());
+      if (told == section.most_in_text) {
+        text += fmt::format("{} more like these\n", section.words.size() - told);
+        break;
+      }
       const bool passed = !words.status || *words.status == Status::pass;
       text += line((passed ? "" : std::string(name(*words.status)) + ' ') + words.text);
       for (const std::string& item : words.items) text += "  " + line(item);

@@ -210,7 +210,7 @@ TEST(Table, NamesTheWorstTheFailedAndTheLost) {
   }
   EXPECT_THAT(text, HasSubstr("Fabric of 3 nodes"));
   EXPECT_THAT(text, HasSubstr("host0   host2     mlx5_1"));
-  EXPECT_THAT(text, HasSubstr("\n  no completion for 5 s\n"));
+  EXPECT_THAT(text, HasSubstr("host1 to host0, mlx5_0, round 2: no completion for 5 s\n"));
   EXPECT_THAT(text, HasSubstr("host2: node: lost in round 3\n  no answer"));
 }
 

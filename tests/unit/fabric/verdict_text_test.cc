@@ -186,9 +186,9 @@ TEST(VerdictText, FoldsFailuresThatAreAlike) {
   }
   std::string text = text_of(matrix, judged(matrix));
   text.erase(0, text.find("Measurements that failed"));
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6) << text;
-  EXPECT_THAT(text, AllOf(HasSubstr(" 14\n"), HasSubstr(": connect to 10.0.0.2\n"),
-                          HasSubstr(" 2\n"), HasSubstr(": no completion for 5 s\n")));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("connect to 10.0.0.2 (and 13 more like it)\n"),
+                          HasSubstr("no completion for 5 s (and 1 more like it)\n")));
 }
 
 TEST(VerdictText, NamesProviderAndDevice) {
