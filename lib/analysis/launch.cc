@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 
-#include "base/json_values.h"
+#include "base/fields.h"
 #include "base/nearest.h"
-#include "base/nesting.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
@@ -31,61 +30,52 @@ constexpr const char* kRemedy =
   throw Error(Fault::usage, fmt::format("{}: {}", source, what), kRemedy);
 }
 
-/// Reads members of a JSON object; errors name its place in the document.
-class Reader {
- public:
-  Reader(const ResultJson& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) refuse(where_, "not a JSON object");
-  }
+constexpr std::size_t kMost = 1'000'000;  // bytes of a text, items of a list
+constexpr double kMaxValue = 1e18;        // far above any device's
 
-  const ResultJson& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) refuse(where_, fmt::format("the key '{}' is missing", key));
-    return *found;
-  }
-  const ResultJson& list(const char* key) const {
-    const ResultJson& value = at(key);
-    if (!value.is_array()) refuse(where_, fmt::format("'{}' is not a list", key));
-    return value;
-  }
-  std::string text(const char* key) const {
-    const ResultJson& value = at(key);
-    if (!value.is_string()) refuse(where_, fmt::format("'{}' is not a text", key));
-    return value.get<std::string>();
-  }
-  std::uint64_t count(const char* key) const {
-    const ResultJson& value = at(key);
-    if (!value.is_number_unsigned()) {
-      refuse(where_, fmt::format("'{}' is {}, which is not a whole number", key, value.dump()));
-    }
-    return value.get<std::uint64_t>();
-  }
-  /// 0 for null: what another tool did not tell.
-  std::uint64_t count_or_none(const char* key) const { return at(key).is_null() ? 0 : count(key); }
-  /// None for null, a metric without a value.
-  std::optional<double> metric(const char* key) const {
-    const ResultJson& value = at(key);
-    if (value.is_null()) return std::nullopt;
-    if (!value.is_number()) {
-      refuse(where_, fmt::format("'{}' is {}, which is not a number", key, value.dump()));
-    }
-    return value.get<double>();
-  }
-  std::optional<std::string> optional_text(const char* key) const {
-    return at(key).is_null() ? std::nullopt : std::optional(text(key));
-  }
+std::string text(const ResultJson& json, const char* key) {
+  return get_string(json, key, kMost);
+}
 
- private:
-  const ResultJson& json_;
-  std::string where_;
-};
+const ResultJson& list(const ResultJson& json, const char* key) {
+  return get_list(json, key, kMost);
+}
+
+/// Null, where another tool did not tell, and a metric without a value; a missing key is refused.
+bool is_null(const ResultJson& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_null();
+}
+
+std::uint64_t count_or_none(const ResultJson& json, const char* key) {
+  return is_null(json, key) ? 0 : get_uint<std::uint64_t>(json, key);
+}
+
+std::optional<double> metric(const ResultJson& json, const char* key) {
+  return is_null(json, key) ? std::nullopt : std::optional(get_double(json, key, 0, kMaxValue));
+}
+
+std::optional<std::string> optional_text(const ResultJson& json, const char* key) {
+  return is_null(json, key) ? std::nullopt : std::optional(text(json, key));
+}
+
+/// What `read` refuses is told with its place in the document.
+template <class Read>
+decltype(auto) in_place(const std::string& where, Read read) {
+  try {
+    return read();
+  } catch (const FieldError& error) {
+    refuse(where, error.shown().empty() ? fmt::format("the key '{}' is missing", error.key())
+                                        : fmt::format("'{}' is {}, not {}", error.key(),
+                                                      error.shown(), error.wanted()));
+  }
+}
 
 std::string fact_text(const ResultJson& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 void add_facts(Launch& launch, const std::string& prefix, const ResultJson& facts) {
-  if (!facts.is_object()) refuse(launch.source, fmt::format("'{}' is not an object", prefix));
   for (const auto& [key, value] : facts.items()) {
     launch.facts[fmt::format("{}.{}", prefix, key)] = fact_text(value);
   }
@@ -100,18 +90,17 @@ std::optional<double> seconds(const std::string& utc) {
 }
 
 /// A list of {"name", "value"}.
-void add_fact_list(Launch& launch, const std::string& prefix, const Reader& of, const char* key,
-                   const std::string& what) {
-  for (const ResultJson& fact : of.list(key)) {
-    const Reader reader(fact, fmt::format("{}: a fact of {}", launch.source, what));
-    launch.facts[prefix + "." + reader.text("name")] = fact_text(reader.at("value"));
+void add_fact_list(Launch& launch, const std::string& prefix, const ResultJson& of,
+                   const char* key) {
+  for (const ResultJson& fact : list(of, key)) {
+    launch.facts[prefix + "." + text(fact, "name")] = fact_text(fact.value("value", ResultJson()));
   }
 }
 
-void read_environment(Launch& launch, const Reader& environment) {
+void read_environment(Launch& launch, const ResultJson& environment) {
   for (const char* side : {"client", "server"}) {
     const std::string prefix = fmt::format("environment.{}", side);
-    add_fact_list(launch, prefix, environment, side, "the environment");
+    add_fact_list(launch, prefix, environment, side);
     if (!launch.time_s) launch.time_s = seconds(fact_of(launch, prefix + ".collected_utc"));
   }
   launch.pair = fact_of(launch, "environment.client.hostname") + " " +
@@ -120,164 +109,152 @@ void read_environment(Launch& launch, const Reader& environment) {
 
 void read_counters(Launch& launch, const ResultJson& counters) {
   for (const char* side : {"client", "server"}) {
-    for (const ResultJson& counter : Reader(counters, launch.source).list(side)) {
-      const Reader reader(counter, launch.source + ": a counter");
-      const std::string kind = reader.text("class");
-      if (kind == "traffic" || kind == "other" || reader.at("change").is_null()) continue;
-      if (const std::uint64_t change = reader.count("change")) launch.disturbances[kind] += change;
+    for (const ResultJson& counter : list(counters, side)) {
+      const std::string kind = text(counter, "class");
+      if (kind == "traffic" || kind == "other") continue;
+      const std::uint64_t change = count_or_none(counter, "change");
+      if (change > 0) launch.disturbances[kind] += change;
     }
   }
 }
 
-std::vector<Percentile> percentiles(const Reader& reader,
+std::vector<Percentile> percentiles(const ResultJson& row,
                                     std::span<const report::Percentile> known) {
-  std::set<std::string> unsupported;
-  for (const ResultJson& key : reader.list("unsupported_percentiles")) {
-    if (key.is_string()) unsupported.insert(key.get<std::string>());
-  }
+  const std::vector<std::string> unsupported =
+      get_string_list(row, "unsupported_percentiles", kMost, kMost);
   std::vector<Percentile> all;
   for (const report::Percentile& one : known) {
     const std::string key(one.key);
-    if (const auto value = reader.metric(key.c_str())) {
-      all.push_back({one.percent, *value, !unsupported.contains(key)});
+    const bool is_supported =
+        std::find(unsupported.begin(), unsupported.end(), key) == unsupported.end();
+    if (const auto value = metric(row, key.c_str())) {
+      all.push_back({one.percent, *value, is_supported});
     }
   }
   return all;
 }
 
-void read_latency(Row& row, const Reader& reader) {
-  row.kind = reader.text("kind");
-  row.facts["signal"] = reader.text("signal");
-  row.percentiles = percentiles(reader, report::kPercentiles);
-  if (row.percentiles.empty()) row.mean_ns = reader.metric("mean_ns");
-}
-
-Row read_row(const ResultJson& json, const std::string& test, const std::string& where) {
-  const Reader reader(json, where);
+Row read_row(const ResultJson& json, const std::string& test) {
   Row row;
-  row.operation = reader.text("operation");
-  row.size_bytes = reader.count("size_bytes");
-  if (row.size_bytes == 0) refuse(where, "'size_bytes' is 0");
-  row.samples = reader.count_or_none("iterations");
-  row.facts["completion"] = reader.text("completion");
+  row.operation = text(json, "operation");
+  row.size_bytes = get_uint<std::uint64_t>(json, "size_bytes", 1);
+  row.samples = count_or_none(json, "iterations");
+  row.facts["completion"] = text(json, "completion");
   if (test == "bandwidth") {
-    row.kind = reader.text("direction");
-    row.facts["depth"] = std::to_string(reader.count("depth"));
-    row.bits_per_s = reader.metric("bits_per_s");
-  } else {
-    read_latency(row, reader);
-    if (test == "load") row.load = reader.metric("load");
+    row.kind = text(json, "direction");
+    row.facts["depth"] = std::to_string(get_uint<std::uint64_t>(json, "depth"));
+    row.bits_per_s = metric(json, "bits_per_s");
+    return row;
   }
+  row.kind = text(json, "kind");
+  row.facts["signal"] = text(json, "signal");
+  row.percentiles = percentiles(json, report::kPercentiles);
+  if (row.percentiles.empty()) row.mean_ns = metric(json, "mean_ns");
+  if (test == "load") row.load = metric(json, "load");
   return row;
 }
 
 /// Skips rows that were not measured. Whatever distinguishes rows of one operation and size becomes
 /// part of the operation's name.
-void read_coll_rows(Launch& launch, const Reader& document) {
-  for (const ResultJson& json : document.list("results")) {
-    const Reader reader(json, launch.source + ": a result");
-    if (reader.optional_text("skipped")) continue;
-    Row row;
-    row.operation = fmt::format("{} {}", reader.text("operation"), reader.text("type"));
-    if (const auto reduction = reader.optional_text("reduction")) row.operation += " " + *reduction;
-    if (reader.at("in_place") == true) row.operation += " in place";
-    if (const auto group = json.find("group"); group != json.end() && group->is_string()) {
-      row.operation += ", " + group->get<std::string>();
-    }
-    row.kind = "longest_of_all_ranks";
-    row.size_bytes = reader.count("size_bytes");
-    const auto wrong = json.find("wrong");
-    if (wrong != json.end() && wrong->is_object() && !launch.error) {
-      const std::uint64_t elements =
-          Reader(*wrong, launch.source + ": wrong").count_or_none("wrong_elements");
-      if (elements > 0) {
-        launch.error = fmt::format("{} wrong elements in {} of {} bytes", elements, row.operation,
-                                   row.size_bytes);
-      }
-    }
-    row.samples = reader.count_or_none("iterations");
-    row.facts["batch"] = std::to_string(reader.count("batch"));
-    row.percentiles = percentiles(reader, std::span(report::kPercentiles).first(4));  // to p99.9
-    if (row.percentiles.empty()) {  // nccl-tests and others print only means
-      const auto bytes = reader.metric("algorithm_bytes_per_s");
-      if (bytes) {
-        launch.test = "bandwidth";
-        row.bits_per_s = *bytes * kBitsPerByte;
-      } else {
-        row.mean_ns = reader.metric("mean_ns");
-      }
-    }
-    launch.rows.push_back(std::move(row));
+void read_coll_row(Launch& launch, const ResultJson& json) {
+  if (optional_text(json, "skipped")) return;
+  Row row;
+  row.operation = fmt::format("{} {}", text(json, "operation"), text(json, "type"));
+  if (const auto reduction = optional_text(json, "reduction")) row.operation += " " + *reduction;
+  if (get_bool(json, "in_place")) row.operation += " in place";
+  if (json.contains("group") && !is_null(json, "group")) {
+    row.operation += ", " + text(json, "group");
   }
+  row.kind = "longest_of_all_ranks";
+  row.size_bytes = get_uint<std::uint64_t>(json, "size_bytes");
+  if (json.contains("wrong") && !is_null(json, "wrong") && !launch.error) {
+    const std::uint64_t elements = count_or_none(get_object(json, "wrong"), "wrong_elements");
+    if (elements > 0) {
+      launch.error = fmt::format("{} wrong elements in {} of {} bytes", elements, row.operation,
+                                 row.size_bytes);
+    }
+  }
+  row.samples = count_or_none(json, "iterations");
+  row.facts["batch"] = std::to_string(get_uint<std::uint64_t>(json, "batch"));
+  row.percentiles = percentiles(json, std::span(report::kPercentiles).first(4));  // to p99.9
+  if (row.percentiles.empty()) {  // nccl-tests and others print only means
+    if (const auto bytes = metric(json, "algorithm_bytes_per_s")) {
+      launch.test = "bandwidth";
+      row.bits_per_s = *bytes * kBitsPerByte;
+    } else {
+      row.mean_ns = metric(json, "mean_ns");
+    }
+  }
+  launch.rows.push_back(std::move(row));
 }
 
-Launch read_coll(const ResultJson& json, const std::string& source) {
-  const Reader reader(json, source);
-  Launch launch;
-  launch.source = source;
+void read_coll(Launch& launch, const ResultJson& json) {
   launch.test = "collective";
-  launch.error = reader.optional_text("error");
-  add_fact_list(launch, "environment.client", reader, "environment", "'environment'");
-  add_fact_list(launch, "config", reader, "config", "'config'");
-  add_fact_list(launch, "resolved", reader, "library", "'library'");
-  launch.facts["resolved.backend"] = reader.text("backend");
-  if (const std::size_t ranks = reader.list("ranks").size(); ranks > 0) {
+  add_fact_list(launch, "environment.client", json, "environment");
+  add_fact_list(launch, "config", json, "config");
+  add_fact_list(launch, "resolved", json, "library");
+  launch.facts["resolved.backend"] = text(json, "backend");
+  if (const std::size_t ranks = list(json, "ranks").size(); ranks > 0) {
     launch.facts["resolved.ranks"] = std::to_string(ranks);
   }
   launch.time_s = seconds(fact_of(launch, "environment.client.collected_utc"));
-  for (const ResultJson& rank : reader.list("ranks")) {
-    launch.pair +=
-        (launch.pair.empty() ? "" : " ") + Reader(rank, source + ": a rank").text("host");
+  for (const ResultJson& rank : list(json, "ranks")) {
+    launch.pair += (launch.pair.empty() ? "" : " ") + text(rank, "host");
   }
-  read_coll_rows(launch, reader);
-  if (launch.rows.empty() && !launch.error) refuse(source, "it holds no results");
-  launch.document = json.dump(-1, ' ', false, ResultJson::error_handler_t::replace);
-  return launch;
 }
 
-Launch read_launch(const ResultJson& json, const std::string& source) {
-  const Reader reader(json, source);
-  if (reader.text("schema") == report::kCollSchema) return read_coll(json, source);
-  Launch launch;
-  launch.source = source;
-  if (const std::string schema = reader.text("schema"); schema != report::kRunSchema) {
-    refuse(source, fmt::format("its schema is '{}', not '{}'", schema, report::kRunSchema));
-  }
-  launch.test = reader.text("test");
+void read_run(Launch& launch, const ResultJson& json) {
+  launch.test = text(json, "test");
   if (launch.test != "latency" && launch.test != "bandwidth" && launch.test != "load") {
-    refuse(source, fmt::format("a test '{}' cannot be compared", launch.test));
+    refuse(launch.source, fmt::format("a test '{}' cannot be compared", launch.test));
   }
-  launch.error = reader.optional_text("error");
-  for (const ResultJson& one : reader.list("suspicions")) {
-    const Reader suspicion(one, source + ": a suspicion");
-    const std::string code = suspicion.text("code");
+  for (const ResultJson& suspicion : list(json, "suspicions")) {
+    const std::string code = text(suspicion, "code");
     launch.suspicions.push_back(code);
-    if (one.contains("remedy")) launch.remedies[code] = suspicion.text("remedy");
+    if (suspicion.contains("remedy")) launch.remedies[code] = text(suspicion, "remedy");
   }
-  read_environment(launch, Reader(reader.at("environment"), source));
-  read_counters(launch, reader.at("counters"));
-  add_facts(launch, "config", reader.at("config"));
-  const Reader resolved(reader.at("resolved"), source + ": resolved");
+  read_environment(launch, get_object(json, "environment"));
+  read_counters(launch, get_object(json, "counters"));
+  add_facts(launch, "config", get_object(json, "config"));
+  const ResultJson& resolved = get_object(json, "resolved");
   for (const char* key : {"backend", "provider", "device", "transport"}) {
-    launch.facts[fmt::format("resolved.{}", key)] = resolved.text(key);
+    launch.facts[fmt::format("resolved.{}", key)] = text(resolved, key);
   }
-  add_facts(launch, "details", resolved.at("details"));
-  for (const ResultJson& row : reader.list("results")) {
-    const std::string where = fmt::format("{}: result {}", source, launch.rows.size() + 1);
-    launch.rows.push_back(read_row(row, launch.test, where));
+  add_facts(launch, "details", get_object(resolved, "details"));
+}
+
+Launch read_launch(const report::Document& document) {
+  const bool is_coll = document.schema == report::kCollSchema;
+  Launch launch;
+  launch.source = document.source;
+  if (!is_coll && document.schema != report::kRunSchema) {
+    refuse(launch.source,
+           fmt::format("its schema is '{}', not '{}'", document.schema, report::kRunSchema));
   }
-  if (launch.rows.empty() && !launch.error) refuse(source, "it holds no results");
+  const ResultJson json(document.body);
+  const ResultJson& rows = in_place(launch.source, [&]() -> const ResultJson& {
+    launch.error = optional_text(json, "error");
+    is_coll ? read_coll(launch, json) : read_run(launch, json);
+    return list(json, "results");
+  });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    in_place(fmt::format("{}: result {}", launch.source, i + 1), [&] {
+      is_coll ? read_coll_row(launch, rows[i])
+              : launch.rows.push_back(read_row(rows[i], launch.test));
+    });
+  }
+  if (launch.rows.empty() && !launch.error) refuse(launch.source, "it holds no results");
   launch.document = json.dump(-1, ' ', false, ResultJson::error_handler_t::replace);
   return launch;
 }
 
-/// Made of other documents, of `lat --launches`.
-bool is_over_launches(const ResultJson& document) {
-  if (!document.is_object() || !document.contains("results")) return false;
-  const ResultJson& rows = document["results"];
-  if (!rows.is_array() || rows.empty() || !rows[0].is_object()) return false;
-  const auto launches = rows[0].find("launches");
-  return launches != rows[0].end() && launches->is_number() && launches->get<double>() > 1;
+/// Made of the documents that follow it, by `lat --launches`.
+bool is_over_launches(const report::Document& document) {
+  const auto rows = document.body.find("results");
+  if (rows == document.body.end() || !rows->is_array() || rows->empty()) return false;
+  const auto& row = rows->front();
+  if (!row.is_object() || !row.contains("launches")) return false;
+  return row["launches"].is_number() && row["launches"].get<double>() > 1;
 }
 
 }  // namespace
@@ -297,35 +274,11 @@ Metric parse_metric(std::string_view text) {
 
 std::vector<Launch> read_launches(const std::string& text, const std::string& source,
                                   const std::string& program) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) refuse(source, "it is empty");
-  if (report::is_imported(text)) {
-    std::vector<Launch> imported;
-    for (const auto& document : report::imported_documents(text, source, program)) {
-      imported.push_back(
-          read_launch(ResultJson(document), fmt::format("{}#{}", source, imported.size() + 1)));
-    }
-    return imported;
-  }
-  if (!begins_as_json(text)) {
-    refuse(source, "neither JSON nor the text of a tool that is known");
-  }
-  ResultJson json;
-  const report::ReadLimits limits;
-  const std::string excess = json_excess(text, {.depth = limits.depth, .keys = limits.keys});
-  if (!excess.empty()) refuse(source, excess);
-  try {
-    json = ResultJson::parse(text);
-  } catch (const ResultJson::exception& error) {
-    refuse(source, fmt::format("not JSON: {}", error.what()));
-  }
-  if (!json.is_object() || !json.contains("documents")) return {read_launch(json, source)};
   std::vector<Launch> launches;
-  for (const ResultJson& document : Reader(json, source).list("documents")) {
-    if (is_over_launches(document)) continue;  // those follow
-    launches.push_back(read_launch(document, fmt::format("{}#{}", source, launches.size() + 1)));
+  for (const report::Document& document : report::parse_documents(text, source, program)) {
+    if (!is_over_launches(document)) launches.push_back(read_launch(document));
   }
-  if (launches.empty()) refuse(source, "it holds no documents");
+  if (launches.empty()) refuse(source, "it holds what launches had in common, and none of them");
   return launches;
 }
 

@@ -163,7 +163,7 @@ class Report(unittest.TestCase):
             result = run(*arguments)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertTrue(result.stdout, result.stderr)
-            self.assertIn(f"left out: {folder / 'c.txt'}: neither JSON nor the text of a tool", result.stderr)
+            self.assertIn(f"left out: '{folder / 'c.txt'}', line 1: neither JSON nor the text of a tool", result.stderr)
 
     def test_standard_input(self):
         with open(self.files[0], encoding="utf-8") as file:
