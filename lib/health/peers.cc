@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_values.h"
 #include "base/refuse.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
@@ -12,14 +13,7 @@
 namespace rdmabench::health {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kFewestPeers = 2;
-
-std::string text_of(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 /// The most common observation, with the number of hosts that agree and of all hosts.
 struct Majority {
@@ -83,16 +77,15 @@ void compare(Finding& finding, const Majority& most) {
 }  // namespace
 
 Peer read_peer(std::string_view text, std::string_view origin) {
-  const json document = json::parse(text, nullptr, false);
-  refuse_if(!document.is_object() || text_of(document, "schema") != "rdmabench-doctor/1",
+  const auto document = nlohmann::ordered_json::parse(text, nullptr, false);
+  refuse_if(text_of(document, "schema") != "rdmabench-doctor/1",
             fmt::format("{} is not a document of rdmabench-doctor/1", origin),
             "Peers are what 'rdmabench doctor --format json' writes.");
   Peer peer;
   peer.host = text_of(document, "host");
-  const auto findings = document.find("findings");
-  refuse_if(findings == document.end() || !findings->is_array(),
+  refuse_if(!document.contains("findings") || !document["findings"].is_array(),
             fmt::format("{} has no list of findings", origin));
-  for (const json& finding : *findings) {
+  for (const auto& finding : document["findings"]) {
     if (!finding.is_object()) continue;
     peer.observations.push_back(
         {text_of(finding, "id"), text_of(finding, "subject"), text_of(finding, "observed")});

@@ -312,31 +312,24 @@ bool failed_expectation(const Document& document) {
 }
 
 std::string expectations_text(const Document& document) {
-  constexpr std::size_t kMostShown = 8;  // of one expectation with one status
+  constexpr std::size_t kMostShown = 8;  // rows of one expectation with one status
   std::string text;
-  const Json& all = list_of(document.body, "expectations");
   for (const std::string_view status :
        {name(Status::fail), name(Status::open), name(Status::pass)}) {
-    std::map<std::string, std::size_t> counts;  // by expectation
-    std::vector<std::string> order;
-    for (const Json& one : all) {
+    std::map<std::string, std::size_t> rows;  // by expectation
+    const auto add = [&](const std::string& expectation, const std::string& said) {
+      text += terminal_safe(fmt::format("{} {}: {}", status, expectation, said)) + '\n';
+    };
+    for (const Json& one : list_of(document.body, "expectations")) {
       if (text_of(one, "status") != status) continue;
+      const std::string row = text_of(one, "row");  // "": of the whole result
       const std::string expectation = text_of(one, "expectation");
-      const std::string row = text_of(one, "row");
-      if (!row.empty()) {  // else of the whole result: always shown
-        const std::size_t count = ++counts[expectation];
-        if (count == 1) order.push_back(expectation);
-        if (count > kMostShown) continue;
-      }
-      text += terminal_safe(fmt::format("{} {}: {}{}{}", status, expectation, row,
-                                        row.empty() ? "" : ": ", text_of(one, "text"))) +
-              '\n';
+      if (!row.empty() && ++rows[expectation] > kMostShown) continue;
+      add(expectation, row + (row.empty() ? "" : ": ") + text_of(one, "text"));
     }
-    for (const std::string& expectation : order) {
-      if (counts[expectation] <= kMostShown) continue;
-      text += terminal_safe(fmt::format("{} {}: {} more rows, listed in the JSON", status,
-                                        expectation, counts[expectation] - kMostShown)) +
-              '\n';
+    for (const auto& [expectation, count] : rows) {
+      if (count <= kMostShown) continue;
+      add(expectation, fmt::format("{} more rows, listed in the JSON", count - kMostShown));
     }
   }
   return text;
