@@ -57,7 +57,7 @@ Distance distance(const LaunchLogs& measured, double limit, const LaunchLogs& ba
     const double one = std::pow(found.deviation, 2);
     variance = share_of(one + std::pow(measured.within, 2), n) +
                share_of(one + std::pow(baseline.within, 2), m);
-    found.deviation = std::hypot(found.deviation, measured.within);
+    found.deviation = std::sqrt(one + std::pow(measured.within, 2));
   }
   found.error = std::isinf(measured.within) ? measured.within : std::sqrt(variance);
   return found;
