@@ -49,8 +49,8 @@ std::string quoted(const std::string& word) {
 void keep_words(DecideOptions& options) {
   static const std::set<std::string> kOfThePage{"format", "output", "language", "plan",
                                                 "pilot",  "a-name", "b-name",   "help"};
-  static const std::set<std::string> kOfTheVerdict{"price-a", "price-b",      "steps",
-                                                   "margin",  "tokens-total", "alpha"};
+  static const std::set<std::string> kOfTheVerdict{"price-a",      "price-b", "steps",   "margin",
+                                                   "tokens-total", "alpha",   "one-pair"};
   for (const CLI::Option* option : options.command->get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames()[0];
@@ -172,7 +172,8 @@ projection of 'project', at the largest of --nodes:
   YES         with prices: a step costs less on A; without: it takes longer on B by more than
               --margin
   NO          it does not
-  NOT PROVEN  the interval over launches lies on both sides
+  NOT PROVEN  the interval lies on both sides, or it would be YES and all launches of a network
+              are of one pair of nodes and one session, and --one-pair is not said
 
 --plan prints a script for sh that measures all that the job needs, on both networks in turn, and
 then decides. It says what to set, for srun too.
@@ -204,6 +205,8 @@ void add_decide(CLI::App& app, Command& command) {
   group.add("--tokens-total=N", options.decision.tokens_total,
             "tokens of the run, in place of its steps: divided by the tokens of a step",
             parse_quantity);
+  group.add("--one-pair", options.decision.one_pair,
+            "YES may rest on one pair of nodes and one session: on this pair, that day");
   group.add("--format=FORMAT", options.format,
             "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
             "else text]",

@@ -12,6 +12,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
+#include "values.h"
 
 namespace rdmabench::analysis {
 namespace {
@@ -132,8 +133,9 @@ LinkSample sample_of(const Launch& launch, const std::string& operation, const S
   return sample;
 }
 
-void add_samples(const std::vector<const Launch*>& launches, const char* test, LinkSamples& samples,
-                 std::vector<LinkSample>& to) {
+void add_samples(const std::vector<const Launch*>& launches,
+                 const std::map<const Launch*, std::size_t>& sessions, const char* test,
+                 LinkSamples& samples, std::vector<LinkSample>& to) {
   if (launches.empty()) return;
   Sizes all;
   const Sizes common = common_sizes(launches, samples.operation, all);
@@ -149,6 +151,7 @@ void add_samples(const std::vector<const Launch*>& launches, const char* test, L
   }
   for (const Launch* launch : launches) {
     to.push_back(sample_of(*launch, samples.operation, common));
+    to.back().unit = fmt::format("{} {}", launch->pair, sessions.at(launch));
   }
 }
 
@@ -209,8 +212,11 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
   }
   refuse_if(latency.empty() && bandwidth.empty(),
             fmt::format("no curve of '{}'", samples.operation), kKinds);
-  add_samples(latency, "latency", samples, samples.latency);
-  add_samples(bandwidth, "bandwidth", samples, samples.bandwidth);
+  std::vector<const Launch*> both = latency;
+  both.insert(both.end(), bandwidth.begin(), bandwidth.end());
+  const auto sessions = sessions_of(both);
+  add_samples(latency, sessions, "latency", samples, samples.latency);
+  add_samples(bandwidth, sessions, "bandwidth", samples, samples.bandwidth);
   return samples;
 }
 

@@ -147,6 +147,10 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
     decision.more_launches = kMinLaunches - std::min(kMinLaunches, judgement.a_units);
     return;
   }
+  if (judgement.estimate->low > limit && decision.units < 2 && !decision.options.one_pair) {
+    decision.reason = AnswerReason::one_session;
+    return;
+  }
   if (judgement.estimate->low > limit || judgement.estimate->high < limit) {
     decision.answer = judgement.estimate->low > limit ? Answer::yes : Answer::no;
     decision.reason = AnswerReason::proven;
@@ -366,8 +370,8 @@ std::string_view name(Answer answer) noexcept {
 }
 
 std::string_view name(AnswerReason reason) noexcept {
-  constexpr std::array<std::string_view, 5> kWords{"proven", "few_launches", "more_launches",
-                                                   "noise", "close"};
+  constexpr std::array<std::string_view, 6> kWords{"proven", "few_launches", "more_launches",
+                                                   "noise",  "close",        "one_session"};
   return kWords[static_cast<std::size_t>(reason)];
 }
 
@@ -407,6 +411,7 @@ Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
   const Judgement& judgement = *judged.difference;
   const double log_ratio = std::log(judged.b->time.step_s / judged.a->time.step_s);
   decision.nodes = judged.value;
+  decision.units = judged.units;
   decision.ratio = likely(judgement, log_ratio, [](double log) { return std::exp(-log); });
   decision.premium = likely(judgement, log_ratio, [](double log) { return std::expm1(log); });
   decision.limit = 1 + options.projection.settings.margin;

@@ -25,14 +25,15 @@ std::string_view name(Answer answer) noexcept;
 
 /// Why the answer is as it is.
 enum class AnswerReason : std::uint8_t {
-  proven,  ///< the likely range lies on one side of the limit
-  few,     ///< fewer than kMinLaunches of a kind on a side
-  more,    ///< some more launches should settle it
-  noise,   ///< the launches vary so much that more of them would not
-  close,   ///< the estimate is about the limit itself
+  proven,       ///< the likely range lies on one side of the limit
+  few,          ///< fewer than kMinLaunches of a kind on a side
+  more,         ///< some more launches should settle it
+  noise,        ///< the launches vary so much that more of them would not
+  close,        ///< the estimate is about the limit itself
+  one_session,  ///< it would be YES, and rests on one pair of nodes and one session
 };
 
-/// "proven", "few_launches", "more_launches", "noise", "close".
+/// "proven", "few_launches", "more_launches", "noise", "close", "one_session".
 std::string_view name(AnswerReason reason) noexcept;
 
 /// An estimate, and its 1 - 2 alpha interval over launches.
@@ -48,6 +49,7 @@ struct DecisionOptions {
   std::optional<double> steps;         ///< of the run
   std::optional<double> tokens_total;  ///< of the run, in place of its steps
   std::string operation;               ///< of the curves; "" = the only one there is
+  bool one_pair = false;               ///< YES may rest on one pair of nodes and one session
   std::string command;                 ///< that made this decision, for people to repeat
   std::string plan_command;            ///< that writes the script which measures some more
   std::string run_command;             ///< that runs it
@@ -114,11 +116,13 @@ struct Decision {
   double variation = 0;                        ///< of a step time from one launch to the next
   std::optional<std::uint32_t> more_launches;  ///< of each kind on each side
   std::uint32_t launches = 0;                  ///< the fewest of a kind on a side
+  std::size_t units = 1;  ///< pairs of nodes and sessions, of the side that has fewer
   LaunchSequence order;
 };
 
 /// With prices A is worth it where the whole interval of a step's cost on A is below that on B;
-/// without, where the whole interval of B's step is longer by more than the margin. The judged
+/// without, where the whole interval of B's step is longer by more than the margin; both only where
+/// it is over more than one pair of nodes or session, unless `one_pair` is set. The judged
 /// number of nodes is the largest. Throws Error(usage): for options that exclude each other, and
 /// for data that are not enough for every number of nodes, with all reasons and the commands that
 /// measure what is missing.

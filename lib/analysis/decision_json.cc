@@ -149,6 +149,7 @@ Json to_object(const Page& page, const Decision& decision) {
   json["premium"] = likely_object(decision.premium);
   json["variation"] = decision.variation;
   json["launches"] = decision.launches;
+  json["units"] = decision.units;
   json["more_launches"] = or_null(decision.more_launches);
   json["one_after_the_other"] = decision.order.separate;
   json["a"] = side_object(projection.a_name, decision.projection.a);

@@ -70,8 +70,9 @@ class Reasons : private PageParts {
   void add_sure() {
     open("sure", say(Text::title_sure));
     const Settings& settings = projection_.settings;
-    constexpr std::array kGrounds{Text::ground_proven, Text::ground_few, Text::ground_more,
-                                  Text::ground_noise, Text::ground_close};
+    constexpr std::array kGrounds{Text::ground_proven, Text::ground_few,
+                                  Text::ground_more,   Text::ground_noise,
+                                  Text::ground_close,  Text::ground_one_session};
     put(say_named(kGrounds[static_cast<std::size_t>(decision_.reason)],
                   {Shown::percent("alpha", settings.alpha), Shown::number("needed", kMinLaunches),
                    Shown::number("launches", decision_.launches),
@@ -86,7 +87,9 @@ class Reasons : private PageParts {
       const bool a_first = decision_.order.pattern.front() == 'A';
       put(say(Text::order, {as("first", a_first ? a_ : b_), as("second", a_first ? b_ : a_)}));
     }
-    put(say(Text::likely_meaning, {Shown::percent("level", 1 - 2 * settings.alpha)}));
+    put(say(
+        decision_.units < 2 ? Text::likely_meaning_here : Text::likely_meaning,
+        {Shown::percent("level", 1 - 2 * settings.alpha), Shown::count("units", decision_.units)}));
   }
 
   std::string ranges_of(const std::vector<const Flip*>& flips) const {
@@ -186,6 +189,9 @@ class Reasons : private PageParts {
       add_command(decision_.reason == AnswerReason::noise ? Text::next_anew : Text::next_plan,
                   options_.new_plan_command);
       add_command(Text::next_run_anew, options_.new_run_command);
+    } else if (decision_.reason == AnswerReason::one_session) {
+      add_command(Text::next_plan, options_.new_plan_command);
+      add_command(Text::next_spread, "REST=3h " + options_.new_run_command);
     } else if (open_answer && decision_.reason != AnswerReason::close) {
       add_command(Text::next_plan,
                   decision_.launches > 1 ? options_.plan_command : options_.new_plan_command);

@@ -77,7 +77,9 @@ constexpr const char* kHead = R"(#!/bin/sh
 # On each network a server has to run: rdmabench serve. Then: SERVER_A=HOST SERVER_B=HOST sh THIS
 # A file that is there already is not measured again: after a failure, run the script once more.
 #
-#   SERVER_A, SERVER_B    the server's host on each network
+#   SERVER_A, SERVER_B    the server's host on each network; of several each has two rounds in turn,
+#                         so that the launches are of several pairs of nodes
+#   REST                  the pause after each round, as sleep takes it: 3h spreads them over hours
 #   LAUNCHER              put before each client, for example: srun -N1 -n1 --overlap -w node1
 #   LAUNCHER_A, _B        the same for one network
 #   SERVE_A, SERVE_B      put before a server that this script starts and ends, for example:
@@ -100,6 +102,7 @@ SERVE_OPTIONS=${{SERVE_OPTIONS:-}}
 DIR_A=${{DIR_A:-{folder_a}}}
 DIR_B=${{DIR_B:-{folder_b}}}
 BW_TIME=${{BW_TIME:-1s}}
+REST=${{REST:-0}}
 OUTPUT=${{OUTPUT:-decision.html}}
 mkdir -p "$DIR_A" "$DIR_B"
 
@@ -126,6 +129,7 @@ measure() {{
   launcher=$1 file=$2
   shift 2
   [ ! -e "$file" ] || return 0
+  measured=yes
   echo "$file" >&2
   $launcher "$RDMABENCH" "$@" --format json --output "$file.part" || {{
     echo "$file: the launch failed; mend that and run this script again" >&2
@@ -139,11 +143,22 @@ one() {{
 )";
 
 constexpr const char* kTail = R"(}}
-one_a() {{ one "$LAUNCHER_A" "$SERVER_A" "$DIR_A" "$1" "$OPTIONS_A"; }}
-one_b() {{ one "$LAUNCHER_B" "$SERVER_B" "$DIR_B" "$1" "$OPTIONS_B"; }}
+# turn HOST...: sets the one of this round.
+turn() {{
+  shift $(((launch - 1) / 2 % $#))
+  host=$1
+}}
+one_a() {{
+  turn $SERVER_A
+  one "$LAUNCHER_A" "$host" "$DIR_A" "$1" "$OPTIONS_A"
+}}
+one_b() {{
+  turn $SERVER_B
+  one "$LAUNCHER_B" "$host" "$DIR_B" "$1" "$OPTIONS_B"
+}}
 
 # A B B A: what changes slowly meets both networks alike.
-launch=1
+launch=1 measured=
 while [ "$launch" -le {launches} ]; do
   number=$(printf %02d "$launch")
   if [ $((launch % 2)) -eq 1 ]; then
@@ -154,6 +169,8 @@ while [ "$launch" -le {launches} ]; do
     one_a "$number"
   fi
   launch=$((launch + 1))
+  [ -z "$measured" ] || [ "$launch" -gt {launches} ] || sleep "$REST"
+  measured=
 done
 end_servers
 

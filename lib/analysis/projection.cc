@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/power.h"
 #include "analysis/shortage.h"
@@ -23,6 +24,7 @@ struct LogStep {
   std::vector<VariancePart> parts;
   bool single = false;  ///< some set has only one launch: no interval
   std::size_t fewest = SIZE_MAX;
+  std::size_t units = 1;  ///< that the variance is over; 1: over launches
 };
 
 /// Jackknife variance: leaves out each launch in turn. Source: Efron & Tibshirani, An Introduction
@@ -46,6 +48,19 @@ bool uses_latency(const Job& job, TimeSource source) {
   return source != TimeSource::bandwidth || job.stragglers != Stragglers::none;
 }
 
+/// The launches of each pair of nodes and session, where they are of all kinds that are needed.
+std::vector<LinkSamples> by_unit(const LinkSamples& samples, bool latency, bool bandwidth) {
+  std::map<std::string, LinkSamples> units;
+  for (const LinkSample& one : samples.latency) units[one.unit].latency.push_back(one);
+  for (const LinkSample& one : samples.bandwidth) units[one.unit].bandwidth.push_back(one);
+  std::vector<LinkSamples> whole;
+  for (auto& [name, unit] : units) {
+    if ((latency && unit.latency.empty()) || (bandwidth && unit.bandwidth.empty())) continue;
+    whole.push_back(std::move(unit));
+  }
+  return whole;
+}
+
 LogStep log_step(const Job& job, const LinkSamples& samples, TimeSource source, bool extrapolate) {
   const auto evaluate = [&](Without without) {
     return std::log(step_time(job, MessageTime(samples, source, extrapolate, without)).step_s);
@@ -60,6 +75,17 @@ LogStep log_step(const Job& job, const LinkSamples& samples, TimeSource source, 
     add_jackknife(step, samples.bandwidth.size(),
                   [&](std::size_t i) { return evaluate({.latency = {}, .bandwidth = i}); });
   }
+  const auto units = by_unit(samples, uses_latency(job, source), source != TimeSource::latency);
+  if (units.size() < 2) return step;
+  std::vector<double> values;
+  for (const LinkSamples& unit : units) {
+    values.push_back(std::log(step_time(job, MessageTime(unit, source, extrapolate)).step_s));
+  }
+  const auto count = static_cast<double>(units.size());
+  const double deviation = measure::stddev(values);
+  step.units = units.size();
+  step.single = false;
+  step.parts = {{deviation * deviation / count, count - 1}};
   return step;
 }
 
@@ -108,6 +134,7 @@ ProjectionRow project_row(const Projection& projection, double value) {
     row.difference = judge_estimate(b.value - a.value, std::sqrt(total(parts)),
                                     parts.empty() ? 1 : welch_degrees(parts),
                                     static_cast<std::uint32_t>(fewest), options.settings);
+    row.units = std::min(a.units, b.units);
     plan_further(*row.difference, options.settings);
     set_direction(*row.difference, false);
   } catch (const Error& error) {

@@ -53,6 +53,7 @@ struct Tail {
 /// The measurements of one launch, of one operation. Either curve may be missing.
 struct LinkSample {
   std::string source;               ///< of the launch
+  std::string unit;                 ///< its pair of nodes and session: launches of one are alike
   std::optional<Curve> latency_ns;  ///< medians; of a tool that prints none, means
   std::optional<Curve> bits_per_s;
   std::vector<Tail> tails;  ///< by size, as latency_ns
@@ -243,7 +244,10 @@ struct ProjectionRow {
   std::optional<ProjectedStep> a;
   std::optional<ProjectedStep> b;
   std::optional<Judgement> difference;  ///< of B's step against A's
-  std::string refusal;                  ///< why there is no step
+  /// The pairs of nodes and sessions that the interval of `difference` is over, of the side that
+  /// has fewer. 1: it is over the launches of one pair, that day.
+  std::size_t units = 1;
+  std::string refusal;  ///< why there is no step
 };
 
 /// Between two values of the axis the difference passes the margin.
@@ -266,10 +270,11 @@ struct Projection {
   std::vector<std::string> notes;
 };
 
-/// Projects A, and B beside it where it is given. The interval is a jackknife's over launches, of
-/// both kinds of curve apart, with Satterthwaite's degrees of freedom. Throws Error(usage) for a
-/// job that check() refuses, and where no row could be projected: it names all that is missing for
-/// all rows, and the commands that measure it.
+/// Projects A, and B beside it where it is given. The interval of a side is Student's t over its
+/// units, where there are several with all kinds of curve; else a jackknife's over launches, of
+/// both kinds of curve apart. Degrees of freedom are Satterthwaite's. Throws Error(usage) for a job
+/// that check() refuses, and where no row could be projected: it names all that is missing for all
+/// rows, and the commands that measure it.
 Projection project(LinkSamples a, std::optional<LinkSamples> b, const ProjectionOptions& options);
 
 /// Which side is better and from where on, or how long a step takes: in a sentence or a few.

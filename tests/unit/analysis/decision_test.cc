@@ -47,6 +47,7 @@ DecisionOptions question(double price_a = 0, double price_b = 0) {
   options.projection.a_name = "InfiniBand";
   options.projection.b_name = "Ethernet";
   options.job = "a model";
+  options.one_pair = true;
   options.command = "rdmabench decide ib roce";
   options.plan_command = "rdmabench decide --plan --pilot ib";
   options.run_command = "sh measure.sh";
@@ -143,6 +144,27 @@ TEST(Decision, TellsNoiseFromALackOfLaunches) {
       decided(2e11, 1e11, question(20 * decided(2e11, 1e11).premium.value + 20.0001, 20));
   EXPECT_EQ(close.answer, Answer::not_proven);
   EXPECT_EQ(close.reason, AnswerReason::close);
+}
+
+TEST(Decision, SaysYesOnlyOfSeveralPairsOrSessions) {
+  DecisionOptions with = question();
+  with.one_pair = false;
+  auto a = launches_on(2e11, 0);
+  auto b = launches_on(1e11, 1);
+  const Decision one = decide(a, b, with);
+  EXPECT_EQ(one.answer, Answer::not_proven);
+  EXPECT_EQ(one.reason, AnswerReason::one_session);
+  const std::string page = to_document(one, DecisionFormat::text, Language::english);
+  EXPECT_THAT(page, HasSubstr("--one-pair"));
+  EXPECT_THAT(page, HasSubstr("on this pair, that day"));
+  EXPECT_THAT(page, HasSubstr("REST=3h sh measure.sh anew"));
+  EXPECT_EQ(decide(b, a, with).answer, Answer::no);
+  for (auto* side : {&a, &b}) {
+    for (std::size_t i = 0; i < side->size(); ++i) *(*side)[i].time_s += i < 6 ? 0 : 3 * 3600;
+  }
+  const Decision two = decide(a, b, with);
+  EXPECT_EQ(two.units, 2U);
+  EXPECT_EQ(two.answer, Answer::yes);
 }
 
 TEST(Decision, CountsWorkInTimeAndMoney) {
