@@ -56,6 +56,10 @@ LaunchSequence order_of(const std::vector<const Launch*>& a, const std::vector<c
 /// a time is of the first one.
 std::map<const Launch*, std::size_t> sessions_of(std::vector<const Launch*> launches);
 
+/// Judges one quantity. Verdicts are its own: no correction for others is made yet.
+Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b,
+               const ComparisonOptions& options);
+
 /// The launches of both kinds of curve.
 std::vector<std::string> sources_of(const LinkSamples& samples);
 

@@ -75,6 +75,15 @@ TEST(Compare, FourLaunchesAreNotEnough) {
   EXPECT_THAT(to_table(comparison), HasSubstr("1 launch more of each side"));
 }
 
+TEST(Compare, ALookBeforeThePlanIsDoneSpendsLittleAlpha) {
+  const Sides sides = in_turn(6, 1e11, 1e11);
+  const Comparison look = compare(sides.a, sides.b, {.planned = 12});
+  EXPECT_NEAR(look.options.settings.alpha, alpha_of_look(0.05, 0.5), 1e-12);
+  EXPECT_THAT(to_table(look), HasSubstr("6 of 12 planned launches"));
+  EXPECT_THAT(complaint([&] { compare(sides.a, sides.b, {.planned = 5}); }).what(),
+              HasSubstr("5 were planned"));
+}
+
 /// The facts that a release after 0.1 tells of a run besides those of before.
 void tell_more(report::Report& report, int /*launch*/) {
   report::Facts& details = report.resolved.details;
