@@ -75,7 +75,7 @@ void add_lat(CLI::App& app, Command& command) {
       "All samples count; '-' is a percentile with too few samples.\n"
       "\n"
       "Examples:\n"
-      "  rdmabench lat node2                       8 bytes, send, until the median is stable\n"
+      "  rdmabench lat node2                       8 bytes, until epochs agree within 0.5 %\n"
       "  rdmabench lat node2 --op write -s 1:64K   a sweep\n"
       "  rdmabench lat node2 -d mlx5_0 -n 10k --format json --output lat.json\n"
       "  rdmabench lat --backend loop              the overhead of rdmabench itself",
@@ -89,7 +89,7 @@ void add_bw(CLI::App& app, Command& command) {
       "with -b that of both directions.\n"
       "\n"
       "Examples:\n"
-      "  rdmabench bw node2 --op write             64 KiB messages until the rate is stable\n"
+      "  rdmabench bw node2 --op write             64 KiB messages until epochs agree\n"
       "  rdmabench bw node2 --op send -s 64        message rate\n"
       "  rdmabench bw node2 --op read -a -D 2s     a sweep, two seconds per size",
       run::kBw, workload::Shape::bandwidth);

@@ -13,7 +13,7 @@ namespace {
 
 void set_stop(Options& options, const Given& given, const measure::StopRule& rule) {
   refuse_if(!options.stop.empty(), fmt::format("{} and {} together", options.stop, given.name),
-            "Give one of them, or neither to measure until the result is stable.");
+            "Give one of them, or neither to measure until the epochs agree within 0.5 %.");
   options.stop = given.name;
   options.config.stop = rule;
 }
@@ -69,16 +69,20 @@ constexpr Extra kExtras[] = {
      "messages per second: 200k, 1.5M; or payload: 10Gb, 800Mb "
      "[as fast as possible; load: from 10 to 110 % of capacity]",
      set_rate, run::kBw | run::kLoad},
-    {run::kDuration, "", "-n, --iterations=N", "messages per size: 1000 or 5k [until stable]",
+    {run::kDuration, "", "-n, --iterations=N",
+     "messages per size: 1000 or 5k [until epochs agree within 0.5 %]",
      [](Options& o, const Given& given) {
        set_stop(o, given, measure::StopRule::iterations(parse_count(given.text)));
      }},
-    {run::kDuration, "", "-D, --duration=TIME", "time per size: 10, 250ms or 2m [until stable]",
+    {run::kDuration, "", "-D, --duration=TIME",
+     "time per size: 10, 250ms or 2m [until epochs agree within 0.5 %]",
      [](Options& o, const Given& given) {
        set_stop(o, given, measure::StopRule::duration(duration(given)));
      }},
     {run::kDuration, "", "--max-time=TIME",
-     "time per size after which it ends, stable or not [10s]", set_max_time},
+     "time per size after which it ends, stable or not; earlier where all of it would not be "
+     "enough [10s]",
+     set_max_time},
     {run::kDuration, "", "--launches=N",
      "measure in N processes, one after another: intervals are then over them, and limits judged "
      "by them [1]",

@@ -161,4 +161,53 @@ Estimate estimate_mean(std::span<const std::uint64_t> samples, double confidence
   return mean_of(samples, confidence);
 }
 
+double autocorrelation_time(std::span<const double> in_order) {
+  const std::size_t count = in_order.size();
+  const double center = mean(in_order);
+  const auto covariance = [&](std::size_t lag) {
+    double sum = 0;
+    for (std::size_t i = lag; i < count; ++i) {
+      sum += (in_order[i] - center) * (in_order[i - lag] - center);
+    }
+    return sum;
+  };
+  const double variance = covariance(0);
+  if (!(variance > 0)) return 1;
+  double sum = -variance;
+  for (std::size_t lag = 0; lag + 1 < count; lag += 2) {
+    const double pair = covariance(lag) + covariance(lag + 1);
+    if (pair <= 0) break;
+    sum += 2 * pair;
+  }
+  return std::max(1.0, sum / variance);
+}
+
+Estimate estimate_dependent_mean(std::span<const double> in_order, double confidence) {
+  check(confidence);
+  const auto count = static_cast<double>(in_order.size());
+  const double value = mean(in_order);
+  if (in_order.size() < 2) return {value, value, value, false, in_order.size()};
+  const double time = std::min(autocorrelation_time(in_order), count / 2);
+  const double independent = count / time;
+  const double half =
+      t_quantile((1 + confidence) / 2, independent - 1) * stddev(in_order) / std::sqrt(independent);
+  return {value, value - half, value + half, true, in_order.size()};
+}
+
+Estimate estimate_dependent_median(std::span<const double> in_order, double confidence) {
+  const RankInterval alone = percentile_interval(in_order.size(), 50, confidence);
+  if (in_order.empty()) return {};
+  std::vector<double> sorted(in_order.begin(), in_order.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = nearest_rank(sorted.size(), 50);
+  std::vector<double> above;
+  for (const double value : in_order) above.push_back(value > sorted[middle] ? 1 : 0);
+  const double wider = std::sqrt(autocorrelation_time(above));
+  const auto ranks =
+      static_cast<std::size_t>(std::ceil(static_cast<double>(middle - alone.low) * wider));
+  const bool covers = alone.covers && ranks <= middle;
+  return {sorted[middle], sorted[middle - std::min(ranks, middle)],
+          sorted[std::min(sorted.size() - 1 - middle, ranks + 1) + middle], covers, sorted.size()};
+}
+
 }  // namespace rdmabench::measure

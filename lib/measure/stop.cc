@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
@@ -36,6 +38,40 @@ double epoch_target_ns(const StopRule& rule) {
   return std::min(kLongest, ns_of(run) / static_cast<double>(s.min_epochs));
 }
 
+/// Whether the best division into two groups, neither of which is only a few, leaves little within
+/// them: of a normal distribution 36 % of the squares remain, of an even one 25 %.
+bool have_two_speeds(std::span<const double> locations) {
+  constexpr double kRemains = 0.15;
+  std::vector<double> sorted(locations.begin(), locations.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto squares = [](std::span<const double> part) {
+    const double deviation = stddev(part);
+    return deviation * deviation * static_cast<double>(part.size() - 1);
+  };
+  const std::size_t least = 1 + sorted.size() / 10;
+  const std::span<const double> all(sorted);
+  for (std::size_t i = least; i + least <= all.size(); ++i) {
+    if (squares(all.first(i)) + squares(all.subspan(i)) < kRemains * squares(all)) return true;
+  }
+  return false;
+}
+
+/// Whether most of the differences are explained by a line through the locations over time.
+bool drift(std::span<const double> locations) {
+  constexpr double kCorrelation = 0.7;
+  const double middle = static_cast<double>(locations.size() - 1) / 2;
+  const double center = mean(locations);
+  double both = 0, times = 0, values = 0;
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    const double time = static_cast<double>(i) - middle;
+    const double value = locations[i] - center;
+    both += time * value;
+    times += time * time;
+    values += value * value;
+  }
+  return std::abs(both) > kCorrelation * std::sqrt(times * values);
+}
+
 }  // namespace
 
 StopRule StopRule::iterations(std::uint64_t count) {
@@ -65,14 +101,18 @@ StopRule StopRule::stable(const Stability& stability) {
                         stability.min_time.count(), stability.max_time.count()),
             "min_time must be from 0 to max_time.");
   refuse_if(stability.min_epochs < 6, fmt::format("invalid min_epochs {}", stability.min_epochs),
-            "It must be at least 6, for an interval of 95 % confidence.");
+            "It must be at least 6.");
   StopRule rule;
   rule.kind = Kind::stable;
   rule.stability = stability;
   return rule;
 }
 
-Stopper::Stopper(const StopRule& rule) : rule_(rule), target_ns_(epoch_target_ns(rule)) {}
+Stopper::Stopper(const StopRule& rule, Location location)
+    : rule_(rule),
+      location_(location),
+      target_ns_(epoch_target_ns(rule)),
+      next_look_(rule.stability.min_epochs) {}
 
 std::uint64_t Stopper::epoch_within(double left_ns) const {
   constexpr std::uint64_t kGrowth = 16;
@@ -95,7 +135,7 @@ std::uint64_t Stopper::next_epoch() const {
       break;
   }
   const double left_ns = ns_of(rule_.stability.max_time) - elapsed_ns_;
-  return left_ns <= 0 || converged() ? 0 : epoch_within(left_ns);
+  return left_ns <= 0 || stable_ || hopeless_ ? 0 : epoch_within(left_ns);
 }
 
 void Stopper::add(std::uint64_t iterations, double elapsed_ns, double location_ns) {
@@ -103,10 +143,30 @@ void Stopper::add(std::uint64_t iterations, double elapsed_ns, double location_n
   elapsed_ns_ += elapsed_ns;
   last_iterations_ = iterations;
   last_elapsed_ns_ = elapsed_ns;
-  if (elapsed_ns >= target_ns_ / 4 || iterations >= kMaxEpoch) {
-    locations_.insert(std::upper_bound(locations_.begin(), locations_.end(), location_ns),
-                      location_ns);
+  if (target_ns_ == 0 && iterations > 4 * largest_) locations_.clear();  // those were probes
+  largest_ = std::max(largest_, iterations);
+  const bool whole = target_ns_ == 0 ? 4 * iterations > largest_
+                                     : elapsed_ns >= target_ns_ / 4 || iterations >= kMaxEpoch;
+  if (whole) locations_.push_back(location_ns);
+  if (rule_.kind == StopRule::Kind::stable) look();
+}
+
+void Stopper::look() {
+  const Stability& s = rule_.stability;
+  const double whole_ns = ns_of(s.max_time);
+  const bool last = elapsed_ns_ >= whole_ns;
+  if (locations_.size() < s.min_epochs || elapsed_ns_ < ns_of(s.min_time) ||
+      (locations_.size() < next_look_ && !last)) {
+    return;
   }
+  next_look_ = 2 * locations_.size();
+  const double now = uncertainty();
+  stable_ = now <= s.max_noise;
+  // The error falls with the root of the time. It is itself known within a factor of two at best.
+  constexpr std::uint64_t kEnough = 4;
+  constexpr double kFar = 2;
+  hopeless_ = locations_.size() >= kEnough * s.min_epochs &&
+              now * std::sqrt(elapsed_ns_ / whole_ns) > kFar * s.max_noise;
 }
 
 bool Stopper::converged() const {
@@ -118,9 +178,18 @@ bool Stopper::converged() const {
     case StopRule::Kind::stable:
       break;
   }
-  const Stability& s = rule_.stability;
-  return locations_.size() >= s.min_epochs && elapsed_ns_ >= ns_of(s.min_time) &&
-         uncertainty() <= s.max_noise;
+  return stable_;
+}
+
+Disagreement Stopper::disagreement() const {
+  const bool ended = hopeless_ || elapsed_ns_ >= ns_of(rule_.stability.max_time);
+  if (rule_.kind != StopRule::Kind::stable || stable_ || !ended) return Disagreement::none;
+  if (locations_.size() < rule_.stability.min_epochs) return Disagreement::few;
+  if (have_two_speeds(locations_)) return Disagreement::two_speeds;
+  if (drift(locations_)) return Disagreement::drift;
+  constexpr double kDependent = 2;
+  return autocorrelation_time(locations_) > kDependent ? Disagreement::dependence
+                                                       : Disagreement::noise;
 }
 
 double Stopper::spread() const {
@@ -129,11 +198,17 @@ double Stopper::spread() const {
   return deviation == 0 ? 0 : deviation / median(locations_);
 }
 
+Estimate Stopper::interval() const {
+  return location_ == Location::mean ? estimate_dependent_mean(locations_)
+                                     : estimate_dependent_median(locations_);
+}
+
 double Stopper::uncertainty() const {
   if (locations_.size() < 2) return std::numeric_limits<double>::quiet_NaN();
-  const RankInterval interval = percentile_interval(locations_.size(), 50);
-  const double half = (locations_[interval.high] - locations_[interval.low]) / 2;
-  return half == 0 ? 0 : half / median(locations_);
+  const Estimate known = interval();
+  if (!known.covers) return std::numeric_limits<double>::infinity();
+  const double far = std::max(known.high - known.value, known.value - known.low);
+  return far == 0 ? 0 : far / known.value;
 }
 
 }  // namespace rdmabench::measure

@@ -124,9 +124,11 @@ Fields latency_fields(const measure::LatencySummary& latency, double most_percen
   }
   for (const Percentile& one : kPercentiles) {
     if (one.percent > most_percent) break;
-    fields.push_back({one.low_key, finite(latency.*one.low), "metric",
-                      "95 % interval of that percentile within this run, from order statistics; 0 "
-                      "where the samples do not bound it."});
+    fields.push_back(
+        {one.low_key, finite(latency.*one.low), "metric",
+         "Interval of that percentile within this run, at 95 % from order statistics, 0 "
+         "where the samples do not bound it; of the median, from six epochs on, by the "
+         "epochs: see bits_per_s_low."});
     fields.push_back({one.high_key, finite(latency.*one.high), "metric",
                       "null where the samples do not bound it."});
   }
@@ -243,8 +245,9 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
        {"bits_per_s_low",
         interval ? finite(result.bits_per_s_low) : Json(nullptr),
         "metric",
-        "95 % interval of the mean within this run, by Student's t over the epochs, of fewer than six "
-        "over their logs; null with one epoch.",
+        "Interval of the mean within this run, by Student's t over the epochs at 99 %, wider where "
+        "they depend on one another (docs/statistics.md); of fewer than six at 95 % over their "
+        "logs; null with one epoch.",
         {"low in run", kRateScale, kOnPages}},
        {"bits_per_s_high",
         interval ? finite(result.bits_per_s_high) : Json(nullptr),

@@ -20,11 +20,36 @@ namespace {
 
 using transport::OperationCode;
 
+/// With fewer, their interval is not worth its name.
+constexpr std::size_t kFewEpochs = 6;
+
 /// What one epoch tells the stopping rule.
 struct Seen {
   double elapsed_ns;
   double location_ns;  ///< median latency, or time per message
 };
+
+/// Why a row is not stable. A whole sentence and what to do, the same for all sizes.
+std::string_view text_of(measure::Disagreement why) {
+  using measure::Disagreement;
+  switch (why) {
+    case Disagreement::none:
+      break;
+    case Disagreement::few:
+      return "Not stable: too few epochs fit into the time. Measure longer.";
+    case Disagreement::two_speeds:
+      return "Not stable: the epochs have two speeds, so something changes between two states. Look "
+             "at placement, clock frequency and other load.";
+    case Disagreement::drift:
+      return "Not stable: the epochs drift. Warm up longer, and look for heat and for other load.";
+    case Disagreement::dependence:
+      return "Not stable: each epoch is like the one before, so that more of them tell little. "
+             "Measure several launches.";
+    case Disagreement::noise:
+      return "Not stable: the epochs differ by chance. Measure longer, or keep other work away.";
+  }
+  return "";
+}
 
 /// What both kinds of result have in common.
 template <class Result>
@@ -40,6 +65,12 @@ void describe(Result& row, const Config& config, std::uint64_t size,
                stopper.converged();
   const double spread = stopper.spread();
   row.spread = spread >= 0 ? spread : 0;  // a single epoch has NaN
+  if (const std::string_view why = text_of(stopper.disagreement()); !why.empty()) {
+    const auto most = static_cast<double>(config.stop.stability.max_time.count());
+    const bool early = stopper.elapsed_ns() < most;
+    row.notes.push_back(
+        fmt::format("{}{}", why, early ? " More of the time allowed would not have helped." : ""));
+  }
 }
 
 bool is_timed_by_completion(const Session& session) {
@@ -97,6 +128,7 @@ std::string arrival_note(const Session& session, std::uint64_t size) {
 class LatencySink {
  public:
   using Result = report::LatencyResult;
+  static constexpr measure::Location kLocation = measure::Location::median;
 
   LatencySink(const Session& session, const Config& /*config*/)
       : completes_(is_timed_by_completion(session) || session.spec().traffic.target_idle ||
@@ -112,7 +144,8 @@ class LatencySink {
             .location_ns = static_cast<double>(measure::median(intervals)) * ns_per_tick * factor_};
   }
 
-  void fill(Result& row, Session& session, double ns_per_tick) const {
+  void fill(Result& row, Session& session, const measure::Stopper& stopper,
+            double ns_per_tick) const {
     const bool pattern = !session.spec().traffic.pattern.empty();
     row.kind = pattern      ? session.spec().traffic.pattern
                : completes_ ? "completion"
@@ -123,6 +156,11 @@ class LatencySink {
     row.completion =
         completes_ ? session.worker().describe(row.size_bytes).completion : "receiver_confirmed";
     row.latency = recorder_.summary(ns_per_tick * factor_);
+    if (stopper.locations().size() >= kFewEpochs) {
+      const measure::Estimate median = stopper.interval();
+      row.latency.median_low_ns = std::min(median.low, row.latency.p50_ns);
+      row.latency.median_high_ns = std::max(median.high, row.latency.p50_ns);
+    }
     row.succeeded = successes(session, succeeded_);
     if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
     if (std::string note = arrival_note(session, row.size_bytes); !note.empty()) {
@@ -152,6 +190,7 @@ std::uint64_t depth_of(Session& session) {
 class BandwidthSink {
  public:
   using Result = report::BandwidthResult;
+  static constexpr measure::Location kLocation = measure::Location::mean;
 
   BandwidthSink(Session& session, const Config& config)
       : directions_(config.traffic.shape == workload::Shape::bidirectional ? 2 : 1),
@@ -167,13 +206,12 @@ class BandwidthSink {
     arrived_ += epoch.target.arrived;
     succeeded_ += epoch.target.succeeded;
     elapsed_ns_ += elapsed_ns;
-    longest_ = std::max(longest_, messages);
-    epochs_.emplace_back(messages, per_message_ns);
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
     return {.elapsed_ns = elapsed_ns, .location_ns = per_message_ns};
   }
 
-  void fill(Result& row, Session& session, double /*ns_per_tick*/) {
+  void fill(Result& row, Session& session, const measure::Stopper& stopper,
+            double /*ns_per_tick*/) {
     const double bits = 8.0 * static_cast<double>(row.size_bytes);
     row.depth = depth_;
     row.direction = directions_ == 2 ? "both_ways" : "one_way";
@@ -196,10 +234,7 @@ class BandwidthSink {
     for (report::Interval& interval : row.intervals) {
       interval.bits_per_s = interval.messages_per_s * bits;
     }
-    std::vector<double> times;  // of the epochs that are not just a probe
-    for (const auto& [messages, per_message_ns] : epochs_) {
-      if (messages * 4 > longest_) times.push_back(per_message_ns);
-    }
+    const std::span<const double> times = stopper.locations();
     if (times.empty()) return;
     row.peak_bits_per_s = bits / *std::min_element(times.begin(), times.end()) * kNsPerSecond;
     const RateInterval interval = rate_interval(row.bits_per_s, times);
@@ -247,12 +282,10 @@ class BandwidthSink {
   std::uint64_t sent_ = 0;
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
-  std::uint64_t longest_ = 0;
   double elapsed_ns_ = 0;
   double interval_messages_ = 0;
   double interval_elapsed_ns_ = 0;
   std::vector<report::Interval> intervals_;
-  std::vector<std::pair<std::uint64_t, double>> epochs_;
 };
 
 }  // namespace
@@ -263,16 +296,16 @@ std::string_view signal_of(transport::OperationCode posted) noexcept {
 }
 
 RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
-  constexpr std::size_t kFew = 6;
   if (epoch_times.size() < 2) return {};
-  if (epoch_times.size() < kFew) {  // t is so wide that times would end below 0, their logs do not
+  if (epoch_times.size() <
+      kFewEpochs) {  // t is so wide that times would end below 0, their logs do not
     std::vector<double> logs;
     for (const double time : epoch_times) logs.push_back(std::log(time));
     const measure::Estimate mean = measure::estimate_mean(logs);
     const double factor = std::exp(mean.high - mean.value);
     return {rate / factor, rate * factor};
   }
-  const measure::Estimate time = measure::estimate_mean(epoch_times);
+  const measure::Estimate time = measure::estimate_dependent_mean(epoch_times);
   const double fastest = *std::min_element(epoch_times.begin(), epoch_times.end());
   return {rate * time.value / time.high, rate * time.value / std::max(time.low, fastest)};
 }
@@ -287,12 +320,12 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
   using Kind = measure::StopRule::Kind;
   const measure::StopRule rule =
       config_.counts.empty() ? config_.stop : measure::StopRule::iterations(config_.counts[index]);
-  measure::Stopper stopper(rule);
+  measure::Stopper stopper(rule, Sink::kLocation);
   std::uint64_t warmup = 0;
   const auto add_row = [&] {
     auto& row = rows.emplace_back();
     describe(row, config_, size, stopper, warmup);
-    sink.fill(row, session_, epochs_.rate().ns_per_tick);
+    sink.fill(row, session_, stopper, epochs_.rate().ns_per_tick);
   };
   try {
     warmup = epochs_.warm_up(size);

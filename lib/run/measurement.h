@@ -17,9 +17,10 @@ struct RateInterval {
   double high = 0;
 };
 
-/// The 95 % interval of a mean rate, by Student's t of the epochs' times for a message; of fewer
-/// than six epochs by that of the times' logs. The rate lies within, also where a stall made one
-/// epoch long; from six epochs on no end is faster than the fastest one.
+/// The interval of a mean rate, by measure::estimate_dependent_mean() of the epochs' times for a
+/// message, in their order; of fewer than six epochs at 95 % by Student's t of the times' logs. The
+/// rate lies within, also where a stall made one epoch long; from six epochs on no end is faster
+/// than the fastest one.
 RateInterval rate_interval(double rate, std::span<const double> epoch_times);
 
 /// How the target of a message that posts this sees it arrive: "receive", "remote-cq-data",

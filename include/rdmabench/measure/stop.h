@@ -3,17 +3,20 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::measure {
 
-/// The criterion "stable": the median of the epochs is known with a relative error of `max_noise`.
+/// The criterion "stable": the epochs agree within `max_noise`.
 struct Stability {
   double max_noise = 0.005;  ///< the largest Stopper::uncertainty()
   std::chrono::nanoseconds min_time = std::chrono::milliseconds(500);
-  std::chrono::nanoseconds max_time =
-      std::chrono::seconds(10);  ///< the run ends then, stable or not
-  std::uint64_t min_epochs = 11;
+  /// The run ends then, stable or not; after 4 * min_epochs where all of it would not be enough.
+  std::chrono::nanoseconds max_time = std::chrono::seconds(10);
+  std::uint64_t min_epochs = 22;
 };
 
 struct StopRule {
@@ -29,8 +32,21 @@ struct StopRule {
   /// The number of iterations that comes nearest to `time`. Throws Error(usage) unless `time` > 0.
   static StopRule duration(std::chrono::nanoseconds time);
   /// Until the result is stable. Throws Error(usage) unless 0 < max_noise, 0 <= min_time <=
-  /// max_time, 0 < max_time and 6 <= min_epochs (with fewer there is no 95 % interval).
+  /// max_time, 0 < max_time and 6 <= min_epochs.
   static StopRule stable(const Stability& stability = {});
+};
+
+/// What is wanted of the epochs. A few slow ones change the mean alone.
+enum class Location : std::uint8_t { median, mean };
+
+/// Why epochs do not agree.
+enum class Disagreement : std::uint8_t {
+  none,        ///< they do, or nothing was asked
+  few,         ///< there are too few of them
+  two_speeds,  ///< they fall into two groups
+  drift,       ///< they become faster or slower
+  dependence,  ///< each is like the one before, so that many tell little
+  noise,       ///< they differ by chance
 };
 
 /// Divides a run into epochs and decides when to stop. Between epochs, outside of the timed
@@ -40,14 +56,16 @@ struct StopRule {
 ///   median_ns); }
 ///
 /// With a time, the first epoch is one iteration (which may take seconds). The following ones aim
-/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Deterministic;
-/// reads no clock. Thread rule: a value, one thread at a time.
+/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Whether a run is
+/// stable is asked when min_epochs and min_time are reached, and then each time that the number of
+/// epochs has doubled: who asks after every epoch stops when chance makes them look alike.
+/// Deterministic; reads no clock. Thread rule: a value, one thread at a time.
 class Stopper {
  public:
   /// The largest epoch: the size of a loop's array of intervals.
   static constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 20;
 
-  explicit Stopper(const StopRule& rule);
+  explicit Stopper(const StopRule& rule, Location location = Location::median);
 
   /// Iterations to run next, 1..kMaxEpoch; 0 when finished.
   std::uint64_t next_epoch() const;
@@ -58,32 +76,46 @@ class Stopper {
   /// Whether the rule is met. False before the end, and if a stable rule has reached max_time.
   bool converged() const;
 
+  /// Of a stable rule that was not met.
+  Disagreement disagreement() const;
+
   std::uint64_t iterations() const noexcept { return iterations_; }
   double elapsed_ns() const noexcept { return elapsed_ns_; }
 
-  // Statistics of the epochs' locations. With a time, the first, shorter epochs are not used,
-  // because they are noisier. NaN below two epochs.
+  /// Of the epochs, in their order. Those that are much shorter, as the first ones of a time are,
+  /// are not among them, because they are noisier.
+  std::span<const double> locations() const noexcept { return locations_; }
+
+  // NaN below two locations.
 
   /// Spread of the epochs: the median distance of their locations from the median, relative to the
   /// median (MdAPE). It does not depend on the number of epochs, and does not show a second speed
   /// of fewer than half of the epochs.
   double spread() const;
 
-  /// Uncertainty of the median of the locations: half of its 95 % confidence interval, relative to
-  /// the median (percentile_interval()). It falls with the number of epochs, unless about half of
-  /// them have another speed.
+  /// The far end of interval(), relative to its value; infinite where it does not cover. The rule
+  /// stops by it.
   double uncertainty() const;
+
+  /// By estimate_dependent_median() or _mean(). Results print it.
+  Estimate interval() const;
 
  private:
   std::uint64_t epoch_within(double left_ns) const;
+  void look();
 
   StopRule rule_;
+  Location location_;
   double target_ns_ = 0;  // of an epoch; 0 when the rule counts iterations
   std::uint64_t iterations_ = 0;
   double elapsed_ns_ = 0;
   std::uint64_t last_iterations_ = 0;
   double last_elapsed_ns_ = 0;
-  std::vector<double> locations_;  // sorted
+  std::uint64_t largest_ = 0;
+  std::vector<double> locations_;
+  std::size_t next_look_;  // so many locations
+  bool stable_ = false;    // at the last look
+  bool hopeless_ = false;  // likewise
 };
 
 }  // namespace rdmabench::measure

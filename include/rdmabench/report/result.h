@@ -88,8 +88,7 @@ struct BandwidthResult {
   std::string direction = "one_way";  ///< which bytes count: "one_way" or "both_ways"
   std::string completion;             ///< where the clock stopped: "receiver_confirmed", ...
   double bits_per_s = 0;              ///< payload only
-  double bits_per_s_low = 0;  ///< 95 % interval of bits_per_s, by Student's t over the epochs, of
-                              ///< fewer than six over their logs; both 0 with one
+  double bits_per_s_low = 0;          ///< interval of bits_per_s over the epochs; both 0 with one
   double bits_per_s_high = 0;
   double messages_per_s = 0;
   double elapsed_ns = 0;

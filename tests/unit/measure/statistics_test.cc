@@ -216,6 +216,20 @@ TEST(Estimate, OfTheMeanIsStudents) {
   EXPECT_EQ(estimate_mean(Samples{2, 4, 4, 4, 5, 5, 7, 9}).high, mean.high);
 }
 
+TEST(Estimate, OfDependentSamplesIsWiderByTheirAutocorrelationTime) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> samples{0};
+  while (samples.size() < 20'000) samples.push_back(0.5 * samples.back() + normal(random));
+  EXPECT_NEAR(autocorrelation_time(samples), 3, 0.3);  // (1 + 0.5) / (1 - 0.5)
+  const Estimate plain = estimate_mean(samples, 0.99);
+  const Estimate dependent = estimate_dependent_mean(samples, 0.99);
+  EXPECT_DOUBLE_EQ(dependent.value, plain.value);
+  EXPECT_NEAR(dependent.high - dependent.value, std::sqrt(3) * (plain.high - plain.value), 2e-3);
+  EXPECT_EQ(autocorrelation_time(std::vector<double>(9, 4.0)), 1);
+  EXPECT_FALSE(estimate_dependent_mean(std::vector<double>{7}).covers);
+}
+
 TEST(Estimate, TellsTooFewSamples) {
   const Estimate none = estimate_mean(Samples{});
   EXPECT_FALSE(none.covers || none.count > 0 || none.value != 0);
