@@ -97,13 +97,13 @@ void add_bw(CLI::App& app, Command& command) {
 
 void add_load(CLI::App& app, Command& command) {
   add(app, command, "load", "Measure latency under a given load of a server",
-      "An open loop: messages are posted at a constant rate, whether or not earlier ones were "
-      "answered.\n"
+      "An open loop: messages are posted on a schedule (--arrivals), whether or not earlier ones "
+      "were answered.\n"
       "Each is timed from its scheduled start, so a stall counts for every message that it delays. "
       "The\n"
       "server answers send, send-imm and write-imm (a whole round trip); the others end with their\n"
       "completion. Without --rate it measures the capacity, then loads from 10 to 110 % of it, one\n"
-      "second each, and reports the knee, above which latency rises steeply. A knee that a disturbance\n"
+      "second each, and reports the knee, above which p50 or p99 rises steeply. A knee that a disturbance\n"
       "may have caused is called not reliable; --launches 6 measures the curve in six processes and gives\n"
       "the interval of the knee.\n"
       "\n"

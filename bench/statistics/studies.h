@@ -14,6 +14,7 @@ std::vector<Outcome> decide(std::uint64_t trials, std::uint64_t seed);       // 
 std::vector<Outcome> intervals(std::uint64_t trials, std::uint64_t seed);    // intervals.cc
 std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed);        // gates.cc
 std::vector<Outcome> stopping(std::uint64_t trials, std::uint64_t seed);     // stopping.cc
+std::vector<Outcome> knee(std::uint64_t trials, std::uint64_t seed);         // knee.cc
 
 constexpr std::array kStudies{
     Study{"attribution", "how often fabric names the planted fault and no other", attribution, 200,
@@ -26,6 +27,8 @@ constexpr std::array kStudies{
     Study{"gates", "how often a limit fails or passes what is at the limit", gates, 10'000, 100},
     Study{"stopping", "how often the interval that ended a run has the true value", stopping,
           10'000, 500},
+    Study{"knee", "how often a knee that is called reliable is at the wrong load", knee, 20'000,
+          500},
 };
 
 }  // namespace rdmabench::statistics

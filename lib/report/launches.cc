@@ -203,6 +203,16 @@ std::string launches_text(const Document& over, std::size_t width) {
   return text + suspicions_text(over.body);
 }
 
+namespace {
+
+std::string bounded(fmt::format_string<double&> format, double value) {
+  return value == 0          ? "below the lowest load"
+         : std::isinf(value) ? "above the highest load"
+                             : fmt::format(format, value);
+}
+
+}  // namespace
+
 std::string knees_text(std::span<const Json> bodies) {
   struct Knees {
     std::uint64_t size_bytes = 0;
@@ -210,6 +220,8 @@ std::string knees_text(std::span<const Json> bodies) {
     const Json* last = nullptr;
     std::size_t launches = 0;  // that have a knee
     std::size_t unreliable = 0;
+    // Of a launch without a knee 0 where its lowest load was too high, and infinite where its
+    // highest was not enough.
     std::vector<double> rates{};
     std::vector<double> loads{};
   };
@@ -219,13 +231,17 @@ std::string knees_text(std::span<const Json> bodies) {
       const auto size = static_cast<std::uint64_t>(number_of(row, "size_bytes"));
       auto known = std::ranges::find(sizes, size, &Knees::size_bytes);
       if (known == sizes.end()) known = sizes.insert(known, {size});
-      if (known->last != &body) ++known->all;
+      if (known->last != &body) {
+        ++known->all;
+        known->rates.push_back(flag_of(row, "saturated") ? 0 : HUGE_VAL);
+        known->loads.push_back(known->rates.back());
+      }
       known->last = &body;
       if (!flag_of(row, "knee_reliable")) ++known->unreliable;
       if (!flag_of(row, "knee")) continue;
       ++known->launches;
-      known->rates.push_back(number_of(row, "offered_messages_per_s") / kMessagesPerMillion);
-      known->loads.push_back(number_of(row, "load") * 100);
+      known->rates.back() = number_of(row, "offered_messages_per_s") / kMessagesPerMillion;
+      known->loads.back() = number_of(row, "load") * 100;
     }
   }
   std::string text;
@@ -242,13 +258,16 @@ std::string knees_text(std::span<const Json> bodies) {
     }
     const measure::Estimate rate = measure::estimate_percentile(one.rates, 50);
     const measure::Estimate load = measure::estimate_percentile(one.loads, 50);
-    text += fmt::format(
-        "\nknee of {} in {} of {} launches: {:.3g} Mmsg/s ({:.3g} to {:.3g}), {:.0f} % of capacity "
-        "({:.0f} to {:.0f} %)\n",
-        size, one.launches, one.all, rate.value, rate.low, rate.high, load.value, load.low,
-        load.high);
+    text += fmt::format("\nknee of {} in {} of {} launches: {} ({} to {}), {} ({} to {})\n", size,
+                        one.launches, one.all, bounded("{:.3g} Mmsg/s", rate.value),
+                        bounded("{:.3g}", rate.low), bounded("{:.3g}", rate.high),
+                        bounded("{:.0f} % of capacity", load.value), bounded("{:.0f}", load.low),
+                        bounded("{:.0f} %", load.high));
+    if (one.launches < one.all) {
+      text += "A launch without a knee counts as above its highest load, or as below its lowest.\n";
+    }
     constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
-    text += one.launches < kBounded
+    text += one.all < kBounded
                 ? fmt::format(
                       "In brackets: minimum and maximum; with {} launches or more, the 95 % "
                       "interval of the median.\n",

@@ -272,30 +272,34 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
 }
 
 Fields fields_of(const LoadResult& result, const Resolved& resolved) {
-  Fields fields{{"load",
-                 finite(result.load),
-                 "metric",
-                 "Offered rate over the capacity measured before; a ratio.",
-                 {"load", {percent_text, "%", 0.01, 1}}},
-                {"offered_messages_per_s",
-                 finite(result.offered_messages_per_s),
-                 "metric",
-                 "",
-                 {"offered", kMessageScale}},
-                {"achieved_messages_per_s",
-                 finite(result.achieved_messages_per_s),
-                 "metric",
-                 "",
-                 {"done", kMessageScale}},
-                {"max_lag_ns", finite(result.max_lag_ns), "metric",
-                 "By which the latest post missed its time."},
-                {"saturated", result.saturated, "flag",
-                 "The median is above twice the least of the curve, or the rate was not kept."},
-                {"knee", result.knee, "flag", "The highest load before latency rises steeply.",
-                 words("knee")},
-                {"knee_reliable", result.knee_reliable, "flag",
-                 "Of the knee, or of the lowest load where latency already rises steeply there: "
-                 "false where latency was normal again at a higher load, as after a disturbance."}};
+  Fields fields{
+      {"load",
+       finite(result.load),
+       "metric",
+       "Offered rate over the capacity measured before; a ratio.",
+       {"load", {percent_text, "%", 0.01, 1}}},
+      {"capacity_ratio", finite(1 + result.capacity_change), "metric",
+       "The capacity measured after the curve over that before; a ratio."},
+      {"offered_messages_per_s",
+       finite(result.offered_messages_per_s),
+       "metric",
+       "",
+       {"offered", kMessageScale}},
+      {"achieved_messages_per_s",
+       finite(result.achieved_messages_per_s),
+       "metric",
+       "",
+       {"done", kMessageScale}},
+      {"max_lag_ns", finite(result.max_lag_ns), "metric",
+       "By which the latest post missed its time."},
+      {"saturated", result.saturated, "flag",
+       "The median or the 99th percentile is far above the least of the curve, or the rate "
+       "was not kept."},
+      {"knee", result.knee, "flag", "The highest load before latency rises steeply.",
+       words("knee")},
+      {"knee_reliable", result.knee_reliable, "flag",
+       "Of the knee, or of the lowest load where latency already rises steeply there: "
+       "false where latency was normal again at a higher load, as after a disturbance."}};
   append(fields, fields_of(result.latency, resolved));
   for (Field& field : fields) {  // the curve of these is what matters
     if (field.key == "max_ns") field.shown.dispensable = kLateOut;

@@ -34,14 +34,15 @@ measure::TickRate Epochs::rate() const {
   return measure::tick_rate(anchor_, measure::take_anchor());
 }
 
-EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double rate, bool verify) {
+EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double rate, bool verify,
+                         bool goes_on) {
   session_.throw_if_stopped();
   const EpochOrder order{.size = size,
                          .iterations = iterations,
                          .rate = rate / static_cast<double>(session_.workers()),
                          .verify = verify,
                          .immediate = session_.posted(size) != session_.spec().traffic.operation};
-  session_.prepare(Side::initiator, order);
+  session_.prepare(Side::initiator, order, goes_on);
   session_.send(SessionMessage::epoch, to_text(order));
   session_.receive(SessionMessage::ready, "readiness");
   EpochOutcome outcome = session_.run(intervals_);

@@ -21,7 +21,9 @@ class Epochs {
   Epochs(Session& session, const Config& config);
 
   /// Of `iterations` on each worker; the intervals are then in intervals().
-  EpochOutcome run(std::uint64_t size, std::uint64_t iterations, double rate, bool verify = false);
+  /// `goes_on`: of an open loop, see Session::prepare().
+  EpochOutcome run(std::uint64_t size, std::uint64_t iterations, double rate, bool verify = false,
+                   bool goes_on = false);
 
   /// A few messages of the largest size, every byte of which is compared. Throws Error(failed).
   void verify();

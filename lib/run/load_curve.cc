@@ -1,30 +1,33 @@
 #include "load_curve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <span>
+#include <vector>
 
 #include "measurement.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::run {
 namespace {
-
-// Of capacity. The last one lies beyond it: there an open loop's latency grows for as long as it
-// runs.
-constexpr std::array kLoads{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1};
 
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load on one worker
 constexpr std::uint64_t kFewestMessages = 200;
 constexpr std::chrono::nanoseconds kUsualTime = std::chrono::seconds(1);  // at one load
 
-// Latency rises steeply where the median is twice the least, or where the rate is
-// no longer kept.
-constexpr double kSaturatedRatio = 2.0;
+// Latency rises steeply where the median is twice the least, or the 99th percentile four times its
+// lower quartile, because it differs from load to load by chance, or where the rate is no longer
+// kept. docs/statistics.md says how often the knee is wrong by that.
+constexpr double kSaturatedMedian = 2.0;
+constexpr double kSaturatedTail = 4.0;
 constexpr double kKept = 0.95;
+
+constexpr double kSteady = 0.1;  // a capacity that changed by more makes shares of it doubtful
 
 double achieved(std::uint64_t messages, double elapsed_ns) {
   return elapsed_ns > 0 ? static_cast<double>(messages) / elapsed_ns * kNsPerSecond : 0;
@@ -36,11 +39,15 @@ void mark_knee(std::span<report::LoadResult> rows) {
   if (rows.empty()) return;
   // The least, because the first row may have been disturbed.
   double light = HUGE_VAL;
+  std::vector<double> tails;
   for (const report::LoadResult& row : rows) {
     light = std::min(light, row.latency.latency.p50_ns);
+    tails.push_back(row.latency.latency.p99_ns);
   }
+  const double light_tail = measure::percentile(tails, 25);
   for (report::LoadResult& row : rows) {
-    row.saturated = row.latency.latency.p50_ns > kSaturatedRatio * light ||
+    row.saturated = row.latency.latency.p50_ns > kSaturatedMedian * light ||
+                    row.latency.latency.p99_ns > kSaturatedTail * light_tail ||
                     row.achieved_messages_per_s < kKept * row.offered_messages_per_s;
   }
   const auto is_off = [](const report::LoadResult& row) { return row.saturated; };
@@ -91,7 +98,8 @@ report::LoadResult LoadCurve::run_load(std::uint64_t size, double offered) {
   double elapsed_ns = 0;
   while (left > 0) {
     const std::uint64_t some = std::min(left, longest);
-    const EpochOutcome outcome = epochs_.run(size, some, offered);
+    const EpochOutcome outcome =
+        epochs_.run(size, some, offered, /*verify=*/false, /*goes_on=*/messages > 0);
     const std::uint64_t all = some * session_.workers();
     recorder.add(epochs_.intervals(all));
     messages += all;
@@ -138,10 +146,18 @@ void LoadCurve::run(std::size_t index, std::vector<report::LoadResult>& rows) {
   };
   if (given > 0) {
     measure_at(given);
-    return;
+  } else {
+    for (const double load : kLoads) measure_at(load * most);
+    mark_knee(std::span(rows).subspan(first));
   }
-  for (const double load : kLoads) measure_at(load * most);
-  mark_knee(std::span(rows).subspan(first));
+  const double change = capacity(size) / most - 1;
+  for (report::LoadResult& row : std::span(rows).subspan(first)) {
+    row.capacity_change = change;
+    if (std::abs(change) <= kSteady) continue;
+    row.latency.notes.push_back(fmt::format(
+        "The capacity was {:+.0f} % after the loads: what they are shares of has changed.",
+        change * 100));
+  }
 }
 
 }  // namespace rdmabench::run

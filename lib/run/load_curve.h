@@ -1,6 +1,7 @@
 // Latency under load: from a light load to one beyond capacity.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -10,6 +11,11 @@
 #include "run/hooks.h"
 
 namespace rdmabench::run {
+
+/// Of capacity. The last one lies beyond it: there an open loop's latency grows for as long as it
+/// runs.
+inline constexpr std::array kLoads{0.1, 0.2,  0.3, 0.4,  0.5, 0.6, 0.7,
+                                   0.8, 0.85, 0.9, 0.95, 1.0, 1.1};
 
 /// Sets `saturated` of the rows of one size, from the lightest load to the heaviest, and `knee` and
 /// `knee_reliable` of the one before the first whose latency rises steeply. No row is a knee where

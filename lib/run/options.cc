@@ -44,6 +44,10 @@ constexpr Option kSentOptions[] = {
         "the target does not touch its endpoint: shows whether its CPU takes part in one-sided "
         "operations",
         both([](Config& c) { return &c.traffic.target_idle; }), {}, false, kLat),
+    row("arrivals", "--arrivals=HOW",
+        "when messages are due: constant, at even distances; poisson, at random as from many users "
+        "[constant]",
+        both([](Config& c) { return &c.traffic.arrivals; }), {}, false, kLoad),
     row("post_list", "-l, --post-list=N",
         "messages posted by one call (a list of work requests) [1]",
         both([](Config& c) { return &c.endpoint.post_list; }), {1, kMaxPostList}, false,
@@ -248,7 +252,8 @@ void add_fact(report::Facts& facts, const Option& option, const T& value) {
       facts.push_back({name, static_cast<std::uint64_t>(value)});
     }
   } else if constexpr (std::is_same_v<T, transport::Service> ||
-                       std::is_same_v<T, memory::GpuMapping>) {
+                       std::is_same_v<T, memory::GpuMapping> ||
+                       std::is_same_v<T, workload::ArrivalProcess>) {
     facts.push_back({name, std::string(names_of(value)[static_cast<std::size_t>(value)])});
   } else if constexpr (std::is_same_v<T, std::chrono::nanoseconds>) {
     facts.push_back({name, std::chrono::duration<double>(value).count()});

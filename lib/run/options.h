@@ -22,8 +22,8 @@ using Place =
     std::variant<bool*, std::optional<bool>*, std::uint32_t*, std::optional<std::uint32_t>*,
                  std::int32_t*, std::uint64_t*, std::string*, workload::Shape*,
                  transport::OperationCode*, transport::Service*, memory::GpuMapping*,
-                 std::chrono::nanoseconds*, std::vector<std::string>*, std::vector<std::uint64_t>*,
-                 std::vector<Requirement>*>;
+                 workload::ArrivalProcess*, std::chrono::nanoseconds*, std::vector<std::string>*,
+                 std::vector<std::uint64_t>*, std::vector<Requirement>*>;
 
 enum class Unit : std::uint8_t {
   count,
@@ -96,6 +96,10 @@ constexpr const auto& names_of(transport::Service) {
 }
 constexpr const auto& names_of(memory::GpuMapping) {
   return memory::kGpuMappingNames;
+}
+
+constexpr const auto& names_of(workload::ArrivalProcess) {
+  return workload::kArrivalProcesses;
 }
 
 /// Reads or writes an option, whatever its bounds; `fields` is MessageFields or UserOptions.

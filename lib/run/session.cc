@@ -159,7 +159,7 @@ transport::OperationCode Session::posted(std::uint64_t size) const noexcept {
   return polls ? spec_.traffic.operation : transport::OperationCode::write_imm;
 }
 
-void Session::prepare(Side side, const EpochOrder& order) {
+void Session::prepare(Side side, const EpochOrder& order, bool goes_on) {
   key_ = {
       .shape = spec_.traffic.shape,
       .operation = order.immediate ? transport::OperationCode::write_imm : spec_.traffic.operation,
@@ -176,8 +176,13 @@ void Session::prepare(Side side, const EpochOrder& order) {
            .post_list = slots_.post_list,
            .gap_q16 =
                gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
+           .arrivals = spec_.traffic.arrivals,
            .events = spec_.endpoint.events};
-  for (const std::unique_ptr<Worker>& worker : workers_) {
+  if (!goes_on) behind_.clear();
+  behind_.resize(workers_.size());
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const std::unique_ptr<Worker>& worker = workers_[i];
+    plan_.behind = behind_[i];
     if (spec_.traffic.pattern.empty()) {
       worker->prepare(key_, plan_);
     } else {
@@ -227,7 +232,9 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* 
                      .max_lag = 0,
                      .target = {},
                      .paused = *std::max_element(paused.begin(), paused.end())};
+  behind_.clear();
   for (const EpochResult& result : results) {
+    behind_.push_back(result.behind);
     epoch.begin = std::min(epoch.begin, result.begin);
     epoch.end = std::max(epoch.end, result.end);
     epoch.max_lag = std::max(epoch.max_lag, result.lag);

@@ -85,8 +85,10 @@ class Session : public Connection {
   /// where one side could not tell by its memory that a write is there.
   transport::OperationCode posted(std::uint64_t size) const noexcept;
 
-  /// Readies every worker of this side for an epoch, before the two sides start it.
-  void prepare(workload::Side side, const EpochOrder& order);
+  /// Readies every worker of this side for an epoch, before the two sides start it. An open loop
+  /// may go on with the schedule of the epoch before, whose rate was the same: what that one was
+  /// late for is late in this one. The time between them does not count.
+  void prepare(workload::Side side, const EpochOrder& order, bool goes_on = false);
 
   /// Runs the epoch that was prepared last, each worker in its own thread. The initiator gives room
   /// for the intervals of all workers, one worker after the other. Throws EpochError for any
@@ -116,8 +118,9 @@ class Session : public Connection {
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   std::vector<std::unique_ptr<Worker>> workers_;
   transport::WriteOrder peer_write_order_;
-  workload::LoopKey key_;     ///< of the epoch that was prepared last ...
-  workload::EpochPlan plan_;  ///< ... and its plan, as asked for
+  workload::LoopKey key_;             ///< of the epoch that was prepared last ...
+  workload::EpochPlan plan_;          ///< ... and its plan, as asked for
+  std::vector<std::int64_t> behind_;  ///< EpochResult::behind of each worker, of the last epoch
 };
 
 }  // namespace rdmabench::run

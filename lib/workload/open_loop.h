@@ -45,7 +45,8 @@ class OpenLoop {
         slots_(used_slots<Op>(region_, queue_pairs_)),
         limit_(most_unanswered(plan, queue_pairs_)),
         completed_before_(endpoint.completed()),
-        schedule_(0, plan.gap_q16) {
+        gaps_(plan.arrivals, plan.gap_q16),
+        schedule_(0) {
     if (kValidate) limit_ = std::min<std::uint64_t>(limit_, slots_);
     std::fill_n(intervals_.begin(), plan.iterations, kUnanswered);
   }
@@ -57,7 +58,8 @@ class OpenLoop {
 
   bool run() noexcept {
     result_.begin = Clock::stamp();
-    schedule_ = Schedule(result_.begin, plan_.gap_q16);
+    gaps_.seed(result_.begin);
+    schedule_ = Schedule(result_.begin - static_cast<measure::Ticks>(plan_.behind));
     while (answered_ < plan_.iterations) {
       if (!post_if_due() || !take_answers()) {
         if (!is_about_data(result_.outcome)) result_.message = answered_;
@@ -65,6 +67,7 @@ class OpenLoop {
       }
     }
     result_.end = Clock::stamp();
+    result_.behind = static_cast<std::int64_t>(result_.end - schedule_.due());
     return io_.drain();
   }
 
@@ -75,7 +78,8 @@ class OpenLoop {
   }
 
  private:
-  static constexpr measure::Ticks kUnanswered = 0;
+  /// In intervals_, until the answer: the bit, and when the message was due.
+  static constexpr measure::Ticks kUnanswered = measure::Ticks{1} << 63;
 
   /// One message, so that answers are looked for between any two.
   bool post_if_due() noexcept {
@@ -98,8 +102,9 @@ class OpenLoop {
       return io_.end(Outcome::post_failed, Wait::nothing);
     }
     result_.lag = std::max(result_.lag, now - due);
+    intervals_[next_] = due | kUnanswered;
     ++next_;
-    schedule_.advance();
+    schedule_.advance(gaps_.next());
     if (++slot_ == slots_) slot_ = 0;
     next_queue_pair<T>(queue_pair_, queue_pairs_);
     return true;
@@ -109,10 +114,12 @@ class OpenLoop {
   bool has_room() const noexcept {
     if (next_ - answered_ >= limit_) return false;
     if constexpr (kValidate && !T::kOrdersMessages) {
-      return next_ < slots_ || intervals_[next_ - slots_] != kUnanswered;
+      return next_ < slots_ || !is_unanswered(next_ - slots_);
     }
     return true;
   }
+
+  bool is_unanswered(std::uint64_t k) const noexcept { return (intervals_[k] & kUnanswered) != 0; }
 
   void fill() noexcept {
     if constexpr (kValidate) prepare<Op>(message_in(region_, slot_, plan_.size), next_);
@@ -143,7 +150,7 @@ class OpenLoop {
   }
 
   void answer(std::uint64_t k, measure::Ticks now) noexcept {
-    intervals_[k] = std::max<measure::Ticks>(1, now - schedule_.due(k));  // 0 means unanswered
+    intervals_[k] = now - (intervals_[k] & ~kUnanswered);
     ++answered_;
   }
 
@@ -154,7 +161,7 @@ class OpenLoop {
       return complain(Outcome::wrong_immediate, k);
     }
     // An answer to what was not asked, or a second one.
-    if (k >= next_ || intervals_[k] != kUnanswered) return complain(Outcome::wrong_messages, k);
+    if (k >= next_ || !is_unanswered(k)) return complain(Outcome::wrong_messages, k);
     if constexpr (kValidate) {
       const auto message = Op::kTwoSided
                                ? message_in(endpoint_.receive_region(), received.slot, plan_.size)
@@ -178,6 +185,7 @@ class OpenLoop {
   std::uint32_t slots_;
   std::uint64_t limit_;
   std::uint64_t completed_before_;  ///< this epoch
+  Gaps gaps_;
   Schedule schedule_;
   std::uint64_t next_ = 0;
   std::uint64_t answered_ = 0;

@@ -2,28 +2,50 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/workload/epoch.h"
 
 namespace rdmabench::workload {
 
-/// Intended starts, `gap_q16` / 2^16 ticks apart. They do not move when a message goes out late, so
-/// what was missed is caught up at once. The sum of all gaps must stay below 2^48 ticks (a day).
+/// Intended starts, each so many 2^-16 ticks after the one before. They do not move when a message
+/// goes out late, so what was missed is caught up at once. The sum of all gaps must stay below 2^48
+/// ticks (a day).
 class Schedule {
  public:
-  Schedule(measure::Ticks begin, std::uint64_t gap_q16) noexcept : begin_(begin), gap_(gap_q16) {}
+  explicit Schedule(measure::Ticks begin) noexcept : begin_(begin) {}
 
   /// Of the next message.
   measure::Ticks due() const noexcept { return begin_ + (elapsed_ >> 16); }
-  void advance() noexcept { elapsed_ += gap_; }
-  /// Of message k.
-  measure::Ticks due(std::uint64_t k) const noexcept { return begin_ + (k * gap_ >> 16); }
+  void advance(std::uint64_t gap_q16) noexcept { elapsed_ += gap_q16; }
 
  private:
   measure::Ticks begin_;
-  std::uint64_t gap_;
   std::uint64_t elapsed_ = 0;
+};
+
+/// The gaps between arrivals, drawn from a table of equally likely ones, so that the loop asks for
+/// no option and takes no logarithm: one gap, or 1,024 of an exponential distribution, whose
+/// largest is 7.6 times their mean. Allocates.
+class Gaps {
+ public:
+  Gaps(ArrivalProcess arrivals, std::uint64_t gap_q16);
+
+  void seed(measure::Ticks now) noexcept { state_ = now * 2 + 1; }
+
+  /// By xorshift64 (Marsaglia, 2003).
+  std::uint64_t next() noexcept {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return table_[state_ >> 32 & mask_];
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+  std::uint64_t mask_ = 0;
+  std::vector<std::uint64_t> table_;
 };
 
 /// The clock of this machine's choice, asked for at each stamp: a few nanoseconds, which only
@@ -47,10 +69,10 @@ class Paced {
  public:
   static constexpr bool kPaced = true;
 
-  explicit Paced(const EpochPlan& plan) noexcept : gap_(plan.gap_q16), schedule_(0, gap_) {}
-  void start(measure::Ticks begin) noexcept { schedule_ = Schedule(begin, gap_); }
+  explicit Paced(const EpochPlan& plan) noexcept : gap_(plan.gap_q16), schedule_(0) {}
+  void start(measure::Ticks begin) noexcept { schedule_ = Schedule(begin); }
   bool due() const noexcept { return measure::stamp_now() >= schedule_.due(); }
-  void advance() noexcept { schedule_.advance(); }
+  void advance() noexcept { schedule_.advance(gap_); }
 
  private:
   std::uint64_t gap_;

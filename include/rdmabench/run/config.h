@@ -44,7 +44,9 @@ struct Traffic {
   /// A traffic pattern that both programs registered, in place of the loops of the shape, which is
   /// then latency: see run/patterns.h. "" = none.
   std::string pattern{};
-  bool validate = false;             ///< compare every byte that arrives
+  bool validate = false;  ///< compare every byte that arrives
+  workload::ArrivalProcess arrivals =
+      workload::ArrivalProcess::constant;  ///< load: when messages are due
   bool target_idle = false;          ///< latency: the target's CPU stays idle and does not poll
   bool watch = true;                 ///< counters, placement and noise of both sides; about 50 ms
   std::uint32_t incast_clients = 1;  ///< so many clients of the server start together

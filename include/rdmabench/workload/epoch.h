@@ -21,6 +21,12 @@ enum class Shape : std::uint8_t { latency, bandwidth, bidirectional, load };
 inline constexpr std::array<std::string_view, 4> kShapeNames{"latency", "bandwidth",
                                                              "bidirectional", "load"};
 
+/// When the messages of an open loop are due: at even distances, or independently of one another as
+/// those of many users are (a Poisson process).
+enum class ArrivalProcess : std::uint8_t { constant, poisson };
+
+inline constexpr std::array<std::string_view, 2> kArrivalProcesses{"constant", "poisson"};
+
 enum class Side : std::uint8_t { initiator, target };
 
 /// What both sides agreed to run. Not changed by the loop.
@@ -34,9 +40,13 @@ struct EpochPlan {
   std::uint32_t depth = 1;
   std::uint32_t receives = 1;   ///< receives kept posted
   std::uint32_t post_list = 1;  ///< messages posted by one call
-  /// Ticks from the intended start of one message to that of the next, in 2^-16 ticks; 0 = as fast
-  /// as the depth allows.
+  /// Ticks from the intended start of one message to that of the next, in 2^-16 ticks, of
+  /// ArrivalProcess::poisson on average; 0 = as fast as the depth allows.
   std::uint64_t gap_q16 = 0;
+  ArrivalProcess arrivals = ArrivalProcess::constant;  ///< open loop
+  /// Open loop: so many ticks before the epoch begins message 0 is due. EpochResult::behind of the
+  /// last epoch goes on with its schedule.
+  std::int64_t behind = 0;
   bool events = false;  ///< EndpointOptions::events: an empty poll may sleep
 };
 
@@ -70,13 +80,15 @@ struct EpochResult {
   Wait wait = Wait::nothing;
   std::uint64_t message = 0;  ///< index of the message in the epoch at which it ended
   std::uint64_t byte = 0;     ///< wrong_data: the first wrong byte
-  /// Initiator of all but a latency loop: before the first post (open loop: the intended start of
-  /// message 0) ...
+  /// Initiator of all but a latency loop: before the first post ...
   measure::Ticks begin = 0;
   /// ... and when all traffic was confirmed: stream: the target's confirmation (reads, atomics: the
   /// last data) was here; duplex: both directions; open loop: the last answer.
   measure::Ticks end = 0;
-  measure::Ticks lag = 0;     ///< open loop: the latest post, after its intended start
+  measure::Ticks lag = 0;  ///< open loop: the latest post, after its intended start
+  /// Open loop: ticks from when one more message would be due to `end`; negative where it is not
+  /// due yet.
+  std::int64_t behind = 0;
   std::uint64_t checked = 0;  ///< messages whose every byte was compared
   std::uint64_t arrived = 0;  ///< received messages, of operations that notify the target
   /// Atomics, at the target: the sum of its counters, which is the number of successful operations.

@@ -120,7 +120,8 @@ TEST(Table, GivesTheKneeOfSeveralLaunchesAnInterval) {
   for (std::size_t i = 1; i < launches.size(); ++i) launches[i] = curve(9, true, 1e6);
   EXPECT_THAT(to_table(launches), HasSubstr("knee of 8 in 1 of 6 launches: no interval"));
   launches[1] = curve(1, true, 1e6);
-  EXPECT_THAT(to_table(launches), HasSubstr("knee of 8 in 2 of 6 launches: 2 Mmsg/s"));
+  EXPECT_THAT(to_table(launches),
+              HasSubstr("knee of 8 in 2 of 6 launches: above the highest load (2 to above"));
 }
 
 TEST(Table, ShowsNoDigitBelowTheClocksResolution) {
@@ -129,6 +130,14 @@ TEST(Table, ShowsNoDigitBelowTheClocksResolution) {
   EXPECT_THAT(to_table(report), AllOf(HasSubstr("  1.25 "), Not(HasSubstr("1.250"))));
   report.clock->resolution_ns = 1e9;
   EXPECT_THAT(to_table(report), Not(HasSubstr("1.2")));
+}
+
+TEST(Table, CountsALaunchWithoutAKneeAsBeyondItsLoads) {
+  std::vector<Report> launches(6, curve(1, true, 1e6));
+  launches[4] = launches[5] = curve(9, true, 1e6);
+  EXPECT_THAT(to_table(launches), AllOf(HasSubstr("in 4 of 6 launches: 2 Mmsg/s (2 to above the "
+                                                  "highest load)"),
+                                        HasSubstr("without a knee")));
 }
 
 TEST(Table, PartsRowsThatMeanDifferentThings) {

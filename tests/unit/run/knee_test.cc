@@ -57,6 +57,14 @@ TEST(Knee, IsWhereTheRateIsNoLongerKept) {
   EXPECT_EQ(found(rows), (Found{-1, true})) << "no load was carried";
 }
 
+TEST(Knee, IsWhereTheTailTakesOff) {
+  std::vector<report::LoadResult> rows = curve({5, 5, 5, 900});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].latency.latency.p99_ns = i < 2 ? 10e3 : 60e3;
+  }
+  EXPECT_EQ(found(rows), (Found{1, true}));
+}
+
 TEST(Knee, IsNotReliableWhereOnlyTheLowestLoadsHaveTakenOff) {
   std::vector<report::LoadResult> rows = curve({124075, 90000, 219, 230, 900});
   EXPECT_EQ(found(rows), (Found{-1, true})) << "no load is the highest normal one";

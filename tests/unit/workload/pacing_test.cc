@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "pair.h"
 #include "rdmabench/base/error.h"
@@ -19,7 +20,7 @@ struct VirtualClock {
 };
 
 /// An initiator's endpoint whose polls also drive its target, which answers each message and, once,
-/// does nothing for 20 ms of virtual time.
+/// does nothing for some virtual time.
 class Answered : public transport::loop::Endpoint {
  public:
   using Base = transport::loop::Endpoint;
@@ -27,13 +28,14 @@ class Answered : public transport::loop::Endpoint {
 
   Base* target = nullptr;
   measure::Ticks stall_begin = 0;
-  static constexpr measure::Ticks kStall = 20'000'000;
+  measure::Ticks stall = 0;
+  measure::Ticks step = 50;  // of a poll
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    VirtualClock::now += 50;
+    VirtualClock::now += step;
     const bool stalled =
-        VirtualClock::now >= stall_begin && VirtualClock::now < stall_begin + kStall;
+        VirtualClock::now >= stall_begin && VirtualClock::now < stall_begin + stall;
     if (!stalled) {
       target->poll([this](const transport::Received& received) noexcept {
         target->post_receive(received.slot);
@@ -45,38 +47,89 @@ class Answered : public transport::loop::Endpoint {
   }
 };
 
+constexpr measure::Ticks kStall = 20'000'000;
+
 constexpr EpochPlan kLong{.iterations = 100'000,
                           .size = 8,
                           .depth = 64,
                           .receives = 128,
                           .gap_q16 = std::uint64_t{2000} << 16};  // 200 ms, at 2 us
 
+struct AnsweredPair {
+  explicit AnsweredPair(measure::Ticks stall_begin, measure::Ticks stall) {
+    client.connect(server.address());
+    server.connect(client.address());
+    client.target = &server;
+    VirtualClock::now = 0;
+    client.stall_begin = stall_begin;
+    client.stall = stall;
+  }
+
+  static transport::EndpointRequest request() {
+    transport::EndpointRequest request;
+    request.depth = request.receives = 128;
+    return request;
+  }
+
+  Answered client{request(), ""};
+  transport::loop::Endpoint server{request(), ""};
+};
+
 /// The 99th percentile of an epoch of 100,000 messages, during which the peer stalls for 20 ms.
 measure::Ticks p99_with_stall(Loop<Answered> loop) {
-  transport::EndpointRequest request;
-  request.depth = request.receives = 128;
-  Answered client(request, "");
-  transport::loop::Endpoint server(request, "");
-  client.connect(server.address());
-  server.connect(client.address());
-  client.target = &server;
-  VirtualClock::now = 0;
-  client.stall_begin = 10'000'000;
+  AnsweredPair pair(10'000'000, kStall);
+  Answered& client = pair.client;
   std::vector<measure::Ticks> intervals(kLong.iterations);
   Watch watch(10s, nullptr);
   const EpochResult result = loop(client, kLong, watch, intervals);
   EXPECT_EQ(result.outcome, Outcome::ok);
-  EXPECT_GE(VirtualClock::now, client.stall_begin + Answered::kStall);
-  EXPECT_GE(*std::max_element(intervals.begin(), intervals.end()), Answered::kStall * 9 / 10);
+  EXPECT_GE(VirtualClock::now, client.stall_begin + kStall);
+  EXPECT_GE(*std::max_element(intervals.begin(), intervals.end()), kStall * 9 / 10);
   std::sort(intervals.begin(), intervals.end());
   return intervals[kLong.iterations / 100 * 99];
 }
 
 TEST(OpenLoop, ShowsAStallOfThePeerWhereTheClosedLoopDoesNot) {
   EXPECT_GE(p99_with_stall(&open_loop_initiator<Answered, transport::Send, VirtualClock, false>),
-            Answered::kStall * 8 / 10);
+            kStall * 8 / 10);
   EXPECT_LT(p99_with_stall(&ping_pong_initiator<Answered, transport::Send, VirtualClock, false>),
-            Answered::kStall / 1000);
+            kStall / 1000);
+}
+
+/// Epochs of 75 ms, between which as much time passes, at a message each 10 us.
+TEST(OpenLoop, ChargesAStallToAllThatItDelaysAlsoInLaterEpochs) {
+  constexpr measure::Ticks kMs = 1'000'000;
+  constexpr measure::Ticks kGap = 10'000;
+  constexpr measure::Ticks kLate = 10 * kGap;  // later than any without a stall
+  for (const ArrivalProcess arrivals : {ArrivalProcess::constant, ArrivalProcess::poisson}) {
+    for (const measure::Ticks stall : {5 * kMs, 50 * kMs, 100 * kMs, 300 * kMs}) {
+      AnsweredPair pair(30 * kMs, stall);
+      pair.client.step = 1000;
+      EpochPlan plan{.iterations = 7500,
+                     .size = 8,
+                     .depth = 64,
+                     .receives = 128,
+                     .gap_q16 = kGap << 16,
+                     .arrivals = arrivals};
+      std::vector<measure::Ticks> intervals(plan.iterations);
+      std::uint64_t late = 0;
+      for (int epoch = 0; epoch < 10; ++epoch) {
+        Watch watch(10min, nullptr);
+        const EpochResult result =
+            open_loop_initiator<Answered, transport::Send, VirtualClock, false>(pair.client, plan,
+                                                                                watch, intervals);
+        ASSERT_EQ(result.outcome, Outcome::ok);
+        plan.behind = result.behind;
+        late += static_cast<std::uint64_t>(std::ranges::count_if(
+            intervals, [](measure::Ticks interval) { return interval > kLate; }));
+        VirtualClock::now += 75 * kMs;
+      }
+      const double delayed = static_cast<double>(stall - kLate) / kGap;
+      EXPECT_GE(static_cast<double>(late),
+                (arrivals == ArrivalProcess::poisson ? 0.9 : 0.99) * delayed)
+          << stall;
+    }
+  }
 }
 
 /// The same with threads and this machine's clock. Only what no load of the machine can spoil: a
@@ -211,12 +264,34 @@ TEST(PacedStream, SeveralQueuePairsShareTheRate) {
 }
 
 TEST(Schedule, IsExactToFractionsOfATick) {
-  Schedule schedule(1000, (std::uint64_t{3} << 16) + 0x5555);  // 3 and a third
-  for (std::uint64_t k = 0; k < 3'000'000; ++k) {
-    ASSERT_EQ(schedule.due(), schedule.due(k));
-    schedule.advance();
-  }
+  Schedule schedule(1000);
+  for (int k = 0; k < 3'000'000; ++k) schedule.advance((3 << 16) + 0x5555);  // 3 and a third
   EXPECT_NEAR(static_cast<double>(schedule.due()), 1000 + 3'000'000 * (3 + 1.0 / 3), 20.0);
+}
+
+TEST(Gaps, AreEqualOrThoseOfAPoissonProcess) {
+  constexpr std::uint64_t kGap = 1000 << 16;
+  constexpr int kCount = 100'000;
+  Gaps constant(ArrivalProcess::constant, kGap);
+  Gaps poisson(ArrivalProcess::poisson, kGap);
+  constant.seed(7);
+  poisson.seed(7);
+  double sum = 0;
+  int long_ones = 0;
+  int pairs = 0;  // of two long ones
+  bool before = false;
+  for (int i = 0; i < kCount; ++i) {
+    EXPECT_EQ(constant.next(), kGap);
+    const std::uint64_t gap = poisson.next();
+    sum += static_cast<double>(gap);
+    const bool is_long = gap > kGap;
+    long_ones += is_long ? 1 : 0;
+    pairs += is_long && before ? 1 : 0;
+    before = is_long;
+  }
+  EXPECT_NEAR(sum / kCount / kGap, 1, 0.02);
+  EXPECT_NEAR(long_ones / double{kCount}, std::exp(-1), 0.01);
+  EXPECT_NEAR(pairs / double{kCount}, std::exp(-2), 0.01);
 }
 
 TEST(Plans, ThatCannotBeKeptAreRefused) {
