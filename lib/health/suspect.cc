@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "rdmabench/base/units.h"
+#include "report/line_rate.h"
 
 namespace rdmabench::health {
 namespace {
@@ -22,6 +23,8 @@ constexpr double kSwitchesPerSecond = 20;  // a dedicated CPU has one or two
 constexpr double kBusySibling = 0.1;
 constexpr double kStolen = 0.01;
 constexpr double kNoisy = 0.01;  // the share beyond p99
+constexpr double kDuty = 0.95;
+constexpr double kAbove = 1.01;  // clocks and rounded rates differ by less
 
 struct NamedConditions {
   std::string_view name;
@@ -52,6 +55,13 @@ constexpr SuspicionText kRemoteNuma{"remote_numa", "a measuring thread ran far f
                                     "pin it near the device with `cpus`"};
 constexpr SuspicionText kNoise{"noise", "the machine is noisy",
                                "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
+
+constexpr SuspicionText kRests{
+    "rests", "the stream rested between its epochs",
+    "keep other work away from both machines"};
+constexpr SuspicionText kAboveLine{
+    "above_line", "a rate is above that of the link",
+    "look whether the bytes took another way, and whether the port's rate is what it says"};
 
 /// What the growth of a class of counters means.
 struct Meaning {
@@ -203,6 +213,31 @@ void judge_noise(const NamedConditions& side, std::optional<double> p99,
   add(found, kNoise, std::string(side.name), text);
 }
 
+/// A shaper or a buffer recovers while a stream rests, and then carries more than it can for long.
+void judge_rates(const report::Report& report, std::vector<Suspicion>& found) {
+  const auto* const rows = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
+  if (rows == nullptr) return;
+  const double line = report::line_rate(report.resolved).bits_per_s;
+  for (const report::BandwidthResult& row : *rows) {
+    if (row.duty < kDuty) {
+      add(found, kRests, "client",
+          fmt::format(
+              "client: messages of {} were under way for {:.1f} % of the time, and the rate "
+              "is that of these parts: what recovers meanwhile makes it too high",
+              format_size(row.size_bytes), row.duty * 100));
+    }
+    const double most = line * (row.direction == "both_ways" ? 2 : 1);
+    if (row.bits_per_s > kAbove * most) {
+      add(found, kAboveLine, "client",
+          fmt::format(
+              "client: {:.4g} Gb/s with messages of {} are more than the {:.4g} Gb/s of the "
+              "link",
+              row.bits_per_s / kBitsPerGigabit, format_size(row.size_bytes),
+              most / kBitsPerGigabit));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Suspicion> judge(const RunConditions& client, const RunConditions* server,
@@ -212,6 +247,7 @@ std::vector<Suspicion> judge(const RunConditions& client, const RunConditions* s
   std::vector<Suspicion> found;
   judge_counters(sides, found);
   judge_resets(sides, found);
+  judge_rates(report, found);
   const std::optional<double> p99 = smallest_p99(report);
   for (const NamedConditions& side : sides) {
     judge_clock(side, report, found);

@@ -260,6 +260,9 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
         "metric",
         "From the first post to the completion named by `completion`.",
         {"elapsed", {time_text, "s", kNsPerSecond, 3}}},
+       {"duty", finite(result.duty), "metric",
+        "Share of the time from the first post to the last completion in which messages were under "
+        "way; between epochs both sides agree on the next one. A rate is of that share alone."},
        {"peak_bits_per_s", positive(result.peak_bits_per_s), "metric",
         "Of the fastest epoch that is not just a probe."},
        {"offered_messages_per_s", positive(result.offered_messages_per_s), "metric",

@@ -206,6 +206,8 @@ class BandwidthSink {
     arrived_ += epoch.target.arrived;
     succeeded_ += epoch.target.succeeded;
     elapsed_ns_ += elapsed_ns;
+    if (begin_ == 0) begin_ = epoch.begin;
+    whole_ns_ = static_cast<double>(epoch.end - begin_) * ns_per_tick;
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
     return {.elapsed_ns = elapsed_ns, .location_ns = per_message_ns};
   }
@@ -225,6 +227,7 @@ class BandwidthSink {
     }
     if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
     row.elapsed_ns = elapsed_ns_;
+    if (whole_ns_ > 0) row.duty = std::min(1.0, elapsed_ns_ / whole_ns_);
     row.messages_per_s =
         elapsed_ns_ > 0 ? static_cast<double>(counted * directions_) / elapsed_ns_ * kNsPerSecond
                         : 0;
@@ -283,6 +286,8 @@ class BandwidthSink {
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
   double elapsed_ns_ = 0;
+  measure::Ticks begin_ = 0;  // of the first epoch
+  double whole_ns_ = 0;       // from then to the end of the last one
   double interval_messages_ = 0;
   double interval_elapsed_ns_ = 0;
   std::vector<report::Interval> intervals_;

@@ -62,6 +62,24 @@ TEST(Suspect, IsNotACalmRun) {
   EXPECT_THAT(judge(RunConditions(), nullptr, report::Report()), IsEmpty());
 }
 
+TEST(Suspect, IsAStreamThatRestsOrExceedsItsLink) {
+  report::BandwidthResult row;
+  row.bits_per_s = 1.5e9;
+  const auto found = [&row] {
+    report::Report report;
+    report.resolved.details = {{"rate_gbps", "1"}};
+    report.results = std::vector{row};
+    return judge(calm(), nullptr, report);
+  };
+  EXPECT_THAT(found(), ElementsAre(is("above_line")));
+  row.direction = "both_ways";
+  row.duty = 0.951;
+  EXPECT_THAT(found(), IsEmpty());
+  row.duty = 0.78;
+  EXPECT_THAT(found(), ElementsAre(is("rests")));
+  EXPECT_THAT(found()[0].text, HasSubstr("78.0 %"));
+}
+
 TEST(Suspect, IsARunWithRetransmissions) {
   RunConditions client = calm();
   client.counters[1].change = 12;

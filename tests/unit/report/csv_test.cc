@@ -16,12 +16,12 @@ TEST(Csv, NamesTheColumnsAsInJson) {
       to_csv(bandwidth_sample()),
       "operation,backend,provider,device,direction,completion,size_bytes,iterations,"
       "warmup_iterations,depth,bits_per_s,bits_per_s_low,bits_per_s_high,messages_per_s,"
-      "elapsed_ns,peak_bits_per_s,offered_messages_per_s,lost,succeeded,intervals,validated,stable,complete,spread,launches,notes,suspect\r\n"
+      "elapsed_ns,duty,peak_bits_per_s,offered_messages_per_s,lost,succeeded,intervals,validated,stable,complete,spread,launches,notes,suspect\r\n"
       "send,ofi,tcp;ofi_rxm,lo,one_way,receiver_confirmed,64,5000000,1000,128,1280000000,"
-      "1250000000,1300000000,2500000,2000000000,,,,,,false,true,true,0.015625,1,"
+      "1250000000,1300000000,2500000,2000000000,1,,,,,,false,true,true,0.015625,1,"
       "The governor is powersave.,false\r\n"
       "send,ofi,tcp;ofi_rxm,lo,one_way,receiver_confirmed,65536,100000,1000,128,52428800000,"
-      ",,100000,1000000000,,,,,,false,true,true,0.015625,1,The governor is powersave.,false\r\n");
+      ",,100000,1000000000,1,,,,,,false,true,true,0.015625,1,The governor is powersave.,false\r\n");
 }
 
 TEST(Csv, HasAHeaderEvenWithoutResults) {

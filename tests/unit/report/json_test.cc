@@ -96,6 +96,7 @@ TEST(Json, WritesOneDocument) {
       "bits_per_s_high": 1300000000.0,
       "messages_per_s": 2500000.0,
       "elapsed_ns": 2000000000.0,
+      "duty": 1.0,
       "peak_bits_per_s": null,
       "offered_messages_per_s": null,
       "lost": null,
