@@ -14,7 +14,10 @@ namespace rdmabench::statistics {
 namespace {
 
 constexpr double kCenter = 1000;
-constexpr double kEpochNs = 22.7e6;  // as the rule cuts them
+// As the rule cuts them: epochs of a latency, and those of a stream, which have many parts.
+constexpr double kEpochNs = 22.7e6;
+constexpr double kStreamNs = 500e6;
+constexpr std::size_t kParts = 31;
 
 /// Locations of epochs about kCenter that scatter by `noise` of it, each depending on the one
 /// before by `correlation`.
@@ -48,7 +51,12 @@ struct Stop {
 template <measure::Location kLocation>
 Stop now(Epochs epochs) {
   measure::Stopper stopper(measure::StopRule::stable(), kLocation);
-  while (stopper.next_epoch() != 0) stopper.add(1000, kEpochNs, epochs.next());
+  const bool stream = kLocation == measure::Location::mean;
+  while (stopper.next_epoch() != 0) {
+    std::vector<double> locations(stream ? kParts : 1);
+    for (double& location : locations) location = epochs.next();
+    stopper.add(10'000, stream ? kStreamNs : kEpochNs, locations);
+  }
   return {stopper.converged(), stopper.interval()};
 }
 

@@ -22,9 +22,9 @@ double ns_of(nanoseconds time) {
 }
 
 /// Target length of an epoch: long compared with its start and end, short compared with the run.
-double epoch_target_ns(const StopRule& rule) {
-  constexpr double kLongest = 100e6;
-  constexpr double kFewestEpochs = 5;
+double epoch_target_ns(const StopRule& rule, bool stream) {
+  const double kLongest = stream ? 500e6 : 100e6;
+  const double kFewestEpochs = stream ? 2 : 5;
   switch (rule.kind) {
     case StopRule::Kind::iterations:
       return 0;
@@ -35,7 +35,7 @@ double epoch_target_ns(const StopRule& rule) {
   }
   const Stability& s = rule.stability;
   const nanoseconds run = s.min_time > nanoseconds(0) ? s.min_time : s.max_time;
-  return std::min(kLongest, ns_of(run) / static_cast<double>(s.min_epochs));
+  return std::min(kLongest, stream ? ns_of(run) : ns_of(run) / static_cast<double>(s.min_epochs));
 }
 
 /// Whether the best division into two groups, neither of which is only a few, leaves little within
@@ -111,16 +111,25 @@ StopRule StopRule::stable(const Stability& stability) {
 Stopper::Stopper(const StopRule& rule, Location location)
     : rule_(rule),
       location_(location),
-      target_ns_(epoch_target_ns(rule)),
+      most_(location == Location::mean ? kMaxStream : kMaxEpoch),
+      target_ns_(epoch_target_ns(rule, location == Location::mean)),
       next_look_(rule.stability.min_epochs) {}
 
+double Stopper::target_ns() const {
+  constexpr double kMarked = 1024;  // a stream's completions are counted a few tens at a time
+  if (location_ == Location::median || rule_.kind != StopRule::Kind::stable) return target_ns_;
+  const double fitting = target_ns_ * static_cast<double>(last_iterations_) / last_elapsed_ns_;
+  return fitting < kMarked ? target_ns_ / static_cast<double>(rule_.stability.min_epochs)
+                           : target_ns_;
+}
+
 std::uint64_t Stopper::epoch_within(double left_ns) const {
-  constexpr std::uint64_t kGrowth = 16;
+  const std::uint64_t growth = location_ == Location::mean ? 4096 : 16;
   if (last_iterations_ == 0) return 1;
   // Equal parts of the rest, so that the last epoch is not much smaller.
-  const double aim_ns = left_ns / std::ceil(left_ns / target_ns_);
+  const double aim_ns = left_ns / std::ceil(left_ns / target_ns());
   const double fitting = aim_ns * static_cast<double>(last_iterations_) / last_elapsed_ns_;
-  const std::uint64_t most = std::min(kMaxEpoch, last_iterations_ * kGrowth);
+  const std::uint64_t most = std::min(most_, last_iterations_ * growth);
   if (!(fitting < static_cast<double>(most))) return most;  // also if the elapsed time is 0
   return static_cast<std::uint64_t>(std::llround(std::max(1.0, fitting)));
 }
@@ -128,7 +137,7 @@ std::uint64_t Stopper::epoch_within(double left_ns) const {
 std::uint64_t Stopper::next_epoch() const {
   switch (rule_.kind) {
     case StopRule::Kind::iterations:
-      return iterations_ < rule_.count ? std::min(kMaxEpoch, rule_.count - iterations_) : 0;
+      return iterations_ < rule_.count ? std::min(most_, rule_.count - iterations_) : 0;
     case StopRule::Kind::duration:
       return converged() ? 0 : epoch_within(ns_of(rule_.time) - elapsed_ns_);
     case StopRule::Kind::stable:
@@ -138,7 +147,13 @@ std::uint64_t Stopper::next_epoch() const {
   return left_ns <= 0 || stable_ || hopeless_ ? 0 : epoch_within(left_ns);
 }
 
-void Stopper::add(std::uint64_t iterations, double elapsed_ns, double location_ns) {
+void Stopper::expect(std::uint64_t iterations, double elapsed_ns) {
+  last_iterations_ = iterations;
+  last_elapsed_ns_ = elapsed_ns;
+}
+
+void Stopper::add(std::uint64_t iterations, double elapsed_ns,
+                  std::span<const double> locations_ns) {
   iterations_ += iterations;
   elapsed_ns_ += elapsed_ns;
   last_iterations_ = iterations;
@@ -146,8 +161,8 @@ void Stopper::add(std::uint64_t iterations, double elapsed_ns, double location_n
   if (target_ns_ == 0 && iterations > 4 * largest_) locations_.clear();  // those were probes
   largest_ = std::max(largest_, iterations);
   const bool whole = target_ns_ == 0 ? 4 * iterations > largest_
-                                     : elapsed_ns >= target_ns_ / 4 || iterations >= kMaxEpoch;
-  if (whole) locations_.push_back(location_ns);
+                                     : elapsed_ns >= target_ns() / 4 || iterations >= most_;
+  if (whole) locations_.insert(locations_.end(), locations_ns.begin(), locations_ns.end());
   if (rule_.kind == StopRule::Kind::stable) look();
 }
 
@@ -163,7 +178,7 @@ void Stopper::look() {
   const double now = uncertainty();
   stable_ = now <= s.max_noise;
   // The error falls with the root of the time. It is itself known within a factor of two at best.
-  constexpr std::uint64_t kEnough = 4;
+  constexpr std::uint64_t kEnough = 2;
   constexpr double kFar = 2;
   hopeless_ = locations_.size() >= kEnough * s.min_epochs &&
               now * std::sqrt(elapsed_ns_ / whole_ns) > kFar * s.max_noise;

@@ -66,6 +66,7 @@ std::uint64_t Epochs::warm_up(std::uint64_t size) {
   const std::uint64_t messages =
       config_.warmup < 0 ? chosen : static_cast<std::uint64_t>(config_.warmup);
   const Deadline::Clock::time_point start = Deadline::Clock::now();
+  constexpr std::uint64_t kPart = 8;  // of the longest one, not to take much longer than asked for
   const auto too_short = [&] { return Deadline::Clock::now() - start < config_.warmup_time; };
   // Of an open loop without a rate "as fast as it goes" is one beyond any device.
   const double given = rate_of(config_, size);
@@ -74,7 +75,8 @@ std::uint64_t Epochs::warm_up(std::uint64_t size) {
   longest_ = kUnknownSpeed;
   std::uint64_t done = 0;
   while (done < messages || too_short()) {
-    const std::uint64_t some = done < messages ? std::min(messages - done, longest_) : longest_;
+    const std::uint64_t some = done < messages ? std::min(messages - done, longest_)
+                                               : std::max<std::uint64_t>(1, longest_ / kPart);
     const Deadline::Clock::time_point begin = Deadline::Clock::now();
     run(size, some, rate);
     bound(some, Deadline::Clock::now() - begin);
@@ -84,8 +86,13 @@ std::uint64_t Epochs::warm_up(std::uint64_t size) {
 }
 
 std::chrono::nanoseconds Epochs::longest_time() const {
-  constexpr std::chrono::nanoseconds kStopWithin = std::chrono::milliseconds(75);
-  return std::min(kStopWithin, config_.timeout / 4);
+  // A stream rests between epochs, and mostly finds time to look within one.
+  const workload::Shape shape = config_.traffic.shape;
+  const bool stream =
+      shape == workload::Shape::bandwidth || shape == workload::Shape::bidirectional;
+  const std::chrono::nanoseconds stop_within = std::chrono::milliseconds(stream ? 500 : 75);
+  const std::chrono::nanoseconds longest = std::min(stop_within, config_.timeout / 4);
+  return config_.interval.count() > 0 ? std::min(longest, config_.interval) : longest;
 }
 
 void Epochs::bound(std::uint64_t iterations, std::chrono::nanoseconds elapsed) {
@@ -93,9 +100,13 @@ void Epochs::bound(std::uint64_t iterations, std::chrono::nanoseconds elapsed) {
   const double messages = static_cast<double>(longest_time().count()) / per_message;
   // Not much more than what that speed was seen over.
   const auto workers = static_cast<double>(session_.workers());
-  const double most = std::min(static_cast<double>(measure::Stopper::kMaxEpoch) / workers,
-                               static_cast<double>(iterations) * 4096);
+  const std::uint64_t all =
+      intervals_.empty() ? measure::Stopper::kMaxStream : measure::Stopper::kMaxEpoch;
+  const double most =
+      std::min(static_cast<double>(all) / workers, static_cast<double>(iterations) * 4096);
   longest_ = static_cast<std::uint64_t>(std::clamp(messages, 1.0, most));
+  seen_ = iterations;
+  seen_time_ = elapsed;
 }
 
 }  // namespace rdmabench::run

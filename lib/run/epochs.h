@@ -37,7 +37,9 @@ class Epochs {
   std::chrono::nanoseconds longest_time() const;
   /// Messages of each worker for that, at the speed last seen.
   std::uint64_t longest() const noexcept { return longest_; }
-  /// That speed.
+  /// That speed: so many took so long, with what agreeing on them took.
+  std::uint64_t seen() const noexcept { return seen_; }
+  std::chrono::nanoseconds seen_time() const noexcept { return seen_time_; }
   void bound(std::uint64_t iterations, std::chrono::nanoseconds elapsed);
 
   /// Of `messages` of all workers; none where the loop takes none.
@@ -54,6 +56,8 @@ class Epochs {
   measure::Anchor anchor_;
   std::vector<measure::Ticks> intervals_;
   std::uint64_t longest_ = 1;
+  std::uint64_t seen_ = 0;
+  std::chrono::nanoseconds seen_time_{0};
 };
 
 }  // namespace rdmabench::run

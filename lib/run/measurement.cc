@@ -26,7 +26,7 @@ constexpr std::size_t kFewEpochs = 6;
 /// What one epoch tells the stopping rule.
 struct Seen {
   double elapsed_ns;
-  double location_ns;  ///< median latency, or time per message
+  std::vector<double> locations_ns;  ///< median latency, or time per message of each part
 };
 
 /// Why a row is not stable. A whole sentence and what to do, the same for all sizes.
@@ -140,8 +140,9 @@ class LatencySink {
     recorder_.add(intervals);
     succeeded_ += epoch.target.succeeded;
     const auto ticks = std::accumulate(intervals.begin(), intervals.end(), std::uint64_t{0});
-    return {.elapsed_ns = static_cast<double>(ticks) * ns_per_tick,
-            .location_ns = static_cast<double>(measure::median(intervals)) * ns_per_tick * factor_};
+    return {
+        .elapsed_ns = static_cast<double>(ticks) * ns_per_tick,
+        .locations_ns = {static_cast<double>(measure::median(intervals)) * ns_per_tick * factor_}};
   }
 
   void fill(Result& row, Session& session, const measure::Stopper& stopper,
@@ -209,7 +210,14 @@ class BandwidthSink {
     if (begin_ == 0) begin_ = epoch.begin;
     whole_ns_ = static_cast<double>(epoch.end - begin_) * ns_per_tick;
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
-    return {.elapsed_ns = elapsed_ns, .location_ns = per_message_ns};
+    longest_ = std::max(longest_, messages);
+    epochs_.emplace_back(messages, per_message_ns);
+    if (epoch.parts.size() < kFewEpochs) {
+      return {.elapsed_ns = elapsed_ns, .locations_ns = {per_message_ns}};
+    }
+    std::vector<double> parts = epoch.parts;
+    for (double& part : parts) part *= ns_per_tick / static_cast<double>(directions_);
+    return {.elapsed_ns = elapsed_ns, .locations_ns = std::move(parts)};
   }
 
   void fill(Result& row, Session& session, const measure::Stopper& stopper,
@@ -237,10 +245,12 @@ class BandwidthSink {
     for (report::Interval& interval : row.intervals) {
       interval.bits_per_s = interval.messages_per_s * bits;
     }
-    const std::span<const double> times = stopper.locations();
-    if (times.empty()) return;
-    row.peak_bits_per_s = bits / *std::min_element(times.begin(), times.end()) * kNsPerSecond;
-    const RateInterval interval = rate_interval(row.bits_per_s, times);
+    double fastest = HUGE_VAL;  // of the epochs that are not just a probe
+    for (const auto& [messages, per_message_ns] : epochs_) {
+      if (messages * 4 > longest_) fastest = std::min(fastest, per_message_ns);
+    }
+    row.peak_bits_per_s = bits / fastest * kNsPerSecond;
+    const RateInterval interval = rate_interval(row.bits_per_s, stopper.locations());
     row.bits_per_s_low = interval.low;
     row.bits_per_s_high = interval.high;
   }
@@ -285,12 +295,14 @@ class BandwidthSink {
   std::uint64_t sent_ = 0;
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
+  std::uint64_t longest_ = 0;
   double elapsed_ns_ = 0;
   measure::Ticks begin_ = 0;  // of the first epoch
   double whole_ns_ = 0;       // from then to the end of the last one
   double interval_messages_ = 0;
   double interval_elapsed_ns_ = 0;
   std::vector<report::Interval> intervals_;
+  std::vector<std::pair<std::uint64_t, double>> epochs_;
 };
 
 }  // namespace
@@ -334,6 +346,10 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
   };
   try {
     warmup = epochs_.warm_up(size);
+    if (Sink::kLocation == measure::Location::mean && warmup > 0) {
+      stopper.expect(epochs_.seen() * session_.workers(),
+                     static_cast<double>(epochs_.seen_time().count()));
+    }
     while (const std::uint64_t wanted = stopper.next_epoch()) {
       // Of each worker; rounded up, so that every worker has one.
       const std::uint64_t workers = session_.workers();
@@ -345,7 +361,7 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
       const std::uint64_t messages = iterations * workers;
       const Seen seen =
           sink.add(outcome, epochs_.intervals(messages), messages, epochs_.rate().ns_per_tick);
-      stopper.add(messages, seen.elapsed_ns, seen.location_ns);
+      stopper.add(messages, seen.elapsed_ns, seen.locations_ns);
       call(hooks_.on_progress,
            Progress{
                .size_index = index,

@@ -41,6 +41,25 @@ bool has_answer(const control::Channel& channel) noexcept {
   }
 }
 
+/// Between the marks of all workers.
+std::vector<double> parts_of(const std::vector<EpochResult>& results) {
+  std::uint32_t count = results.front().mark_count;
+  for (const EpochResult& result : results) count = std::min(count, result.mark_count);
+  std::vector<double> parts;
+  for (std::size_t i = 1; i < count; ++i) {
+    double rate = 0;
+    for (const EpochResult& result : results) {
+      const workload::Mark& from = result.marks[i - 1];
+      const workload::Mark& to = result.marks[i];
+      if (to.time <= from.time) return {};  // a coarse clock
+      rate += static_cast<double>(to.completed - from.completed) /
+              static_cast<double>(to.time - from.time);
+    }
+    parts.push_back(1 / rate);
+  }
+  return parts;
+}
+
 /// The worker whose failure is the cause: one that was merely told to stop comes after all others.
 std::size_t first_failure(const std::vector<EpochResult>& results) {
   std::size_t found = results.size();
@@ -231,6 +250,7 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* 
                      .end = results[0].end,
                      .max_lag = 0,
                      .target = {},
+                     .parts = parts_of(results),
                      .paused = *std::max_element(paused.begin(), paused.end())};
   behind_.clear();
   for (const EpochResult& result : results) {

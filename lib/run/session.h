@@ -26,6 +26,9 @@ struct EpochOutcome {
   measure::Ticks end = 0;     ///< ... and of the one that ended last
   std::uint64_t max_lag = 0;  ///< open loop: ticks by which the latest post missed its time
   EpochReport target;         ///< what the target saw
+  /// Of a stream: ticks for each message, over all workers, in parts of the epoch; none where it
+  /// had too few messages.
+  std::vector<double> parts{};
   /// For how long nothing arrived, of the worker that waited longest, where that is a pause.
   std::chrono::nanoseconds paused{0};
 };

@@ -44,11 +44,15 @@ class Pump {
                                       std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
     rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
     lap_end_ = kLaps ? 0 : iterations_;
+    part_ = std::max<std::uint64_t>(1, iterations_ / result.marks.size());
+    mark_ = part_;
   }
 
   /// All is posted and has completed. finish() is still to be called.
-  bool done() const noexcept {
-    return next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+  bool done() noexcept {
+    if (next_ < mark_) [[likely]]
+      return false;
+    return at_mark();
   }
 
   /// Posts what there is room for. False when a post failed for good, or what came was wrong.
@@ -96,6 +100,16 @@ class Pump {
   static constexpr bool kFills = kValidate && !Op::kFromTarget;
   static constexpr bool kChecks = kValidate && Op::kFromTarget;
   static constexpr bool kLaps = kChecks || (kFills && !T::kOrdersMessages);
+
+  [[gnu::noinline]] bool at_mark() noexcept {
+    const std::uint64_t completed = under_way();
+    if (completed >= marked_ + part_ && result_.mark_count < result_.marks.size()) {
+      result_.marks[result_.mark_count++] = {measure::stamp_now(), completed};
+      marked_ = completed;
+    }
+    mark_ = std::min(iterations_, next_ + part_);
+    return next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+  }
 
   void fill(std::uint64_t i) noexcept {
     if constexpr (kFills) memory::fill_pattern(message_in(region_, i, size_), tag_of(i));
@@ -235,6 +249,9 @@ class Pump {
   std::uint64_t round_ = 0;       ///< lists posted on every queue pair, modulo rounds_
   std::uint64_t lap_begin_ = 0;
   std::uint64_t lap_end_ = 0;
+  std::uint64_t part_;        ///< messages from one mark to the next
+  std::uint64_t mark_;        ///< so many are posted: look whether it is time for one
+  std::uint64_t marked_ = 0;  ///< messages of the last one
 };
 
 /// Pumps all messages of a side that receives nothing but markers meanwhile.

@@ -14,7 +14,7 @@ namespace rdmabench::measure {
 struct Stability {
   double max_noise = 0.005;  ///< the largest Stopper::uncertainty()
   std::chrono::nanoseconds min_time = std::chrono::milliseconds(500);
-  /// The run ends then, stable or not; after 4 * min_epochs where all of it would not be enough.
+  /// The run ends then, stable or not; after 2 * min_epochs where all of it would not be enough.
   std::chrono::nanoseconds max_time = std::chrono::seconds(10);
   std::uint64_t min_epochs = 22;
 };
@@ -36,7 +36,8 @@ struct StopRule {
   static StopRule stable(const Stability& stability = {});
 };
 
-/// What is wanted of the epochs. A few slow ones change the mean alone.
+/// What is wanted: the median of the epochs' latencies, or the mean of a stream's times per
+/// message, which a few slow parts change.
 enum class Location : std::uint8_t { median, mean };
 
 /// Why epochs do not agree.
@@ -56,7 +57,9 @@ enum class Disagreement : std::uint8_t {
 ///   median_ns); }
 ///
 /// With a time, the first epoch is one iteration (which may take seconds). The following ones aim
-/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Whether a run is
+/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Those of a stream,
+/// which rests between them, take half a second, where a rule for stability has enough
+/// messages to look at in one. Whether a run is
 /// stable is asked when min_epochs and min_time are reached, and then each time that the number of
 /// epochs has doubled: who asks after every epoch stops when chance makes them look alike.
 /// Deterministic; reads no clock. Thread rule: a value, one thread at a time.
@@ -64,14 +67,22 @@ class Stopper {
  public:
   /// The largest epoch: the size of a loop's array of intervals.
   static constexpr std::uint64_t kMaxEpoch = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kMaxStream = std::uint64_t{1} << 30;  ///< that of a stream
 
   explicit Stopper(const StopRule& rule, Location location = Location::median);
 
   /// Iterations to run next, 1..kMaxEpoch; 0 when finished.
   std::uint64_t next_epoch() const;
 
-  /// Adds a finished epoch. `location_ns` is its median latency or its time per message.
-  void add(std::uint64_t iterations, double elapsed_ns, double location_ns);
+  /// How long some iterations took before the first epoch, which then need not be a single one.
+  void expect(std::uint64_t iterations, double elapsed_ns);
+
+  /// Adds a finished epoch. Its location is its median latency or its time per message; a stream
+  /// may have that of each of its parts.
+  void add(std::uint64_t iterations, double elapsed_ns, std::span<const double> locations_ns);
+  void add(std::uint64_t iterations, double elapsed_ns, double location_ns) {
+    add(iterations, elapsed_ns, std::span<const double>(&location_ns, 1));
+  }
 
   /// Whether the rule is met. False before the end, and if a stable rule has reached max_time.
   bool converged() const;
@@ -102,10 +113,12 @@ class Stopper {
 
  private:
   std::uint64_t epoch_within(double left_ns) const;
+  double target_ns() const;
   void look();
 
   StopRule rule_;
   Location location_;
+  std::uint64_t most_;    // iterations of an epoch
   double target_ns_ = 0;  // of an epoch; 0 when the rule counts iterations
   std::uint64_t iterations_ = 0;
   double elapsed_ns_ = 0;

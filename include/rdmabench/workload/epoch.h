@@ -75,6 +75,12 @@ constexpr bool is_about_data(Outcome outcome) {
 /// What the loop was waiting for when it ended otherwise than ok.
 enum class Wait : std::uint8_t { nothing, message, completion, confirmation, room_to_post };
 
+/// How far a stream was.
+struct Mark {
+  measure::Ticks time = 0;
+  std::uint64_t completed = 0;  ///< messages
+};
+
 struct EpochResult {
   Outcome outcome = Outcome::ok;
   Wait wait = Wait::nothing;
@@ -86,6 +92,10 @@ struct EpochResult {
   /// last data) was here; duplex: both directions; open loop: the last answer.
   measure::Ticks end = 0;
   measure::Ticks lag = 0;  ///< open loop: the latest post, after its intended start
+  /// A stream's pump: after about each 32nd of its messages, `mark_count` of them, so that an epoch
+  /// may be long and still tell how even it was.
+  std::array<Mark, 32> marks{};
+  std::uint32_t mark_count = 0;
   /// Open loop: ticks from when one more message would be due to `end`; negative where it is not
   /// due yet.
   std::int64_t behind = 0;

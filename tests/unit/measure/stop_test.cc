@@ -166,13 +166,13 @@ TEST(StopWhenStable, GivesUpEarlyWhereTheMostTimeWouldNotBeEnoughAndSaysWhy) {
     const Stopper stopper = ended(cost_ns);
     EXPECT_FALSE(stopper.converged());
     EXPECT_EQ(stopper.disagreement(), why);
-    EXPECT_NEAR(stopper.elapsed_ns(), 2e9, 0.5e9);
+    EXPECT_LT(stopper.elapsed_ns(), 2.5e9);
   }
 }
 
 TEST(StopWhenStable, EndsUnstableAtTheMostTimeWhereThatWouldNearlyDo) {
   std::mt19937_64 random(6);
-  std::normal_distribution<double> each(2000, 95);
+  std::normal_distribution<double> each(2000, 75);
   const Stopper stopper = ended([&](std::size_t) { return each(random); });
   EXPECT_EQ(stopper.disagreement(), Disagreement::noise);
   EXPECT_NEAR(stopper.elapsed_ns(), 10e9, 0.2e9);
@@ -190,7 +190,7 @@ TEST(StopWhenStable, LooksWhenTheEpochsHaveDoubled) {
 
 TEST(StopWhenStable, TakesMoreEpochsInsteadOfGivingUpOnEvenNoise) {
   std::mt19937_64 random(7);
-  std::normal_distribution<double> each(2000, 30);  // 1.5 %
+  std::normal_distribution<double> each(2000, 20);  // 1 %
   Stopper stopper(StopRule::stable());
   simulate(stopper, [&](std::size_t) { return each(random); });
   EXPECT_TRUE(stopper.converged());
@@ -199,6 +199,28 @@ TEST(StopWhenStable, TakesMoreEpochsInsteadOfGivingUpOnEvenNoise) {
   EXPECT_LE(stopper.uncertainty(), 0.005);
   EXPECT_GT(stopper.elapsed_ns(), 0.8e9);
   EXPECT_LT(stopper.elapsed_ns(), 6e9);
+}
+
+/// Of a stream that takes so long for a message, in as many parts as it has marks.
+std::vector<std::uint64_t> stream_epochs(const StopRule& rule, double each_ns, std::size_t parts) {
+  Stopper stopper(rule, Location::mean);
+  stopper.expect(100, 100 * each_ns);
+  std::vector<std::uint64_t> epochs;
+  while (const std::uint64_t n = stopper.next_epoch()) {
+    epochs.push_back(n);
+    stopper.add(n, static_cast<double>(n) * each_ns, std::vector<double>(parts, each_ns));
+  }
+  EXPECT_TRUE(stopper.converged());
+  return epochs;
+}
+
+TEST(Stream, RestsSeldom) {
+  using ::testing::ElementsAre;
+  EXPECT_THAT(stream_epochs(StopRule::stable(), 10'000, 31), ElementsAre(50'000));
+  EXPECT_THAT(stream_epochs(StopRule::duration(2s), 10'000, 31), ::testing::Each(50'000));
+  EXPECT_THAT(stream_epochs(StopRule::duration(2s), 40e6, 1), ElementsAre(13, 12, 13, 12));
+  // Too few messages for parts: many short epochs, as of a latency.
+  EXPECT_EQ(stream_epochs(StopRule::stable(), 20e6, 1).size(), 25U);
 }
 
 TEST(StopWhenStable, IsNotMisledByTheShortEpochsBeforeTheSpeedIsKnown) {

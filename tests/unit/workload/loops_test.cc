@@ -51,6 +51,11 @@ void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t s
     if (key.shape == Shape::latency || key.shape == Shape::load) {
       for (const measure::Ticks interval : run.intervals) EXPECT_GT(interval, 0U);
     }
+    for (std::uint32_t i = 1; i < run.initiator.mark_count; ++i) {
+      EXPECT_GE(run.initiator.marks[i].time, run.initiator.marks[i - 1].time);
+      EXPECT_GT(run.initiator.marks[i].completed, run.initiator.marks[i - 1].completed);
+      EXPECT_LE(run.initiator.marks[i].completed, plan.iterations);
+    }
     if (key.shape != Shape::latency) {
       EXPECT_GT(run.initiator.end, run.initiator.begin);
     }
