@@ -281,7 +281,7 @@ Fields fields_of(const LoadResult& result, const Resolved& resolved) {
        "metric",
        "Offered rate over the capacity measured before; a ratio.",
        {"load", {percent_text, "%", 0.01, 1}}},
-      {"capacity_ratio", finite(1 + result.capacity_change), "metric",
+      {"capacity_ratio", finite(result.capacity_ratio), "metric",
        "The capacity measured after the curve over that before; a ratio."},
       {"offered_messages_per_s",
        finite(result.offered_messages_per_s),

@@ -150,13 +150,13 @@ void LoadCurve::run(std::size_t index, std::vector<report::LoadResult>& rows) {
     for (const double load : kLoads) measure_at(load * most);
     mark_knee(std::span(rows).subspan(first));
   }
-  const double change = capacity(size) / most - 1;
+  const double ratio = capacity(size) / most;
   for (report::LoadResult& row : std::span(rows).subspan(first)) {
-    row.capacity_change = change;
-    if (std::abs(change) <= kSteady) continue;
+    row.capacity_ratio = ratio;
+    if (std::abs(ratio - 1) <= kSteady) continue;
     row.latency.notes.push_back(fmt::format(
         "The capacity was {:+.0f} % after the loads: what they are shares of has changed.",
-        change * 100));
+        (ratio - 1) * 100));
   }
 }
 

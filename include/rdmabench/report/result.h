@@ -111,7 +111,7 @@ struct BandwidthResult {
 struct LoadResult {
   LatencyResult latency;              ///< `kind` is "round_trip" or "completion"
   double load = 0;                    ///< offered rate over capacity; a ratio
-  double capacity_change = 0;         ///< of the capacity after the curve, over that before, less 1
+  double capacity_ratio = 1;          ///< the capacity after the curve over that before
   double offered_messages_per_s = 0;  ///< over all threads
   double achieved_messages_per_s = 0;
   double max_lag_ns = 0;   ///< by which the latest post missed its time
