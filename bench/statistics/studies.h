@@ -16,7 +16,7 @@ std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed);        // 
 std::vector<Outcome> stopping(std::uint64_t trials, std::uint64_t seed);     // stopping.cc
 std::vector<Outcome> knee(std::uint64_t trials, std::uint64_t seed);         // knee.cc
 
-constexpr std::array kStudies{
+inline constexpr std::array kStudies{
     Study{"attribution", "how often fabric names the planted fault and no other", attribution, 200,
           8},
     Study{"compare", "how often compare's verdict is wrong", compare, 5000, 400},
