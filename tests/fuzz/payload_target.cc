@@ -56,12 +56,12 @@ std::string nothing_more(const auto& /*value*/) {
 
 const auto kWrite = [](const auto& message) { return to_text(message); };
 
-/// Of a message that parse() reads with these bounds.
-template <class Message, auto... bounds>
+/// Of a message that parse() reads with these bounds, as its reader does.
+template <class Message, std::size_t most_values = kMaxValues, auto... bounds>
 Verdict judge_message(std::string_view text) {
   return judge(
-      text, [](std::string_view from) { return parse<Message>(from, bounds...); }, kWrite,
-      nothing_more<Message>);
+      text, [](std::string_view from) { return parse<Message, most_values>(from, bounds...); },
+      kWrite, nothing_more<Message>);
 }
 
 std::string request_rule(const run::Request& request) {
@@ -269,18 +269,19 @@ constexpr std::array kDecoders {
   Decoder{'r', judge_request}, Decoder{'o', judge_message<std::vector<run::Offer>>},
       Decoder{'s', judge_message<run::Selection>}, Decoder{'i', judge_message<run::Introduction>},
       Decoder{'e', judge_epoch}, Decoder{'p', judge_message<run::EpochReport>},
-      Decoder{'f', judge_message<run::Farewell>}, Decoder{'h', judge_message<control::RankHello>},
-      Decoder{'C', judge_config}, Decoder{'l', judge_message<fabric::PlanOrder>},
-      Decoder{'d', judge_message<fabric::Ready>}, Decoder{'m', judge_message<fabric::MeasureOrder>},
+      Decoder{'f', judge_message<run::Farewell, 2 * kMaxValues>},
+      Decoder{'h', judge_message<control::RankHello>}, Decoder{'C', judge_config},
+      Decoder{'l', judge_message<fabric::PlanOrder>}, Decoder{'d', judge_message<fabric::Ready>},
+      Decoder{'m', judge_message<fabric::MeasureOrder>},
       Decoder{'R', judge_message<fabric::Results>},
       Decoder{'b', judge_message<std::vector<fabric::DeviceBytes>>},
       Decoder{'g', judge_message<collective::RankCommand>},
       Decoder{'y', judge_message<collective::RankState>}, Decoder{'E', judge_rank_epoch},
-      Decoder{'k', judge_message<collective::RankReport>},
+      Decoder{'k', judge_message<collective::RankReport, collective::kReportValues>},
       Decoder{'v', judge_message<collective::PeerServer>}, Decoder{'w', judge_pair},
-      Decoder{'V', judge_message<std::vector<collective::PeerServer>, 2U>},
+      Decoder{'V', judge_message<std::vector<collective::PeerServer>, 4 * kMaxValues, 2U>},
       Decoder{'W', judge_message<std::vector<collective::WireStep>>},
-      Decoder{'n', judge_message<netplugin::PluginHello, std::size_t{8}>},
+      Decoder{'n', judge_message<netplugin::PluginHello, kMaxValues, std::size_t{8}>},
       Decoder{'t', judge_plugin_task}, Decoder{'u', judge_message<netplugin::TaskResult>},
       Decoder{'D', judge_message<netplugin::Properties>},
       Decoder{'B', judge_message<control::BootstrapAddress>},
