@@ -93,7 +93,10 @@ std::optional<double> seconds(const std::string& utc) {
 void add_fact_list(Launch& launch, const std::string& prefix, const ResultJson& of,
                    const char* key) {
   for (const ResultJson& fact : list(of, key)) {
-    launch.facts[prefix + "." + text(fact, "name")] = fact_text(fact.value("value", ResultJson()));
+    const std::string name = text(fact, "name");
+    const auto value = fact.find("value");
+    if (value == fact.end()) throw FieldError("a fact has no value", kRemedy, "value", "", "");
+    launch.facts[prefix + "." + name] = fact_text(*value);
   }
 }
 
@@ -276,6 +279,7 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
                                   const std::string& program) {
   std::vector<Launch> launches;
   for (const report::Document& document : report::parse_documents(text, source, program)) {
+    if (!document.notes.empty()) refuse(source, document.notes.front());
     if (!is_over_launches(document)) launches.push_back(read_launch(document));
   }
   if (launches.empty()) refuse(source, "it holds what launches had in common, and none of them");

@@ -104,6 +104,7 @@ TEST(ReadLaunches, RefusesWhatIsNoResult) {
   EXPECT_THAT(refusal(""), HasSubstr("x.json', line 1: "));
   EXPECT_THAT(refusal(" \n"), HasSubstr("no document"));
   EXPECT_THAT(refusal("{"), HasSubstr("syntax error"));
+  EXPECT_THAT(refusal(good().dump() + "\n{"), HasSubstr("Line 2 was not written to its end"));
   // A copy of such a value, or its text, takes a call for each level.
   EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "x": )" + std::string(300'000, '[')),
               HasSubstr("nested deeper than 32"));
@@ -140,6 +141,11 @@ TEST(ReadLaunches, NamesTheKeyAndTheRow) {
   json = good();
   json["test"] = "registration";
   EXPECT_THAT(refusal(json.dump()), HasSubstr("'registration'"));
+  json = good();
+  json["environment"]["server"][0].erase("value");
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("x.json: the key 'value' is missing"));
+  json["environment"]["server"][0] = "x";
+  EXPECT_THAT(refusal(json.dump()), HasSubstr("x.json: the key 'name' is missing"));
 }
 
 TEST(ReadLaunches, LeavesUnknownKeysAlone) {
