@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json_values.h"
+#include "base/nesting.h"
 #include "base/refuse.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
@@ -14,6 +15,7 @@ namespace rdmabench::health {
 namespace {
 
 constexpr std::size_t kFewestPeers = 2;
+constexpr std::size_t kMostKeys = 256;  // of one object
 
 /// The most common observation, with the number of hosts that agree and of all hosts.
 struct Majority {
@@ -77,6 +79,8 @@ void compare(Finding& finding, const Majority& most) {
 }  // namespace
 
 Peer read_peer(std::string_view text, std::string_view origin) {
+  const std::string excess = json_excess(text, {.keys = kMostKeys});
+  refuse_if(!excess.empty(), fmt::format("{}: {}", origin, excess));
   const auto document = nlohmann::ordered_json::parse(text, nullptr, false);
   refuse_if(text_of(document, "schema") != "rdmabench-doctor/1",
             fmt::format("{} is not a document of rdmabench-doctor/1", origin),

@@ -97,10 +97,12 @@ TEST(Peers, AreReadFromWhatADoctorWrote) {
 }
 
 TEST(Peers, OfWrongDocumentsAreRefused) {
-  for (const std::string text :
-       {"", "{", "[]", "{}", R"({"schema": "rdmabench/1", "findings": []})",
-        R"({"schema": "rdmabench-doctor/1"})",
-        R"({"schema": "rdmabench-doctor/1", "findings": {}})"}) {
+  std::string keys = R"({"schema": "rdmabench-doctor/1", "findings": [], "x": {"0": 0)";
+  for (int i = 1; i < 300; ++i) keys += fmt::format(R"(, "{}": 0)", i);
+  for (const std::string& text : std::vector<std::string>{
+           "", "{", "[]", "{}", R"({"schema": "rdmabench/1", "findings": []})",
+           R"({"schema": "rdmabench-doctor/1"})",
+           R"({"schema": "rdmabench-doctor/1", "findings": {}})", keys + "}}"}) {
     EXPECT_THROW(read_peer(text, "peer.json"), Error) << text;
   }
   EXPECT_EQ(read_peer(R"({"schema":"rdmabench-doctor/1","findings":[1,{"id":2}]})", "p")
