@@ -30,6 +30,14 @@ using Slices = std::map<std::pair<Metric, std::uint64_t>, Slice>;
 
 Slices slices_of(const Document& document) {
   Slices slices;
+  const Json& plan = object_of(document.body, "plan");
+  const auto planned = [&](Metric metric, std::string_view key) {
+    for (const Json& size : list_of(plan, key)) {  // the run may have ended before
+      if (size.is_number_unsigned()) slices[{metric, size.get<std::uint64_t>()}];
+    }
+  };
+  planned(Metric::bandwidth, "bandwidth_sizes_bytes");
+  planned(Metric::latency, "latency_sizes_bytes");
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.confirming) continue;
     Slice& slice = slices[{pair.metric, pair.size_bytes}];
@@ -153,16 +161,18 @@ std::string crossed_text(const Json& links) {
   const double directions = number_of(links, "directions");
   const double crossed = number_of(links, "crossed");
   std::string text = "No pair could cross a link between switches";
-  if (directions > 0) {
+  if (directions > 0 && std::isfinite(crossed)) {
     text = fmt::format("{} of {} directions of links between switches were crossed", crossed,
                        directions);
   }
-  if (crossed > 0) {
-    const double fewest = number_of(links, "fewest_pairs");
+  const double fewest = number_of(links, "fewest_pairs");
+  if (crossed > 0 && std::isfinite(fewest)) {
     text += fmt::format(", each by {} pair{} or more", fewest, fewest == 1 ? "" : "s");
   }
-  return fmt::format("{}; of {} leaves {} had pairs within them.", text, number_of(links, "leaves"),
-                     number_of(links, "within"));
+  const double leaves = number_of(links, "leaves");
+  const double within = number_of(links, "within");
+  if (!std::isfinite(leaves) || !std::isfinite(within)) return text + ".";
+  return fmt::format("{}; of {} leaves {} had pairs within them.", text, leaves, within);
 }
 
 Section about(const Document& document) {
@@ -247,7 +257,10 @@ Section every_node(const Document& document, const FabricNames& names) {
 /// One sentence for those with the same lost node, and for those with the same error.
 Section failed(const Document& document, const FabricNames& names) {
   std::set<double> lost;
-  for (const Json& one : list_of(document.body, "lost")) lost.insert(number_of(one, "rank"));
+  for (const Json& one : list_of(document.body, "lost")) {
+    const double rank = number_of(one, "rank");
+    if (std::isfinite(rank)) lost.insert(rank);
+  }
   std::vector<std::pair<const PairMeasurement*, std::size_t>> kinds;  // the first, and how many
   std::map<std::string, std::size_t> known;
   for (const PairMeasurement& pair : document.pairs) {

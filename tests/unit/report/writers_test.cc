@@ -81,7 +81,7 @@ TEST(Writers, SayFirstThatNodesOfAFabricWereLost) {
 /// One plan of two nodes and one measurement between them, and what comes after.
 std::vector<Document> small_fabric(const std::string& rest) {
   return parse_documents(
-      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0,"host":"a"},{"rank":1,"host":"b"}],"plan":{}}
+      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0,"host":"a"},{"rank":1,"host":"b"}],"plan":{"latency_sizes_bytes":[16]}}
 {"record":"measurement","sender":0,"receiver":1,"metric":"bandwidth","size_bytes":8,"value":1e9}
 )" + rest,
       "f");
@@ -95,6 +95,18 @@ TEST(Writers, AFabricRunThatWasKilledIsAnError) {
               HasSubstr("did not come to its end"));
   EXPECT_THAT(to_prometheus(killed), HasSubstr("status=\"error\"} 1\n"));
   EXPECT_THAT(to_markdown(killed), HasSubstr("**1 error**"));
+  EXPECT_THAT(to_markdown(killed), HasSubstr("| 16 | 0 | 0 |\n"));
+}
+
+TEST(Writers, AFabricThatLacksFieldsReadsAsItIs) {
+  const std::string text = to_markdown(small_fabric(
+      R"({"record":"lost","round":1,"reason":"gone"}
+{"record":"measurement","sender":0,"receiver":1,"metric":"bandwidth","size_bytes":1,"error":"this"}
+{"record":"measurement","sender":0,"receiver":1,"metric":"bandwidth","size_bytes":2,"error":"that"}
+{"record":"verdict","findings":[],"links":{"directions":4,"crossed":3}})"));
+  EXPECT_THAT(text, HasSubstr(": this\n"));
+  EXPECT_THAT(text, HasSubstr(": that\n"));
+  EXPECT_THAT(text, HasSubstr("\n- 3 of 4 directions of links between switches were crossed.\n"));
 }
 
 TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
