@@ -137,9 +137,13 @@ Json to_json(const Section& section) {
   Json columns = list_of_each(section.columns, [](const Column& column) {
     return Json{{"name", safe_words(std::string_view(column.heading))}, {"number", column.number}};
   });
+  Json words = cells(section.words);
+  if (section.rows.empty() && section.left_out > 0) {
+    words.push_back(fmt::format("{} more are left out.", section.left_out));
+  }
   return {{"title", safe_words(std::string_view(section.title))},
           {"open", section.open},
-          {"words", cells(section.words)},
+          {"words", std::move(words)},
           {"columns", std::move(columns)},
           {"rows", std::move(rows)},
           {"left_out", section.left_out + section.rows.size() - shown}};

@@ -70,6 +70,9 @@ std::string section_text(const Section& section) {
     text += fmt::format("{}{}\n", section.words.size() > 1 ? "- " : "",
                         escaped_for_markdown(cell_text(words)));
   }
+  if (section.rows.empty() && section.left_out > 0) {
+    text += fmt::format("- {} more are left out.\n", section.left_out);
+  }
   if (!text.empty()) text += "\n";
   text += table_text(section);
   const std::string title = escaped_for_markdown(section.title);

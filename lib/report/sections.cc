@@ -80,6 +80,7 @@ void join(std::vector<Section>& all, std::vector<Section> more, const std::strin
       if (is_new) known->words.push_back(std::move(words));
     }
     std::move(section.rows.begin(), section.rows.end(), std::back_inserter(known->rows));
+    known->left_out += section.left_out;
     known->open |= section.open;
   }
 }

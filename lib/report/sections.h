@@ -46,7 +46,7 @@ struct Section {
   std::vector<Cell> words{};
   std::vector<Column> columns{};
   std::vector<TableRow> rows{};
-  std::size_t left_out = 0;                    ///< rows beyond what a reader takes
+  std::size_t left_out = 0;                    ///< rows, or else words, beyond what a reader takes
   std::size_t most_in_text = std::size_t(-1);  ///< words and rows that a terminal has
   std::string command{};                       ///< to type
 };

@@ -275,7 +275,10 @@ Section failed(const Document& document, const FabricNames& names) {
   }
   Section section{"Measurements that failed", false};
   for (const auto& [pair, count] : kinds) {
-    if (section.words.size() == kMostErrors) break;
+    if (section.words.size() == kMostErrors) {
+      section.left_out = kinds.size() - kMostErrors;
+      break;
+    }
     section.words.emplace_back(fmt::format(
         "{} of {}, {} to {}, {}, round {}: {}{}", name(pair->metric),
         size_text(double(pair->size_bytes)), names.node(pair->sender), names.node(pair->receiver),

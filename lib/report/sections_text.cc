@@ -177,7 +177,7 @@ std::string to_text(const std::vector<Section>& sections, std::size_t width, boo
     for (const Cell& words : section.words) {
       const auto told = static_cast<std::size_t>(&words - section.words.data());
       if (told == section.most_in_text) {
-        text += fmt::format("{} more like these\n", section.words.size() - told);
+        text += fmt::format("{} more\n", section.words.size() - told + section.left_out);
         break;
       }
       const bool passed = !words.status || *words.status == Status::pass;

@@ -189,6 +189,11 @@ TEST(VerdictText, FoldsFailuresThatAreAlike) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("connect to 10.0.0.2 (and 13 more like it)\n"),
                           HasSubstr("no completion for 5 s (and 1 more like it)\n")));
+  matrix = whole(20);
+  for (std::size_t i = 0; i < matrix.measurements.size(); ++i) {
+    matrix.measurements[i].error = "no route to " + std::string(i + 1, 'x');
+  }
+  EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("\n376 more\n"));
 }
 
 TEST(VerdictText, NamesProviderAndDevice) {

@@ -478,6 +478,14 @@ TEST(Html, WhatManyPairsShareIsToldOnceAndNoTableIsOfAllPairs) {
   }
   EXPECT_LT(rows, 300);
   EXPECT_LT(to_markdown(documents).size(), 100'000);
+  documents[0].body["lost"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < kPairs; ++i) {
+    if (documents[0].pairs[i].error.empty()) continue;
+    std::string& error = documents[0].pairs[i].error = std::to_string(i);
+    for (char& c : error) c = static_cast<char>(c - '0' + 'a');
+  }
+  EXPECT_THAT(to_markdown(documents), HasSubstr("- 49777 more are left out.\n"));
+  EXPECT_THAT(page_data(documents)["parts"][0].dump(), HasSubstr("\"49777 more are left out.\""));
 }
 
 TEST(Html, RunsOfOneTestStandInOneTableWithTheirNames) {
