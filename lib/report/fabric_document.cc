@@ -204,6 +204,12 @@ std::string FabricNames::node(std::uint64_t rank) const {
   return shared_.contains(name) ? fmt::format("{} ({})", name, rank) : name;
 }
 
+std::string FabricNames::numbered(std::uint64_t rank) const {
+  const std::string number = fmt::format("node {}", rank);
+  const std::string name = host(rank);
+  return name == number ? name : fmt::format("{} ({})", number, name);
+}
+
 std::string FabricNames::rail(std::uint64_t rank, std::uint64_t rail) const {
   const auto found = nodes_.find(rank);
   const bool is_named = found != nodes_.end() && rail < found->second.rails.size();

@@ -66,6 +66,8 @@ class FabricNames {
   std::string host(std::uint64_t rank) const;
   /// The same with the rank where several nodes are on one host.
   std::string node(std::uint64_t rank) const;
+  /// "node 3 (node3)": beside texts that give numbers.
+  std::string numbered(std::uint64_t rank) const;
   /// "mlx5_0", or "rail 1" where the plan names none.
   std::string rail(std::uint64_t rank, std::uint64_t rail) const;
 

@@ -169,7 +169,7 @@ Judgements judge_fabric(const Document& document) {
   for (const Json& lost : list_of(document.body, "lost")) {
     list.push_back({"fabric.node",
                     lost.contains("rank") && lost["rank"].is_number()
-                        ? names.node(rank_in(lost, "rank"))
+                        ? names.numbered(rank_in(lost, "rank"))
                         : "?",
                     "lost in round " + any_text_of(lost, "round"),
                     Status::fail,

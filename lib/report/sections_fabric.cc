@@ -101,19 +101,19 @@ Section worst_pairs(const Document& document, const FabricNames& names, const Sl
   for (const auto& [of, slice] : slices) {
     for (std::size_t i = 0; i < std::min(most, slice.pairs.size()); ++i) {
       const PairMeasurement& pair = *slice.pairs[i];
-      section.rows.push_back(
-          {{std::string(name(pair.metric)), size_text(double(pair.size_bytes)),
-            names.node(pair.sender), names.node(pair.receiver), names.rail(pair.sender, pair.rail),
-            pair.latency() ? time_text(pair.value) : rate_text(pair.value),
-            fmt::format("{:.2f}", pair.value / slice.typical)}});
+      section.rows.push_back({{std::string(name(pair.metric)), size_text(double(pair.size_bytes)),
+                               names.numbered(pair.sender), names.numbered(pair.receiver),
+                               names.rail(pair.sender, pair.rail),
+                               pair.latency() ? time_text(pair.value) : rate_text(pair.value),
+                               fmt::format("{:.2f}", pair.value / slice.typical)}});
     }
   }
   std::vector<std::string> sentences;
   for (const Json& one : list_of(object_of(document.body, "verdict"), "slow_pairs")) {
     sentences.push_back(
         fmt::format("{} of {}, {} to {}, is not a finding: {}", text_of(one, "metric"),
-                    size_text(number_of(one, "size_bytes")), names.node(rank_in(one, "sender")),
-                    names.node(rank_in(one, "receiver")), text_of(one, "why_no_finding")));
+                    size_text(number_of(one, "size_bytes")), names.numbered(rank_in(one, "sender")),
+                    names.numbered(rank_in(one, "receiver")), text_of(one, "why_no_finding")));
   }
   for (std::string& sentence : folded(sentences)) section.words.emplace_back(std::move(sentence));
   return section;
@@ -246,7 +246,7 @@ Section every_node(const Document& document, const FabricNames& names) {
     const std::string metric(name(node.metric));
     const auto size = double(node.size_bytes);
     section.rows.push_back(
-        {{names.node(node.rank), names.rail(node.rank, node.rail), metric, size_text(size),
+        {{names.numbered(node.rank), names.rail(node.rank, node.rail), metric, size_text(size),
           text(node.as_sender), share_text(node.relative(node.as_sender)), text(node.as_receiver),
           share_text(node.relative(node.as_receiver)), verdicts[key(node.rank, metric, size)]}});
   }
@@ -281,9 +281,9 @@ Section failed(const Document& document, const FabricNames& names) {
     }
     section.words.emplace_back(fmt::format(
         "{} of {}, {} to {}, {}, round {}: {}{}", name(pair->metric),
-        size_text(double(pair->size_bytes)), names.node(pair->sender), names.node(pair->receiver),
-        names.rail(pair->sender, pair->rail), pair->round, pair->error,
-        count > 1 ? fmt::format(" (and {} more like it)", count - 1) : ""));
+        size_text(double(pair->size_bytes)), names.numbered(pair->sender),
+        names.numbered(pair->receiver), names.rail(pair->sender, pair->rail), pair->round,
+        pair->error, count > 1 ? fmt::format(" (and {} more like it)", count - 1) : ""));
   }
   section.most_in_text = kMostInText;
   return section;

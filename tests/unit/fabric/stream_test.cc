@@ -209,9 +209,11 @@ TEST(Table, NamesTheWorstTheFailedAndTheLost) {
                       Not(HasSubstr("nothing stands out"))));
   }
   EXPECT_THAT(text, HasSubstr("Fabric of 3 nodes"));
-  EXPECT_THAT(text, HasSubstr("host0   host2     mlx5_1"));
-  EXPECT_THAT(text, HasSubstr("host1 to host0, mlx5_0, round 2: no completion for 5 s\n"));
-  EXPECT_THAT(text, HasSubstr("host2: node: lost in round 3\n  no answer"));
+  EXPECT_THAT(text, HasSubstr("node 0 (host0)  node 2 (host2)  mlx5_1"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("node 1 (host1) to node 0 (host0), mlx5_0, round 2: no completion for 5 s\n"));
+  EXPECT_THAT(text, HasSubstr("node 2 (host2): node: lost in round 3\n  no answer"));
 }
 
 TEST(Table, KnowsWhichWayIsWorse) {
@@ -220,7 +222,7 @@ TEST(Table, KnowsWhichWayIsWorse) {
   matrix.measurements.back().confirming = false;
   const std::string text = to_table(matrix, {});
   EXPECT_THAT(text, HasSubstr("48.56     48.56        48.56       97.12\n"));
-  EXPECT_THAT(text, HasSubstr("bandwidth    1M  host0   host2 "));
+  EXPECT_THAT(text, HasSubstr("bandwidth    1M  node 0 (host0)  node 2 (host2) "));
   EXPECT_THAT(text, HasSubstr("   8      1       1         2.35 ")) << "one failed";
 }
 

@@ -97,8 +97,9 @@ TEST(VerdictText, SaysFirstThatNodesWereLost) {
   matrix.lost.push_back({.rank = 3, .round = 2, .reason = "no answer within 2.5 s"});
   EXPECT_THAT(
       text_of(matrix, judged(matrix)),
-      StartsWith("Verdict: 1 of 8 nodes lost: node 3 (host3); among the other 7 nothing "
-                 "stands out\nFAIL host3: node: lost in round 2\n  no answer within 2.5 s\n"));
+      StartsWith(
+          "Verdict: 1 of 8 nodes lost: node 3 (host3); among the other 7 nothing "
+          "stands out\nFAIL node 3 (host3): node: lost in round 2\n  no answer within 2.5 s\n"));
   Attribution verdict = judged(matrix);
   verdict.findings = {route(0, 1)};
   const std::string one = "1 of 8 nodes lost: node 3 (host3); among the other 7 there is 1 finding";
@@ -145,7 +146,7 @@ TEST(VerdictText, ShowsWhatWasNotBorneOut) {
                       "part    who             metric     size\n"
                       "route   host0 to host1  bandwidth    1M\n"
                       "sender  host2           bandwidth    1M\n"),
-            HasSubstr("host0 to host1, is not a finding: measured again, it was not slow")));
+            HasSubstr("node 0 (host0) to node 1 (host1), is not a finding: measured again")));
 }
 
 TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
@@ -153,8 +154,8 @@ TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
   matrix.measurements[0].value = 60e9;
   EXPECT_THAT(
       text_of(matrix, judged(matrix, 0.15)),
-      HasSubstr("bandwidth of 1M, host0 to host1, is not a finding: the values scatter by 15 %, so "
-                "that a pair has to be below 0.47"));
+      HasSubstr("bandwidth of 1M, node 0 (host0) to node 1 (host1), is not a finding: the values "
+                "scatter by 15 %, so that a pair has to be below 0.47"));
   EXPECT_THAT(text_of(matrix, judged(matrix, 3)), HasSubstr("no single pair can stand out"));
   EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("its ends are as slow with others"));
   matrix.measurements[0].value = 90e9;
@@ -167,7 +168,7 @@ TEST(VerdictText, CallsOneHostOneHost) {
   EXPECT_THAT(text_of(matrix, judged(matrix)),
               AllOf(HasSubstr("\nFabric of 4 ranks on one host: full"),
                     HasSubstr("\nWARN All 4 ranks run on one host, box"),
-                    HasSubstr("--map-by node"), HasSubstr("box (3)")));
+                    HasSubstr("--map-by node"), HasSubstr("node 3 (box)")));
   matrix.nodes[0].host = "other";
   EXPECT_THAT(text_of(matrix, judged(matrix)),
               HasSubstr("4 ranks share 2 hosts, so some pairs are a host with itself; hosts with "
