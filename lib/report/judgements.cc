@@ -43,14 +43,19 @@ void add_coverage(Judgements& list, const Document& document) {
     if (number_of(typical, "value") == 0) judged[slice_of(typical)] = false;
   }
   if (judged.empty() && !accused) judged["who stands out"] = false;
-  std::string not_judged = any_text(not_judged_of(verdict));
-  const bool all_judged = not_judged.empty();
-  if (all_judged) not_judged = "no node was measured with enough partners.";
+  const Json& reasons = not_judged_of(verdict);  // which judge_fabric() tells in full
+  const bool all_judged = reasons.empty();
+  std::string why = "not judged: no node was measured with enough partners.";
+  if (reasons.size() == 1) why = "not judged: " + any_text(reasons.front());
+  if (reasons.size() > 1) {
+    why = fmt::format("not judged; the verdict gives {} reasons", reasons.size());
+  }
   bool all = true;
   for (const auto& [slice, is_judged] : judged) {
     all = all && is_judged;
     if (is_judged) continue;
-    list.push_back({"fabric", "the verdict", slice, Status::skip, "not judged: " + not_judged});
+    list.push_back({"fabric", "the verdict", slice, Status::skip, why});
+    list.back().alike = "not every node could be judged";
   }
   const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
                                   [](const PairMeasurement& pair) { return !pair.error.empty(); });
@@ -175,7 +180,7 @@ Judgements judge_fabric(const Document& document) {
                     Status::fail,
                     text_of(lost, "reason"),
                     "See whether the node is up and its process runs, and measure again.",
-                    "",
+                    "nodes were lost",
                     {{"rank", any_text_of(lost, "rank")}, {"action", "run doctor"}}});
   }
   if (verdict.empty()) {
@@ -197,7 +202,7 @@ Judgements judge_fabric(const Document& document) {
     list.push_back(std::move(one));
   }
   for (const Json& why : not_judged_of(verdict)) {
-    list.push_back({"fabric", "the verdict", "not judged", Status::warn, any_text(why)});
+    list.push_back({"fabric", "the verdict", "not judged", Status::skip, any_text(why)});
     list.back().alike = "not judged";
   }
   for (const PairMeasurement& pair : document.pairs) {

@@ -276,7 +276,7 @@ Section found_table(const std::vector<Found>& all, bool of_several) {
     Cell more;
     for (const auto& [key, value] : one.first.details) {
       const bool told = key == "title" || key == "action" || key == "privilege" ||
-                        (key == "observed" && !one.same_text);
+                        (key == "observed" && !one.same_text) || (key == "rank" && one.count > 1);
       if (told || value.empty() || !one.first.finding) continue;
       more.items.push_back(fmt::format("{}: {}", replaced(key, {{'_', " "}}), value));
     }

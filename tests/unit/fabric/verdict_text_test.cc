@@ -107,6 +107,11 @@ TEST(VerdictText, SaysFirstThatNodesWereLost) {
   EXPECT_THAT(verdict_record(matrix, verdict), HasSubstr("\"summary\":\"" + one + "\""));
   verdict.findings.push_back(route(4, 5));
   EXPECT_THAT(text_of(matrix, verdict), HasSubstr("among the other 7 there are 2 findings\n"));
+  for (const std::uint32_t rank : {4, 5, 6}) matrix.lost.push_back({rank, 2, "no answer"});
+  EXPECT_THAT(text_of(matrix, verdict),
+              HasSubstr("\nFAIL 4 places: node: lost in round 2\n"
+                        "  node 3 (host3): no answer within 2.5 s\n"
+                        "  node 4 (host4): no answer (and 2 more like it)\n"));
 }
 
 TEST(VerdictText, FoldsFindingsThatAreAlike) {
@@ -124,12 +129,17 @@ TEST(VerdictText, FoldsWhatItSaysOfEachSize) {
   Attribution verdict = judged(matrix);
   verdict.not_judged = {"bandwidth of 1K: 2 of 4 nodes are at 0.5",
                         "bandwidth of 2M: 2 of 4 nodes are at 0.7", "One rail."};
-  for (NodeSummary& node : verdict.nodes) node.verdict = Verdict::ambiguous;
+  verdict.nodes.clear();
+  for (std::uint64_t size = 1; size <= 8U << 20U; size *= 2) {
+    verdict.nodes.push_back({.size_bytes = size, .verdict = Verdict::ambiguous});
+  }
   EXPECT_THAT(text_of(matrix, verdict),
-              AllOf(HasSubstr("\nWARN the verdict: not judged\n"
+              AllOf(HasSubstr("\nSKIP the verdict: not judged\n"
                               "  bandwidth of 1K: 2 of 4 nodes are at 0.5 (and 1 more like it)\n"
                               "  One rail.\n"),
-                    HasSubstr("\nSKIP the verdict: bandwidth 1M\n  not judged: ")));
+                    HasSubstr("\nSKIP the verdict: not every node could be judged\n"
+                              "  bandwidth 1 (and 23 more like it)\n"
+                              "  not judged; the verdict gives 3 reasons\n")));
 }
 
 TEST(VerdictText, ShowsWhatWasNotBorneOut) {

@@ -119,11 +119,11 @@ TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
   };
   const auto nobody = verdict("not-enough-evidence", "ambiguous", R"("Two nodes.")");
   const pugi::xml_document xml = junit(nobody);
-  EXPECT_EQ(xml.child("testsuites").attribute("skipped").as_uint(), 2);
+  EXPECT_EQ(xml.child("testsuites").attribute("skipped").as_uint(), 3);
   EXPECT_STREQ(xml.select_node("//testcase/skipped").node().attribute("message").value(),
                "not judged: Two nodes.");
-  EXPECT_THAT(to_prometheus(nobody), HasSubstr("status=\"skip\"} 2\n"));
-  EXPECT_THAT(to_markdown(nobody), HasSubstr("**2 skip**"));
+  EXPECT_THAT(to_prometheus(nobody), HasSubstr("status=\"skip\"} 3\n"));
+  EXPECT_THAT(to_markdown(nobody), HasSubstr("**3 skip**"));
   EXPECT_THAT(to_markdown(nobody), Not(HasSubstr("pass**")));
   EXPECT_THAT(to_markdown(verdict("good", "lost", "")), HasSubstr("**1 skip**"));
   EXPECT_THAT(to_markdown(verdict("good", "good", "")), HasSubstr("**1 pass**"));
