@@ -167,7 +167,7 @@ Section about_ranks(const Json& body) {
 
 std::vector<Section> coll_sections(const Json& body) {
   // What a row is told apart by stays; where all rows have it alike, it stands above them.
-  enum : int { kMode = 1, kTails, kHow, kCounts };
+  enum : int { kMode = 1, kTails, kHow, kCounted };
   const Scale times{time_text, "us", 1e3, 2};
   const auto wire_share = [](const Json& row) {
     return Cell(percent_text(fact_number(row, "wire_share")) +
@@ -187,8 +187,8 @@ std::vector<Section> coll_sections(const Json& body) {
                            number_column("size", "size_bytes", size_text),
                            {"place", false, place, {}, kMode},
                            words_column("root", "root", kHow),
-                           number_column("count", "count", whole_text, kCounts),
-                           number_column("n", "iterations", whole_text, kCounts),
+                           number_column("count", "count", whole_text, kCounted),
+                           number_column("n", "iterations", whole_text, kCounted),
                            {"p50", true, typical_cell, times},
                            measured_column("p99", "p99_ns", times, kTails),
                            measured_column("max", "max_ns", times, kOnPages),
