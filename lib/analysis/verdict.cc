@@ -48,8 +48,11 @@ void fill_in(Judgement& judgement, Estimate estimate, const StudentPivot& pivot,
   const double d = estimate.difference;
   const double se = estimate.standard_error;
   if (se > 0) {
-    estimate.low = d - pivot.quantile(1 - settings.alpha) * se;
-    estimate.high = d - pivot.quantile(settings.alpha) * se;
+    // 1 - alpha would round to 1 in an early look. exp() of more than kWidest is no number.
+    constexpr double kWidest = 600;
+    const double width = std::min(-pivot.quantile(settings.alpha) * se, kWidest);
+    estimate.low = d - width;
+    estimate.high = d + width;
   } else {
     estimate.low = estimate.high = d;
   }
@@ -99,7 +102,9 @@ std::string_view name(Obstacle obstacle) noexcept {
 }
 
 double alpha_of_look(double alpha, double share) {
-  return measure::normal_below(measure::normal_quantile(alpha / 2) / std::sqrt(share));
+  constexpr double kNothing = 1e-100;  // its quantiles are numbers still
+  return std::max(kNothing,
+                  measure::normal_below(measure::normal_quantile(alpha / 2) / std::sqrt(share)));
 }
 
 void Settings::check() const {

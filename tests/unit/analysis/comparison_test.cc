@@ -82,6 +82,11 @@ TEST(Compare, ALookBeforeThePlanIsDoneSpendsLittleAlpha) {
   EXPECT_THAT(to_table(look), HasSubstr("6 of 12 planned launches"));
   EXPECT_THAT(complaint([&] { compare(sides.a, sides.b, {.planned = 5}); }).what(),
               HasSubstr("5 were planned"));
+  for (const std::uint32_t planned : {100U, 1'000'000U}) {
+    const Comparison early = compare(sides.a, sides.b, {.planned = planned});
+    EXPECT_EQ(early.verdict, Verdict::inconclusive);
+    EXPECT_TRUE(std::isfinite(std::exp(only_cell(early).judgement.estimate->high)));
+  }
 }
 
 /// The facts that a release after 0.1 tells of a run besides those of before.

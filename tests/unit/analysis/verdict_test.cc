@@ -134,6 +134,7 @@ TEST(Judge, OnlyWhatIsDifferentHasADirection) {
 TEST(Alpha, OfALookGrowsWithTheShareOfThePlan) {
   EXPECT_NEAR(alpha_of_look(0.05, 0.25), 4.43e-5, 1e-7);
   EXPECT_NEAR(alpha_of_look(0.05, 1), 0.025, 1e-9);
+  EXPECT_GT(alpha_of_look(0.05, 5e-6), 0);
 }
 
 TEST(Settings, RefuseWhatIsOutOfRange) {
