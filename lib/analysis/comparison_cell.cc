@@ -73,13 +73,17 @@ Judgement judge_nights(const Sample& a, const Sample& b, const Settings& setting
   const auto count = static_cast<double>(of_a.means.size());
   const bool few = of_a.means.size() < kMinLaunches;
   double deviation = measure::stddev(of_a.means);
-  if (few) deviation = std::max(deviation, std::log1p(settings.margin));
+  double degrees = count - 1;
+  if (few && deviation < std::log1p(settings.margin)) {
+    deviation = std::log1p(settings.margin);
+    degrees = kManyDegrees;
+  }
   const double variance =
       deviation * deviation * (1 / count + 1 / static_cast<double>(of_b.means.size())) +
       of_a.within / static_cast<double>(b.points.size());
   Judgement judgement =
       judge_estimate(measure::mean(of_b.means) - measure::mean(of_a.means), std::sqrt(variance),
-                     few ? kManyDegrees : count - 1, kMinLaunches, settings, "prediction_t");
+                     degrees, kMinLaunches, settings, "prediction_t");
   judgement.a_units = static_cast<std::uint32_t>(of_a.means.size());
   judgement.b_units = static_cast<std::uint32_t>(of_b.means.size());
   judgement.deviation = deviation;
