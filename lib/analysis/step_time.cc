@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/shortage.h"
 #include "base/refuse.h"
@@ -13,18 +14,25 @@
 namespace rdmabench::analysis {
 namespace {
 
-/// The geometric mean over all launches except `without`.
+/// The geometric mean over units of those of their launches, except `without`: launches of a unit
+/// are alike, so that a unit of many counts no more than one of few.
 template <class Value>
 double geometric_mean(const std::vector<LinkSample>& samples, std::optional<std::size_t> without,
                       Value value) {
-  double sum = 0;
-  double count = 0;
+  struct Logs {
+    double sum = 0;
+    double count = 0;
+  };
+  std::map<std::string_view, Logs> units;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (without == i) continue;
-    sum += std::log(value(samples[i]));
-    ++count;
+    Logs& logs = units[samples[i].unit];
+    logs.sum += std::log(value(samples[i]));
+    ++logs.count;
   }
-  return std::exp(sum / count);
+  double sum = 0;
+  for (const auto& [name, logs] : units) sum += logs.sum / logs.count;
+  return std::exp(sum / static_cast<double>(units.size()));
 }
 
 /// Interpolates the percentiles of one row: linear in the log of the share beyond, and of the time.

@@ -160,6 +160,15 @@ TEST(Project, TheIntervalIsTheMeansWhereTheNetworkIsAll) {
   EXPECT_NEAR(std::log(*step.high_s / step.time.step_s), width, width * 0.01);
 }
 
+TEST(Project, AUnitOfManyLaunchesCountsAsOne) {
+  LinkSamples samples = fabric(100e9, 5, 0);
+  const LinkSamples one = fabric(400e9, 1);
+  for (LinkSample& launch : samples.bandwidth) launch.unit = "another";
+  samples.bandwidth.push_back(one.bandwidth[0]);
+  const Projection projection = project(samples, std::nullopt, options());
+  EXPECT_NEAR(projection.rows[0].a->time.communication_s, 2e9 / 25e9, 1e-4);
+}
+
 TEST(Project, OneLaunchHasNoInterval) {
   const Projection projection = project(fabric(400e9, 1), fabric(200e9, 1), options());
   EXPECT_FALSE(projection.rows[0].a->low_s);
