@@ -158,14 +158,17 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
   }
   // Proving a side of the limit is proving a difference from it beyond no margin at all.
   const Settings& settings = decision.options.projection.settings;
+  // Launches of one unit are alike: where there are several, only more of them narrow the range.
+  const bool by_unit = decision.units >= 2;
+  const auto have = by_unit ? static_cast<std::uint32_t>(decision.units) : judgement.a_units;
   const auto need = launches_needed({.deviation = judgement.deviation,
                                      .difference = difference - limit,
                                      .margin = 1e-9,
                                      .alpha = settings.alpha,
                                      .power = settings.power});
-  if (need && *need <= judgement.a_units + kManyMore) {
+  if (need && *need <= have + kManyMore) {
     decision.reason = AnswerReason::more;
-    decision.more_launches = std::max(*need, judgement.a_units + 1) - judgement.a_units;
+    if (!by_unit) decision.more_launches = std::max(*need, have + 1) - have;
   } else {
     decision.reason = decision.variation > kNoisy ? AnswerReason::noise : AnswerReason::close;
   }

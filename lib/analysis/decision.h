@@ -114,7 +114,7 @@ struct Decision {
   std::vector<PayingNodes> paying;
   std::vector<Flip> flips;                     ///< nearest first
   double variation = 0;                        ///< of a step time from one launch to the next
-  std::optional<std::uint32_t> more_launches;  ///< of each kind on each side
+  std::optional<std::uint32_t> more_launches;  ///< of each kind on each side; of several units none
   std::uint32_t launches = 0;                  ///< the fewest of a kind on a side
   std::size_t units = 1;  ///< pairs of nodes and sessions, of the side that has fewer
   LaunchSequence order;

@@ -43,6 +43,12 @@ class Reasons : private PageParts {
   }
 
  private:
+  /// Whether more launches of the same pairs and sessions would not do.
+  bool more_units() const {
+    return decision_.reason == AnswerReason::more &&
+           (decision_.units > 1 || !decision_.options.one_pair);
+  }
+
   Phrase launches(const Value& name, const LinkSamples& samples) const {
     std::vector<std::string> causes;
     for (const auto& [code, count] : samples.suspected) {
@@ -73,7 +79,8 @@ class Reasons : private PageParts {
     constexpr std::array kGrounds{Text::ground_proven, Text::ground_few,
                                   Text::ground_more,   Text::ground_noise,
                                   Text::ground_close,  Text::ground_one_session};
-    put(say_named(kGrounds[static_cast<std::size_t>(decision_.reason)],
+    put(say_named(more_units() ? Text::ground_more_units
+                               : kGrounds[static_cast<std::size_t>(decision_.reason)],
                   {Shown::percent("alpha", settings.alpha), Shown::number("needed", kMinLaunches),
                    Shown::number("launches", decision_.launches),
                    Shown::number("more", decision_.more_launches.value_or(0)),
@@ -81,7 +88,8 @@ class Reasons : private PageParts {
     put(launches(a_, decision_.projection.a));
     put(launches(b_, *decision_.projection.b));
     if (decision_.launches > 1 && decision_.reason != AnswerReason::noise) {
-      put(say(Text::variation, {Shown::percent("variation", decision_.variation)}));
+      put(say(decision_.units < 2 ? Text::variation : Text::variation_units,
+              {Shown::percent("variation", decision_.variation)}));
     }
     if (decision_.order.separate) {
       const bool a_first = decision_.order.pattern.front() == 'A';
@@ -189,7 +197,7 @@ class Reasons : private PageParts {
       add_command(decision_.reason == AnswerReason::noise ? Text::next_anew : Text::next_plan,
                   options_.new_plan_command);
       add_command(Text::next_run_anew, options_.new_run_command);
-    } else if (decision_.reason == AnswerReason::one_session) {
+    } else if (decision_.reason == AnswerReason::one_session || more_units()) {
       add_command(Text::next_plan, options_.new_plan_command);
       add_command(Text::next_spread, "REST=3h " + options_.new_run_command);
     } else if (open_answer && decision_.reason != AnswerReason::close) {

@@ -135,7 +135,12 @@ ProjectionRow project_row(const Projection& projection, double value) {
                                     parts.empty() ? 1 : welch_degrees(parts),
                                     static_cast<std::uint32_t>(fewest), options.settings);
     row.units = std::min(a.units, b.units);
-    plan_further(*row.difference, options.settings);
+    if (row.units < 2) {
+      plan_further(*row.difference, options.settings);
+    } else {  // more launches of the same units would not narrow it
+      row.difference->deviation =
+          row.difference->estimate->standard_error * std::sqrt(static_cast<double>(row.units) / 2);
+    }
     set_direction(*row.difference, false);
   } catch (const Error& error) {
     row.a.reset();

@@ -167,6 +167,26 @@ TEST(Decision, SaysYesOnlyOfSeveralPairsOrSessions) {
   EXPECT_EQ(two.answer, Answer::yes);
 }
 
+/// Two sessions of a side, which differ by about 6 %.
+Decision decided_of_sessions() {
+  auto a = launches_on(1.12e11, 0, 6, 0.02);
+  auto b = launches_on(1e11, 1, 6, 0.02);
+  for (auto* side : {&a, &b}) {
+    for (std::size_t i = 0; i < side->size(); ++i) *(*side)[i].time_s += i < 6 ? 0 : 3 * 3600;
+  }
+  return decide(a, b, question());
+}
+
+TEST(Decision, AsksForMoreUnitsWhereTheseAreWhatVaries) {
+  const Decision decision = decided_of_sessions();
+  EXPECT_EQ(decision.reason, AnswerReason::more);
+  EXPECT_FALSE(decision.more_launches);
+  // Each session's sum of three launches: 3 x 2 % x 84 % between them, over the root of 2.
+  EXPECT_NEAR(decision.variation, 0.036, 0.003);
+  EXPECT_THAT(to_document(decision, DecisionFormat::text, Language::english),
+              HasSubstr("REST=3h sh measure.sh anew"));
+}
+
 TEST(Decision, CountsWorkInTimeAndMoney) {
   DecisionOptions with = question(30, 20);
   with.tokens_total = 4096.0 * 8 * 64 * 5000;
@@ -374,6 +394,7 @@ std::vector<Decision> all_kinds() {
   list.push_back(decided(1.3e11, 1e11, question(), 6, 0.3));
   list.push_back(decided(1e11, 1.3e11, question(20, 21), 6, 0.3));
   list.push_back(decided(1.12e11, 1e11, question(), 6, 0.04));
+  list.push_back(decided_of_sessions());
   list.push_back(decided(2e11, 1e11, question(33, 20)));
   list.push_back(decided(2e11, 1e11, question(40, 20), 1));
   list.push_back(decided(1e11, 2e11, question(20, 20), 1));
