@@ -158,6 +158,10 @@ int plan(const CompareOptions& options) {
 int run(CompareOptions& options) {
   settle_table_or_json(options);
   options.comparison.settings.check();
+  const bool looks = !options.plan && options.baseline.empty();
+  refuse_if(options.comparison.planned > 0 && !looks,
+            fmt::format("--planned with {}", options.plan ? "--plan" : "--baseline"),
+            "It is of looks at two sides: compare A B --planned 20.");
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
   const std::string alone =

@@ -529,6 +529,8 @@ class Analysis(unittest.TestCase):
         self.assertIn('name="send bandwidth 1K [6.12 against 6.1]"', junit)
         self.assertIn('failures="3"', junit)  # two sizes and the verdict
         self.assertIn("'slower'", self.refused("compare", slow, fast, "--fail-on", "slower"))
+        for other in (("--plan", "--cv", "2%"), ("--baseline", "no.sqlite", "--name", "x", slow)):
+            self.assertIn(f"--planned with {other[0]}", self.refused("compare", *other, "--planned", "20"))
         self.assertIn("--a-name", self.refused("compare", slow, fast, "--a-name", "x", "--b-name", "x"))
 
     def test_a_baseline(self):
