@@ -15,6 +15,7 @@ using analysis::Launch;
 using Random = std::mt19937_64;
 
 constexpr std::uint64_t kLargest = 1 << 30;
+constexpr std::size_t kLaunches = 6;
 
 Launch launch_on(const char* test, double log, double time_s, std::size_t pair) {
   Launch launch;
@@ -43,11 +44,11 @@ struct Setting {
   std::size_t pairs;
   std::size_t days;
   bool one_pair;
+  std::size_t most = kLaunches;  ///< another number: of the first unit, and of the others 1
 };
 
 /// A side whose launches of a pair and day share an effect of 3 %, beside 0.5 % of their own.
 std::vector<Launch> side_of(Random& random, const Setting& setting, double slower) {
-  constexpr std::size_t kLaunches = 6;
   constexpr double kDay = 86400;
   std::normal_distribution<double> shared(0, 0.03);
   std::normal_distribution<double> own(0, 0.005);
@@ -55,7 +56,9 @@ std::vector<Launch> side_of(Random& random, const Setting& setting, double slowe
   std::vector<Launch> launches;
   for (std::size_t unit = 0; unit < units; ++unit) {
     const double effect = slower + shared(random);
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, kLaunches / units); ++i) {
+    const std::size_t alike = std::max<std::size_t>(1, kLaunches / units);
+    const std::size_t each = setting.most == kLaunches ? alike : unit == 0 ? setting.most : 1;
+    for (std::size_t i = 0; i < each; ++i) {
       const double time_s =
           kDay * static_cast<double>(unit / setting.pairs) + 60 * static_cast<double>(i);
       for (const char* test : {"latency", "bandwidth"}) {
@@ -84,14 +87,18 @@ void add_setting(std::vector<Outcome>& outcomes, std::uint64_t trials, std::uint
     }
     return rate(count, trials);
   };
-  const std::string what = fmt::format(
+  std::string what = fmt::format(
       "{} pair{}, {} day{}{}", setting.pairs, setting.pairs == 1 ? "" : "s", setting.days,
       setting.days == 1 ? "" : "s", setting.one_pair ? ", --one-pair" : "");
+  if (setting.most != kLaunches) {
+    what += fmt::format(", {} launches of one and 1 of each other", setting.most);
+  }
   outcomes.push_back({.setting = what,
                       .quantity = "YES where A is worth no more than the limit",
                       .rate = yes(std::log1p(options.projection.settings.margin)),
                       .at_most = setting.one_pair ? 1 : 0.05,
                       .trials = trials});
+  if (setting.most != kLaunches) return;  // minutes
   outcomes.push_back({.setting = what,
                       .quantity = "YES where B takes twice as long",
                       .rate = yes(std::log(2.0)),
@@ -102,8 +109,9 @@ void add_setting(std::vector<Outcome>& outcomes, std::uint64_t trials, std::uint
 
 std::vector<Outcome> decide(std::uint64_t trials, std::uint64_t seed) {
   std::vector<Outcome> outcomes;
-  for (const Setting& setting : {Setting{1, 1, true}, Setting{1, 1, false}, Setting{2, 1, false},
-                                 Setting{1, 3, false}, Setting{3, 2, false}}) {
+  for (const Setting& setting :
+       {Setting{1, 1, true}, Setting{1, 1, false}, Setting{2, 1, false}, Setting{1, 3, false},
+        Setting{3, 2, false}, Setting{3, 1, false, 12}, Setting{10, 1, false, 20}}) {
     add_setting(outcomes, trials, seed, setting);
   }
   return outcomes;

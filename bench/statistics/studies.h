@@ -19,7 +19,7 @@ std::vector<Outcome> knee(std::uint64_t trials, std::uint64_t seed);         // 
 inline constexpr std::array kStudies{
     Study{"attribution", "how often fabric names the planted fault and no other", attribution, 200,
           8},
-    Study{"compare", "how often compare's verdict is wrong", compare, 5000, 400},
+    Study{"compare", "how often compare's verdict is wrong", compare, 5000, 500},
     Study{"baseline", "how often an unchanged system is a regression", baseline, 500, 50},
     Study{"decide", "how often decide says YES where A is not worth it", decide, 2000, 100},
     Study{"intervals", "how often an interval of launches has the true median", intervals, 10'000,
