@@ -147,11 +147,23 @@ std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed) {
   at_limit({.noise = 0.04});
   at_limit({.launches = 5});
   at_limit({.launches = 12});
+  for (const std::size_t launches : {2, 4}) at_limit({.launches = launches, .noise = 0.04});
   at_limit({.baseline = 1});
   at_limit({.launches = 5, .baseline = 2});
+  for (const std::size_t baseline : {1, 2}) {
+    at_limit({.launches = 5, .baseline = baseline, .noise = 0.01, .of_baseline = 0.04});
+    at_limit({.launches = 5, .baseline = baseline, .noise = 0.06, .of_baseline = 0.04});
+  }
+  at_limit({.baseline = 5, .noise = 0.04, .of_baseline = 0.01});
   at_limit({.launches = 5, .baseline = 5});
   at_limit({.launches = 5, .baseline = 5, .of_baseline = 0.06});
   at_limit({.launches = 10, .baseline = 5, .of_baseline = 0.06});
+  {
+    const Setting of{.launches = 4, .noise = 0.06};  // more than is stated
+    const Rates rates = simulate(of, trials, seed, by_launches);
+    add(of, "false FAIL of any row", rates.any_fail, trials, 0, measure::kFalse);
+    add(of, "false PASS of a row", rates.pass, trials, 0, measure::kFalse);
+  }
   // What they do find.
   const auto beyond = [&](const Setting& of, double least) {
     const Rates rates = simulate(of, trials, seed, by_launches);

@@ -41,19 +41,19 @@ Distance distance(const LaunchLogs& measured, double limit, const LaunchLogs& ba
   const std::size_t m = baseline.logs.size();
   const double v = std::pow(stddev(measured.logs), 2);
   const double w = std::pow(stddev(baseline.logs), 2);
-  const bool enough = n >= kLaunchesToJudge;
-  const bool enough_held = m >= kLaunchesToJudge;
   Distance found{.difference = mean(measured.logs) - limit,
                  .deviation = std::sqrt(std::max(v, w)),
                  .launches = n,
                  .two_samples = m > 0};
   double variance = share_of(v, n) + share_of(w, m);
   found.degrees = static_cast<double>(m > 0 ? std::min(n, m) : n) - 1;
-  if (!enough || (m > 0 && !enough_held)) {
-    if (!enough && !enough_held) found.deviation = std::max(found.deviation, usual);
-    found.degrees = enough        ? static_cast<double>(n) - 1
-                    : enough_held ? static_cast<double>(m) - 1
-                                  : kUsualDegrees;
+  if (n < kLaunchesToJudge || (m > 0 && m < kLaunchesToJudge)) {
+    // Those of one side do not say how the other side's vary.
+    found.degrees = static_cast<double>(v > w ? n : m) - 1;
+    if (found.deviation <= usual) {
+      found.deviation = usual;
+      found.degrees = kUsualDegrees;
+    }
     const double one = std::pow(found.deviation, 2);
     variance = share_of(one + std::pow(measured.within, 2), n) +
                share_of(one + std::pow(baseline.within, 2), m);

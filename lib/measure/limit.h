@@ -46,9 +46,9 @@ struct Distance {
 /// `limit`: where it comes from a baseline, the mean of its logs and of the share. From five
 /// launches on, and a baseline of five or none, by Student's t, or Welch's with the degrees of the
 /// smaller sample: his own are too many far out in the tail, where rows that are judged together
-/// are. Else runs vary as the one that has five, or by `usual`, or as the few seen did if that is
-/// more. Sources: Welch 1947; Mickey and Brown 1966
-/// for the degrees.
+/// are. Else runs of both sides vary by `usual`, or as those seen of a side if that is more, which
+/// then has the degrees of freedom of that side. Sources: Welch 1947; Mickey and Brown 1966 for the
+/// degrees.
 Distance distance(const LaunchLogs& measured, double limit, const LaunchLogs& baseline = {},
                   double usual = kUsualDeviation);
 
