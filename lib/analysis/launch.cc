@@ -13,6 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
+#include "report/launches.h"
 #include "report/row.h"
 #include "values.h"
 
@@ -253,11 +254,7 @@ Launch read_launch(const report::Document& document) {
 
 /// Made of the documents that follow it, by `lat --launches`.
 bool is_over_launches(const report::Document& document) {
-  const auto rows = document.body.find("results");
-  if (rows == document.body.end() || !rows->is_array() || rows->empty()) return false;
-  const auto& row = rows->front();
-  if (!row.is_object() || !row.contains("launches")) return false;
-  return row["launches"].is_number() && row["launches"].get<double>() > 1;
+  return report::launches_of(document.body) > 1;
 }
 
 }  // namespace

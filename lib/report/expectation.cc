@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "expectation_rows.h"
+#include "launches.h"
 #include "line_rate.h"
 #include "measure/limit.h"
 #include "quantity.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "row.h"
@@ -84,7 +86,8 @@ struct Logs {
 
 Limit baseline_limit(const Expectation& expectation, const std::optional<Logs>& baseline,
                      const Measure& measure) {
-  if (!baseline) return {.value = kNone, .origin = "the baseline has no such row"};
+  if (!baseline)
+    return {.value = kNone, .origin = "the baseline has no such row with a value above 0"};
   return {
       .value = baseline->value,
       .origin = fmt::format(
@@ -274,8 +277,15 @@ Json judgement(std::string expectation, std::string row, Status status, std::str
 
 void read_baseline(Expectation& expectation) {
   if (expectation.of != Of::baseline || expectation.rows) return;
+  const std::vector<Document> documents = read_documents(expectation.baseline);
+  const auto is_over = [](const Document& one) { return launches_of(one.body) > 1; };
+  if (std::ranges::all_of(documents, is_over)) {
+    throw Error(Fault::usage,
+                expectation.baseline + ": it holds what launches had in common, and none of them",
+                "Give the whole file that --launches wrote, with each launch's document.");
+  }
   expectation.rows = std::make_shared<const LaunchValues>(
-      launch_values(read_documents(expectation.baseline), key_of(expectation.quantity), true));
+      launch_values(documents, key_of(expectation.quantity), true));
 }
 
 void judge_expectations(Document& document, std::span<const Expectation> expectations,

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "launches.h"
 #include "quantity.h"
 #include "row.h"
 
@@ -131,15 +132,20 @@ bool has_size(const Expectation& expectation, const Measured& row) {
   return next > double(expectation.least_size) && size <= double(expectation.most_size);
 }
 
-LaunchValues launch_values(std::span<const Document> launches, std::string_view key, bool bounded) {
+LaunchValues launch_values(std::span<const Document> launches, std::string_view key,
+                           bool of_baseline) {
   LaunchValues all;
-  for (const Document& document : launches) {
+  for (auto at = launches.begin(); at != launches.end(); ++at) {
+    const Document& document = *at;
+    if (launches_of(document.body) > 1) continue;  // those follow
+    const bool again = std::any_of(
+        launches.begin(), at, [&](const Document& before) { return before.body == document.body; });
+    if (of_baseline && again) continue;  // a copy says nothing of how launches differ
     LaunchValues rows;
     for_each_measured(document, [&](const Measured& row) {
       const RowValue one = row_value(row, key);
       if (row.replaced || !std::isfinite(one.value) || !counts({document, row}, key)) return;
-      if (bounded && std::isinf(one.high)) return;
-      if (value_of(row, "launches") > 1) return;  // those follow
+      if (of_baseline && (std::isinf(one.high) || one.value <= 0)) return;
       rows[identity_of({document, row})].push_back(one);
     });
     for (auto& [identity, list] : rows) {

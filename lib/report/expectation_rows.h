@@ -39,7 +39,9 @@ bool counts(const Judged& of, std::string_view key);
 bool has_size(const Expectation& expectation, const Measured& row);
 
 /// The quantity by the identity of its row, a value for each document that has it: of several rows
-/// of one document the median. `bounded`: without values of too few samples.
-LaunchValues launch_values(std::span<const Document> launches, std::string_view key, bool bounded);
+/// of one document the median. `of_baseline`: each document once, without values of too few samples
+/// and those that are not above 0.
+LaunchValues launch_values(std::span<const Document> launches, std::string_view key,
+                           bool of_baseline);
 
 }  // namespace rdmabench::report

@@ -19,6 +19,8 @@ namespace {
 
 using Rows = std::vector<const Json*>;
 
+constexpr const char* kOverLaunches = "over_launches";
+
 /// Two rows of different launches are the same where all their words and their size are.
 std::string identity_of(const Json& row) {
   std::string text;
@@ -120,8 +122,10 @@ std::string suspicions_text(const Json& body) {
 }  // namespace
 
 std::size_t launches_of(const Json& body) {
-  const Json& rows = list_of(body, "results");
-  const double count = rows.empty() ? NAN : number_of(rows.front(), "launches");
+  double count = number_of(body, kOverLaunches);
+  for (const Json& row : list_of(body, "results")) {  // of documents from before that key
+    count = std::fmax(count, number_of(row, "launches"));
+  }
   return count > 1 ? static_cast<std::size_t>(count) : 1;
 }
 
@@ -129,6 +133,7 @@ Document over_launches(std::span<const Document> launches) {
   Document over = launches.front();
   over.source = fmt::format("{} launches", launches.size());
   Json& body = over.body;
+  body[kOverLaunches] = launches.size();
   std::vector<std::string> order;
   std::map<std::string, Rows> rows;
   for (const Document& one : launches) {
@@ -148,7 +153,14 @@ Document over_launches(std::span<const Document> launches) {
       body["suspect"] = flag_of(body, "suspect") || flag_of(one.body, "suspect");
   }
   body["results"] = Json::array();
-  for (const std::string& identity : order) body["results"].push_back(row_over(rows[identity]));
+  for (const std::string& identity : order) {
+    Rows& same = rows[identity];
+    const auto was_cut = [](const Json* row) {
+      return row->contains("complete") && !flag_of(*row, "complete");
+    };
+    if (!std::ranges::all_of(same, was_cut)) std::erase_if(same, was_cut);
+    body["results"].push_back(row_over(same));
+  }
   for (const char* const key : {"counters", "conditions"}) {  // of each launch its own
     if (body.contains(key)) body[key] = {{"client", Json::array()}, {"server", Json::array()}};
   }

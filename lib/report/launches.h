@@ -9,10 +9,11 @@
 
 namespace rdmabench::report {
 
-/// How many launches the rows of a run's document are of; 1 of one run.
+/// How many launches a run's document is made of, by its key "over_launches"; 1 of one run.
 std::size_t launches_of(const nlohmann::ordered_json& body);
 
-/// A document whose rows are those of the launches: "launches" of each, sums of its counts,
+/// A document whose rows are those of the launches, without those that were cut off where a launch
+/// has the whole row: "launches" of each, sums of its counts,
 /// geometric means of its times and rates, and in place of the intervals within a run the 95 %
 /// intervals by Student's t over the launches' logs. Errors, suspicions and notes are of all.
 /// Not of load curves, each of which has loads of its own. One launch at least.

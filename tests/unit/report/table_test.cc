@@ -211,6 +211,13 @@ TEST(Launches, AreOneRowWithTheirInterval) {
               3);
   EXPECT_THAT(launches_text(over, 80), AllOf(HasSubstr("launches"), HasSubstr("p50 low[us]")));
   EXPECT_EQ(launches_of(launches[0].body), 1);
+  launches[1].body["results"][0]["complete"] = false;  // a signal ended it
+  launches[2].body["results"] = nlohmann::ordered_json::array();
+  const Document ended = over_launches(launches);
+  EXPECT_EQ(ended.body["results"][0]["launches"], 1);
+  EXPECT_EQ(ended.body["results"][0]["complete"], true);
+  EXPECT_NEAR(ended.body["results"][0]["p50_ns"].get<double>(), 900, 1e-6);
+  EXPECT_EQ(launches_of(ended.body), 3) << "whatever its rows are of";
 }
 
 }  // namespace
