@@ -71,6 +71,10 @@ std::stop_token interruption() {
   return stopping.get_token();
 }
 
+int interrupting_signal() {
+  return caught;
+}
+
 std::string interrupted() {
   const int signal = caught;
   if (signal == 0) return "";

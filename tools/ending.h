@@ -27,6 +27,9 @@ std::stop_token interruption();
 /// "interrupted by SIGINT"; "" without a signal.
 std::string interrupted();
 
+/// The number of that signal, or 0.
+int interrupting_signal();
+
 /// 128 + the signal's number after one, else `code`.
 int exit_status(int code);
 

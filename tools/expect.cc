@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/refuse.h"
+#include "launches.h"
 #include "options.h"
 #include "report/row.h"
 #include "terminal.h"
@@ -56,7 +57,10 @@ void add_expect(const OptionGroup& group, Expectations& to) {
           add)
       ->take_all();
   group.call("--profile=FILE", "the limits in the list \"expect\" of FILE, which is JSON",
-             [&to](const Given& given) { add_profile(given.text, to); });
+             [&to](const Given& given) {
+               // Who launched this process judges, and may have read it from a pipe.
+               if (!launch_part()) add_profile(given.text, to);
+             });
 }
 
 void read_baselines(Expectations& expectations) {

@@ -32,6 +32,7 @@ struct Launched {
   std::vector<report::Document> documents;
   std::vector<std::string> texts;
   int code = 0;
+  std::string ended{};  ///< by which signal
 };
 
 Descriptor in_memory() {
@@ -59,14 +60,15 @@ std::vector<std::string> own_words() {
   return words;
 }
 
-/// The exit code of a process that a signal to this one ends too.
-int exit_code(pid_t process) {
-  const OnInterruption forward([process] { kill(process, SIGTERM); });
+/// The exit code of a process that a signal to this one ends too; `ended` says if another one did.
+int exit_code(pid_t process, std::string& ended) {
+  const OnInterruption forward([process] { kill(process, interrupting_signal()); });
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  tell(fmt::format("a launch was ended by signal {}", WTERMSIG(status)));
+  ended = fmt::format("a launch was ended by signal {}", WTERMSIG(status));
+  tell(ended);
   return static_cast<int>(Fault::failed);
 }
 
@@ -85,6 +87,9 @@ void launch(Launched& to, std::uint32_t index, std::uint32_t count) {
   posix_spawn_file_actions_adddup2(&actions, text.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, document.get(), document.get());  // it inherits
   // A group of its own: a terminal's signal would reach it beside ours, and the second one kills.
+  // A terminal with 'stty tostop' stops such a group where it writes, unless it ignores that, as it
+  // does from this process on.
+  std::signal(SIGTTOU, SIG_IGN);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -96,7 +101,7 @@ void launch(Launched& to, std::uint32_t index, std::uint32_t count) {
   unsetenv(kVariable);
   if (failed != 0)
     throw Error(Fault::failed, fmt::format("start launch {}", index + 1), {}, failed);
-  to.code = exit_code(process);
+  to.code = exit_code(process, to.ended);
   const std::string json = text_of(document);
   if (json.empty()) return;
   auto documents = report::parse_documents(json, fmt::format("launch {}", index + 1));
@@ -117,6 +122,23 @@ std::string to_text(const Launched& launched, const report::Document& over, cons
     text += report::knees_text(bodies);
   }
   return text;
+}
+
+/// Says in the document over launches, or in the last one, that there are fewer than were asked
+/// for.
+void tell_missing(report::Document& document, const Launched& launched, std::uint32_t count) {
+  if (launched.documents.size() == count) return;
+  const std::string why = !interrupted().empty()    ? interrupted()
+                          : !launched.ended.empty() ? launched.ended
+                                                    : "a launch failed";
+  const std::string text =
+      fmt::format("{} of {} launches: {}", launched.documents.size(), count, why);
+  nlohmann::ordered_json& body = document.body;
+  if (body.contains("errors")) {
+    body["errors"].push_back(text);
+  } else if (body["error"].is_null()) {
+    body["error"] = text;
+  }
 }
 
 }  // namespace
@@ -154,6 +176,7 @@ int run_launches(std::uint32_t count, const Output& output, const Expectations& 
   if (all.size() > 1 && !load) {
     all.insert(all.begin(), report::over_launches(launched.documents));
   }
+  tell_missing(load ? all.back() : all.front(), launched, count);
   const std::string text = output.format == "json" ? "" : to_text(launched, all.front(), output);
   const Judged judged = judge(std::move(all), expect, {}, launched.documents);
   write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);

@@ -341,6 +341,42 @@ class Width(unittest.TestCase):
         documents = json.loads(process.communicate(timeout=30)[0])["documents"]
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertGreater(len(documents), 2)
+        self.assertEqual((documents[0]["error"], documents[0]["results"][0]["complete"]), ("interrupted by SIGINT", True))
+
+    def test_a_launch_that_was_killed_is_missing_in_the_document(self):
+        process = subprocess.Popen([command.TOOL, "lat", "--backend", "loop", "-D", "300ms", "--launches", "50", "--format", "json"],
+                                   stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+        time.sleep(1.5)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        over, *launches = json.loads(process.communicate(timeout=30)[0])["documents"]
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(over["error"], f"^{len(launches)} of 50 launches: .* signal 9$")
+
+    def test_launches_read_a_profile_from_a_pipe_once(self):
+        ends = os.pipe()
+        os.write(ends[1], b'{"expect": ["p50<=1s"]}')
+        os.close(ends[1])
+        result = subprocess.run([command.TOOL, "lat", "--backend", "loop", "-n", "200", "--launches", "2", "--profile",
+                                 f"/dev/fd/{ends[0]}"], pass_fds=ends[:1], capture_output=True, text=True, timeout=60, check=False)
+        os.close(ends[0])
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("PASS p50<=1s", result.stdout)
+
+    def test_launches_on_a_terminal_that_stops_a_background_group(self):
+        master, slave = pty.openpty()
+        flags = termios.tcgetattr(slave)
+        flags[3] |= termios.TOSTOP
+        termios.tcsetattr(slave, termios.TCSANOW, flags)
+        words = [command.TOOL, "lat", "--backend", "loop", "-D", "600ms", "--launches", "2"]
+        script = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(2, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+        process = subprocess.Popen([sys.executable, "-c", script, *words], stdout=subprocess.DEVNULL, stderr=slave)
+        try:
+            self.assertEqual(process.wait(timeout=30), 0)
+        finally:
+            process.kill()
+            os.close(slave)
+            os.close(master)
 
 
 def on_a_terminal(*words: str, columns: int = 80, **environment: str) -> tuple[str, str]:
