@@ -488,7 +488,8 @@ TEST(DecisionPage, TracesEveryNumberToTheJson) {
         text.replace(at, part.size(), "_");
       }
     };
-    remove("ZeRO-3");  // a name, and the word for percent
+    remove("ZeRO-3");         // a name, and the word for percent
+    remove("'node2 node4'");  // an example
     remove(" 100 cases");
     remove(" 100번 중");
     std::vector<std::string> shown;
