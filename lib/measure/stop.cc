@@ -23,7 +23,7 @@ double ns_of(nanoseconds time) {
 
 /// Target length of an epoch: long compared with its start and end, short compared with the run.
 double epoch_target_ns(const StopRule& rule, bool stream) {
-  const double kLongest = stream ? 500e6 : 100e6;
+  const double kLongest = stream ? 250e6 : 100e6;  // a stop waits for its end
   const double kFewestEpochs = stream ? 2 : 5;
   switch (rule.kind) {
     case StopRule::Kind::iterations:

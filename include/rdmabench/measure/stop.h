@@ -58,7 +58,7 @@ enum class Disagreement : std::uint8_t {
 ///
 /// With a time, the first epoch is one iteration (which may take seconds). The following ones aim
 /// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Those of a stream,
-/// which rests between them, take half a second, where a rule for stability has enough
+/// which rests between them, take a quarter of a second, where a rule for stability has enough
 /// messages to look at in one. Whether a run is
 /// stable is asked when min_epochs and min_time are reached, and then each time that the number of
 /// epochs has doubled: who asks after every epoch stops when chance makes them look alike.

@@ -215,10 +215,11 @@ std::vector<std::uint64_t> stream_epochs(const StopRule& rule, double each_ns, s
 }
 
 TEST(Stream, RestsSeldom) {
-  using ::testing::ElementsAre;
-  EXPECT_THAT(stream_epochs(StopRule::stable(), 10'000, 31), ElementsAre(50'000));
-  EXPECT_THAT(stream_epochs(StopRule::duration(2s), 10'000, 31), ::testing::Each(50'000));
-  EXPECT_THAT(stream_epochs(StopRule::duration(2s), 40e6, 1), ElementsAre(13, 12, 13, 12));
+  using ::testing::AnyOf;
+  using ::testing::Each;
+  EXPECT_THAT(stream_epochs(StopRule::stable(), 10'000, 31), Each(25'000));
+  EXPECT_THAT(stream_epochs(StopRule::duration(2s), 10'000, 31), Each(25'000));
+  EXPECT_THAT(stream_epochs(StopRule::duration(2s), 40e6, 1), Each(AnyOf(5, 6)));
   // Too few messages for parts: many short epochs, as of a latency.
   EXPECT_EQ(stream_epochs(StopRule::stable(), 20e6, 1).size(), 25U);
 }
