@@ -56,9 +56,8 @@ constexpr SuspicionText kRemoteNuma{"remote_numa", "a measuring thread ran far f
 constexpr SuspicionText kNoise{"noise", "the machine is noisy",
                                "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
 
-constexpr SuspicionText kRests{
-    "rests", "the stream rested between its epochs",
-    "keep other work away from both machines"};
+constexpr SuspicionText kRests{"rests", "the stream rested between its epochs",
+                               "keep other work away from both machines"};
 constexpr SuspicionText kAboveLine{
     "above_line", "a rate is above that of the link",
     "look whether the bytes took another way, and whether the port's rate is what it says"};
