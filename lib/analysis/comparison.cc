@@ -65,16 +65,18 @@ std::vector<Some*> usable(Families&& families) {
   return cells;
 }
 
+/// One kind of p-value of all cells, corrected together.
+template <class PValue>
+std::vector<double> holm_of(const std::vector<Cell*>& cells, PValue p_value) {
+  std::vector<double> p_values;
+  for (const Cell* const cell : cells) p_values.push_back(p_value(*cell));
+  return holm(p_values);
+}
+
 /// Holm's correction over all cells, for each kind of p-value.
 void adjust(const std::vector<Cell*>& cells) {
-  std::vector<double> beyond;
-  std::vector<double> nonzero;
-  for (const Cell* cell : cells) {
-    beyond.push_back(cell->judgement.p_beyond);
-    nonzero.push_back(cell->judgement.p_nonzero);
-  }
-  beyond = holm(beyond);
-  nonzero = holm(nonzero);
+  const auto beyond = holm_of(cells, [](const Cell& one) { return one.judgement.p_beyond; });
+  const auto nonzero = holm_of(cells, [](const Cell& one) { return one.judgement.p_nonzero; });
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i]->p_beyond_adjusted = beyond[i];
     cells[i]->p_nonzero_adjusted = nonzero[i];
@@ -113,14 +115,8 @@ void set_drifting(Cell& cell, std::string why) {
 void refuse_drifting(const std::vector<Cell*>& cells, const Settings& settings, bool in_blocks) {
   constexpr double kAlpha = 0.05;
   const double matters = std::log1p(settings.margin) / 2;
-  std::vector<double> trends;
-  std::vector<double> alike;
-  for (const Cell* cell : cells) {
-    trends.push_back(cell->drift.p_value);
-    alike.push_back(cell->drift.alike_p);
-  }
-  trends = holm(trends);
-  alike = holm(alike);
+  const auto trends = holm_of(cells, [](const Cell& one) { return one.drift.p_value; });
+  const auto alike = holm_of(cells, [](const Cell& one) { return one.drift.alike_p; });
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Drift& drift = cells[i]->drift;
     if (trends[i] < kAlpha && std::abs(drift.change) > matters &&
