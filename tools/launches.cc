@@ -128,15 +128,17 @@ std::string to_text(const Launched& launched, const report::Document& over, cons
 /// for.
 void tell_missing(report::Document& document, const Launched& launched, std::uint32_t count) {
   if (launched.documents.size() == count) return;
-  const std::string why = !interrupted().empty()    ? interrupted()
-                          : !launched.ended.empty() ? launched.ended
-                                                    : "a launch failed";
+  nlohmann::ordered_json& body = document.body;
+  const bool several = body.contains("errors");
+  const std::string why = !several && !body["error"].is_null() ? std::string(body["error"])
+                          : !interrupted().empty()             ? interrupted()
+                          : !launched.ended.empty()            ? launched.ended
+                                                               : "a launch failed";
   const std::string text =
       fmt::format("{} of {} launches: {}", launched.documents.size(), count, why);
-  nlohmann::ordered_json& body = document.body;
-  if (body.contains("errors")) {
+  if (several) {
     body["errors"].push_back(text);
-  } else if (body["error"].is_null()) {
+  } else {
     body["error"] = text;
   }
 }

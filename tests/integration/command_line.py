@@ -334,22 +334,30 @@ class Width(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result)
         self.assertEqual(result.stderr.count("127.0.0.1:1"), 1, result)
 
-    def test_an_interrupted_launch_is_written_with_those_before(self):
+    @staticmethod
+    def in_the_third_of_50() -> tuple[subprocess.Popen, int]:
+        """The process that launches, and its third launch, which has begun."""
         process = subprocess.Popen([command.TOOL, "lat", "--backend", "loop", "-D", "300ms", "--launches", "50", "--format", "json"],
                                    stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
-        time.sleep(1.5)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        seen: list[int] = []
+        while process.poll() is None and len(seen) < 3:
+            seen += [child for child in map(int, children.read_text(encoding="ascii").split()) if child not in seen]
+            time.sleep(0.01)
+        return process, seen[-1]
+
+    def test_an_interrupted_launch_is_written_with_those_before(self):
+        process, _ = self.in_the_third_of_50()
         process.send_signal(signal.SIGINT)
-        documents = json.loads(process.communicate(timeout=30)[0])["documents"]
+        over, *launches = json.loads(process.communicate(timeout=30)[0])["documents"]
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
-        self.assertGreater(len(documents), 2)
-        self.assertEqual((documents[0]["error"], documents[0]["results"][0]["complete"]), ("interrupted by SIGINT", True))
+        self.assertGreaterEqual(len(launches), 2)
+        self.assertEqual((over["error"], over["results"][0]["complete"]),
+                         (f"{len(launches)} of 50 launches: interrupted by SIGINT", True))
 
     def test_a_launch_that_was_killed_is_missing_in_the_document(self):
-        process = subprocess.Popen([command.TOOL, "lat", "--backend", "loop", "-D", "300ms", "--launches", "50", "--format", "json"],
-                                   stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
-        time.sleep(1.5)
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
-        os.kill(int(children[0]), signal.SIGKILL)
+        process, third = self.in_the_third_of_50()
+        os.kill(third, signal.SIGKILL)
         over, *launches = json.loads(process.communicate(timeout=30)[0])["documents"]
         self.assertEqual(process.returncode, 1)
         self.assertRegex(over["error"], f"^{len(launches)} of 50 launches: .* signal 9$")
