@@ -210,8 +210,8 @@ double worst(const NodeMedian& node) {
   return sender == 0 ? receiver : receiver == 0 ? sender : std::min(sender, receiver);
 }
 
-std::string share_text(double share) {
-  return share > 0 ? fmt::format("{:.0f} %", share * 100) : "-";
+std::string percent_text(double share) {
+  return share > 0 ? fmt::format("{:.0f}", share * 100) : "-";
 }
 
 Section every_node(const Document& document, const FabricNames& names) {
@@ -233,10 +233,10 @@ Section every_node(const Document& document, const FabricNames& names) {
                    {"rail", false, {}, kLastOut},
                    {"metric"},
                    {"size", true},
-                   {"as sender", true},
-                   {"of typical", true},
-                   {"as receiver", true},
-                   {"of typical", true},
+                   {"sends", true, {}, kEarlyOut},
+                   {"sends[%]", true},
+                   {"receives", true, {}, kEarlyOut},
+                   {"receives[%]", true},
                    {"verdict"}}};
   for (const NodeMedian& node : nodes) {
     const bool latency = node.metric == Metric::latency;
@@ -247,8 +247,8 @@ Section every_node(const Document& document, const FabricNames& names) {
     const auto size = double(node.size_bytes);
     section.rows.push_back(
         {{names.numbered(node.rank), names.rail(node.rank, node.rail), metric, size_text(size),
-          text(node.as_sender), share_text(node.relative(node.as_sender)), text(node.as_receiver),
-          share_text(node.relative(node.as_receiver)), verdicts[key(node.rank, metric, size)]}});
+          text(node.as_sender), percent_text(node.relative(node.as_sender)), text(node.as_receiver),
+          percent_text(node.relative(node.as_receiver)), verdicts[key(node.rank, metric, size)]}});
   }
   section.most_in_text = kMostInText;
   return section;
