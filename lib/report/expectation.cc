@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -18,6 +18,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/text_table.h"
 #include "row.h"
 
 namespace rdmabench::report {
@@ -71,8 +72,7 @@ struct Logs {
   double above = 0;
 
   explicit Logs(std::span<const RowValue> values) {
-    constexpr double kLeast = 1e-30;    // in place of 0, which has no log
-    constexpr double kNormal95 = 1.96;  // standard errors to the end of an interval
+    constexpr double kLeast = 1e-30;  // in place of 0, which has no log
     for (const RowValue& one : values) {
       const double log = std::log(std::max(one.value, kLeast));
       logs.push_back(log);
@@ -109,24 +109,26 @@ Limit limit_of(const Expectation& expectation, const Judged& of,
 
 /// A row with a limit, and how far apart they are.
 struct Case {
-  const Measured& row;
-  const Logs& measured;
-  const measure::LaunchLogs held;  ///< of a baseline
-  const double usual;              ///< deviation of runs
-  const Limit& limit;
+  std::string row;
+  Logs measured;
+  std::optional<Logs> baseline;
+  double usual;  ///< deviation of runs
+  Limit limit;
   double value = measured.value;
   bool keeps = false;        ///< by the value alone
   bool few_samples = false;  ///< towards the limit: only longer runs decide
   measure::Distance distance{};
   double to_pass = 1;  ///< the chance of such a value where the truth is at the limit
   double to_fail = 1;
-};
+  std::size_t at = 0;  ///< of the chances that are judged together, where there is a limit
 
-measure::LaunchLogs held_by(const std::optional<Logs>& baseline) {
-  if (!baseline) return {};
-  const auto bounded = [](double within) { return std::isinf(within) ? 0 : within; };
-  return {baseline->logs, std::max(bounded(baseline->below), bounded(baseline->above))};
-}
+  bool passes() const { return to_pass <= measure::kFalse && !few_samples; }
+  measure::LaunchLogs held() const {
+    if (!baseline) return {};
+    const auto bounded = [](double within) { return std::isinf(within) ? 0 : within; };
+    return {baseline->logs, std::max(bounded(baseline->below), bounded(baseline->above))};
+  }
+};
 
 double usual_of(std::string_view key) {
   const bool tail =
@@ -142,63 +144,61 @@ void compare(Case& one, bool at_least) {
   one.few_samples = std::isinf(within) && one.keeps;
   constexpr double kOfFewSamples = 0.1;  // what breaks the limit by far fails all the same
   if (std::isinf(within) && !one.keeps) within = kOfFewSamples;
-  one.distance = measure::distance({one.measured.logs, within}, std::log(one.limit.value), one.held,
-                                   one.usual);
+  one.distance = measure::distance({one.measured.logs, within}, std::log(one.limit.value),
+                                   one.held(), one.usual);
   one.to_pass = at_least ? one.distance.chance_above() : one.distance.chance_below();
   one.to_fail = at_least ? one.distance.chance_below() : one.distance.chance_above();
   if (one.distance.error == 0 && one.distance.difference == 0) one.to_pass = 0;
 }
 
-/// Of each expectation, the rows that it is for.
-class Cases {
- public:
-  Cases(const Document& document, std::span<const Document> launches, const Expectation& of)
-      : document_(document), of_(of), key_(key_of(of.quantity)), measure_(*measure_of(key_)) {
-    if (!launches.empty()) launches_ = launch_values(launches, key_, false);
-  }
-
-  const Measure& measure() const { return measure_; }
-  bool any() const { return any_; }
-  bool any_limit() const { return any_limit_; }
-
-  void for_each(const std::function<void(const Case&)>& visit) {
-    for_each_measured(document_, [&](const Measured& row) {
-      if (!has_size(of_, row) || !std::isfinite(value_of(row, key_))) return;
-      const Judged judged{document_, row};
-      if (!counts(judged, key_)) return;
-      any_ = true;
+/// The rows that an expectation is for; of those that keep it for sure the first kMostJudged, for a
+/// fabric has millions.
+struct Cases {
+  Cases(const Document& document, std::span<const Document> launches, const Expectation& expected,
+        std::vector<double>& chances)
+      : of(expected), measure(*measure_of(key_of(of.quantity))) {
+    const std::string_view key = key_of(of.quantity);
+    const LaunchValues values =
+        launches.empty() ? LaunchValues() : launch_values(launches, key, false);
+    for_each_measured(document, [&](const Measured& row) {
+      if (!has_size(of, row) || !std::isfinite(value_of(row, key))) return;
+      const Judged judged{document, row};
+      if (!counts(judged, key)) return;
+      any = true;
       if (row.replaced) return;  // many flows at once may have slowed it; the later value decides
-      const bool asks = !launches_.empty() || of_.rows;
-      const std::string identity = asks ? identity_of(judged) : "";
-      const auto found = launches_.find(identity);
+      const std::string identity = !values.empty() || of.rows ? identity_of(judged) : "";
+      const auto found = values.find(identity);
       const Logs measured =
-          found != launches_.end() ? Logs(found->second) : Logs(std::array{row_value(row, key_)});
+          found != values.end() ? Logs(found->second) : Logs(std::array{row_value(row, key)});
       std::optional<Logs> baseline;
-      if (of_.rows) {
-        const auto same = of_.rows->find(identity);
-        if (same != of_.rows->end()) baseline.emplace(same->second);
+      if (of.rows) {
+        const auto same = of.rows->find(identity);
+        if (same != of.rows->end()) baseline.emplace(same->second);
       }
-      const Limit limit = limit_of(of_, judged, baseline, measure_);
-      any_limit_ |= std::isfinite(limit.value);
-      Case one{row, measured, held_by(baseline), usual_, limit};
-      compare(one, of_.at_least);
-      visit(one);
+      Limit limit = limit_of(of, judged, baseline, measure);
+      Case one{{}, measured, std::move(baseline), usual_of(key), std::move(limit)};
+      compare(one, of.at_least);
+      if (std::isfinite(one.limit.value)) {
+        any_limit = true;
+        one.at = chances.size();
+        chances.push_back(one.to_fail);
+      }
+      if (one.passes() && ++passing > kMostJudged) return;
+      one.row = row_text(row);
+      list.push_back(std::move(one));
     });
   }
 
- private:
-  const Document& document_;
-  const Expectation& of_;
-  std::string_view key_;
-  Measure measure_;
-  double usual_ = usual_of(key_);
-  LaunchValues launches_;
-  bool any_ = false;
-  bool any_limit_ = false;
+  const Expectation& of;
+  Measure measure;
+  std::vector<Case> list{};
+  std::size_t passing = 0;
+  bool any = false;
+  bool any_limit = false;
 };
 
 Status outcome_of(const Case& one, double adjusted) {
-  if (one.to_pass <= measure::kFalse && !one.few_samples) return Status::pass;
+  if (one.passes()) return Status::pass;
   return adjusted <= measure::kFalse ? Status::fail : Status::open;
 }
 
@@ -215,7 +215,7 @@ std::string range_text(double value, double low, double high, std::size_t launch
 Json judge(const std::string& expectation, const Case& one, Status status, std::size_t together,
            const Measure& measure) {
   const auto reach = [&](double within) {
-    return measure::distance({one.measured.logs, within}, 0, one.held, one.usual).reach();
+    return measure::distance({one.measured.logs, within}, 0, one.held(), one.usual).reach();
   };
   const double low = one.value * std::exp(-reach(one.measured.below));
   const double high = one.value * std::exp(reach(one.measured.above));
@@ -236,10 +236,10 @@ Json judge(const std::string& expectation, const Case& one, Status status, std::
       const double chance = measure::kFalse / (one.keeps ? 1 : static_cast<double>(together));
       needed = measure::launches_to_decide(one.distance, chance);
       text += fmt::format("; about {} launches{} would decide", needed.get<std::uint32_t>(),
-                          one.held.logs.empty() ? "" : " of each side");
+                          one.baseline ? " of each side" : "");
     }
   }
-  Json judged = judgement(expectation, row_text(one.row), status, std::move(text));
+  Json judged = judgement(expectation, one.row, status, std::move(text));
   judged["value"] = finite(one.value);
   judged["low"] = finite(low);
   judged["high"] = finite(high);
@@ -294,16 +294,15 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
   std::vector<std::pair<const Expectation*, std::string>> absent;  // and why
   bool profile_applies = false;
   std::vector<Expectation> read(expectations.begin(), expectations.end());
+  std::vector<Cases> found;
   std::vector<double> chances;
   for (Expectation& one : read) {
     read_baseline(one);
-    Cases(document, launches, one).for_each([&](const Case& found) {
-      if (std::isfinite(found.limit.value)) chances.push_back(found.to_fail);
-    });
+    found.emplace_back(document, launches, one, chances);
   }
   const std::vector<double> adjusted = measure::holm(chances);
-  std::size_t at = 0;
-  for (const Expectation& expectation : read) {
+  for (const Cases& cases : found) {
+    const Expectation& expectation = cases.of;
     struct Sort {
       Status status;
       const char* rest;
@@ -311,18 +310,19 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
       std::size_t more = 0;
     };
     std::array<Sort, 3> sorts{Sort{Status::fail, "break it"}, Sort{Status::open, "are open"},
-                              Sort{Status::pass, "keep it"}};
-    Cases cases(document, launches, expectation);
-    cases.for_each([&](const Case& one) {
+                              Sort{.status = Status::pass,
+                                   .rest = "keep it",
+                                   .more = cases.passing - std::min(cases.passing, kMostJudged)}};
+    for (const Case& one : cases.list) {
       const bool known = std::isfinite(one.limit.value);
-      const Status status = known ? outcome_of(one, adjusted[at++]) : Status::open;
+      const Status status = known ? outcome_of(one, adjusted[one.at]) : Status::open;
       Sort& sort = *std::ranges::find(sorts, status, &Sort::status);
       if (sort.rows.size() < kMostJudged) {
-        sort.rows.push_back(judge(expectation.text, one, status, adjusted.size(), cases.measure()));
+        sort.rows.push_back(judge(expectation.text, one, status, adjusted.size(), cases.measure));
       } else {
         ++sort.more;
       }
-    });
+    }
     for (Sort& sort : sorts) {
       for (Json& one : sort.rows) judged.push_back(std::move(one));
       if (sort.more == 0) continue;
@@ -330,10 +330,10 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
           judgement(expectation.text, "", sort.status,
                     fmt::format("{} more rows {}, not listed here", sort.more, sort.rest)));
     }
-    profile_applies |= cases.any() && expectation.of_profile;
-    if (!cases.any()) {
+    profile_applies |= cases.any && expectation.of_profile;
+    if (!cases.any) {
       absent.emplace_back(&expectation, absent_text(expectation));
-    } else if (expectation.of == Of::baseline && !cases.any_limit()) {
+    } else if (expectation.of == Of::baseline && !cases.any_limit) {
       absent.emplace_back(&expectation, fmt::format("{} has none of the rows that were measured",
                                                     expectation.baseline));
     }
@@ -343,6 +343,37 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
     judged.push_back(judgement(expectation->text, "", open ? Status::open : Status::fail, why));
   }
   document.body["expectations"] = std::move(judged);
+}
+
+bool failed_expectation(const Document& document) {
+  const Json& judged = list_of(document.body, "expectations");
+  return std::any_of(judged.begin(), judged.end(), [](const Json& one) {
+    return status_of(text_of(one, "status")) == Status::fail;
+  });
+}
+
+std::string expectations_text(const Document& document) {
+  constexpr std::size_t kMostShown = 8;  // rows of one expectation with one status
+  std::string text;
+  for (const std::string_view status :
+       {name(Status::fail), name(Status::open), name(Status::pass)}) {
+    std::map<std::string, std::size_t> rows;  // by expectation
+    const auto add = [&](const std::string& expectation, const std::string& said) {
+      text += terminal_safe(fmt::format("{} {}: {}", status, expectation, said)) + '\n';
+    };
+    for (const Json& one : list_of(document.body, "expectations")) {
+      if (text_of(one, "status") != status) continue;
+      const std::string row = text_of(one, "row");  // "": of the whole result
+      const std::string expectation = text_of(one, "expectation");
+      if (!row.empty() && ++rows[expectation] > kMostShown) continue;
+      add(expectation, row + (row.empty() ? "" : ": ") + text_of(one, "text"));
+    }
+    for (const auto& [expectation, count] : rows) {
+      if (count <= kMostShown) continue;
+      add(expectation, fmt::format("{} more rows, listed in the JSON", count - kMostShown));
+    }
+  }
+  return text;
 }
 
 }  // namespace rdmabench::report

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/fields.h"
 #include "launches.h"
-#include "quantity.h"
 #include "row.h"
 
 namespace rdmabench::report {
 namespace {
 
-constexpr double kNormal95 = 1.96;    // standard errors of a mean on both sides of it
 constexpr double kManySamples = 100;  // from which a mean is as good as normal
 
 /// "6 %", of the share of the capacity.
@@ -135,12 +135,11 @@ bool has_size(const Expectation& expectation, const Measured& row) {
 LaunchValues launch_values(std::span<const Document> launches, std::string_view key,
                            bool of_baseline) {
   LaunchValues all;
-  for (auto at = launches.begin(); at != launches.end(); ++at) {
-    const Document& document = *at;
+  std::set<std::string> known;
+  for (const Document& document : launches) {
     if (launches_of(document.body) > 1) continue;  // those follow
-    const bool again = std::any_of(
-        launches.begin(), at, [&](const Document& before) { return before.body == document.body; });
-    if (of_baseline && again) continue;  // a copy says nothing of how launches differ
+    // A copy says nothing of how launches differ.
+    if (of_baseline && !known.insert(dump(document.body)).second) continue;
     LaunchValues rows;
     for_each_measured(document, [&](const Measured& row) {
       const RowValue one = row_value(row, key);

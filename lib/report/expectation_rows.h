@@ -10,6 +10,8 @@
 
 namespace rdmabench::report {
 
+inline constexpr double kNormal95 = 1.96;  // standard errors to the end of an interval
+
 /// A row with the document that it is of.
 struct Judged {
   const Document& document;

@@ -6,10 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "expectation.h"
 #include "fabric_document.h"
 #include "kinds.h"
-#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 
@@ -307,37 +305,6 @@ Judgements judgements(const Document& document) {
   Judgements list = kind != nullptr ? kind->judge(document) : Judgements();
   add_expectations(list, document);
   return list;
-}
-
-bool failed_expectation(const Document& document) {
-  const Json& judged = list_of(document.body, "expectations");
-  return std::any_of(judged.begin(), judged.end(), [](const Json& one) {
-    return status_of(text_of(one, "status")) == Status::fail;
-  });
-}
-
-std::string expectations_text(const Document& document) {
-  constexpr std::size_t kMostShown = 8;  // rows of one expectation with one status
-  std::string text;
-  for (const std::string_view status :
-       {name(Status::fail), name(Status::open), name(Status::pass)}) {
-    std::map<std::string, std::size_t> rows;  // by expectation
-    const auto add = [&](const std::string& expectation, const std::string& said) {
-      text += terminal_safe(fmt::format("{} {}: {}", status, expectation, said)) + '\n';
-    };
-    for (const Json& one : list_of(document.body, "expectations")) {
-      if (text_of(one, "status") != status) continue;
-      const std::string row = text_of(one, "row");  // "": of the whole result
-      const std::string expectation = text_of(one, "expectation");
-      if (!row.empty() && ++rows[expectation] > kMostShown) continue;
-      add(expectation, row + (row.empty() ? "" : ": ") + text_of(one, "text"));
-    }
-    for (const auto& [expectation, count] : rows) {
-      if (count <= kMostShown) continue;
-      add(expectation, fmt::format("{} more rows, listed in the JSON", count - kMostShown));
-    }
-  }
-  return text;
 }
 
 }  // namespace rdmabench::report
