@@ -1,3 +1,4 @@
+// The documents of comparisons.
 #include "compared.h"
 
 #include <fmt/format.h>
@@ -7,10 +8,60 @@
 
 #include "base/text.h"
 #include "kinds.h"
-#include "row.h"
-#include "sections.h"
 
 namespace rdmabench::report {
+
+std::string side_name(const Json& body, std::string_view side) {
+  const std::string name = text_of(object_of(body, side), "name");
+  return !name.empty() ? name : side == "a" ? "A" : "B";
+}
+
+std::string verdict_text(std::string_view verdict, std::string_view direction) {
+  const bool is_told = verdict == "DIFFERENT" && !direction.empty();
+  return upper(replaced(is_told ? direction : verdict, {{'_', " "}}));
+}
+
+std::string ratio_text(const Json& estimate) {
+  if (estimate.empty()) return "no estimate";
+  return fmt::format("{:.4g} times ({:.4g} to {:.4g})", number_of(estimate, "ratio"),
+                     number_of(estimate, "ratio_low"), number_of(estimate, "ratio_high"));
+}
+
+std::string change_text(double ratio, double typical) {
+  if (!std::isfinite(ratio)) return "-";
+  if (typical >= 2 || typical <= 0.5) return fmt::format("{:.3g} times", ratio);
+  return fmt::format("{:+.2f} %", 100 * (ratio - 1));
+}
+
+std::string change_interval(const Json& estimate) {
+  const double ratio = number_of(estimate, "ratio");
+  if (!std::isfinite(number_of(estimate, "ratio_low"))) return "-";
+  return fmt::format("{} to {}", change_text(number_of(estimate, "ratio_low"), ratio),
+                     change_text(number_of(estimate, "ratio_high"), ratio));
+}
+
+std::string spaced(std::string_view text) {
+  return replaced(text, {{'_', " "}});
+}
+
+SideNames::SideNames(const Json& body) : a(side_name(body, "a")), b(side_name(body, "b")) {
+  constexpr std::size_t kMost = 12;
+  if (std::max(a.size(), b.size()) <= kMost) return;
+  legend.words.emplace_back(fmt::format("A is {}, B is {}.", a, b));
+  a = "A";
+  b = "B";
+}
+
+Cell verdict_cell(Status status, const Json& judged, const std::string& direction) {
+  Cell cell(status, verdict_text(text_of(judged, "verdict"), direction));
+  const std::string obstacle = text_of(judged, "obstacle");
+  const std::string more = any_text_of(judged, "more_launches");
+  if (obstacle == "margin") cell.text += ", at the margin";
+  if (obstacle.empty() && !more.empty()) cell.text += fmt::format(", {} more", more);
+  if (std::string why = text_of(judged, "reason"); !why.empty()) cell.items.push_back(why);
+  return cell;
+}
+
 namespace {
 
 /// Whether the comparison was asked to fail on this. Older documents fail on what is worse.
@@ -47,15 +98,8 @@ std::string verdict_words(const Json& body) {
       stands.empty() || stands == verdict ? "" : ", as they stand " + verdict_text(stands, ""));
 }
 
-/// "1.25 times (1.2 to 1.3)".
-std::string ratio_text(const Json& estimate) {
-  if (estimate.empty()) return "no estimate";
-  return fmt::format("{:.4g} times ({:.4g} to {:.4g})", number_of(estimate, "ratio"),
-                     number_of(estimate, "ratio_low"), number_of(estimate, "ratio_high"));
-}
-
-}  // namespace
-
+/// As the exit code judges a cell: what is DIFFERENT by itself alone, and not after the correction
+/// for many quantities, does not fail.
 Status status_of_cell(const Json& body, const Json& cell, std::string_view direction) {
   const std::string verdict = text_of(cell, "verdict");
   if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;
@@ -72,22 +116,137 @@ Status status_of_cell(const Json& body, const Json& cell, std::string_view direc
   return fails ? Status::fail : Status::pass;
 }
 
-std::string side_name(const Json& body, std::string_view side) {
-  const std::string name = text_of(object_of(body, side), "name");
-  return !name.empty() ? name : side == "a" ? "A" : "B";
-}
-
-std::string verdict_text(std::string_view verdict, std::string_view direction) {
-  const bool is_told = verdict == "DIFFERENT" && !direction.empty();
-  return upper(replaced(is_told ? direction : verdict, {{'_', " "}}));
-}
-
+/// "better", "worse" or empty; by the ratio where an older document does not say.
 std::string direction_of(const Json& family, const Json& cell) {
   if (text_of(cell, "verdict") != "DIFFERENT") return "";
   if (std::string known = text_of(cell, "direction"); !known.empty()) return known;
   const double ratio = number_of(object_of(cell, "estimate"), "ratio");
   if (!std::isfinite(ratio)) return "";
   return (ratio > 1) == (text_of(family, "metric") == "bandwidth") ? "better" : "worse";
+}
+
+Section compared_rows(const Json& body, const Json& family, const SideNames& names) {
+  const std::string test = text_of(family, "test");
+  const std::string metric = text_of(family, "metric");
+  const std::string kind = spaced(text_of(family, "kind"));
+  Scale scale = metric == "bandwidth" ? kRateScale : kTimeScale;
+  scale.decimals = 4;
+  const Cell verdict = verdict_cell(Status::pass, family, text_of(family, "direction"));
+  Section section{
+      fmt::format("{} {}{}{}{}{}{}", text_of(family, "operation"), test,
+                  metric == test ? "" : " " + metric,
+                  kind.empty() ? "" : fmt::format(" ({})", kind), verdict.text.empty() ? "" : ": ",
+                  verdict.text, list_of(family, "confounded_by").empty() ? "" : ", confounded"),
+      true,
+      {},
+      {{"size", true},
+       {names.a, true, scale},
+       {names.b, true, scale},
+       {"change", true},
+       {"interval", true},
+       {"verdict"},
+       {"launches", true, {}, kOnPages}}};
+  for (const Json& cell : list_of(family, "cells")) {
+    std::string size = size_text(number_of(cell, "size_bytes"));
+    if (const double load = number_of(cell, "load"); std::isfinite(load)) {
+      size += fmt::format(" at {:.0f} %", load * 100);
+    }
+    const Json& estimate = object_of(cell, "estimate");
+    const double ratio = number_of(estimate, "ratio");
+    const std::string direction = direction_of(family, cell);
+    Cell judged = verdict_cell(status_of_cell(body, cell, direction), cell, direction);
+    const double of_a = number_of(cell, "a_suspect_launches");
+    const double of_b = number_of(cell, "b_suspect_launches");
+    if (of_a + of_b > 0) {
+      judged.items.push_back(
+          fmt::format("suspect launches: {} {:g}, {} {:g}", names.a, of_a, names.b, of_b));
+    }
+    const std::string units = any_text_of(cell, "a_units");
+    section.rows.push_back(
+        {{std::move(size), Cell(number_of(cell, "a"), scale), Cell(number_of(cell, "b"), scale),
+          change_text(ratio, ratio), change_interval(estimate), std::move(judged),
+          units.empty() ? "" : fmt::format("{}, {}", units, any_text_of(cell, "b_units"))}});
+  }
+  return section;
+}
+
+Section planned(const Json& body) {
+  const Json& plan = object_of(body, "plan");
+  if (plan.empty()) return {};
+  const std::string launches = any_text_of(plan, "launches_per_side");
+  const auto planned_launches = [](const Json& row) {
+    const std::string number = any_text_of(row, "launches_per_side");
+    return Cell(number.empty() ? "too many" : number);
+  };
+  Section section = table_of("Plan",
+                             {words_column("quantity", "what"),
+                              number_column("launches vary by", "log_stddev", percent_text),
+                              {"launches of each side", true, planned_launches}},
+                             list_of(plan, "quantities"));
+  std::string text = fmt::format("{} launches of each side",
+                                 launches.empty() ? "more than are planned for" : launches);
+  if (plan.contains("power")) {
+    text += fmt::format(
+        " would tell in {} of cases, at a margin of {} and an alpha of {}, if the true difference is "
+        "{}; from {} pilot launches",
+        percent_text(number_of(plan, "power")), percent_text(number_of(plan, "margin")),
+        percent_text(number_of(plan, "alpha")), percent_text(number_of(plan, "true_difference")),
+        any_text_of(plan, "pilot_launches"));
+  }
+  section.words.emplace_back(text + '.');
+  return section;
+}
+
+Section differences(const Json& body, const SideNames& names) {
+  const auto declared = [](const Json& row) {
+    return Cell(flag_of(row, "declared") ? "declared" : "not declared");
+  };
+  const Json& all = list_of(body, "confounds");
+  Section section = table_of("What else differs",
+                             {words_column("fact", "name"),
+                              words_column("in", "where"),
+                              words_column(names.a, "a"),
+                              words_column(names.b, "b"),
+                              {"declared", false, declared}},
+                             all);
+  section.open = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    section.rows[i].differs = !flag_of(all[i], "declared");
+    section.open |= section.rows[i].differs;
+  }
+  std::stable_partition(section.rows.begin(), section.rows.end(),
+                        [](const TableRow& row) { return row.differs; });
+  if (all.empty() && !list_of(body, "families").empty()) {
+    section.words.emplace_back(
+        "Nothing else differed between the two sides, as far as their environments tell.");
+  }
+  return section;
+}
+
+Section launches_of_both(const Json& body) {
+  Section section{"The launches of both sides", false};
+  for (const char* const side : {"a", "b"}) {
+    const Json& one = object_of(body, side);
+    if (!one.contains("launches")) continue;
+    Cell words =
+        fmt::format("{}: {} launches", side_name(body, side), any_text_of(one, "launches"));
+    if (one.contains("pairs")) {
+      words.text += fmt::format(", pairs of nodes: {}", any_text_of(one, "pairs"));
+    }
+    for (const auto& [code, number] : object_of(one, "suspicions").items()) {
+      words.text += fmt::format(", {} suspect of {}", any_text(number), code);
+    }
+    for (const auto& [kind, number] : object_of(one, "counters").items()) {
+      words.text += fmt::format(", counters of {}: {}", kind, any_text(number));
+    }
+    for (const Json& failed : list_of(one, "failed")) {
+      words.items.push_back("left out, it ended early: " + any_text(failed));
+    }
+    section.words.push_back(std::move(words));
+  }
+  const std::string order = text_of(object_of(body, "order"), "pattern");
+  if (!order.empty()) section.words.emplace_back("Their order by time: " + order);
+  return section;
 }
 
 std::vector<Judgement> judge_comparison(const Document& document) {
@@ -129,72 +288,39 @@ std::vector<Judgement> judge_comparison(const Document& document) {
   return list;
 }
 
-std::vector<Judgement> judge_projection(const Document& document) {
-  std::vector<Judgement> list;
-  const std::string axis = text_of(document.body, "axis");
-  const std::string a = side_name(document.body, "a");
-  const std::string both = fmt::format("{} against {}", side_name(document.body, "b"), a);
-  if (const std::string summary = text_of(document.body, "summary"); !summary.empty()) {
-    const bool one = object_of(document.body, "b").empty();
-    list.push_back({"project", one ? a : both, "in short", Status::pass, summary});
-    list.back().measured = true;
-  }
-  for (const Json& row : list_of(document.body, "rows")) {
-    Judgement one;
-    one.group = "project";
-    one.measured = true;
-    one.id = fmt::format("{} {}", axis, number_text(row, "value"));
-    const Json& difference = object_of(row, "difference");
-    one.subject = difference.empty() ? a : both;
-    const std::string refusal = text_of(row, "refusal");
-    if (!refusal.empty()) {
-      one.outcome = Status::skip;
-      one.text = refusal;
-    } else if (!difference.empty()) {
-      // A difference is what was asked for here, and no failure.
-      one.text = fmt::format(
-          "{}: {}", verdict_text(text_of(difference, "verdict"), text_of(difference, "direction")),
-          ratio_text(difference));
-    }
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
-std::vector<Judgement> judge_decision(const Document& document) {
-  std::vector<Judgement> list;
-  const Json& page = object_of(document.body, "page");
-  for (const Section& section : decision_sections(document.body)) {
-    if (!section.title.empty() || list.empty()) {
-      list.push_back({"decide", said(page, "question"),
-                      section.title.empty() ? said(page, "answer") : section.title, Status::pass});
-    }
-    std::string& text = list.back().text;
-    const auto add_line = [&text](const std::string& line) {
-      text += (text.empty() ? "" : "\n") + line;
-    };
-    for (const Cell& words : section.words) add_line(words.text);
-    if (!section.command.empty()) text += ' ' + section.command;
-    for (const TableRow& row : section.rows) {
-      std::string line;
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        line += fmt::format("{}{}: {}", i == 0 ? "" : "; ", section.columns[i].heading,
-                            row.cells[i].text);
-      }
-      add_line(line);
+void measure_comparison(const Document& document, const VisitMeasured& visit) {
+  for (const Json& family : list_of(document.body, "families")) {
+    for (const Json& cell : list_of(family, "cells")) {
+      Measured measured;
+      measured.kind = "comparison";
+      add_labels(measured, family, text_of, {"test", "operation", "metric"});
+      add_labels(measured, cell, any_text_of, {"size_bytes", "load", "unit", "verdict"});
+      add_label(measured, "direction", direction_of(family, cell));
+      add_label(measured, "a_name", side_name(document.body, "a"));
+      add_label(measured, "b_name", side_name(document.body, "b"));
+      add_values(measured, cell, {"a", "b", "a_units", "b_units"});
+      add_values(measured, object_of(cell, "estimate"), {"ratio", "ratio_low", "ratio_high"});
+      visit(measured);
     }
   }
-  return list;
 }
 
-std::string said(const Json& object, std::string_view key) {
-  return text_of(object_of(object, key), "text");
+std::vector<Section> comparison_sections(const Document& document) {
+  const Json& body = document.body;
+  const SideNames names(body);
+  std::vector<Section> all{names.legend};
+  for (const Json& family : list_of(body, "families")) {
+    all.push_back(compared_rows(body, family, names));
+  }
+  all.insert(all.end(),
+             {planned(body), differences(body, names), launches_of_both(body), notes_of(body)});
+  return all;
 }
 
-std::vector<std::string> all_said(const Json& object, std::string_view key) {
-  std::vector<std::string> list;
-  for (const Json& one : list_of(object, key)) list.push_back(text_of(one, "text"));
-  return list;
-}
+}  // namespace
+
+const DocumentKind kCompareKind{kCompareSchema,      "Comparison",     "families",
+                                "rdmabench compare", judge_comparison, measure_comparison,
+                                comparison_sections};
 
 }  // namespace rdmabench::report

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "digest.h"
+#include "sections.h"
 
 namespace rdmabench::report {
 
@@ -15,13 +15,28 @@ std::string side_name(const Json& body, std::string_view side);
 /// Of a verdict, for people: "WORSE", "EQUIVALENT", "DIFFERENT BUT IMMATERIAL".
 std::string verdict_text(std::string_view verdict, std::string_view direction);
 
-/// As the exit code judges a cell of a comparison: what is DIFFERENT by itself alone, and not after
-/// the correction for many quantities, does not fail.
-Status status_of_cell(const Json& body, const Json& cell, std::string_view direction);
+/// "1.25 times (1.2 to 1.3)".
+std::string ratio_text(const Json& estimate);
+/// "+12.30 %"; in times where `typical` is half, double or beyond.
+std::string change_text(double ratio, double typical);
+std::string change_interval(const Json& estimate);
 
-/// "better", "worse" or empty, of a cell of a comparison; by its ratio where an older document does
-/// not say.
-std::string direction_of(const Json& family, const Json& cell);
+/// With spaces for underscores.
+std::string spaced(std::string_view text);
+
+/// What both sides are called at the heads of columns.
+struct SideNames {
+  explicit SideNames(const Json& body);
+
+  std::string a, b;
+  Section legend{};  ///< empty where these are their names
+};
+
+/// The verdict of a cell or a row, what stands in its way, and why.
+Cell verdict_cell(Status status, const Json& judged, const std::string& direction);
+
+/// What stands below a decision's answer; of several sections of one title the first has it.
+std::vector<Section> decision_sections(const Json& body);
 
 /// The text of a phrase of a decision's page, and of each phrase in a list.
 std::string said(const Json& object, std::string_view key);

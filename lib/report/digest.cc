@@ -1,105 +1,11 @@
 #include "digest.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
-#include "compared.h"
-#include "kinds.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::report {
-namespace {
-
-/// How many ranks there were; 0 where neither a list nor a number tells.
-std::size_t ranks_of(const Json& body) {
-  std::size_t ranks = list_of(body, "ranks").size();
-  for (const Json& fact : list_of(body, "config")) {
-    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
-    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
-  }
-  return ranks;
-}
-
-}  // namespace
-
-void measure_run(const Document& document, const VisitMeasured& visit) {
-  const Json& body = document.body;
-  const std::string test = text_of(body, "test");
-  const Json& environment = object_of(body, "environment");
-  for (const Json& row : list_of(body, "results")) {
-    Measured measured;
-    measured.kind = "latency";
-    for (const std::string_view kind : {"bandwidth", "load", "registration"}) {
-      if (test == kind) measured.kind = kind;
-    }
-    add_label(measured, "client", fact_of(list_of(environment, "client"), "hostname"));
-    add_label(measured, "server", fact_of(list_of(environment, "server"), "hostname"));
-    add_label(measured, "transport", text_of(object_of(body, "resolved"), "transport"));
-    add_row(measured, row,
-            {"operation", "backend", "provider", "device", "direction", "kind", "signal",
-             "completion", "memory", "route", "mapping", "size_bytes", "load"});
-    if (body.contains("suspect")) {
-      measured.values.emplace_back("suspect", flag_of(body, "suspect") ? 1 : 0);
-    }
-    visit(measured);
-  }
-}
-
-void measure_comparison(const Document& document, const VisitMeasured& visit) {
-  for (const Json& family : list_of(document.body, "families")) {
-    for (const Json& cell : list_of(family, "cells")) {
-      Measured measured;
-      measured.kind = "comparison";
-      add_labels(measured, family, text_of, {"test", "operation", "metric"});
-      add_labels(measured, cell, any_text_of, {"size_bytes", "load", "unit", "verdict"});
-      add_label(measured, "direction", direction_of(family, cell));
-      add_label(measured, "a_name", side_name(document.body, "a"));
-      add_label(measured, "b_name", side_name(document.body, "b"));
-      add_values(measured, cell, {"a", "b", "a_units", "b_units"});
-      add_values(measured, object_of(cell, "estimate"), {"ratio", "ratio_low", "ratio_high"});
-      visit(measured);
-    }
-  }
-}
-
-void measure_projection(const Document& document, const VisitMeasured& visit) {
-  for (const Json& row : list_of(document.body, "rows")) {
-    for (const std::string_view side : {"a", "b"}) {
-      const Json& step = object_of(row, side);
-      if (step.empty()) continue;
-      Measured measured;
-      measured.kind = "projection";
-      add_label(measured, "axis", text_of(document.body, "axis"));
-      add_label(measured, "at", any_text_of(row, "value"));
-      add_label(measured, "side", std::string(side));
-      add_label(measured, "name", side_name(document.body, side));
-      add_values(measured, step,
-                 {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s",
-                  "nothing_hidden_s", "all_hidden_s", "cost_per_step"});
-      measured.error = text_of(row, "refusal");
-      visit(measured);
-    }
-  }
-}
-
-void measure_coll(const Document& document, const VisitMeasured& visit) {
-  const std::string backend = text_of(document.body, "backend");
-  const std::size_t ranks = ranks_of(document.body);
-  for (const Json& row : list_of(document.body, "results")) {
-    Measured measured;
-    measured.kind = "collective";
-    add_label(measured, "backend", backend);
-    if (ranks > 0) measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
-    add_row(measured, row,
-            {"group", "operation", "type", "reduction", "root", "size_bytes", "in_place"});
-    add_values(measured, object_of(row, "wrong"), {"wrong_elements"});
-    measured.error = text_of(row, "skipped");
-    visit(measured);
-  }
-}
 
 void add_label(Measured& measured, std::string_view key, std::string value) {
   if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
@@ -138,11 +44,6 @@ void Judgement::add_details(const Json& object, std::initializer_list<const char
   for (const char* key : keys) {
     if (std::string one = any_text_of(object, key); !one.empty()) details.emplace_back(key, one);
   }
-}
-
-void for_each_measured(const Document& document,
-                       const std::function<void(const Measured&)>& visit) {
-  if (const DocumentKind* const kind = find_kind(document.schema)) kind->measure(document, visit);
 }
 
 std::string fact_of(const Json& facts, std::string_view name) {

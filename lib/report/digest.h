@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -82,9 +81,6 @@ std::string fact_of(const Json& facts, std::string_view name);
 
 /// Whether the fact differs between any two machines, which says nothing.
 bool is_own_fact(std::string_view name) noexcept;
-
-/// A row of collectives, `body`: wrong, late, left out or fine.
-Judgement judge_row(const Json& row, const Json& body);
 
 /// The text with other words in place of some characters.
 std::string replaced(std::string_view text,

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "kinds.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::report {
@@ -241,49 +240,6 @@ Judgement cell_of(const FabricNames& names, const PairMeasurement& pair) {
   cell.measured = true;
   cell.finding = false;
   return cell;
-}
-
-void measure_fabric(const Document& document, const VisitMeasured& visit) {
-  const auto identity = [](const PairMeasurement& pair) {
-    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.metric);
-  };
-  const FabricNames names(document);
-  std::set<decltype(identity(document.pairs.front()))> confirmed;
-  for (const PairMeasurement& pair : document.pairs) {
-    if (pair.confirming && pair.error.empty()) confirmed.insert(identity(pair));
-  }
-  for (const PairMeasurement& pair : document.pairs) {
-    Measured measured;
-    measured.kind = "pair";
-    measured.replaced = !pair.confirming && confirmed.contains(identity(pair));
-    measured.labels = {{"metric", std::string(name(pair.metric))},
-                       {"sender", fmt::format("{}", pair.sender)},
-                       {"receiver", fmt::format("{}", pair.receiver)},
-                       {"sender_host", names.host(pair.sender)},
-                       {"receiver_host", names.host(pair.receiver)},
-                       {"rail", fmt::format("{}", pair.rail)},
-                       {"round", fmt::format("{}", pair.round)},
-                       {"pattern", pair.pattern},
-                       {"size_bytes", fmt::format("{}", pair.size_bytes)}};
-    if (pair.error.empty()) {
-      measured.values.emplace_back(pair.latency() ? "p50_ns" : "bits_per_s", pair.value);
-      if (pair.high > 0) {
-        measured.values.emplace_back(pair.latency() ? "median_low_ns" : "bits_per_s_low", pair.low);
-        measured.values.emplace_back(pair.latency() ? "median_high_ns" : "bits_per_s_high",
-                                     pair.high);
-      }
-      if (pair.line_bits_per_s > 0) {
-        measured.values.emplace_back("line_bits_per_s", pair.line_bits_per_s);
-      }
-      measured.line_origin = pair.line_origin;
-      for (const Value& one : {Value{"p99_ns", pair.p99_ns}, Value{"p99_low_ns", pair.p99_low_ns},
-                               Value{"p99_high_ns", pair.p99_high_ns}}) {
-        if (one.second > 0) measured.values.push_back(one);
-      }
-    }
-    measured.error = pair.error;
-    visit(measured);
-  }
 }
 
 namespace {

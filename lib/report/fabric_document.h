@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/walk.h"
-#include "digest.h"
+#include "sections.h"
 
 namespace rdmabench::report {
 
@@ -102,5 +102,9 @@ struct NodeMedian {
 
 /// Confirming tests left out: they choose their pairs. Ordered by metric, size, rail and rank.
 std::vector<NodeMedian> node_medians(const Document& fabric);
+
+// In sections_fabric.cc.
+std::vector<Section> fabric_sections(const Document& document);
+std::vector<Section> fabric_details(const Document& document);
 
 }  // namespace rdmabench::report

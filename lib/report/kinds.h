@@ -40,22 +40,4 @@ std::span<const DocumentKind* const> document_kinds();
 /// nullptr where there is none.
 const DocumentKind* find_kind(std::string_view schema);
 
-// Of each kind.
-std::vector<Judgement> judge_doctor(const Document& document);
-std::vector<Judgement> judge_run(const Document& document);
-std::vector<Judgement> judge_fabric(const Document& document);
-std::vector<Judgement> judge_coll(const Document& document);
-/// A verdict of all, and one of each quantity; by what the comparison was asked to fail on.
-std::vector<Judgement> judge_comparison(const Document& document);
-/// Of each row, none of which fails: a difference is what was asked for.
-std::vector<Judgement> judge_projection(const Document& document);
-/// The answer, and what each section of the page says. No answer fails.
-std::vector<Judgement> judge_decision(const Document& document);
-
-void measure_run(const Document& document, const VisitMeasured& visit);
-void measure_fabric(const Document& document, const VisitMeasured& visit);
-void measure_comparison(const Document& document, const VisitMeasured& visit);
-void measure_projection(const Document& document, const VisitMeasured& visit);
-void measure_coll(const Document& document, const VisitMeasured& visit);
-
 }  // namespace rdmabench::report

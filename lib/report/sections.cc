@@ -183,27 +183,6 @@ Cell headline(const JudgedDocument& judged) {
   return cell;
 }
 
-std::vector<Section> doctor_details(const Json& body) {
-  const std::string host = text_of(body, "host");
-  Section section = table_of("Every check",
-                             {{"host", false, [&host](const Json& /*row*/) { return Cell(host); }},
-                              words_column("check", "id"),
-                              status_column(),
-                              words_column("of", "subject"),
-                              words_column("what", "title"),
-                              words_column("observed", "observed"),
-                              words_column("expected", "expected"),
-                              words_column("reason", "reason")},
-                             list_of(body, "findings"));
-  section.open = false;
-  constexpr std::size_t kStatus = 2;
-  std::stable_sort(section.rows.begin(), section.rows.end(),
-                   [](const TableRow& a, const TableRow& b) {
-                     return place_of(*a.cells[kStatus].status) < place_of(*b.cells[kStatus].status);
-                   });
-  return {std::move(section)};
-}
-
 std::vector<Section> sections(const Document& document) {
   return without_empty(every_section(document));
 }

@@ -159,19 +159,7 @@ struct Part {
 
 std::vector<Part> parts(std::span<const Document> documents);
 
-// Of each kind, by sections() and details().
 /// The rows of a run, of what fields_of() shows. Of times a text table has so many decimals.
 Section run_rows(const std::string& test, const Json& rows, int decimals = 3);
-std::vector<Section> run_sections(const Json& body);
-std::vector<Section> run_details(const Json& body);
-std::vector<Section> coll_sections(const Json& body);
-std::vector<Section> coll_details(const Json& body);
-std::vector<Section> doctor_details(const Json& body);
-std::vector<Section> comparison_sections(const Json& body);
-std::vector<Section> projection_sections(const Json& body);
-/// What stands below the answer; of several sections of one title the first has it.
-std::vector<Section> decision_sections(const Json& body);
-std::vector<Section> fabric_sections(const Document& document);
-std::vector<Section> fabric_details(const Document& document);
 
 }  // namespace rdmabench::report

@@ -9,7 +9,6 @@
 #include "base/listed.h"
 #include "fabric_document.h"
 #include "rdmabench/measure/statistics.h"
-#include "sections.h"
 
 namespace rdmabench::report {
 namespace {

@@ -1,11 +1,11 @@
-// What collectives measured, as tables.
+// The documents of collectives.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <set>
 
+#include "kinds.h"
 #include "row.h"
-#include "sections.h"
 
 namespace rdmabench::report {
 namespace {
@@ -46,17 +46,17 @@ double fact_number(const Json& row, std::string_view name) {
   return NAN;
 }
 
-std::string fact(const Json& row, std::string_view name) {
+std::string row_fact(const Json& row, std::string_view name) {
   return fact_of(list_of(row, "facts"), name);
 }
 
 /// NCCL's choice: "RING SIMPLE x8".
 Cell algorithm_cell(const Json& row) {
-  const std::string algorithm = fact(row, "algorithm");
+  const std::string algorithm = row_fact(row, "algorithm");
   if (algorithm.empty()) return "";
-  const std::string channels = fact(row, "channels");
-  const std::string most = fact(row, "channels_at_most");
-  return fmt::format("{} {}{}", algorithm, fact(row, "protocol"),
+  const std::string channels = row_fact(row, "channels");
+  const std::string most = row_fact(row, "channels_at_most");
+  return fmt::format("{} {}{}", algorithm, row_fact(row, "protocol"),
                      !channels.empty() ? " x" + channels
                      : !most.empty()   ? " x<=" + most
                                        : "");
@@ -64,10 +64,65 @@ Cell algorithm_cell(const Json& row) {
 
 /// A cache may hold what is used again.
 Cell memory_cell(const Json& row) {
-  const std::string memory = fact(row, "memory");
+  const std::string memory = row_fact(row, "memory");
   if (memory == "own") return "each operation has its own, written before";
   if (memory != "reused") return "";
-  return fmt::format("reused, {} places taken in turn", fact(row, "memory_places"));
+  return fmt::format("reused, {} places taken in turn", row_fact(row, "memory_places"));
+}
+
+/// Wrong, late, left out or fine.
+Judgement judge_row(const Json& row, const Json& body) {
+  Judgement one;
+  one.group = "coll." + text_of(row, "operation");
+  one.subject = text_of(body, "backend");
+  one.id = fmt::format("{} {} {}{}", text_of(row, "type"), any_text_of(row, "reduction"),
+                       size_text(number_of(row, "size_bytes")),
+                       flag_of(row, "in_place") ? " in place" : "");
+  if (const std::string group = text_of(row, "group"); !group.empty()) one.id += ", " + group;
+  const Json& wrong = object_of(row, "wrong");
+  const Json& first = object_of(wrong, "first");
+  const Json& late = object_of(row, "late");
+  if (const std::string why = text_of(row, "skipped"); !why.empty()) {
+    one.outcome = Status::skip;
+    one.text = one.alike = why;
+  } else if (number_of(wrong, "wrong_elements") > 0 || !first.empty()) {
+    one.outcome = Status::fail;
+    one.text = fmt::format("{} wrong elements", any_text_of(wrong, "wrong_elements"));
+    if (const std::string all = any_text_of(wrong, "checked_results"); !all.empty()) {
+      one.text += fmt::format(" in {} of {} results", any_text_of(wrong, "wrong_results"), all);
+    }
+    if (!first.empty()) {  // other tools do not tell where
+      one.text += fmt::format("; rank {}, iteration {}, byte {} for {} bytes: {}, {} for {}",
+                              any_text_of(first, "rank"), any_text_of(first, "iteration"),
+                              any_text_of(first, "offset_bytes"), any_text_of(first, "run_bytes"),
+                              text_of(first, "pattern"), any_text_of(first, "actual"),
+                              any_text_of(first, "expected"));
+    }
+    one.add_details(first, {"action"});
+  }
+  if (!late.empty()) {
+    std::string who = "rank " + any_text_of(late, "rank");
+    for (const Json& rank : list_of(body, "ranks")) {
+      if (number_of(rank, "rank") == number_of(late, "rank")) {
+        who += fmt::format(" ({})", text_of(rank, "host"));
+      }
+    }
+    who += " is late";
+    if (one.outcome == Status::pass) {
+      one.outcome = Status::warn;
+      one.alike = who;
+    }
+    one.text += fmt::format("{}{} by {} (clocks to {}), last in {}", one.text.empty() ? "" : "; ",
+                            who, time_text(number_of(late, "by_ns")),
+                            time_text(number_of(late, "error_bound_ns")),
+                            percent_text(number_of(late, "share")));
+  }
+  for (const char* key : {"rank", "by_ns", "share", "action"}) {
+    if (late.contains(key)) {
+      one.details.emplace_back(fmt::format("late_{}", key), any_text_of(late, key));
+    }
+  }
+  return one;
 }
 
 /// What its judgement says, and what else is to be known of it.
@@ -80,7 +135,7 @@ Cell judged_cell(const Json& row, const Json& body) {
   for (const auto& [key, value] : one.details) {
     if (key.ends_with("action")) cell.items.push_back("action: " + value);
   }
-  if (const std::string other = fact(row, "algorithm_differs"); !other.empty()) {
+  if (const std::string other = row_fact(row, "algorithm_differs"); !other.empty()) {
     cell.items.push_back(
         fmt::format("ranks differ: {}; not so {}", algorithm_cell(row).text, other));
   }
@@ -163,15 +218,75 @@ Section about_ranks(const Json& body) {
   return about;
 }
 
-}  // namespace
+/// How many ranks there were; 0 where neither a list nor a number tells.
+std::size_t ranks_of(const Json& body) {
+  std::size_t ranks = list_of(body, "ranks").size();
+  for (const Json& fact : list_of(body, "config")) {
+    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
+    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
+  }
+  return ranks;
+}
 
-std::vector<Section> coll_sections(const Json& body) {
+void measure_coll(const Document& document, const VisitMeasured& visit) {
+  const std::string backend = text_of(document.body, "backend");
+  const std::size_t ranks = ranks_of(document.body);
+  for (const Json& row : list_of(document.body, "results")) {
+    Measured measured;
+    measured.kind = "collective";
+    add_label(measured, "backend", backend);
+    if (ranks > 0) measured.labels.emplace_back("ranks", fmt::format("{}", ranks));
+    add_row(measured, row,
+            {"group", "operation", "type", "reduction", "root", "size_bytes", "in_place"});
+    add_values(measured, object_of(row, "wrong"), {"wrong_elements"});
+    measured.error = text_of(row, "skipped");
+    visit(measured);
+  }
+}
+
+/// A row is right or wrong; a run that ended early is a separate error.
+std::vector<Judgement> judge_coll(const Document& document) {
+  std::vector<Judgement> list;
+  const std::string backend = text_of(document.body, "backend");
+  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
+    Judgement& one = list.emplace_back(Judgement{"coll", backend, "run", Status::error, error});
+    one.add_details(object_of(document.body, "blame"), {"action"});
+  }
+  if (const std::string blame = text_of(object_of(document.body, "blame"), "text");
+      !blame.empty()) {
+    list.push_back({"coll", backend, "blamed", Status::fail, blame});
+  }
+  if (list_of(document.body, "results").empty() && text_of(document.body, "error").empty()) {
+    list.push_back({"coll", backend, "run", Status::error, "The document has no result."});
+  }
+  const Json& judged = list_of(document.body, "expectations");
+  if (std::none_of(judged.begin(), judged.end(), [](const Json& one) {
+        return text_of(one, "expectation").starts_with("require ");
+      })) {  // else they are among those
+    for (const Json& unmet : list_of(document.body, "unmet")) {
+      list.push_back({"coll", backend, "required", Status::fail, any_text(unmet)});
+    }
+  }
+  const Json& bisected = object_of(document.body, "bisected");
+  if (!list_of(bisected, "suspects").empty()) {
+    Judgement& one = list.emplace_back(
+        Judgement{"coll", backend, "bisected", Status::fail, text_of(bisected, "text")});
+    one.add_details(bisected, {"action"});
+  }
+  for (const Json& row : list_of(document.body, "results")) {
+    list.push_back(judge_row(row, document.body));
+  }
+  return list;
+}
+
+std::vector<Section> coll_sections(const Document& document) {
+  const Json& body = document.body;
   // What a row is told apart by stays; where all rows have it alike, it stands above them.
   enum : int { kMode = 1, kTails, kHow, kCounted };
   const Scale times{time_text, "us", 1e3, 2};
   const auto wire_share = [](const Json& row) {
     return Cell(percent_text(fact_number(row, "wire_share")) +
-                (fact(row, "wire_memory") == "staged" ? ", staged" : ""));
+                (row_fact(row, "wire_memory") == "staged" ? ", staged" : ""));
   };
   const auto place = [](const Json& row) { return flag_of(row, "in_place") ? "in" : "out"; };
   const auto checked = [](const Json& row) {
@@ -217,9 +332,15 @@ std::vector<Section> coll_sections(const Json& body) {
           std::move(notes)};
 }
 
-std::vector<Section> coll_details(const Json& body) {
+std::vector<Section> coll_details(const Document& document) {
+  const Json& body = document.body;
   return {facts_table("What was asked for", list_of(body, "config")),
           facts_table("The machine of rank 0", list_of(body, "environment"))};
 }
+
+}  // namespace
+
+const DocumentKind kCollKind{kCollSchema, "Collectives", "results",     "rdmabench coll",
+                             judge_coll,  measure_coll,  coll_sections, coll_details};
 
 }  // namespace rdmabench::report

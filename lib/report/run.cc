@@ -1,13 +1,13 @@
-// What runs measured, as tables.
+// The documents of runs: latency, bandwidth, load and registration.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "kinds.h"
 #include "launches.h"
 #include "row.h"
-#include "sections.h"
 
 namespace rdmabench::report {
 
@@ -151,7 +151,85 @@ Section run_rows(const std::string& test, const Json& rows, int decimals) {
                   rows);
 }
 
-std::vector<Section> run_sections(const Json& body) {
+namespace {
+
+std::vector<Judgement> judge_run(const Document& document) {
+  const Json& body = document.body;
+  std::vector<Judgement> list;
+  const std::string test = text_of(body, "test");
+  const Json& environment = object_of(body, "environment");
+  const std::string server = fact_of(list_of(environment, "server"), "hostname");
+  const std::string client = fact_of(list_of(environment, "client"), "hostname");
+  const std::string subject = server.empty() ? client : fmt::format("{} to {}", client, server);
+  for_each_measured(document, [&](const Measured& measured) {
+    Judgement one;
+    one.group = "run." + test;
+    one.subject = subject;
+    for (const Label& label : measured.labels) {
+      if (label.first == "operation" || label.first == "memory" || label.first == "load") {
+        one.id += (one.id.empty() ? "" : " ") + label.second;
+      }
+      if (label.first == "size_bytes") {
+        one.id += fmt::format("{}{} B", one.id.empty() ? "" : " ", label.second);
+      }
+    }
+    for (const Value& value : measured.values) {
+      one.details.emplace_back(value.first, fmt::format("{}", value.second));
+      if (value.first == "stable" && value.second == 0) {
+        one.outcome = Status::warn;
+        one.text = one.alike = "The epochs still differed when the run ended.";
+      }
+    }
+    one.measured = one.outcome == Status::pass;
+    list.push_back(std::move(one));
+  });
+  for (const Json& suspicion : list_of(body, "suspicions")) {
+    Judgement& one = list.emplace_back(Judgement{"run." + test, subject,
+                                                 "suspect: " + text_of(suspicion, "code"),
+                                                 Status::warn, text_of(suspicion, "text")});
+    const std::string remedy = text_of(suspicion, "remedy");
+    one.alike = text_of(suspicion, "summary") + (remedy.empty() ? "" : "; " + remedy);
+  }
+  const auto failed = [&](const std::string& why) {
+    list.push_back({"run." + test, subject, "the run", Status::fail, why});
+  };
+  const std::string error = text_of(body, "error");
+  const Json& errors = list_of(body, "errors");
+  if (!error.empty()) failed(error);
+  for (const Json& one : errors) failed(any_text(one));
+  if (list_of(body, "results").empty() && error.empty() && errors.empty()) {
+    list.push_back({"run." + test, subject, "the run", Status::error,
+                    "The document has no result and no error that says why.", "Measure again."});
+  }
+  for (Judgement& one : list) one.finding = false;
+  return list;
+}
+
+void measure_run(const Document& document, const VisitMeasured& visit) {
+  const Json& body = document.body;
+  const std::string test = text_of(body, "test");
+  const Json& environment = object_of(body, "environment");
+  for (const Json& row : list_of(body, "results")) {
+    Measured measured;
+    measured.kind = "latency";
+    for (const std::string_view kind : {"bandwidth", "load", "registration"}) {
+      if (test == kind) measured.kind = kind;
+    }
+    add_label(measured, "client", fact_of(list_of(environment, "client"), "hostname"));
+    add_label(measured, "server", fact_of(list_of(environment, "server"), "hostname"));
+    add_label(measured, "transport", text_of(object_of(body, "resolved"), "transport"));
+    add_row(measured, row,
+            {"operation", "backend", "provider", "device", "direction", "kind", "signal",
+             "completion", "memory", "route", "mapping", "size_bytes", "load"});
+    if (body.contains("suspect")) {
+      measured.values.emplace_back("suspect", flag_of(body, "suspect") ? 1 : 0);
+    }
+    visit(measured);
+  }
+}
+
+std::vector<Section> run_sections(const Document& document) {
+  const Json& body = document.body;
   const Json& resolved = object_of(body, "resolved");
   std::string over = text_of(body, "test");
   for (const char* const key : {"backend", "provider", "device"}) {
@@ -167,7 +245,8 @@ std::vector<Section> run_sections(const Json& body) {
   return sections;
 }
 
-std::vector<Section> run_details(const Json& body) {
+std::vector<Section> run_details(const Document& document) {
+  const Json& body = document.body;
   Json asked = object_of(body, "config");
   for (const char* const key : {"resolved", "clock"}) {
     for (const auto& [name, value] : object_of(body, key).items()) {
@@ -177,5 +256,10 @@ std::vector<Section> run_details(const Json& body) {
   asked.update(object_of(object_of(body, "resolved"), "details"));
   return {machines(body), facts_table("What was asked for and what it came to", asked)};
 }
+
+}  // namespace
+
+const DocumentKind kRunKind{kRunSchema, "Other runs", "results",    "rdmabench lat, bw, load",
+                            judge_run,  measure_run,  run_sections, run_details};
 
 }  // namespace rdmabench::report

@@ -1,0 +1,164 @@
+// The documents of fabrics: what they judge, and their figures.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "fabric_document.h"
+#include "kinds.h"
+
+namespace rdmabench::report {
+namespace {
+
+/// What a verdict could not judge; earlier files call it "doubts".
+const Json& not_judged_of(const Json& verdict) {
+  return list_of(verdict, verdict.contains("doubts") ? "doubts" : "not_judged");
+}
+
+/// A metric and size for which no node could be judged is not a pass. Where nothing is told of that
+/// and of any finding, the verdict is a pass.
+void add_coverage(std::vector<Judgement>& list, const Document& document) {
+  const Json& verdict = object_of(document.body, "verdict");
+  const bool accused = !list_of(verdict, "findings").empty();
+  const auto slice_of = [](const Json& one) {
+    return fmt::format("{} {}", text_of(one, "metric"), size_text(number_of(one, "size_bytes")));
+  };
+  std::map<std::string, bool> judged;
+  for (const Json& node : list_of(verdict, "nodes")) {
+    const std::string word = text_of(node, "verdict");
+    judged[slice_of(node)] |=
+        word == "good" || word == "suspect" || word == "slow" || word == "failing";
+  }
+  for (const Json& node : list_of(verdict, "nodes")) {
+    if (text_of(node, "verdict") == "ambiguous") judged[slice_of(node)] = false;
+  }
+  for (const Json& typical : list_of(verdict, "typical")) {
+    if (number_of(typical, "value") == 0) judged[slice_of(typical)] = false;
+  }
+  if (judged.empty() && !accused) judged["who stands out"] = false;
+  const Json& reasons = not_judged_of(verdict);  // which judge_fabric() tells in full
+  const bool all_judged = reasons.empty();
+  std::string why = "not judged: no node was measured with enough partners.";
+  if (reasons.size() == 1) why = "not judged: " + any_text(reasons.front());
+  if (reasons.size() > 1) {
+    why = fmt::format("not judged; the verdict gives {} reasons", reasons.size());
+  }
+  bool all = true;
+  for (const auto& [slice, is_judged] : judged) {
+    all = all && is_judged;
+    if (is_judged) continue;
+    list.push_back({"fabric", "the verdict", slice, Status::skip, why});
+    list.back().alike = "not every node could be judged";
+  }
+  const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
+                                  [](const PairMeasurement& pair) { return !pair.error.empty(); });
+  if (all && all_judged && !accused && !failed && list_of(document.body, "lost").empty()) {
+    list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
+                    "No node, direction, rail or route stands out."});
+  }
+}
+
+std::vector<Judgement> judge_fabric(const Document& document) {
+  std::vector<Judgement> list;
+  const FabricNames names(document);
+  const Json& verdict = object_of(document.body, "verdict");
+  const std::string headline = text_of(verdict, "summary");            // files of 0.1 have none
+  if (!headline.empty() && !list_of(document.body, "lost").empty()) {  // it limits all the rest
+    list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
+  }
+  for (const Json& lost : list_of(document.body, "lost")) {
+    list.push_back({"fabric.node",
+                    lost.contains("rank") && lost["rank"].is_number()
+                        ? names.numbered(rank_in(lost, "rank"))
+                        : "?",
+                    "lost in round " + any_text_of(lost, "round"),
+                    Status::fail,
+                    text_of(lost, "reason"),
+                    "See whether the node is up and its process runs, and measure again.",
+                    "nodes were lost",
+                    {{"rank", any_text_of(lost, "rank")}, {"action", "run doctor"}}});
+  }
+  if (verdict.empty()) {
+    list.push_back({"fabric", "the verdict", "the run", Status::error,
+                    "The run did not come to its end: there is no verdict.",
+                    "Resume it, or measure again."});
+  } else {
+    add_coverage(list, document);
+  }
+  for (const Json& finding : list_of(verdict, "findings")) {
+    Judgement one;
+    one.group = "fabric." + text_of(finding, "part");
+    one.subject = suspect_of(names, finding);
+    one.id = fmt::format("{} {}", text_of(finding, "metric"),
+                         size_text(number_of(finding, "size_bytes")));
+    one.outcome = flag_of(finding, "confirmed") ? Status::fail : Status::warn;
+    one.text = text_of(finding, "text");
+    one.add_details(finding, {"ratio", "score", "confirmed", "action", "evidence"});
+    list.push_back(std::move(one));
+  }
+  for (const Json& why : not_judged_of(verdict)) {
+    list.push_back({"fabric", "the verdict", "not judged", Status::skip, any_text(why)});
+    list.back().alike = "not judged";
+  }
+  for (const PairMeasurement& pair : document.pairs) {
+    if (pair.error.empty()) continue;
+    Judgement& one = list.emplace_back(cell_of(names, pair));
+    one.outcome = Status::fail;
+    one.alike = "the measurement of a pair of nodes failed";
+    one.text = pair.error;
+  }
+  return list;
+}
+
+void measure_fabric(const Document& document, const VisitMeasured& visit) {
+  const auto identity = [](const PairMeasurement& pair) {
+    return std::tuple(pair.sender, pair.receiver, pair.rail, pair.size_bytes, pair.metric);
+  };
+  const FabricNames names(document);
+  std::set<decltype(identity(document.pairs.front()))> confirmed;
+  for (const PairMeasurement& pair : document.pairs) {
+    if (pair.confirming && pair.error.empty()) confirmed.insert(identity(pair));
+  }
+  for (const PairMeasurement& pair : document.pairs) {
+    Measured measured;
+    measured.kind = "pair";
+    measured.replaced = !pair.confirming && confirmed.contains(identity(pair));
+    measured.labels = {{"metric", std::string(name(pair.metric))},
+                       {"sender", fmt::format("{}", pair.sender)},
+                       {"receiver", fmt::format("{}", pair.receiver)},
+                       {"sender_host", names.host(pair.sender)},
+                       {"receiver_host", names.host(pair.receiver)},
+                       {"rail", fmt::format("{}", pair.rail)},
+                       {"round", fmt::format("{}", pair.round)},
+                       {"pattern", pair.pattern},
+                       {"size_bytes", fmt::format("{}", pair.size_bytes)}};
+    if (pair.error.empty()) {
+      measured.values.emplace_back(pair.latency() ? "p50_ns" : "bits_per_s", pair.value);
+      if (pair.high > 0) {
+        measured.values.emplace_back(pair.latency() ? "median_low_ns" : "bits_per_s_low", pair.low);
+        measured.values.emplace_back(pair.latency() ? "median_high_ns" : "bits_per_s_high",
+                                     pair.high);
+      }
+      if (pair.line_bits_per_s > 0) {
+        measured.values.emplace_back("line_bits_per_s", pair.line_bits_per_s);
+      }
+      measured.line_origin = pair.line_origin;
+      for (const Value& one : {Value{"p99_ns", pair.p99_ns}, Value{"p99_low_ns", pair.p99_low_ns},
+                               Value{"p99_high_ns", pair.p99_high_ns}}) {
+        if (one.second > 0) measured.values.push_back(one);
+      }
+    }
+    measured.error = pair.error;
+    visit(measured);
+  }
+}
+
+}  // namespace
+
+const DocumentKind kFabricKind{kFabricSchema,      "Fabric",      "",
+                               "rdmabench fabric", judge_fabric,  measure_fabric,
+                               fabric_sections,    fabric_details};
+
+}  // namespace rdmabench::report
