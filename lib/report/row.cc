@@ -1,7 +1,5 @@
 #include "row.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,6 +20,10 @@ void append(Fields& to, Fields from) {
 /// Words that the rows of one text table have in common.
 Shown words(const char* heading) {
   return {heading, {}, kOnPages};
+}
+
+Shown column(const char* heading, const Scale& scale, int dispensable = 0) {
+  return {heading, scale, dispensable};
 }
 
 /// What the rows of every test begin with.
@@ -194,12 +196,10 @@ Fields fields_of(const LatencyResult& result, const Resolved& resolved) {
   append(fields, {{"kind", result.kind, "kind", "", words("kind")},
                   {"signal", result.signal, "signal"},
                   {"completion", result.completion, "completion", "", words("completion")},
-                  {"size_bytes", result.size_bytes, "size", "", {"size", size_text}},
-                  {"iterations",
-                   result.iterations,
-                   "count",
+                  {"size_bytes", result.size_bytes, "size", "", column("size", size_text)},
+                  {"iterations", result.iterations, "count",
                    "Timed iterations; one sample each, none dropped.",
-                   {"iterations", whole_text, kEarlyOut}},
+                   column("iterations", whole_text, kEarlyOut)},
                   {"warmup_iterations", result.warmup_iterations, "count",
                    "Untimed iterations before them."}});
   append(fields, latency_fields(latency, 100));
@@ -223,43 +223,28 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
       {{"direction", result.direction, "direction", "", words("direction")},
        {"completion", result.completion, "completion", "The level at which the clock stopped.",
         words("completion")},
-       {"size_bytes", result.size_bytes, "size", "", {"size", size_text}},
-       {"iterations",
-        result.iterations,
-        "count",
-        "Timed messages.",
-        {"iterations", whole_text, kEarlyOut}},
+       {"size_bytes", result.size_bytes, "size", "", column("size", size_text)},
+       {"iterations", result.iterations, "count", "Timed messages.",
+        column("iterations", whole_text, kEarlyOut)},
        {"warmup_iterations", result.warmup_iterations, "count", "Untimed messages before them."},
-       {"depth",
-        result.depth,
-        "count",
-        "Messages that could be outstanding.",
-        {"depth", whole_text, kOnPages}},
-       {"bits_per_s", rate, "metric", "Payload over elapsed_ns.", {"bw", kRateScale}},
-       {"",
-        interval ? finite(half / result.bits_per_s * 100) : Json(nullptr),
-        "",
-        "",
-        {"+/- in run", {percent_text, "%", 1, 1}}},
-       {"", rate, "", "", {"bw", {rate_text, "MiB/s", kBitsPerMebibyte, 2}}},
-       {"bits_per_s_low",
-        interval ? finite(result.bits_per_s_low) : Json(nullptr),
-        "metric",
+       {"depth", result.depth, "count", "Messages that could be outstanding.",
+        column("depth", whole_text, kOnPages)},
+       {"bits_per_s", rate, "metric", "Payload over elapsed_ns.", column("bw", kRateScale)},
+       {"", interval ? finite(half / result.bits_per_s * 100) : Json(nullptr), "", "",
+        column("+/- in run", {percent_text, "%", 1, 1})},
+       {"", rate, "", "", column("bw", {rate_text, "MiB/s", kBitsPerMebibyte, 2})},
+       {"bits_per_s_low", interval ? finite(result.bits_per_s_low) : Json(nullptr), "metric",
         "Interval of the mean within this run, by Student's t over the epochs at 99 %, wider where "
         "they depend on one another (docs/statistics.md); of fewer than six at 95 % over their "
         "logs; null with one epoch.",
-        {"low in run", kRateScale, kOnPages}},
-       {"bits_per_s_high",
-        interval ? finite(result.bits_per_s_high) : Json(nullptr),
-        "metric",
-        "",
-        {"high in run", kRateScale, kOnPages}},
-       {"messages_per_s", finite(result.messages_per_s), "metric", "", {"rate", kMessageScale}},
-       {"elapsed_ns",
-        finite(result.elapsed_ns),
-        "metric",
+        column("low in run", kRateScale, kOnPages)},
+       {"bits_per_s_high", interval ? finite(result.bits_per_s_high) : Json(nullptr), "metric", "",
+        column("high in run", kRateScale, kOnPages)},
+       {"messages_per_s", finite(result.messages_per_s), "metric", "",
+        column("rate", kMessageScale)},
+       {"elapsed_ns", finite(result.elapsed_ns), "metric",
         "From the first post to the completion named by `completion`.",
-        {"elapsed", {time_text, "s", kNsPerSecond, 3}}},
+        column("elapsed", {time_text, "s", kNsPerSecond, 3})},
        {"duty", finite(result.duty), "metric",
         "Share of the time from the first post to the last completion in which messages were under "
         "way; between epochs both sides agree on the next one. A rate is of that share alone."},
@@ -267,7 +252,7 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
         "Of the fastest epoch that is not just a probe."},
        {"offered_messages_per_s", positive(result.offered_messages_per_s), "metric",
         "The rate that was asked for; null where there was none."},
-       {"lost", or_null(result.lost), "lost", "", {"lost", whole_text, kOnPages}},
+       {"lost", or_null(result.lost), "lost", "", column("lost", whole_text, kOnPages)},
        {"succeeded", or_null(result.succeeded), "succeeded"},
        {"intervals", list_of_each(result.intervals, interval_object), "intervals"}});
   append(fields, quality(result));
@@ -276,23 +261,15 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
 
 Fields fields_of(const LoadResult& result, const Resolved& resolved) {
   Fields fields{
-      {"load",
-       finite(result.load),
-       "metric",
+      {"load", finite(result.load), "metric",
        "Offered rate over the capacity measured before; a ratio.",
-       {"load", {percent_text, "%", 0.01, 1}}},
+       column("load", {percent_text, "%", 0.01, 1})},
       {"capacity_ratio", finite(result.capacity_ratio), "metric",
        "The capacity measured after the curve over that before; a ratio."},
-      {"offered_messages_per_s",
-       finite(result.offered_messages_per_s),
-       "metric",
-       "",
-       {"offered", kMessageScale}},
-      {"achieved_messages_per_s",
-       finite(result.achieved_messages_per_s),
-       "metric",
-       "",
-       {"done", kMessageScale}},
+      {"offered_messages_per_s", finite(result.offered_messages_per_s), "metric", "",
+       column("offered", kMessageScale)},
+      {"achieved_messages_per_s", finite(result.achieved_messages_per_s), "metric", "",
+       column("done", kMessageScale)},
       {"max_lag_ns", finite(result.max_lag_ns), "metric",
        "By which the latest post missed its time."},
       {"saturated", result.saturated, "flag",
