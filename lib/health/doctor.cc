@@ -18,10 +18,10 @@ constexpr std::string_view kSourceNames[]{"",      "standard", "derived", "profi
 const std::vector<const Check*>& all_checks() {
   static const std::vector<const Check*> table = [] {
     std::vector<const Check*> rows;
-    for (const auto group : {device_checks, port_checks, counter_checks, address_checks, qos_checks,
-                             pcie_checks, iommu_checks, gpu_checks, numa_checks, cpu_checks,
-                             os_checks, limit_checks, software_checks, env_checks, log_checks}) {
-      for (const Check& check : group()) rows.push_back(&check);
+    for (const auto group : {kDeviceChecks, kPortChecks, kCounterChecks, kAddressChecks, kQosChecks,
+                             kPcieChecks, kIommuChecks, kGpuChecks, kNumaChecks, kCpuChecks,
+                             kOsChecks, kLimitChecks, kSoftwareChecks, kEnvChecks, kLogChecks}) {
+      for (const Check& check : group) rows.push_back(&check);
     }
     return rows;
   }();
@@ -36,7 +36,7 @@ class Runner {
 
   std::vector<Finding> apply(const Check& check) {
     findings_.clear();
-    std::visit([&](const auto run) { for_each_subject(check.info, run); }, check.run);
+    std::visit([&](const auto run) { for_each_subject(check, run); }, check.run);
     return std::move(findings_);
   }
 
@@ -143,7 +143,7 @@ Tally Diagnosis::tally() const noexcept {
 std::span<const CheckInfo> checks() {
   static const std::vector<CheckInfo> infos = [] {
     std::vector<CheckInfo> rows;
-    for (const Check* check : all_checks()) rows.push_back(check->info);
+    for (const Check* check : all_checks()) rows.push_back(*check);
     return rows;
   }();
   return infos;
@@ -156,6 +156,13 @@ const CheckInfo* find_check(std::string_view id) noexcept {
   return nullptr;
 }
 
+std::string_view action_of(const Finding& finding) noexcept {
+  if (finding.status != Status::fail && finding.status != Status::warn) return "";
+  if (!finding.action.empty()) return finding.action;
+  const CheckInfo* const check = find_check(finding.check);
+  return check == nullptr ? action::kChangeSetting : check->action;
+}
+
 Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& options) {
   refuse_unknown(options.only);
   Diagnosis diagnosis;
@@ -163,7 +170,7 @@ Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& 
   diagnosis.host = one_line(tree.read("proc/sys/kernel/hostname").bytes);
   Runner runner(tree, options.expectations);
   for (const Check* const check : all_checks()) {
-    if (!is_wanted(check->info, options.only)) continue;
+    if (!is_wanted(*check, options.only)) continue;
     std::vector<Finding> found = runner.apply(*check);
     std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
   }

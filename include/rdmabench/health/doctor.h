@@ -25,8 +25,9 @@ struct CheckInfo {
   std::string_view rule;
   std::string_view remedy;  ///< the finding may have a more exact one
   std::string_view source;
-  bool compares = false;  ///< all peers should observe the same
-  bool root = false;      ///< only root can read some of its files
+  bool compares = false;      ///< all peers should observe the same
+  bool root = false;          ///< only root can read some of its files
+  std::string_view action{};  ///< the nearest to the first step of the remedy
 
   std::string_view group() const { return id.substr(0, id.find('.')); }
 };

@@ -34,7 +34,7 @@ struct Finding {
   Source source = Source::none;       ///< of `expected`
   std::string remedy;                 ///< of WARN and FAIL
   std::vector<std::string> evidence;  ///< the files that were read, under the root
-  std::string_view action{};  ///< static text; "": the one that action_of() has for the check
+  std::string_view action{};          ///< static text; "": that of its check
 };
 
 /// How many findings have each status.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "health/action.h"
 #include "base/pci_link.h"
 #include "inventory.h"
 #include "pci.h"
@@ -57,7 +58,7 @@ class Probe {
   void pass() { judge(Status::pass); }
   void warn(std::string_view remedy = {}) { judge(Status::warn, remedy); }
   void fail(std::string_view remedy = {}) { judge(Status::fail, remedy); }
-  /// Instead of the action that action_of() has for the check.
+  /// Instead of that of the check.
   void action(std::string_view action) { finding_.action = action; }
   void skip(std::string reason) { judge(Status::skip, {}, std::move(reason)); }
   void error(std::string reason) { judge(Status::error, {}, std::move(reason)); }
@@ -99,27 +100,39 @@ using GpuCheck = void (*)(Probe&, const Gpu&);
 /// GPUs.
 using CheckFunction = std::variant<NodeCheck, DeviceCheck, FunctionCheck, PortCheck, GpuCheck>;
 
-struct Check {
-  CheckInfo info;
+struct Check : CheckInfo {
+  constexpr Check(std::string_view own_id, std::string_view own_title, std::string_view files,
+                  std::string_view judges, std::string_view cure, std::string_view known_from,
+                  CheckFunction function, std::string_view first_step = action::kChangeSetting,
+                  bool is_compared = false, bool needs_root = false)
+      : CheckInfo{own_id,     own_title,   files,      judges,    cure,
+                  known_from, is_compared, needs_root, first_step},
+        run(function) {}
+  constexpr Check(std::string_view own_id, std::string_view own_title, std::string_view files,
+                  std::string_view judges, std::string_view cure, std::string_view known_from,
+                  CheckFunction function, bool is_compared, bool needs_root = false)
+      : Check(own_id, own_title, files, judges, cure, known_from, function, action::kChangeSetting,
+              is_compared, needs_root) {}
+
   CheckFunction run;
 };
 
 // One table for each group, each in the file of its name.
-std::span<const Check> device_checks();
-std::span<const Check> port_checks();
-std::span<const Check> counter_checks();
-std::span<const Check> address_checks();
-std::span<const Check> qos_checks();
-std::span<const Check> pcie_checks();
-std::span<const Check> iommu_checks();
-std::span<const Check> gpu_checks();
-std::span<const Check> numa_checks();
-std::span<const Check> cpu_checks();
-std::span<const Check> os_checks();
-std::span<const Check> limit_checks();
-std::span<const Check> software_checks();
-std::span<const Check> env_checks();
-std::span<const Check> log_checks();
+extern const std::span<const Check> kDeviceChecks;
+extern const std::span<const Check> kPortChecks;
+extern const std::span<const Check> kCounterChecks;
+extern const std::span<const Check> kAddressChecks;
+extern const std::span<const Check> kQosChecks;
+extern const std::span<const Check> kPcieChecks;
+extern const std::span<const Check> kIommuChecks;
+extern const std::span<const Check> kGpuChecks;
+extern const std::span<const Check> kNumaChecks;
+extern const std::span<const Check> kCpuChecks;
+extern const std::span<const Check> kOsChecks;
+extern const std::span<const Check> kLimitChecks;
+extern const std::span<const Check> kSoftwareChecks;
+extern const std::span<const Check> kEnvChecks;
+extern const std::span<const Check> kLogChecks;
 
 /// 0 where the kernel does not tell.
 std::uint64_t numa_nodes(Probe& probe);

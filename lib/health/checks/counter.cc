@@ -149,106 +149,107 @@ constexpr std::string_view kBadLink =
     "The link is bad: clean or reseat the transceiver, then change the cable.";
 constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-class-infiniband";
 
-constexpr std::array kCounterChecks = std::to_array<Check>({
-    {{"counter.symbol_error", "Symbol errors", "P/counters/symbol_error, proc/uptime",
-      "WARN above 10 a day", kBadLink, kThresholds},
+constexpr auto kCounterRows = std::to_array<Check>({
+    {"counter.symbol_error", "Symbol errors", "P/counters/symbol_error, proc/uptime",
+     "WARN above 10 a day", kBadLink, kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "symbol_error", kErrorsPerDay);
-     }},
-    {{"counter.link_error_recovery", "Link recoveries",
-      "P/counters/link_error_recovery, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds},
+     },
+     action::kReplaceCable},
+    {"counter.link_error_recovery", "Link recoveries",
+     "P/counters/link_error_recovery, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "link_error_recovery", kErrorsPerDay);
-     }},
-    {{"counter.link_downed", "Link failures", "P/counters/link_downed, proc/uptime",
-      "WARN above 10 a day", kBadLink, kThresholds},
+     },
+     action::kReplaceCable},
+    {"counter.link_downed", "Link failures", "P/counters/link_downed, proc/uptime",
+     "WARN above 10 a day", kBadLink, kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "link_downed", kErrorsPerDay);
-     }},
-    {{"counter.receive_errors", "Packets received with an error",
-      "P/counters/port_rcv_errors, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds},
+     },
+     action::kReplaceCable},
+    {"counter.receive_errors", "Packets received with an error",
+     "P/counters/port_rcv_errors, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "port_rcv_errors", kErrorsPerDay);
-     }},
-    {{"counter.remote_physical", "Packets damaged elsewhere in the fabric",
-      "P/counters/port_rcv_remote_physical_errors, proc/uptime",
-      "WARN above 100 a day; this node is not to blame",
-      "This node is not at fault: another link of the fabric damaged them. Find it by the symbol errors of the "
-      "switches (ibqueryerrors).",
-      kThresholds},
+     },
+     action::kReplaceCable},
+    {"counter.remote_physical", "Packets damaged elsewhere in the fabric",
+     "P/counters/port_rcv_remote_physical_errors, proc/uptime",
+     "WARN above 100 a day; this node is not to blame",
+     "This node is not at fault: another link of the fabric damaged them. Find it by the symbol errors of the "
+     "switches (ibqueryerrors).",
+     kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "port_rcv_remote_physical_errors", kDiscardsPerDay);
-     }},
-    {{"counter.link_integrity", "Link integrity errors",
-      "P/counters/local_link_integrity_errors, proc/uptime", "WARN above 0", kBadLink, kThresholds},
+     },
+     action::kInvestigate},
+    {"counter.link_integrity", "Link integrity errors",
+     "P/counters/local_link_integrity_errors, proc/uptime", "WARN above 0", kBadLink, kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "local_link_integrity_errors", 0);
-     }},
-    {{"counter.buffer_overrun", "Buffer overruns",
-      "P/counters/excessive_buffer_overrun_errors, proc/uptime", "WARN above 0",
-      "Flow control fails on this link: look at the virtual lanes of both ends, and at the cable.",
-      kThresholds},
+     },
+     action::kReplaceCable},
+    {"counter.buffer_overrun", "Buffer overruns",
+     "P/counters/excessive_buffer_overrun_errors, proc/uptime", "WARN above 0",
+     "Flow control fails on this link: look at the virtual lanes of both ends, and at the cable.",
+     kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "excessive_buffer_overrun_errors", 0);
-     }},
-    {{"counter.constraint", "Partition violations",
-      "P/counters/port_{xmit,rcv}_constraint_errors, proc/uptime", "WARN above 0",
-      "Somebody uses a partition key that is not allowed here: look at the partitions.",
-      kThresholds},
-     constraint},
-    {{"counter.transmit_discards", "Packets not sent", "P/counters/port_xmit_discards, proc/uptime",
-      "WARN above 100 a day", "The port was down or congested: look for a slow receiver behind it.",
-      kThresholds},
+     },
+     action::kInvestigate},
+    {"counter.constraint", "Partition violations",
+     "P/counters/port_{xmit,rcv}_constraint_errors, proc/uptime", "WARN above 0",
+     "Somebody uses a partition key that is not allowed here: look at the partitions.", kThresholds,
+     constraint, action::kInvestigate},
+    {"counter.transmit_discards", "Packets not sent", "P/counters/port_xmit_discards, proc/uptime",
+     "WARN above 100 a day", "The port was down or congested: look for a slow receiver behind it.",
+     kThresholds,
      [](Probe& probe, const RdmaPort& port) {
        port_counter(probe, port, "port_xmit_discards", kDiscardsPerDay);
-     }},
-    {{"counter.transmit_wait", "Waiting for credits", "P/counters/{port_xmit_wait,port_xmit_data}",
-      "WARN if ticks waited exceed words sent",
-      "The fabric behind this port is congested, or a receiver is slow: look at its counters.",
-      "sysfs-class-infiniband; the ratio is a rule of thumb"},
-     xmit_wait},
-    {{"counter.retransmissions", "Packets sent again",
-      "P/hw_counters, P/counters/port_xmit_packets", "WARN above 1 in 100,000 packets",
-      "Packets are lost: look at PFC and ECN of RoCE, at discards of the switches, at cables.",
-      "docs/counters.md; the share is a rule of thumb"},
-     retransmissions},
-    {{"counter.receiver_not_ready", "Receivers without a buffer",
-      "P/hw_counters, P/counters/port_xmit_packets", "WARN above 1 in 1,000 packets",
-      "A program posts too few receives; the network is not to blame.",
-      "docs/counters.md; the share is a rule of thumb"},
-     not_ready},
-    {{"counter.damaged", "Packets with a wrong checksum", "P/hw_counters, proc/uptime",
-      "WARN above 0",
-      "Something on the way damages packets after the link's checksum: a switch or a card.",
-      "NCCL troubleshooting; docs/counters.md"},
-     damaged},
-    {{"counter.given_up", "Connections given up", "P/hw_counters, proc/uptime",
-      "WARN above 10 a day",
-      "Peers did not answer: nodes that died, or a path that loses everything.",
-      "docs/counters.md"},
-     given_up},
-    {{"counter.crc", "Ethernet frames with a wrong checksum",
-      "N/statistics/rx_crc_errors, proc/uptime", "WARN above 10 a day", kBadLink,
-      "Linux sysfs-class-net-statistics"},
+     },
+     action::kInvestigate},
+    {"counter.transmit_wait", "Waiting for credits", "P/counters/{port_xmit_wait,port_xmit_data}",
+     "WARN if ticks waited exceed words sent",
+     "The fabric behind this port is congested, or a receiver is slow: look at its counters.",
+     "sysfs-class-infiniband; the ratio is a rule of thumb", xmit_wait, action::kInvestigate},
+    {"counter.retransmissions", "Packets sent again", "P/hw_counters, P/counters/port_xmit_packets",
+     "WARN above 1 in 100,000 packets",
+     "Packets are lost: look at PFC and ECN of RoCE, at discards of the switches, at cables.",
+     "docs/counters.md; the share is a rule of thumb", retransmissions, action::kInvestigate},
+    {"counter.receiver_not_ready", "Receivers without a buffer",
+     "P/hw_counters, P/counters/port_xmit_packets", "WARN above 1 in 1,000 packets",
+     "A program posts too few receives; the network is not to blame.",
+     "docs/counters.md; the share is a rule of thumb", not_ready, action::kInvestigate},
+    {"counter.damaged", "Packets with a wrong checksum", "P/hw_counters, proc/uptime",
+     "WARN above 0",
+     "Something on the way damages packets after the link's checksum: a switch or a card.",
+     "NCCL troubleshooting; docs/counters.md", damaged, action::kInvestigate},
+    {"counter.given_up", "Connections given up", "P/hw_counters, proc/uptime",
+     "WARN above 10 a day",
+     "Peers did not answer: nodes that died, or a path that loses everything.", "docs/counters.md",
+     given_up, action::kInvestigate},
+    {"counter.crc", "Ethernet frames with a wrong checksum",
+     "N/statistics/rx_crc_errors, proc/uptime", "WARN above 10 a day", kBadLink,
+     "Linux sysfs-class-net-statistics",
      [](Probe& probe, const RdmaPort& port) {
        interface_counter(probe, port, "rx_crc_errors", kErrorsPerDay);
-     }},
-    {{"counter.missed", "Frames that found no buffer in the host",
-      "N/statistics/rx_missed_errors, proc/uptime", "WARN above 100 a day",
-      "Enlarge the receive rings: ethtool -G IF rx N.", "Linux sysfs-class-net-statistics"},
+     },
+     action::kReplaceCable},
+    {"counter.missed", "Frames that found no buffer in the host",
+     "N/statistics/rx_missed_errors, proc/uptime", "WARN above 100 a day",
+     "Enlarge the receive rings: ethtool -G IF rx N.", "Linux sysfs-class-net-statistics",
      [](Probe& probe, const RdmaPort& port) {
        interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
      }},
-    {{"counter.fec", "Blocks that FEC could not correct", "ethtool, proc/uptime",
-      "RoCE: WARN above 100 a day", kBadLink,
-      "IEEE 802.3-2022, 30.5.1.1.18; the number is a rule of thumb"},
-     uncorrected},
+    {"counter.fec", "Blocks that FEC could not correct", "ethtool, proc/uptime",
+     "RoCE: WARN above 100 a day", kBadLink,
+     "IEEE 802.3-2022, 30.5.1.1.18; the number is a rule of thumb", uncorrected,
+     action::kReplaceCable},
 });
 
 }  // namespace
 
-std::span<const Check> counter_checks() {
-  return kCounterChecks;
-}
+constinit const std::span<const Check> kCounterChecks = kCounterRows;
 
 }  // namespace rdmabench::health

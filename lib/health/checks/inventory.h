@@ -50,8 +50,7 @@ struct Gpu {
 /// What the checks examine.
 struct Inventory {
   explicit Inventory(const FileTree& tree);
-  Inventory(const Inventory&) = delete;
-  Inventory& operator=(const Inventory&) = delete;
+  Inventory& operator=(Inventory&&) = delete;
 
   std::vector<RdmaDevice> devices;
   std::vector<Gpu> gpus;

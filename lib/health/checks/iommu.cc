@@ -156,39 +156,33 @@ void ats(Probe& probe, const PciFunction& function) {
 constexpr std::string_view kPassThrough =
     "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted).";
 
-constexpr std::array kIommuChecks = std::to_array<Check>({
-    {{"iommu.device", "Translation of the RDMA device's addresses",
-      "D/iommu_group, sys/kernel/iommu_groups/*/type",
-      "WARN if translated; SKIP in a virtual machine", kPassThrough,
-      "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
-     translation},
-    {{"iommu.gpu", "Translation of the GPU's addresses",
-      "D/iommu_group, sys/kernel/iommu_groups/*/type",
-      "WARN if translated; SKIP in a virtual machine", kPassThrough,
-      "Linux sysfs-kernel-iommu_groups; ROCm/cvs"},
+constexpr auto kIommuRows = std::to_array<Check>({
+    {"iommu.device", "Translation of the RDMA device's addresses",
+     "D/iommu_group, sys/kernel/iommu_groups/*/type",
+     "WARN if translated; SKIP in a virtual machine", kPassThrough,
+     "Linux sysfs-kernel-iommu_groups; ROCm/cvs", translation},
+    {"iommu.gpu", "Translation of the GPU's addresses",
+     "D/iommu_group, sys/kernel/iommu_groups/*/type",
+     "WARN if translated; SKIP in a virtual machine", kPassThrough,
+     "Linux sysfs-kernel-iommu_groups; ROCm/cvs",
      [](Probe& probe, const Gpu& gpu) { translation(probe, gpu.pci); }},
-    {{"iommu.command_line", "Pass-through on the kernel's command line",
-      "proc/cmdline, sys/class/iommu",
-      "WARN with an IOMMU and without it, unless the groups pass through", kPassThrough,
-      "Linux kernel-parameters; mlnx_tune", true},
-     command_line},
-    {{"iommu.acs", "Access control between GPUs and RDMA devices",
-      "D/config of every bridge above them (Access Control Services)",
-      "FAIL if any redirects; SKIP in a virtual machine",
-      "Turn it off in the BIOS, or at each start on each bridge: setpci -s BRIDGE ECAP_ACS+6.w=0000.",
-      "NCCL troubleshooting, PCI Access Control Services", false, true},
-     acs},
-    {{"iommu.ats", "Address translation services", "D/config (Address Translation Services)",
-      "in a virtual machine with GPUs: WARN if off",
-      "Turn ATS on in the card's firmware and let the hypervisor pass it on.",
-      "NCCL troubleshooting, virtual machines", false, true},
-     ats},
+    {"iommu.command_line", "Pass-through on the kernel's command line",
+     "proc/cmdline, sys/class/iommu",
+     "WARN with an IOMMU and without it, unless the groups pass through", kPassThrough,
+     "Linux kernel-parameters; mlnx_tune", command_line, true},
+    {"iommu.acs", "Access control between GPUs and RDMA devices",
+     "D/config of every bridge above them (Access Control Services)",
+     "FAIL if any redirects; SKIP in a virtual machine",
+     "Turn it off in the BIOS, or at each start on each bridge: setpci -s BRIDGE ECAP_ACS+6.w=0000.",
+     "NCCL troubleshooting, PCI Access Control Services", acs, false, true},
+    {"iommu.ats", "Address translation services", "D/config (Address Translation Services)",
+     "in a virtual machine with GPUs: WARN if off",
+     "Turn ATS on in the card's firmware and let the hypervisor pass it on.",
+     "NCCL troubleshooting, virtual machines", ats, false, true},
 });
 
 }  // namespace
 
-std::span<const Check> iommu_checks() {
-  return kIommuChecks;
-}
+constinit const std::span<const Check> kIommuChecks = kIommuRows;
 
 }  // namespace rdmabench::health

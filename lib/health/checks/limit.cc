@@ -115,43 +115,36 @@ void at_least(Probe& probe, const std::string& path, std::uint64_t wanted) {
                  fmt::format("at least {}", wanted), Source::standard);
 }
 
-constexpr std::array kLimitChecks = std::to_array<Check>({
-    {{"limit.memlock", "Locked memory, soft limit", "proc/self/limits, proc/self/status (CapEff)",
-      "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device; CAP_IPC_LOCK lifts it",
-      "memlock unlimited in /etc/security/limits.d, and LimitMEMLOCK=infinity for slurmd or the container's runtime.",
-      "AWS awsome-distributed-training; NCCL troubleshooting; setrlimit(2)"},
-     memlock},
-    {{"limit.memlock_hard", "Locked memory, hard limit",
-      "proc/self/limits, proc/self/status (CapEff)", "WARN below 16 GiB",
-      "Raise the hard limit in /etc/security/limits.d, or in the unit that starts jobs.",
-      "setrlimit(2)"},
-     memlock_hard},
-    {{"limit.open_files", "Open files", "proc/self/limits", "WARN below 4096",
-      "nofile in /etc/security/limits.d, and LimitNOFILE for slurmd or the container's runtime.",
-      "setrlimit(2); Open MPI FAQ"},
-     open_files},
-    {{"limit.shared_memory", "Shared memory", "statvfs of /dev/shm", "WARN below 8 GiB",
-      "mount -o remount,size=50% /dev/shm; start a container with --shm-size.",
-      "ROCm/cvs; NCCL troubleshooting"},
-     shared_memory},
-    {{"limit.ports", "Local ports", "proc/sys/net/ipv4/ip_local_port_range",
-      "WARN with fewer than 20000", "sysctl -w net.ipv4.ip_local_port_range='32768 60999'.",
-      "Linux ip-sysctl; superbenchmark", true},
-     ports},
-    {{"limit.backlog", "Connections that wait to be accepted", "proc/sys/net/core/somaxconn",
-      "WARN below 1024",
-      "sysctl -w net.core.somaxconn=4096: every rank connects to the first at once.",
-      "NCCL bootstrap; listen(2)", true},
-     [](Probe& probe) { at_least(probe, "proc/sys/net/core/somaxconn", 1024); }},
-    {{"limit.mappings", "Mappings of a process", "proc/sys/vm/max_map_count", "WARN below 65530",
-      "sysctl -w vm.max_map_count=1048576.", "Linux admin-guide/sysctl/vm", true},
-     [](Probe& probe) { at_least(probe, "proc/sys/vm/max_map_count", 65530); }},
+constexpr auto kLimitRows = std::to_array<Check>({
+    {"limit.memlock", "Locked memory, soft limit", "proc/self/limits, proc/self/status (CapEff)",
+     "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device; CAP_IPC_LOCK lifts it",
+     "memlock unlimited in /etc/security/limits.d, and LimitMEMLOCK=infinity for slurmd or the container's runtime.",
+     "AWS awsome-distributed-training; NCCL troubleshooting; setrlimit(2)", memlock},
+    {"limit.memlock_hard", "Locked memory, hard limit",
+     "proc/self/limits, proc/self/status (CapEff)", "WARN below 16 GiB",
+     "Raise the hard limit in /etc/security/limits.d, or in the unit that starts jobs.",
+     "setrlimit(2)", memlock_hard},
+    {"limit.open_files", "Open files", "proc/self/limits", "WARN below 4096",
+     "nofile in /etc/security/limits.d, and LimitNOFILE for slurmd or the container's runtime.",
+     "setrlimit(2); Open MPI FAQ", open_files},
+    {"limit.shared_memory", "Shared memory", "statvfs of /dev/shm", "WARN below 8 GiB",
+     "mount -o remount,size=50% /dev/shm; start a container with --shm-size.",
+     "ROCm/cvs; NCCL troubleshooting", shared_memory},
+    {"limit.ports", "Local ports", "proc/sys/net/ipv4/ip_local_port_range",
+     "WARN with fewer than 20000", "sysctl -w net.ipv4.ip_local_port_range='32768 60999'.",
+     "Linux ip-sysctl; superbenchmark", ports, true},
+    {"limit.backlog", "Connections that wait to be accepted", "proc/sys/net/core/somaxconn",
+     "WARN below 1024",
+     "sysctl -w net.core.somaxconn=4096: every rank connects to the first at once.",
+     "NCCL bootstrap; listen(2)",
+     [](Probe& probe) { at_least(probe, "proc/sys/net/core/somaxconn", 1024); }, true},
+    {"limit.mappings", "Mappings of a process", "proc/sys/vm/max_map_count", "WARN below 65530",
+     "sysctl -w vm.max_map_count=1048576.", "Linux admin-guide/sysctl/vm",
+     [](Probe& probe) { at_least(probe, "proc/sys/vm/max_map_count", 65530); }, true},
 });
 
 }  // namespace
 
-std::span<const Check> limit_checks() {
-  return kLimitChecks;
-}
+constinit const std::span<const Check> kLimitChecks = kLimitRows;
 
 }  // namespace rdmabench::health

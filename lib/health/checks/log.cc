@@ -37,11 +37,11 @@ constexpr std::string_view kReads = "/dev/kmsg";
 /// `source` has what each line means.
 constexpr Check log_check(std::string_view id, std::string_view title, std::string_view rule,
                           std::string_view source, NodeCheck run) {
-  return {{id, title, kReads, rule, "What the line means is in the finding.", source, false, true},
-          run};
+  return {id,     title, kReads, rule, "What the line means is in the finding.",
+          source, run,   false,  true};
 }
 
-constexpr std::array kLogChecks = std::to_array<Check>({
+constexpr auto kLogRows = std::to_array<Check>({
     log_check(
         "log.mlx5", "The kernel's log of mlx5",
         "FAIL: firmware or device stopped or not started, command unanswered, bad or refused cable, "
@@ -78,8 +78,6 @@ constexpr std::array kLogChecks = std::to_array<Check>({
 
 }  // namespace
 
-std::span<const Check> log_checks() {
-  return kLogChecks;
-}
+constinit const std::span<const Check> kLogChecks = kLogRows;
 
 }  // namespace rdmabench::health

@@ -104,39 +104,32 @@ void memory(Probe& probe) {
                  observed, "the least at least three quarters of the most", Source::derived);
 }
 
-constexpr std::array kNumaChecks = std::to_array<Check>({
-    {{"numa.device_node", "The device's NUMA node is known",
-      "D/numa_node, sys/devices/system/node/online", "several NUMA nodes: FAIL if it is -1",
-      "Look for the setting in the BIOS; update it.", "Azure NHC; sysfs-bus-pci"},
-     judge_numa_node},
-    {{"numa.affinity", "This process may run near the device", "D/local_cpulist, proc/self/status",
-      "WARN if it may not",
-      "Ask the scheduler for cores near the device, or start with numactl --cpunodebind.",
-      "mlnx_tune; sysfs-bus-pci"},
-     affinity},
-    {{"numa.hwloc", "hwloc and the kernel agree where the device is", "hwloc, D/local_cpulist",
-      "WARN if they differ", "Update the BIOS: its tables place the device wrongly.",
-      "hwloc documentation, I/O devices"},
-     hwloc_locality},
-    {{"numa.balancing", "Automatic NUMA balancing", "proc/sys/kernel/numa_balancing",
-      "several NUMA nodes: WARN if on", "sysctl -w kernel.numa_balancing=0.", "ROCm/cvs; mlnx_tune",
-      true},
-     balancing},
-    {{"numa.zone_reclaim", "Reclaiming memory before going to another node",
-      "proc/sys/vm/zone_reclaim_mode", "WARN unless 0", "sysctl -w vm.zone_reclaim_mode=0.",
-      "mlnx_tune; Linux admin-guide/sysctl/vm", true},
-     zone_reclaim},
-    {{"numa.per_socket", "NUMA nodes",
-      "sys/devices/system/node/has_cpu, cpu*/topology/physical_package_id",
-      "WARN with fewer than sockets, or not the expected number",
-      "Turn node interleaving off in the BIOS; on EPYC set the nodes per socket.",
-      "NVIDIA/nccl-tests issue 115", true},
-     per_socket},
-    {{"numa.memory", "Memory of the NUMA nodes", "sys/devices/system/node/node*/{cpulist,meminfo}",
-      "WARN if one has less than three quarters of another's",
-      "A memory module is missing or was turned off: look into the BIOS' log.",
-      "Linux sysfs-devices-node", true},
-     memory},
+constexpr auto kNumaRows = std::to_array<Check>({
+    {"numa.device_node", "The device's NUMA node is known",
+     "D/numa_node, sys/devices/system/node/online", "several NUMA nodes: FAIL if it is -1",
+     "Look for the setting in the BIOS; update it.", "Azure NHC; sysfs-bus-pci", judge_numa_node},
+    {"numa.affinity", "This process may run near the device", "D/local_cpulist, proc/self/status",
+     "WARN if it may not",
+     "Ask the scheduler for cores near the device, or start with numactl --cpunodebind.",
+     "mlnx_tune; sysfs-bus-pci", affinity},
+    {"numa.hwloc", "hwloc and the kernel agree where the device is", "hwloc, D/local_cpulist",
+     "WARN if they differ", "Update the BIOS: its tables place the device wrongly.",
+     "hwloc documentation, I/O devices", hwloc_locality, action::kUpdateSoftware},
+    {"numa.balancing", "Automatic NUMA balancing", "proc/sys/kernel/numa_balancing",
+     "several NUMA nodes: WARN if on", "sysctl -w kernel.numa_balancing=0.", "ROCm/cvs; mlnx_tune",
+     balancing, true},
+    {"numa.zone_reclaim", "Reclaiming memory before going to another node",
+     "proc/sys/vm/zone_reclaim_mode", "WARN unless 0", "sysctl -w vm.zone_reclaim_mode=0.",
+     "mlnx_tune; Linux admin-guide/sysctl/vm", zone_reclaim, true},
+    {"numa.per_socket", "NUMA nodes",
+     "sys/devices/system/node/has_cpu, cpu*/topology/physical_package_id",
+     "WARN with fewer than sockets, or not the expected number",
+     "Turn node interleaving off in the BIOS; on EPYC set the nodes per socket.",
+     "NVIDIA/nccl-tests issue 115", per_socket, true},
+    {"numa.memory", "Memory of the NUMA nodes", "sys/devices/system/node/node*/{cpulist,meminfo}",
+     "WARN if one has less than three quarters of another's",
+     "A memory module is missing or was turned off: look into the BIOS' log.",
+     "Linux sysfs-devices-node", memory, action::kInvestigate, true},
 });
 
 }  // namespace
@@ -156,8 +149,6 @@ void judge_numa_node(Probe& probe, const PciFunction& function) {
   probe.judge_by(*node >= 0, Status::fail);
 }
 
-std::span<const Check> numa_checks() {
-  return kNumaChecks;
-}
+constinit const std::span<const Check> kNumaChecks = kNumaRows;
 
 }  // namespace rdmabench::health

@@ -103,44 +103,39 @@ void overcommit(Probe& probe) {
   probe.judge_by(*value == "0" || *value == "1", Status::warn, *value, "0 or 1", Source::standard);
 }
 
-constexpr std::array kOsChecks = std::to_array<Check>({
-    {{"os.irq_affinity", "Interrupts near the device",
-      "D/{msi_irqs,local_cpulist}, proc/irq/*/effective_affinity_list",
-      "WARN if one goes to a CPU of another NUMA node",
-      "set_irq_affinity_bynode.sh NODE IF, and stop irqbalance.", "mlnx_tune; ngc_multinode_perf"},
+constexpr auto kOsRows = std::to_array<Check>({
+    {"os.irq_affinity", "Interrupts near the device",
+     "D/{msi_irqs,local_cpulist}, proc/irq/*/effective_affinity_list",
+     "WARN if one goes to a CPU of another NUMA node",
+     "set_irq_affinity_bynode.sh NODE IF, and stop irqbalance.", "mlnx_tune; ngc_multinode_perf",
      irq_affinity},
-    {{"os.transparent_huge_pages", "Transparent huge pages",
-      "sys/kernel/mm/transparent_hugepage/enabled", "WARN if always",
-      "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.", "mlnx_tune", true},
-     transparent_huge_pages},
-    {{"os.swap", "Swapping", "proc/swaps", "WARN if anything is swapped out",
-      "swapoff -a; find out what took the memory.", "imbue-ai/cluster-health"},
-     swap},
-    {{"os.nmi_watchdog", "NMI watchdog", "proc/sys/kernel/nmi_watchdog", "WARN unless 0",
-      "sysctl -w kernel.nmi_watchdog=0: its interrupts are noise in latencies.", "mlnx_tune", true},
-     watchdog},
-    {{"os.huge_pages", "Huge pages", "proc/meminfo",
-      "FAIL with fewer free than expected; EFA: WARN with none",
-      "sysctl -w vm.nr_hugepages=N, early after the start.", "fi_efa(7); mlnx_tune", false},
-     huge_pages},
-    {{"os.tainted", "What has happened to the kernel", "proc/sys/kernel/tainted",
-      "WARN after a machine check, an oops or a soft lockup",
-      "Read the kernel's log, and restart the node.", "Linux admin-guide/tainted-kernels"},
-     tainted},
-    {{"os.load", "The node is idle", "proc/loadavg, sys/devices/system/cpu/online",
-      "WARN above a quarter of the CPUs", "Look for what is left of an earlier job: ps, squeue.",
-      "Linux proc(5)"},
-     load},
-    {{"os.overcommit", "Promising of memory", "proc/sys/vm/overcommit_memory",
-      "WARN if 2: large mappings that are never touched are refused then",
-      "sysctl -w vm.overcommit_memory=0.", "Linux mm/overcommit-accounting", true},
-     overcommit},
+    {"os.transparent_huge_pages", "Transparent huge pages",
+     "sys/kernel/mm/transparent_hugepage/enabled", "WARN if always",
+     "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.", "mlnx_tune",
+     transparent_huge_pages, true},
+    {"os.swap", "Swapping", "proc/swaps", "WARN if anything is swapped out",
+     "swapoff -a; find out what took the memory.", "imbue-ai/cluster-health", swap},
+    {"os.nmi_watchdog", "NMI watchdog", "proc/sys/kernel/nmi_watchdog", "WARN unless 0",
+     "sysctl -w kernel.nmi_watchdog=0: its interrupts are noise in latencies.", "mlnx_tune",
+     watchdog, true},
+    {"os.huge_pages", "Huge pages", "proc/meminfo",
+     "FAIL with fewer free than expected; EFA: WARN with none",
+     "sysctl -w vm.nr_hugepages=N, early after the start.", "fi_efa(7); mlnx_tune", huge_pages,
+     false},
+    {"os.tainted", "What has happened to the kernel", "proc/sys/kernel/tainted",
+     "WARN after a machine check, an oops or a soft lockup",
+     "Read the kernel's log, and restart the node.", "Linux admin-guide/tainted-kernels", tainted,
+     action::kReboot},
+    {"os.load", "The node is idle", "proc/loadavg, sys/devices/system/cpu/online",
+     "WARN above a quarter of the CPUs", "Look for what is left of an earlier job: ps, squeue.",
+     "Linux proc(5)", load, action::kInvestigate},
+    {"os.overcommit", "Promising of memory", "proc/sys/vm/overcommit_memory",
+     "WARN if 2: large mappings that are never touched are refused then",
+     "sysctl -w vm.overcommit_memory=0.", "Linux mm/overcommit-accounting", overcommit, true},
 });
 
 }  // namespace
 
-std::span<const Check> os_checks() {
-  return kOsChecks;
-}
+constinit const std::span<const Check> kOsChecks = kOsRows;
 
 }  // namespace rdmabench::health

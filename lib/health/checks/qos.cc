@@ -134,40 +134,35 @@ void pause(Probe& probe, const RdmaPort& port) {
       "off, or no priority flow control beside it", Source::standard);
 }
 
-constexpr std::array kQosChecks = std::to_array<Check>({
-    {{"qos.trust", "Header field that gives the priority", "N/qos/trust",
-      "RoCE: WARN unless dscp, or the expected one", "mlnx_qos -i IF --trust dscp.",
-      "mlnx-tools mlnx_qos", true},
-     trust},
-    {{"qos.dscp", "RoCE's code point has the lossless priority",
-      "N/qos/dscp2prio, else DCB netlink", "FAIL if tos >> 2 has not the expected priority",
-      "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY, or dcb app add dev IF dscp-prio CODE:PRIORITY.",
-      "mlnx-tools mlnx_qos; dcb-app(8)"},
-     dscp},
-    {{"qos.pfc", "Priority flow control", "DCB netlink",
-      "RoCE: FAIL if not for the expected priority; WARN for all, or for none without pause of the link",
-      "dcb pfc set dev IF prio-pfc all:off PRIORITY:on, or mlnx_qos -i IF --pfc, and the same at the switch. "
-      "On a lossy network: --expect pfc=none.",
-      "IEEE 802.1Q-2022, clause 36; dcb-pfc(8)", true},
-     pfc},
-    {{"qos.pause", "Pause of the whole link", "ethtool, DCB netlink",
-      "RoCE: WARN if on beside priority flow control",
-      "ethtool -A IF rx off tx off, and the same at the switch.", "IEEE 802.1Q-2022, clause 36"},
+constexpr auto kQosRows = std::to_array<Check>({
+    {"qos.trust", "Header field that gives the priority", "N/qos/trust",
+     "RoCE: WARN unless dscp, or the expected one", "mlnx_qos -i IF --trust dscp.",
+     "mlnx-tools mlnx_qos", trust, true},
+    {"qos.dscp", "RoCE's code point has the lossless priority", "N/qos/dscp2prio, else DCB netlink",
+     "FAIL if tos >> 2 has not the expected priority",
+     "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY, or dcb app add dev IF dscp-prio CODE:PRIORITY.",
+     "mlnx-tools mlnx_qos; dcb-app(8)", dscp},
+    {"qos.pfc", "Priority flow control", "DCB netlink",
+     "RoCE: FAIL if not for the expected priority; WARN for all, or for none without pause of the link",
+     "dcb pfc set dev IF prio-pfc all:off PRIORITY:on, or mlnx_qos -i IF --pfc, and the same at the switch. "
+     "On a lossy network: --expect pfc=none.",
+     "IEEE 802.1Q-2022, clause 36; dcb-pfc(8)", pfc, true},
+    {"qos.pause", "Pause of the whole link", "ethtool, DCB netlink",
+     "RoCE: WARN if on beside priority flow control",
+     "ethtool -A IF rx off tx off, and the same at the switch.", "IEEE 802.1Q-2022, clause 36",
      pause},
-    {{"qos.ecn_notification", "Tells senders of congestion", "N/ecn/roce_np/enable/*",
-      "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
-      "NVIDIA DCQCN parameters", true},
-     [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_np"); }},
-    {{"qos.ecn_reaction", "Reaction to congestion notifications", "N/ecn/roce_rp/enable/*",
-      "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_rp/enable/PRIORITY.",
-      "NVIDIA DCQCN parameters", true},
-     [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_rp"); }},
+    {"qos.ecn_notification", "Tells senders of congestion", "N/ecn/roce_np/enable/*",
+     "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
+     "NVIDIA DCQCN parameters",
+     [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_np"); }, true},
+    {"qos.ecn_reaction", "Reaction to congestion notifications", "N/ecn/roce_rp/enable/*",
+     "RoCE: WARN if off for RoCE's priority", "echo 1 > N/ecn/roce_rp/enable/PRIORITY.",
+     "NVIDIA DCQCN parameters",
+     [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_rp"); }, true},
 });
 
 }  // namespace
 
-std::span<const Check> qos_checks() {
-  return kQosChecks;
-}
+constinit const std::span<const Check> kQosChecks = kQosRows;
 
 }  // namespace rdmabench::health

@@ -132,50 +132,45 @@ void duplicate(Probe& probe) {
 
 constexpr std::string_view kAlike = "Bring all nodes to one release.";
 
-constexpr std::array kSoftwareChecks = std::to_array<Check>({
-    {{"software.modules", "Kernel modules", "sys/module/*",
-      "WARN if one of the driver's is not there",
-      "modprobe what is missing, and name it in /etc/modules-load.d.",
-      "AWS awsome-distributed-training; "
-      "rdma-core Documentation"},
+constexpr auto kSoftwareRows = std::to_array<Check>({
+    {"software.modules", "Kernel modules", "sys/module/*",
+     "WARN if one of the driver's is not there",
+     "modprobe what is missing, and name it in /etc/modules-load.d.",
+     "AWS awsome-distributed-training; "
+     "rdma-core Documentation",
      modules},
-    {{"software.libraries", "Libraries that the back ends load", "dlopen(3)",
-      "WARN if libfabric is missing, or libibverbs or librdmacm on a node with an RDMA device",
-      "Install what is missing: 'rdmabench devices' names the packages.", "dlopen(3)"},
-     libraries},
-    {{"software.one_release", "The parts of the driver are of one release",
-      "sys/module/{mlx5_core,mlx5_ib}/version", "FAIL if they differ",
-      "Install NVIDIA's driver again, rebuild the initramfs and restart the node.",
-      "NVIDIA DOCA-Host"},
-     duplicate},
-    {{"software.kernel", "Kernel", "proc/sys/kernel/osrelease", "WARN if not the expected one",
-      kAlike, "GoogleCloudPlatform cluster-health-scanner config_differ", true},
-     kernel},
-    {{"software.os", "Operating system", "etc/os-release", "WARN if not the expected one", kAlike,
-      "os-release(5)", true},
-     os},
-    {{"software.driver", "Version of the device's driver", "D/driver, sys/module/*/version",
-      "WARN if not the expected one", kAlike, "Linux sysfs-module", true},
-     driver},
-    {{"software.gpu_driver", "Version of the GPU's driver", "sys/module/{nvidia,amdgpu}/version",
-      "WARN if not the expected one", kAlike, "Linux sysfs-module", true},
-     gpu_driver},
-    {{"software.bios", "BIOS", "sys/class/dmi/id/bios_version", "WARN if not the expected one",
-      kAlike, "Linux sysfs-firmware-dmi-tables", true},
-     bios},
-    {{"software.product", "Kind of machine", "sys/class/dmi/id/{sys_vendor,product_name}",
-      "compared with peers", "Do not compare results of different machines.", "Linux dmi-id", true},
-     product},
-    {{"software.virtual", "Virtual machine or container",
-      "proc/cpuinfo, .dockerenv, run/.containerenv", "compared with peers",
-      "Do not compare a virtual machine with bare metal.", "systemd-detect-virt(1)", true},
-     machine},
+    {"software.libraries", "Libraries that the back ends load", "dlopen(3)",
+     "WARN if libfabric is missing, or libibverbs or librdmacm on a node with an RDMA device",
+     "Install what is missing: 'rdmabench devices' names the packages.", "dlopen(3)", libraries,
+     action::kUpdateSoftware},
+    {"software.one_release", "The parts of the driver are of one release",
+     "sys/module/{mlx5_core,mlx5_ib}/version", "FAIL if they differ",
+     "Install NVIDIA's driver again, rebuild the initramfs and restart the node.",
+     "NVIDIA DOCA-Host", duplicate, action::kUpdateSoftware},
+    {"software.kernel", "Kernel", "proc/sys/kernel/osrelease", "WARN if not the expected one",
+     kAlike, "GoogleCloudPlatform cluster-health-scanner config_differ", kernel,
+     action::kUpdateSoftware, true},
+    {"software.os", "Operating system", "etc/os-release", "WARN if not the expected one", kAlike,
+     "os-release(5)", os, action::kUpdateSoftware, true},
+    {"software.driver", "Version of the device's driver", "D/driver, sys/module/*/version",
+     "WARN if not the expected one", kAlike, "Linux sysfs-module", driver, action::kUpdateSoftware,
+     true},
+    {"software.gpu_driver", "Version of the GPU's driver", "sys/module/{nvidia,amdgpu}/version",
+     "WARN if not the expected one", kAlike, "Linux sysfs-module", gpu_driver,
+     action::kUpdateSoftware, true},
+    {"software.bios", "BIOS", "sys/class/dmi/id/bios_version", "WARN if not the expected one",
+     kAlike, "Linux sysfs-firmware-dmi-tables", bios, action::kUpdateSoftware, true},
+    {"software.product", "Kind of machine", "sys/class/dmi/id/{sys_vendor,product_name}",
+     "compared with peers", "Do not compare results of different machines.", "Linux dmi-id",
+     product, action::kInvestigate, true},
+    {"software.virtual", "Virtual machine or container",
+     "proc/cpuinfo, .dockerenv, run/.containerenv", "compared with peers",
+     "Do not compare a virtual machine with bare metal.", "systemd-detect-virt(1)", machine,
+     action::kInvestigate, true},
 });
 
 }  // namespace
 
-std::span<const Check> software_checks() {
-  return kSoftwareChecks;
-}
+constinit const std::span<const Check> kSoftwareChecks = kSoftwareRows;
 
 }  // namespace rdmabench::health
