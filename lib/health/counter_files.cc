@@ -7,7 +7,9 @@
 // rxe: sw/rxe/rxe_hw_counters.c; ib: core/sysfs.c; net: net/core/net-sysfs.c;
 // snmp and netstat: net/ipv4/proc.c.
 #include <array>
+#include <vector>
 
+#include "base/text.h"
 #include "health/counter_names.h"
 
 namespace rdmabench::health {
@@ -15,8 +17,8 @@ namespace {
 
 using End = CounterEnd;
 
-// The kernel passes on 32-bit counters of the device: mlx5's queue counters, the oldest of irdma,
-// and mana's of the whole device.
+// Files that stand for one counter are in one row. The kernel passes on 32-bit counters of the
+// device: mlx5's queue counters, the oldest of irdma, and mana's of the whole device.
 constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mlx5", "rx_write_requests", "received_writes", End::wraps32},
     {"mlx5", "rx_read_requests", "received_reads", End::wraps32},
@@ -32,11 +34,9 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mlx5", "resp_local_length_error", "responder_errors", End::wraps32},
     {"mlx5", "resp_cqe_error", "responder_completion_errors", End::wraps32},
     {"mlx5", "req_cqe_error", "requester_completion_errors", End::wraps32},
-    {"mlx5", "req_remote_invalid_request", "remote_errors", End::wraps32},
-    {"mlx5", "req_remote_access_errors", "remote_errors", End::wraps32},
+    {"mlx5", "req_remote_invalid_request,req_remote_access_errors", "remote_errors", End::wraps32},
     {"mlx5", "resp_remote_access_errors", "responder_errors", End::wraps32},
-    {"mlx5", "resp_cqe_flush_error", "flushed_completions", End::wraps32},
-    {"mlx5", "req_cqe_flush_error", "flushed_completions", End::wraps32},
+    {"mlx5", "resp_cqe_flush_error,req_cqe_flush_error", "flushed_completions", End::wraps32},
     {"mlx5", "req_transport_retries_exceeded", "ack_retries_exceeded", End::wraps32},
     {"mlx5", "req_rnr_retries_exceeded", "rnr_retries_exceeded", End::wraps32},
     {"mlx5", "roce_adp_retrans", "adaptive_retransmissions", End::wraps32},
@@ -50,25 +50,11 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mlx5", "np_cnp_sent", "cnps_sent"},
     {"mlx5", "rx_icrc_encapsulated", "icrc_errors"},
 
-    {"bnxt_re", "active_pds", "level"},
-    {"bnxt_re", "active_ahs", "level"},
-    {"bnxt_re", "active_qps", "level"},
-    {"bnxt_re", "active_rc_qps", "level"},
-    {"bnxt_re", "active_ud_qps", "level"},
-    {"bnxt_re", "active_srqs", "level"},
-    {"bnxt_re", "active_cqs", "level"},
-    {"bnxt_re", "active_mrs", "level"},
-    {"bnxt_re", "active_mws", "level"},
-    {"bnxt_re", "watermark_pds", "level"},
-    {"bnxt_re", "watermark_ahs", "level"},
-    {"bnxt_re", "watermark_qps", "level"},
-    {"bnxt_re", "watermark_rc_qps", "level"},
-    {"bnxt_re", "watermark_ud_qps", "level"},
-    {"bnxt_re", "watermark_srqs", "level"},
-    {"bnxt_re", "watermark_cqs", "level"},
-    {"bnxt_re", "watermark_mrs", "level"},
-    {"bnxt_re", "watermark_mws", "level"},
-    {"bnxt_re", "db_fifo_register", "level"},
+    {"bnxt_re",
+     "active_pds,active_ahs,active_qps,active_rc_qps,active_ud_qps,active_srqs,active_cqs,"
+     "active_mrs,active_mws,watermark_pds,watermark_ahs,watermark_qps,watermark_rc_qps,"
+     "watermark_ud_qps,watermark_srqs,watermark_cqs,watermark_mrs,watermark_mws,db_fifo_register",
+     "level"},
     {"bnxt_re", "rx_pkts", "received_packets"},
     {"bnxt_re", "rx_bytes", "received_bytes"},
     {"bnxt_re", "tx_pkts", "sent_packets"},
@@ -83,39 +69,17 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"bnxt_re", "rnr_naks_rcvd", "rnr_naks_received"},
     {"bnxt_re", "missing_resp", "implied_naks"},
     {"bnxt_re", "unrecoverable_err", "unrecoverable_errors"},
-    {"bnxt_re", "bad_resp_err", "requester_errors"},
-    {"bnxt_re", "local_qp_op_err", "requester_errors"},
-    {"bnxt_re", "local_protection_err", "requester_errors"},
-    {"bnxt_re", "mem_mgmt_op_err", "requester_errors"},
-    {"bnxt_re", "remote_invalid_req_err", "remote_errors"},
-    {"bnxt_re", "remote_access_err", "remote_errors"},
-    {"bnxt_re", "remote_op_err", "remote_errors"},
+    {"bnxt_re", "bad_resp_err,local_qp_op_err,local_protection_err,mem_mgmt_op_err",
+     "requester_errors"},
+    {"bnxt_re", "remote_invalid_req_err,remote_access_err,remote_op_err", "remote_errors"},
     {"bnxt_re", "dup_req", "duplicate_requests_received"},
-    {"bnxt_re", "res_exceed_max", "responder_errors"},
-    {"bnxt_re", "res_length_mismatch", "responder_errors"},
-    {"bnxt_re", "res_exceeds_wqe", "responder_errors"},
-    {"bnxt_re", "res_opcode_err", "responder_errors"},
-    {"bnxt_re", "res_rx_invalid_rkey", "responder_errors"},
-    {"bnxt_re", "res_rx_domain_err", "responder_errors"},
-    {"bnxt_re", "res_rx_no_perm", "responder_errors"},
-    {"bnxt_re", "res_rx_range_err", "responder_errors"},
-    {"bnxt_re", "res_tx_invalid_rkey", "responder_errors"},
-    {"bnxt_re", "res_tx_domain_err", "responder_errors"},
-    {"bnxt_re", "res_tx_no_perm", "responder_errors"},
-    {"bnxt_re", "res_tx_range_err", "responder_errors"},
-    {"bnxt_re", "res_irrq_oflow", "responder_errors"},
-    {"bnxt_re", "res_unsup_opcode", "responder_errors"},
-    {"bnxt_re", "res_unaligned_atomic", "responder_errors"},
-    {"bnxt_re", "res_rem_inv_err", "responder_errors"},
-    {"bnxt_re", "res_mem_err", "responder_errors"},
-    {"bnxt_re", "res_srq_err", "responder_errors"},
-    {"bnxt_re", "res_cmp_err", "responder_errors"},
-    {"bnxt_re", "res_invalid_dup_rkey", "responder_errors"},
-    {"bnxt_re", "res_wqe_format_err", "responder_errors"},
-    {"bnxt_re", "res_cq_load_err", "responder_errors"},
-    {"bnxt_re", "res_srq_load_err", "responder_errors"},
-    {"bnxt_re", "res_tx_pci_err", "responder_errors"},
-    {"bnxt_re", "res_rx_pci_err", "responder_errors"},
+    {"bnxt_re",
+     "res_exceed_max,res_length_mismatch,res_exceeds_wqe,res_opcode_err,res_rx_invalid_rkey,"
+     "res_rx_domain_err,res_rx_no_perm,res_rx_range_err,res_tx_invalid_rkey,res_tx_domain_err,"
+     "res_tx_no_perm,res_tx_range_err,res_irrq_oflow,res_unsup_opcode,res_unaligned_atomic,"
+     "res_rem_inv_err,res_mem_err,res_srq_err,res_cmp_err,res_invalid_dup_rkey,res_wqe_format_err,"
+     "res_cq_load_err,res_srq_load_err,res_tx_pci_err,res_rx_pci_err",
+     "responder_errors"},
     {"bnxt_re", "oos_drop_count", "out_of_sequence_received"},
     {"bnxt_re", "tx_atomic_req", "sent_atomics"},
     {"bnxt_re", "tx_read_req", "sent_reads"},
@@ -128,8 +92,7 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"bnxt_re", "rx_write_req", "received_writes"},
     {"bnxt_re", "rx_send_req", "received_sends"},
     {"bnxt_re", "rx_out_of_buffer", "receive_buffer_missing"},
-    {"bnxt_re", "tx_cnp_pkts", "cnps_sent"},
-    {"bnxt_re", "np_cnp_pkts", "cnps_sent"},
+    {"bnxt_re", "tx_cnp_pkts,np_cnp_pkts", "cnps_sent"},
     {"bnxt_re", "rx_cnp_pkts", "cnps_received"},
     {"bnxt_re", "rx_ecn_marked_pkts", "ecn_marked_received"},
     {"bnxt_re", "pacing_alerts", "doorbell_pacing_alerts"},
@@ -163,12 +126,9 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"irdma", "ip6InDiscards", "receive_discards", End::wraps32},
     {"irdma", "ip6InTruncatedPkts", "truncated_packets", End::wraps32},
     {"irdma", "ip6OutNoRoutes", "no_route_packets", End::wraps32},
-    {"irdma", "tcpRetransSegs", "retransmitted_packets", End::wraps32},
-    {"irdma", "RetransSegs", "retransmitted_packets", End::wraps32},
-    {"irdma", "tcpInOptErrors", "protocol_errors", End::wraps32},
-    {"irdma", "InOptErrors", "protocol_errors", End::wraps32},
-    {"irdma", "tcpInProtoErrors", "protocol_errors", End::wraps32},
-    {"irdma", "InProtoErrors", "protocol_errors", End::wraps32},
+    {"irdma", "tcpRetransSegs,RetransSegs", "retransmitted_packets", End::wraps32},
+    {"irdma", "tcpInOptErrors,InOptErrors,tcpInProtoErrors,InProtoErrors", "protocol_errors",
+     End::wraps32},
     {"irdma", "rxVlanErrors", "vlan_errors", End::wraps32},
     {"irdma", "cnpHandled", "cnps_received", End::wraps32},
     {"irdma", "cnpIgnored", "cnps_ignored", End::wraps32},
@@ -181,23 +141,16 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"irdma", "ip6InPkts", "received_packets"},
     {"irdma", "ip6OutOctets", "sent_bytes"},
     {"irdma", "ip6OutPkts", "sent_packets"},
-    {"irdma", "iwInRdmaReads", "received_reads"},
-    {"irdma", "InRdmaReads", "received_reads"},
-    {"irdma", "iwInRdmaSends", "received_sends"},
-    {"irdma", "InRdmaSends", "received_sends"},
-    {"irdma", "iwInRdmaWrites", "received_writes"},
-    {"irdma", "InRdmaWrites", "received_writes"},
-    {"irdma", "iwOutRdmaReads", "sent_reads"},
-    {"irdma", "OutRdmaReads", "sent_reads"},
-    {"irdma", "iwOutRdmaSends", "sent_sends"},
-    {"irdma", "OutRdmaSends", "sent_sends"},
-    {"irdma", "iwOutRdmaWrites", "sent_writes"},
-    {"irdma", "OutRdmaWrites", "sent_writes"},
+    {"irdma", "iwInRdmaReads,InRdmaReads", "received_reads"},
+    {"irdma", "iwInRdmaSends,InRdmaSends", "received_sends"},
+    {"irdma", "iwInRdmaWrites,InRdmaWrites", "received_writes"},
+    {"irdma", "iwOutRdmaReads,OutRdmaReads", "sent_reads"},
+    {"irdma", "iwOutRdmaSends,OutRdmaSends", "sent_sends"},
+    {"irdma", "iwOutRdmaWrites,OutRdmaWrites", "sent_writes"},
     {"irdma", "RxECNMrkd", "ecn_marked_received"},
     {"irdma", "RNR sent", "rnr_naks_sent"},
     {"irdma", "RNR received", "rnr_naks_received"},
-    {"irdma", "ord limit count", "read_limit_hits"},
-    {"irdma", "ird limit count", "read_limit_hits"},
+    {"irdma", "ord limit count,ird limit count", "read_limit_hits"},
     {"irdma", "Rx atomics", "received_atomics"},
     {"irdma", "Tx atomics", "sent_atomics"},
     {"irdma", "Nak Sequence Error", "sequence_naks_received"},
@@ -211,19 +164,14 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mana", "requester_rnr_nak", "rnr_naks_received"},
     {"mana", "responder_rnr_nak", "rnr_naks_sent"},
     {"mana", "responder_oos", "out_of_sequence_received"},
-    {"mana", "responder_dup_request", "duplicate_requests_received"},
-    {"mana", "dup_rx_requests", "duplicate_requests_received"},
+    {"mana", "responder_dup_request,dup_rx_requests", "duplicate_requests_received"},
     {"mana", "requester_implicit_nak", "implied_naks"},
     {"mana", "requester_readresp_psn_mismatch", "read_responses_out_of_sequence"},
-    {"mana", "nak_inv_req", "remote_errors"},
-    {"mana", "nak_access_error", "remote_errors"},
-    {"mana", "nak_opp_error", "remote_errors"},
-    {"mana", "nak_inv_read", "remote_errors"},
+    {"mana", "nak_inv_req,nak_access_error,nak_opp_error,nak_inv_read", "remote_errors"},
     {"mana", "responder_local_len_error", "responder_errors"},
     {"mana", "requestor_local_prot_error", "requester_errors"},
-    {"mana", "responder_rem_access_error", "responder_errors"},
-    {"mana", "responder_local_qp_error", "responder_errors"},
-    {"mana", "responder_malformed_wqe", "responder_errors"},
+    {"mana", "responder_rem_access_error,responder_local_qp_error,responder_malformed_wqe",
+     "responder_errors"},
     {"mana", "general_hw_error", "unrecoverable_errors"},
     {"mana", "requester_rnr_nak_retries_exceeded", "rnr_retries_exceeded"},
     {"mana", "requester_retries_exceeded", "ack_retries_exceeded"},
@@ -234,8 +182,7 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mana", "received_ecns", "ecn_marked_received", End::wraps32},
     {"mana", "qp_congested_events", "congestion_events", End::wraps32},
     {"mana", "qp_recovered_events", "congestion_recoveries", End::wraps32},
-    {"mana", "num_qps_congested", "level"},
-    {"mana", "num_qps_recovered", "level"},
+    {"mana", "num_qps_congested,num_qps_recovered", "level"},
     {"mana", "rate_inc_events", "rate_increases"},
     {"mana", "current_rate", "level"},
     {"mana", "tx_bytes", "sent_bytes"},
@@ -246,31 +193,21 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"mana", "rx_write_requests", "received_writes"},
     {"mana", "rx_read_requests", "received_reads"},
 
-    {"hns", "rx_rc_pkt", "received_packets"},
-    {"hns", "rx_uc_pkt", "received_packets"},
-    {"hns", "rx_ud_pkt", "received_packets"},
-    {"hns", "rx_xrc_pkt", "received_packets"},
-    {"hns", "rx_pkt", "received_packets"},
+    {"hns", "rx_rc_pkt,rx_uc_pkt,rx_ud_pkt,rx_xrc_pkt,rx_pkt", "received_packets"},
     {"hns", "rx_err_pkt", "receive_errors"},
     {"hns", "rx_cnp_pkt", "cnps_received"},
-    {"hns", "tx_rc_pkt", "sent_packets"},
-    {"hns", "tx_uc_pkt", "sent_packets"},
-    {"hns", "tx_ud_pkt", "sent_packets"},
-    {"hns", "tx_xrc_pkt", "sent_packets"},
-    {"hns", "tx_pkt", "sent_packets"},
+    {"hns", "tx_rc_pkt,tx_uc_pkt,tx_ud_pkt,tx_xrc_pkt,tx_pkt", "sent_packets"},
     {"hns", "tx_err_pkt", "transmit_errors"},
     {"hns", "tx_cnp_pkt", "cnps_sent"},
 
     {"erdma", "tx_packets_cnt", "sent_packets"},
     {"erdma", "tx_bytes_cnt", "sent_bytes"},
-    {"erdma", "tx_disable_drop_cnt", "transmit_discards"},
-    {"erdma", "tx_bps_limit_drop_cnt", "transmit_discards"},
-    {"erdma", "tx_pps_limit_drop_cnt", "transmit_discards"},
+    {"erdma", "tx_disable_drop_cnt,tx_bps_limit_drop_cnt,tx_pps_limit_drop_cnt",
+     "transmit_discards"},
     {"erdma", "rx_packets_cnt", "received_packets"},
     {"erdma", "rx_bytes_cnt", "received_bytes"},
-    {"erdma", "rx_disable_drop_cnt", "receive_discards"},
-    {"erdma", "rx_bps_limit_drop_cnt", "receive_discards"},
-    {"erdma", "rx_pps_limit_drop_cnt", "receive_discards"},
+    {"erdma", "rx_disable_drop_cnt,rx_bps_limit_drop_cnt,rx_pps_limit_drop_cnt",
+     "receive_discards"},
 
     {"ionic", "tx_rdma_ucast_bytes", "sent_bytes"},
     {"ionic", "tx_rdma_ucast_pkts", "sent_packets"},
@@ -290,31 +227,24 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
     {"ionic", "req_rx_pkt_seq_err", "sequence_naks_received"},
     {"ionic", "req_rx_rnr_retry_err", "rnr_naks_received"},
     {"ionic", "req_rx_impl_nak_seq_err", "implied_naks"},
-    {"ionic", "req_rx_rmt_acc_err", "remote_errors"},
-    {"ionic", "req_rx_rmt_req_err", "remote_errors"},
-    {"ionic", "req_rx_oper_err", "remote_errors"},
+    {"ionic", "req_rx_rmt_acc_err,req_rx_rmt_req_err,req_rx_oper_err", "remote_errors"},
     {"ionic", "req_rx_cqe_err", "requester_completion_errors"},
     {"ionic", "req_rx_cqe_flush", "flushed_completions"},
     {"ionic", "req_rx_inval_pkts", "protocol_errors"},
-    {"ionic", "req_tx_loc_acc_err", "requester_errors"},
-    {"ionic", "req_tx_loc_oper_err", "requester_errors"},
-    {"ionic", "req_tx_mem_mgmt_err", "requester_errors"},
-    {"ionic", "req_tx_loc_sgl_inv_err", "requester_errors"},
+    {"ionic", "req_tx_loc_acc_err,req_tx_loc_oper_err,req_tx_mem_mgmt_err,req_tx_loc_sgl_inv_err",
+     "requester_errors"},
     {"ionic", "req_tx_retry_excd_err", "ack_retries_exceeded"},
     {"ionic", "resp_rx_dup_request", "duplicate_requests_received"},
     {"ionic", "resp_rx_outof_buf", "receive_buffer_missing"},
     {"ionic", "resp_rx_outouf_seq", "out_of_sequence_received"},
     {"ionic", "resp_rx_cqe_err", "responder_completion_errors"},
     {"ionic", "resp_rx_cqe_flush", "flushed_completions"},
-    {"ionic", "resp_rx_loc_len_err", "responder_errors"},
-    {"ionic", "resp_rx_inval_request", "responder_errors"},
-    {"ionic", "resp_rx_loc_oper_err", "responder_errors"},
-    {"ionic", "resp_rx_outof_atomic", "responder_errors"},
+    {"ionic", "resp_rx_loc_len_err,resp_rx_inval_request,resp_rx_loc_oper_err,resp_rx_outof_atomic",
+     "responder_errors"},
     {"ionic", "resp_tx_pkt_seq_err", "out_of_sequence_received"},
-    {"ionic", "resp_tx_rmt_inval_req_err", "responder_errors"},
-    {"ionic", "resp_tx_rmt_acc_err", "responder_errors"},
-    {"ionic", "resp_tx_rmt_oper_err", "responder_errors"},
-    {"ionic", "resp_tx_loc_sgl_inv_err", "responder_errors"},
+    {"ionic",
+     "resp_tx_rmt_inval_req_err,resp_tx_rmt_acc_err,resp_tx_rmt_oper_err,resp_tx_loc_sgl_inv_err",
+     "responder_errors"},
     {"ionic", "resp_tx_rnr_retry_err", "rnr_naks_sent"},
 
     {"rxe", "sent_pkts", "sent_packets"},
@@ -374,7 +304,7 @@ constexpr std::array kFiles = std::to_array<CounterFile>({
 });
 
 const CounterFile* find_row(std::string_view driver, std::string_view file) noexcept {
-  for (const CounterFile& row : kFiles) {
+  for (const CounterFile& row : counter_files()) {
     if (row.driver == driver && row.file == file) return &row;
   }
   return nullptr;
@@ -383,7 +313,14 @@ const CounterFile* find_row(std::string_view driver, std::string_view file) noex
 }  // namespace
 
 std::span<const CounterFile> counter_files() {
-  return kFiles;
+  static const std::vector<CounterFile> all = [] {
+    std::vector<CounterFile> rows;
+    for (const CounterFile& row : kFiles) {
+      for (const std::string_view file : split(row.file, ',')) rows.emplace_back(row).file = file;
+    }
+    return rows;
+  }();
+  return all;
 }
 
 const CounterFile* find_counter(std::string_view driver, std::string_view file) noexcept {
