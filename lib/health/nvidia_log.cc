@@ -163,19 +163,18 @@ struct Recovery {
 };
 constexpr Numbered kRebootNode =
     to_reset(kRecovery, kRecovery, "the driver asks for a reboot of the node", kRebootTheNode);
-constexpr std::array kRecoveries{
-    Recovery{" to 0x0", {kRecovery, kRecovery, Status::pass}},
-    Recovery{" to 0x2", kRebootNode},
-    Recovery{" to 0x3",
-             {kRecovery, kRecovery, Status::fail, "the driver asks to end traffic among GPUs",
-              "Drain the node and end its jobs; then nvidia-smi -q says what else is due.",
-              action::kRestartJob}},
-    Recovery{" to 0x5",
-             {kRecovery, kRecovery, Status::fail, "the driver asks to recover the IMEX domain",
-              "Look at nvidia-imex on the nodes of the domain: nvidia-imex-ctl -N.",
-              action::kInvestigate}},
-    Recovery{" to 0x7", kRebootNode},
-};
+constexpr auto kRecoveries = std::to_array<Recovery>({
+    {" to 0x0", {kRecovery, kRecovery, Status::pass}},
+    {" to 0x2", kRebootNode},
+    {" to 0x3",
+     {kRecovery, kRecovery, Status::fail, "the driver asks to end traffic among GPUs",
+      "Drain the node and end its jobs; then nvidia-smi -q says what else is due.",
+      action::kRestartJob}},
+    {" to 0x5",
+     {kRecovery, kRecovery, Status::fail, "the driver asks to recover the IMEX domain",
+      "Look at nvidia-imex on the nodes of the domain: nvidia-imex-ctl -N.", action::kInvestigate}},
+    {" to 0x7", kRebootNode},
+});
 constexpr Numbered kUnknownXid = to_ask(0, 0, "an Xid that this release does not know",
                                         "Look its number up in NVIDIA's Xid catalog.");
 

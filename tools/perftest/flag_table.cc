@@ -136,29 +136,14 @@ constexpr auto kSpecialFlags = [] {
          {"-B, --source_mac=address", "-E, --dest_mac=address", "-J, --dest_ip=address"});
   refuse("Leave it out and name the device by -d: addresses follow the route to the host.",
          {"-j, --source_ip=address"});
-  refuse(kNoFrames, {"-K, --dest_port=number",
-                     "-k, --source_port=number",
-                     "-Y, --ethertype=type",
-                     "-Z, --server",
-                     "-P, --client",
-                     "-v, --mac_fwd",
-                     "-G, --use_rss",
-                     "--local_mac=address",
-                     "--remote_mac=address",
-                     "--local_ip=address",
-                     "--remote_ip=address",
-                     "--local_port=number",
-                     "--remote_port=number",
-                     "--tcp",
-                     "--raw_ipv6",
-                     "--raw_mcast",
-                     "--promiscuous",
-                     "--sniffer",
-                     "--vlan_en",
-                     "--vlan_pcp=priority",
-                     "--flows=count",
-                     "--flows_burst=count",
-                     "--reply_every=count"});
+  refuse(kNoFrames,
+         {"-K, --dest_port=number", "-k, --source_port=number", "-Y, --ethertype=type",
+          "-Z, --server", "-P, --client", "-v, --mac_fwd", "-G, --use_rss", "--local_mac=address"});
+  refuse(kNoFrames,
+         {"--remote_mac=address", "--local_ip=address", "--remote_ip=address",
+          "--local_port=number", "--remote_port=number", "--tcp", "--raw_ipv6", "--raw_mcast"});
+  refuse(kNoFrames, {"--promiscuous", "--sniffer", "--vlan_en", "--vlan_pcp=priority",
+                     "--flows=count", "--flows_burst=count", "--reply_every=count"});
   refuse(kNoCrypto, {"--aes_xts", "--encrypt_on_tx", "--sig_before", "--aes_block_size=bytes",
                      "--data_enc_keys_number=count", "--kek_path=file", "--credentials_path=file",
                      "--data_enc_key_app_path=file", "+ --sig_offload"});

@@ -49,34 +49,33 @@ bool needs_delivery(const EndpointRequest& request) {
   return request.options.ofi.delivery;
 }
 
-constexpr std::array kRequirements{
-    Requirement{"reliable-datagram endpoints (FI_EP_RDM)", datagram,
-                [](fi_info& hints) { hints.ep_attr->type = FI_EP_RDM; }},
-    Requirement{"connected endpoints (FI_EP_MSG)", connected,
-                [](fi_info& hints) { hints.ep_attr->type = FI_EP_MSG; }},
-    Requirement{"messages and one-sided operations (FI_MSG, FI_RMA)", always,
-                [](fi_info& hints) { hints.caps |= FI_MSG | FI_RMA; }},
-    Requirement{"atomic operations (FI_ATOMIC)", needs_atomics,
-                [](fi_info& hints) { hints.caps |= FI_ATOMIC; }},
-    Requirement{"no mode but FI_CONTEXT and FI_CONTEXT2", datagram,
-                [](fi_info& hints) { hints.mode = kModes; }},
+constexpr auto kRequirements = std::to_array<Requirement>({
+    {"reliable-datagram endpoints (FI_EP_RDM)", datagram,
+     [](fi_info& hints) { hints.ep_attr->type = FI_EP_RDM; }},
+    {"connected endpoints (FI_EP_MSG)", connected,
+     [](fi_info& hints) { hints.ep_attr->type = FI_EP_MSG; }},
+    {"messages and one-sided operations (FI_MSG, FI_RMA)", always,
+     [](fi_info& hints) { hints.caps |= FI_MSG | FI_RMA; }},
+    {"atomic operations (FI_ATOMIC)", needs_atomics,
+     [](fi_info& hints) { hints.caps |= FI_ATOMIC; }},
+    {"no mode but FI_CONTEXT and FI_CONTEXT2", datagram,
+     [](fi_info& hints) { hints.mode = kModes; }},
     // Plain verbs has a write with immediate take a receive.
-    Requirement{"no mode but FI_CONTEXT, FI_CONTEXT2 and FI_RX_CQ_DATA", connected,
-                [](fi_info& hints) { hints.mode = kModes | FI_RX_CQ_DATA; }},
-    Requirement{"memory registration by local, virtual-address, allocated, provider-key or "
-                "endpoint mode",
-                datagram, [](fi_info& hints) { hints.domain_attr->mr_mode = kRegistrationModes; }},
+    {"no mode but FI_CONTEXT, FI_CONTEXT2 and FI_RX_CQ_DATA", connected,
+     [](fi_info& hints) { hints.mode = kModes | FI_RX_CQ_DATA; }},
+    {"memory registration by local, virtual-address, allocated, provider-key or "
+     "endpoint mode",
+     datagram, [](fi_info& hints) { hints.domain_attr->mr_mode = kRegistrationModes; }},
     // The server tells its key before it has an endpoint.
-    Requirement{
-        "memory registration by local, virtual-address, allocated or provider-key mode", connected,
-        [](fi_info& hints) { hints.domain_attr->mr_mode = kRegistrationModes & ~FI_MR_ENDPOINT; }},
-    Requirement{"one thread for each domain (FI_THREAD_DOMAIN)", always,
-                [](fi_info& hints) { hints.domain_attr->threading = FI_THREAD_DOMAIN; }},
-    Requirement{"4 bytes of remote completion data (cq_data_size)", needs_remote_data,
-                [](fi_info& hints) { hints.domain_attr->cq_data_size = sizeof(std::uint32_t); }},
-    Requirement{"completion at delivery (FI_DELIVERY_COMPLETE)", needs_delivery,
-                [](fi_info& hints) { hints.tx_attr->op_flags |= FI_DELIVERY_COMPLETE; }},
-};
+    {"memory registration by local, virtual-address, allocated or provider-key mode", connected,
+     [](fi_info& hints) { hints.domain_attr->mr_mode = kRegistrationModes & ~FI_MR_ENDPOINT; }},
+    {"one thread for each domain (FI_THREAD_DOMAIN)", always,
+     [](fi_info& hints) { hints.domain_attr->threading = FI_THREAD_DOMAIN; }},
+    {"4 bytes of remote completion data (cq_data_size)", needs_remote_data,
+     [](fi_info& hints) { hints.domain_attr->cq_data_size = sizeof(std::uint32_t); }},
+    {"completion at delivery (FI_DELIVERY_COMPLETE)", needs_delivery,
+     [](fi_info& hints) { hints.tx_attr->op_flags |= FI_DELIVERY_COMPLETE; }},
+});
 
 std::string_view text_or_empty(const char* text) {
   return text == nullptr ? "" : text;
