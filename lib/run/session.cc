@@ -99,8 +99,7 @@ bool is_finding(Outcome outcome) {
 void Session::open(const Backend& backend, const transport::EndpointRequest& request,
                    std::string_view choice) {
   try {
-    // What backend_row.cc.in opens is a Worker.
-    workers_.emplace_back(static_cast<Worker*>(backend.open(request, choice).release()));
+    workers_.push_back(backend.open(request, choice));
   } catch (const Error& error) {  // the other side reads it too
     throw error.at(request.client ? "at the client" : "at the server");
   }

@@ -17,9 +17,7 @@ namespace rdmabench::run {
 class OpenEndpoint {
  public:
   virtual ~OpenEndpoint() = default;
-  OpenEndpoint() = default;
-  OpenEndpoint(const OpenEndpoint&) = delete;
-  OpenEndpoint& operator=(const OpenEndpoint&) = delete;
+  OpenEndpoint& operator=(OpenEndpoint&&) = delete;
 
   // As transport/transport.h tells.
   virtual std::string address() const = 0;
@@ -73,13 +71,15 @@ class EndpointHolder : public Base {
   T endpoint_;
 };
 
+class Worker;  // lib/run/worker.h: an OpenEndpoint with the loops over it
+
 /// A back end of this build: its row, and the functions of transport/<name>/backend.h.
 struct Backend : transport::BackendRow {
   std::string (*offer)(const transport::EndpointRequest&);
   transport::Choice (*choose)(const transport::EndpointRequest&, std::string_view client_offer,
                               std::string_view server_offer);
   std::vector<transport::DeviceInfo> (*devices)();
-  std::unique_ptr<OpenEndpoint> (*open)(const transport::EndpointRequest&, std::string_view choice);
+  std::unique_ptr<Worker> (*open)(const transport::EndpointRequest&, std::string_view choice);
   transport::Footprint (*footprint)(const transport::EndpointRequest&, std::string_view choice);
 };
 

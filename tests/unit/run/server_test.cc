@@ -112,7 +112,7 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
 
  private:
-  std::unique_ptr<OpenEndpoint> worker_;  ///< of connected()
+  std::unique_ptr<Worker> worker_;  ///< of connected()
   std::thread thread_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
