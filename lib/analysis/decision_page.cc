@@ -1,7 +1,5 @@
 #include "decision_page.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

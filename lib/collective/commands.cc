@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"

@@ -8,7 +8,6 @@
 #include "collective/heartbeat.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::collective {
 namespace {

@@ -1,7 +1,6 @@
 #include "collective/numbers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 

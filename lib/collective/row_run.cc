@@ -1,7 +1,5 @@
 #include "row_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "rdmabench/base/error.h"

@@ -9,7 +9,6 @@
 #include "commands.h"
 #include "member.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/report/conditions.h"
 #include "row_run.h"

@@ -1,6 +1,5 @@
 #include "rdmabench/control/rendezvous.h"
 
-#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 
@@ -8,7 +7,6 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "admission.h"
 #include "base/network.h"

@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 
 namespace rdmabench::control {
 namespace {

@@ -1,12 +1,9 @@
 #include "json_fields.h"
 
-#include <fmt/format.h>
-
 #include "base/walk.h"
 #include "fabric/plan.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 #include "rdmabench/run/config.h"
 #include "report/facts_fields.h"
 

@@ -13,7 +13,6 @@
 #include "base/new_file.h"
 #include "fabric/agents.h"
 #include "fabric/paths.h"
-#include "fabric/plan.h"
 #include "fabric/schedule.h"
 #include "fabric/stream.h"
 #include "rdmabench/base/error.h"

@@ -10,7 +10,6 @@
 #include "fabric/plan.h"
 #include "json_fields.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
 #include "report/facts.h"
 #include "report/line_rate.h"

@@ -8,7 +8,6 @@
 
 #include "base/nearest.h"
 #include "base/refuse.h"
-#include "rdmabench/control/channel.h"
 #include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::fabric {

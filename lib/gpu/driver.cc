@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <string>
-#include <vector>
 
 #include "gpu/cuda_error.h"
 #include "loaded/library.h"

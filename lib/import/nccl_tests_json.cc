@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <span>
 
 #include "base/json_values.h"
 #include "base/number.h"

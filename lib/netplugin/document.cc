@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "netplugin/net.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/netplugin/check.h"
 #include "rdmabench/report/documents.h"

@@ -1,7 +1,5 @@
 #include "perftest_info.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 

@@ -1,6 +1,5 @@
 #include "rdmabench/run/connect.h"
 
-#include "rdmabench/base/error.h"
 #include "run/connection.h"
 #include "run/protocol.h"
 

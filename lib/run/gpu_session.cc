@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/channel.h"
 #include "report/facts.h"
 
 namespace rdmabench::run {

@@ -7,7 +7,6 @@
 
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/report/conditions.h"
 #include "run/options.h"
 

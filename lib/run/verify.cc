@@ -7,7 +7,6 @@
 #include "gpu_session.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 
 namespace rdmabench::run {
 namespace {

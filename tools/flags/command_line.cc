@@ -7,7 +7,6 @@
 
 #include "base/nearest.h"
 #include "rdmabench/base/error.h"
-#include "terminal.h"
 #include "values.h"
 
 namespace rdmabench::tools {

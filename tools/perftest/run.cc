@@ -13,7 +13,6 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/report/perftest.h"
-#include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
 #if RDMABENCH_HAVE_VERBS

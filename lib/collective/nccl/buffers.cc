@@ -7,7 +7,6 @@
 #include "base/refuse.h"
 #include "gpu/copy.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::collective::nccl {
 namespace {

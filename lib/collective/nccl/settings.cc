@@ -9,7 +9,6 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <string_view>
 
 #include "profiler_abi.h"
 

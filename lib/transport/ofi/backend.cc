@@ -12,7 +12,6 @@
 #include <tuple>
 
 #include "base/file.h"
-#include "fabric_error.h"
 #include "fits.h"
 #include "memory/gpu_memory.h"
 #include "messages.h"

@@ -1,7 +1,6 @@
 #include "rdmabench/transport/verbs/endpoint.h"
 
 #include "rdmabench/base/error.h"
-#include "transport/verbs/backend.h"
 
 namespace rdmabench::transport::verbs {
 namespace {

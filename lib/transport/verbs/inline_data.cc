@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/memory/buffer.h"
 #include "rdmabench/verbs/device.h"
 
 namespace rdmabench::transport::verbs {
