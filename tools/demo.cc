@@ -73,8 +73,7 @@ class ServerProcess {
   /// when it does not listen within 10 seconds.
   ServerProcess(int cpu, const std::string& provider);
   ~ServerProcess();
-  ServerProcess(const ServerProcess&) = delete;
-  ServerProcess& operator=(const ServerProcess&) = delete;
+  ServerProcess& operator=(ServerProcess&&) = delete;
 
   std::uint16_t port() const { return port_; }
 

@@ -39,8 +39,7 @@ class OnInterruption {
  public:
   explicit OnInterruption(std::function<void()> write_and_end);
   ~OnInterruption();
-  OnInterruption(const OnInterruption&) = delete;
-  OnInterruption& operator=(const OnInterruption&) = delete;
+  OnInterruption& operator=(OnInterruption&&) = delete;
 
  private:
   Event ended_;

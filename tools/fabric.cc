@@ -150,8 +150,7 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
 struct CleanSharedMemory {
   CleanSharedMemory() { remove_abandoned_memory(); }
   ~CleanSharedMemory() { remove_abandoned_memory(); }
-  CleanSharedMemory(const CleanSharedMemory&) = delete;
-  CleanSharedMemory& operator=(const CleanSharedMemory&) = delete;
+  CleanSharedMemory& operator=(CleanSharedMemory&&) = delete;
 };
 
 /// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun

@@ -22,8 +22,7 @@ class LogQueue {
   explicit LogQueue(int descriptor);
   /// Gives what is queued a tenth of a second.
   ~LogQueue();
-  LogQueue(const LogQueue&) = delete;
-  LogQueue& operator=(const LogQueue&) = delete;
+  LogQueue& operator=(LogQueue&&) = delete;
 
   /// Thread rule: any thread. `line` has no end of line.
   void put(std::string line);

@@ -51,8 +51,7 @@ class StopSignals {
     pthread_kill(thread_.native_handle(), SIGTERM);
     thread_.join();
   }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
+  StopSignals& operator=(StopSignals&&) = delete;
 
   /// Null before the server is destroyed.
   void set_server(run::Server* server) {

@@ -93,8 +93,7 @@ class Transaction {
   ~Transaction() {
     if (open_) sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
   }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
+  Transaction& operator=(Transaction&&) = delete;
   void commit() {
     Statement(connection_, "COMMIT").step();
     open_ = false;

@@ -41,8 +41,7 @@ class NewFile {
   explicit NewFile(std::string path);
   /// Removes what was not finished.
   ~NewFile();
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
+  NewFile& operator=(NewFile&&) = delete;
 
   /// To write to. Of a file in place this empties it first, and waits for the reader of a pipe.
   /// Throws Error(failed).

@@ -38,8 +38,7 @@ class Heartbeat {
   Heartbeat(std::vector<RankIdentity> identities, std::vector<control::Channel> channels,
             bool leads, const LiveRankState& state, HeartbeatOptions options);
   ~Heartbeat();
-  Heartbeat(const Heartbeat&) = delete;
-  Heartbeat& operator=(const Heartbeat&) = delete;
+  Heartbeat& operator=(Heartbeat&&) = delete;
 
   /// Whether a rank's connection has ended or rank 0 has ended the run: then every wait must end.
   const std::atomic<bool>& over() const noexcept { return over_; }
@@ -66,8 +65,7 @@ class Heartbeat {
     Guard(Heartbeat& heartbeat, std::string what, Deadline deadline,
           std::chrono::nanoseconds grace = {});
     ~Guard();
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
+    Guard& operator=(Guard&&) = delete;
 
    private:
     Heartbeat& heartbeat_;

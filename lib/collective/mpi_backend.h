@@ -22,8 +22,7 @@ class MpiBackend {
   static constexpr std::string_view kName = "mpi";
 
   explicit MpiBackend(MpiOptions options) : options_(std::move(options)) {}
-  MpiBackend(const MpiBackend&) = delete;
-  MpiBackend& operator=(const MpiBackend&) = delete;
+  MpiBackend& operator=(MpiBackend&&) = delete;
 
   void load();
   void open(Team team, Exchange& exchange, Deadline deadline);

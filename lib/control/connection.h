@@ -24,8 +24,7 @@ struct ChannelSocket {
   /// Takes over a connected socket.
   explicit ChannelSocket(Descriptor connected) noexcept
       : owned(std::move(connected)), socket(owned.get()) {}
-  ChannelSocket(const ChannelSocket&) = delete;
-  ChannelSocket& operator=(const ChannelSocket&) = delete;
+  ChannelSocket& operator=(ChannelSocket&&) = delete;
 
   std::string_view arrived() const noexcept { return {part.data(), have}; }
 

@@ -34,8 +34,7 @@ class MungeDecoder {
   MungeDecoder();
   /// Does not wait for munged.
   ~MungeDecoder();
-  MungeDecoder(const MungeDecoder&) = delete;
-  MungeDecoder& operator=(const MungeDecoder&) = delete;
+  MungeDecoder& operator=(MungeDecoder&&) = delete;
 
   /// One after the other. A job that nobody holds any more is left out. The first call starts the
   /// thread. Throws Error(failed) where there is none for it.

@@ -55,8 +55,7 @@ class PmixClient {
   PmixClient(const PmixLibrary& library, std::chrono::milliseconds timeout);
   /// Tells the server, for at most 5 s; without it the launcher takes us for a process that died.
   ~PmixClient();
-  PmixClient(const PmixClient&) = delete;
-  PmixClient& operator=(const PmixClient&) = delete;
+  PmixClient& operator=(PmixClient&&) = delete;
 
   std::uint32_t rank() const noexcept { return self_.rank; }
   std::uint32_t size() const noexcept { return size_; }

@@ -24,8 +24,7 @@ class Secret {
     bytes.copy(bytes_.get(), size_);
   }
   ~Secret() { wipe(bytes_.get(), size_); }
-  Secret(const Secret&) = delete;
-  Secret& operator=(const Secret&) = delete;
+  Secret& operator=(Secret&&) = delete;
 
   std::string_view bytes() const noexcept { return {bytes_.get(), size_}; }
 
@@ -43,8 +42,7 @@ struct WipedText {
 
   explicit WipedText(std::string of = {}) : text(std::move(of)) {}
   ~WipedText() { Secret::wipe(text.data(), text.size()); }
-  WipedText(const WipedText&) = delete;
-  WipedText& operator=(const WipedText&) = delete;
+  WipedText& operator=(WipedText&&) = delete;
 };
 
 /// Of HMAC-SHA256. It may be a key: each copy is overwritten when it is destroyed.

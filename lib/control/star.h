@@ -25,9 +25,7 @@ class Ranks {
   };
 
   virtual ~Ranks() = default;
-  Ranks() = default;
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  Ranks& operator=(Ranks&&) = delete;
 
   /// Never waits for long; what fails comes back as an event.
   virtual void send(std::uint32_t rank, MessageType type, std::string_view payload) = 0;

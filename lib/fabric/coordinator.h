@@ -37,8 +37,7 @@ class Coordinator {
   Coordinator(control::Ranks& agents, const FabricPlan& plan, AdmittedAgents admitted,
               Recorder& recorder, const CoordinatorOptions& options = {});
   ~Coordinator();
-  Coordinator(const Coordinator&) = delete;
-  Coordinator& operator=(const Coordinator&) = delete;
+  Coordinator& operator=(Coordinator&&) = delete;
 
   /// Results of an earlier attempt: pairs all of whose cells are there and good are not measured
   /// again in that round. Not recorded again.

@@ -36,8 +36,7 @@ class Paths {
   /// names' order. Throws Error(usage) for a host that the topology lacks, or adapters that cannot
   /// be told apart.
   Paths(const Topology& topology, const std::vector<Node>& nodes, std::uint32_t rails);
-  Paths(const Paths&) = delete;
-  Paths& operator=(const Paths&) = delete;
+  Paths& operator=(Paths&&) = delete;
 
   /// In the order of the way where there is one path. Empty between ranks of one host, for a node
   /// that never came, and for points that are not connected.

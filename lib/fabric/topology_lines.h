@@ -70,8 +70,7 @@ class LinePattern {
       throw Error(Fault::failed, fmt::format("regcomp: {}", text.data()));
     }
   }
-  LinePattern(const LinePattern&) = delete;
-  LinePattern& operator=(const LinePattern&) = delete;
+  LinePattern& operator=(LinePattern&&) = delete;
   ~LinePattern() { regfree(&compiled_); }
 
   bool match(const std::string& line, Parts& parts) const {

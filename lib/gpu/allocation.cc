@@ -40,8 +40,7 @@ class Reservation {
     if (mapped_) driver_.mem_unmap(data_, bytes_);
     if (data_ != 0) driver_.mem_address_free(data_, bytes_);
   }
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
+  Reservation& operator=(Reservation&&) = delete;
 
   void map(const cuda::AllocationProperties& properties) {
     cuda::MemoryHandle memory = 0;

@@ -33,8 +33,7 @@ class Allocation {
   /// Memory that the caller allocated and keeps until this is gone: it is described, not owned.
   Allocation(const Context& context, DevicePointer existing, std::uint64_t bytes);
   ~Allocation();
-  Allocation(const Allocation&) = delete;
-  Allocation& operator=(const Allocation&) = delete;
+  Allocation& operator=(Allocation&&) = delete;
 
   DevicePointer data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }

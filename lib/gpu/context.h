@@ -46,8 +46,7 @@ class CurrentContext {
   /// Throws Error(failed).
   explicit CurrentContext(const Context& context);
   ~CurrentContext();
-  CurrentContext(const CurrentContext&) = delete;
-  CurrentContext& operator=(const CurrentContext&) = delete;
+  CurrentContext& operator=(CurrentContext&&) = delete;
 
  private:
   const Context& context_;

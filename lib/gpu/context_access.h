@@ -12,8 +12,7 @@ namespace rdmabench::gpu {
 struct Context::State {
   State(const Driver& table, DeviceInfo info);
   ~State();
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State& operator=(State&&) = delete;
 
   /// Whether no stream of the context is busy, see Context. The context must be current.
   bool wait_idle() noexcept;

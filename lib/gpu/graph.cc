@@ -27,8 +27,7 @@ class Capture {
     const std::lock_guard lock(state_.mutex);
     state_.streams.push_back(stream_.get());
   }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
+  Capture& operator=(Capture&&) = delete;
 
   CUgraph_st* end() {
     open_ = false;

@@ -65,8 +65,7 @@ class Kernels::Module {
   ~Module() {
     free_in(context_, [this](const Driver& driver) { driver.module_unload(module_); });
   }
-  Module(const Module&) = delete;
-  Module& operator=(const Module&) = delete;
+  Module& operator=(Module&&) = delete;
 
   CUfunc_st* find(const char* name) const {
     const CurrentContext current(context_);

@@ -56,8 +56,7 @@ class Kernels {
   /// Throws Error(unavailable) if the driver cannot compile them, Error(failed).
   explicit Kernels(const Context& context);
   ~Kernels();
-  Kernels(const Kernels&) = delete;
-  Kernels& operator=(const Kernels&) = delete;
+  Kernels& operator=(Kernels&&) = delete;
 
   // These enqueue work, do not wait and do not allocate. Each throws Error(failed) if the driver
   // refuses, Error(usage) for overlapping messages.

@@ -16,8 +16,7 @@ class PinnedHost {
   /// Throws Error(usage) for 0 bytes, Error(failed).
   PinnedHost(const Context& context, std::uint64_t bytes);
   ~PinnedHost();
-  PinnedHost(const PinnedHost&) = delete;
-  PinnedHost& operator=(const PinnedHost&) = delete;
+  PinnedHost& operator=(PinnedHost&&) = delete;
 
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }

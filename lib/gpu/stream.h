@@ -21,8 +21,7 @@ class Stream {
   /// Throws Error(failed).
   explicit Stream(const Context& context);
   ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  Stream& operator=(Stream&&) = delete;
 
   CUstream_st* get() const noexcept { return stream_; }
   const Context& context() const noexcept { return context_; }

@@ -36,8 +36,7 @@ std::string_view without_tags(std::string_view line) noexcept;
 class Scan {
  public:
   explicit Scan(std::string_view text);
-  Scan(const Scan&) = delete;
-  Scan& operator=(const Scan&) = delete;
+  Scan& operator=(Scan&&) = delete;
 
   const Lines& lines() const { return lines_; }
 

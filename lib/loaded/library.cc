@@ -50,8 +50,7 @@ class KeepSignals {
       if (is_known_[signal]) sigaction(signal, &actions_[signal], nullptr);
     }
   }
-  KeepSignals(const KeepSignals&) = delete;
-  KeepSignals& operator=(const KeepSignals&) = delete;
+  KeepSignals& operator=(KeepSignals&&) = delete;
 
  private:
   std::array<struct sigaction, NSIG> actions_{};

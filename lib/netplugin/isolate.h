@@ -68,8 +68,7 @@ class Child {
   /// Forks. Throws Error(failed).
   explicit Child(const Work& work);
   ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  Child& operator=(Child&&) = delete;
 
   Pipe& pipe() { return *pipe_; }
   /// " while STEP", with the last step of each end, or "".

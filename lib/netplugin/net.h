@@ -48,9 +48,7 @@ struct LoopResult {
 class Net {
  public:
   virtual ~Net() = default;
-  Net() = default;
-  Net(const Net&) = delete;
-  Net& operator=(const Net&) = delete;
+  Net& operator=(Net&&) = delete;
 
   virtual int version() const noexcept = 0;
   virtual const char* name() const noexcept = 0;  ///< may be null

@@ -20,9 +20,7 @@ struct PeerSilent {};
 class OobChannel {
  public:
   virtual ~OobChannel() = default;
-  OobChannel() = default;
-  OobChannel(const OobChannel&) = delete;
-  OobChannel& operator=(const OobChannel&) = delete;
+  OobChannel& operator=(OobChannel&&) = delete;
 
   virtual void send(std::string_view text) = 0;
   /// Throws PeerEnded, and PeerSilent when the deadline passes.

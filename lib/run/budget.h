@@ -42,8 +42,7 @@ class Budget {
   /// `command` has the options that raise the limits; "" = none has.
   Budget(const Usage& all, const Usage& each, std::string command = "")
       : all_(all), each_(each), command_(std::move(command)) {}
-  Budget(const Budget&) = delete;
-  Budget& operator=(const Budget&) = delete;
+  Budget& operator=(Budget&&) = delete;
 
   /// Takes `wanted` for a client at `address`. Throws Error(failed) that names the limit, who has
   /// how much of it, and the option that raises it; nothing is taken then.

@@ -24,8 +24,7 @@ class Connection {
       : channel_(channel), timeout_(timeout) {}
   Connection(control::Channel&& channel, std::chrono::nanoseconds timeout)
       : own_(std::move(channel)), channel_(*own_), timeout_(timeout) {}
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  Connection& operator=(Connection&&) = delete;
 
   control::Channel& channel() { return channel_; }
   const control::Channel& channel() const { return channel_; }

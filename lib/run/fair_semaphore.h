@@ -38,8 +38,7 @@ class FairSemaphore {
   /// = none has.
   FairSemaphore(std::size_t all, std::size_t each, std::string command = "")
       : all_(all), each_(each), command_(std::move(command)) {}
-  FairSemaphore(const FairSemaphore&) = delete;
-  FairSemaphore& operator=(const FairSemaphore&) = delete;
+  FairSemaphore& operator=(FairSemaphore&&) = delete;
 
   /// Returns when it is the turn of a client at `address`, which must not wait for its peer until
   /// the turn has gone. Throws Error(failed) with the number of those before it when the deadline

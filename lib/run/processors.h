@@ -16,8 +16,7 @@ namespace rdmabench::run {
 class Processors {
  public:
   explicit Processors(std::size_t count) : count_(static_cast<double>(count)) {}
-  Processors(const Processors&) = delete;
-  Processors& operator=(const Processors&) = delete;
+  Processors& operator=(Processors&&) = delete;
 
  private:
   friend class Polling;
@@ -35,8 +34,7 @@ class Polling {
  public:
   Polling(Processors& processors, const std::string& address, std::size_t threads);
   ~Polling();
-  Polling(const Polling&) = delete;
-  Polling& operator=(const Polling&) = delete;
+  Polling& operator=(Polling&&) = delete;
 
   /// How many times as long as it polls a thread has to sleep, so that those of its address that
   /// find nothing take no more than its part of the processors. 0: it may spin.

@@ -41,8 +41,7 @@ class ConnectionManager {
   /// Throws Error(unavailable) if the kernel has no connection manager.
   ConnectionManager();
   ~ConnectionManager();
-  ConnectionManager(const ConnectionManager&) = delete;
-  ConnectionManager& operator=(const ConnectionManager&) = delete;
+  ConnectionManager& operator=(ConnectionManager&&) = delete;
 
   /// Server: listens on the local IP address `at` and returns the port, which the kernel chooses.
   /// Throws Error(failed).

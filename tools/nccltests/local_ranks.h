@@ -25,8 +25,7 @@ class LocalRanks {
              const Spawn& spawn = spawn_self);
   /// Ends the children that still run.
   ~LocalRanks();
-  LocalRanks(const LocalRanks&) = delete;
-  LocalRanks& operator=(const LocalRanks&) = delete;
+  LocalRanks& operator=(LocalRanks&&) = delete;
 
   /// Waits for all children. Returns false if one failed or did not end within 10 s.
   bool wait();

@@ -23,8 +23,7 @@ class BaselineStore {
   /// `create` makes the file where there is none; its directory must exist.
   BaselineStore(const std::string& path, Open open);
   ~BaselineStore();
-  BaselineStore(const BaselineStore&) = delete;
-  BaselineStore& operator=(const BaselineStore&) = delete;
+  BaselineStore& operator=(BaselineStore&&) = delete;
 
   /// Adds all launches or none. Returns how many were new: a launch that the baseline holds already
   /// is not stored twice. Throws Error(usage) that names a launch of another configuration than

@@ -20,8 +20,7 @@ class PinnedThread {
  public:
   explicit PinnedThread(int cpu);
   ~PinnedThread();
-  PinnedThread(const PinnedThread&) = delete;
-  PinnedThread& operator=(const PinnedThread&) = delete;
+  PinnedThread& operator=(PinnedThread&&) = delete;
 
  private:
   std::vector<int> before_ = processors();

@@ -41,9 +41,7 @@ namespace rdmabench::collective {
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  Exchange() = default;
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
+  Exchange& operator=(Exchange&&) = delete;
 
   /// The texts of all ranks, by rank, on every rank.
   virtual std::vector<std::string> all_gather(std::string_view mine, Deadline deadline) = 0;
@@ -243,9 +241,7 @@ LoopEnd run_loop(B& backend, const LoopPlan& plan, std::span<Stamps> stamps, Liv
 class Engine {
  public:
   virtual ~Engine() = default;
-  Engine() = default;
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
+  Engine& operator=(Engine&&) = delete;
 
   virtual std::string_view name() const = 0;
   virtual void load() = 0;

@@ -69,8 +69,7 @@ struct Bootstrap {
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  Rendezvous(const Rendezvous&) = delete;
-  Rendezvous& operator=(const Rendezvous&) = delete;
+  Rendezvous& operator=(Rendezvous&&) = delete;
 
   const JobPosition& place() const noexcept { return place_; }
 

@@ -28,8 +28,7 @@ class ConnectedPair {
   ConnectedPair(control::Channel& channel, transport::EndpointRequest request,
                 std::string_view backend, const OpenEndpointOf& open);
   ~ConnectedPair();
-  ConnectedPair(const ConnectedPair&) = delete;
-  ConnectedPair& operator=(const ConnectedPair&) = delete;
+  ConnectedPair& operator=(ConnectedPair&&) = delete;
 
   /// Waits until the peer has finished too, and polls the endpoint meanwhile: the peer may still
   /// need it. Throws Error(failed) when the peer gives up or the time is over.

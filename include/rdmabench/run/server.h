@@ -69,8 +69,7 @@ class Server {
   /// RLIMIT_NOFILE of 64 or less.
   Server(const ServerConfig& config, OnEvent on_event);
   ~Server();
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
+  Server& operator=(Server&&) = delete;
 
   std::uint16_t port() const;
 
@@ -99,8 +98,7 @@ class ServerThread {
     server_.stop();
     thread_.join();
   }
-  ServerThread(const ServerThread&) = delete;
-  ServerThread& operator=(const ServerThread&) = delete;
+  ServerThread& operator=(ServerThread&&) = delete;
 
   std::uint16_t port() const { return server_.port(); }
 

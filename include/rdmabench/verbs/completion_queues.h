@@ -23,8 +23,7 @@ class CompletionQueues {
   /// Throws Error(failed). Source: ibv_create_cq(3), ibv_create_comp_channel(3).
   CompletionQueues(ibv_context& context, const CompletionQueueSpec& spec);
   ~CompletionQueues();
-  CompletionQueues(const CompletionQueues&) = delete;
-  CompletionQueues& operator=(const CompletionQueues&) = delete;
+  CompletionQueues& operator=(CompletionQueues&&) = delete;
 
   ibv_cq* sends() const noexcept { return all_[0]; }
   ibv_cq* receives() const noexcept { return all_[count_ - 1]; }

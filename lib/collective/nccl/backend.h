@@ -27,8 +27,7 @@ class NcclBackend {
 
   explicit NcclBackend(NcclOptions options) : options_(std::move(options)) {}
   ~NcclBackend();
-  NcclBackend(const NcclBackend&) = delete;
-  NcclBackend& operator=(const NcclBackend&) = delete;
+  NcclBackend& operator=(NcclBackend&&) = delete;
 
   void load();
   void open(Team team, Exchange& exchange, Deadline deadline);

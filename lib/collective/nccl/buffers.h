@@ -18,8 +18,7 @@ class Memory {
   /// Throws Error(failed).
   Memory(const Library& library, const gpu::Context& context, std::uint64_t bytes);
   ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  Memory& operator=(Memory&&) = delete;
 
   gpu::DevicePointer data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
@@ -42,8 +41,7 @@ class Registered {
   /// failed.
   Registered(Communicator& communicator, const Memory& memory, Registration how, Deadline deadline);
   ~Registered();
-  Registered(const Registered&) = delete;
-  Registered& operator=(const Registered&) = delete;
+  Registered& operator=(Registered&&) = delete;
 
  private:
   Communicator& communicator_;

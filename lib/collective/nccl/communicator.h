@@ -21,8 +21,7 @@ class Communicator {
   explicit Communicator(const Library& library) : library_(library) {}
   /// Aborts unless destroy() was called.
   ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
+  Communicator& operator=(Communicator&&) = delete;
 
   /// Rank 0 creates the unique id, `exchange` broadcasts it, and all ranks join. Throws
   /// Error: unavailable (at the beginning: no GPU that NCCL can use), failed (another result, the

@@ -40,8 +40,7 @@ class Profiler {
   /// Must be created before NCCL's first communicator.
   Profiler(int nccl_version, std::uint32_t rank);
   ~Profiler();
-  Profiler(const Profiler&) = delete;
-  Profiler& operator=(const Profiler&) = delete;
+  Profiler& operator=(Profiler&&) = delete;
 
   /// Makes NCCL load this program's plugin with a communicator that is made meanwhile, unless the
   /// user has set another or none. Source: src/plugin/profiler.cc of NCCL 2.23 to 2.30, which reads

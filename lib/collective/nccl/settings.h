@@ -29,8 +29,7 @@ class LentSettings {
 
   explicit LentSettings(const Values& values);
   ~LentSettings();
-  LentSettings(const LentSettings&) = delete;
-  LentSettings& operator=(const LentSettings&) = delete;
+  LentSettings& operator=(LentSettings&&) = delete;
 
  private:
   std::vector<const char*> names_;

@@ -19,8 +19,7 @@ class Accepted {
   /// Opens the folder that is read later: then there may be no descriptor left.
   Accepted();
   ~Accepted();
-  Accepted(const Accepted&) = delete;
-  Accepted& operator=(const Accepted&) = delete;
+  Accepted& operator=(Accepted&&) = delete;
 
   /// Notes the connections to the ports of these addresses of the provider's own; other kinds of
   /// addresses than IP's are passed over. Those that are closed before the destructor runs do not

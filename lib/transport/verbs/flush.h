@@ -19,8 +19,7 @@ class FlushRead {
  public:
   /// `to_itself` names this side's own port, GID and LID. Throws Error(failed).
   FlushRead(ibv_context& context, ibv_pd& domain, rdmabench::verbs::ConnectionAttributes to_itself);
-  FlushRead(const FlushRead&) = delete;
-  FlushRead& operator=(const FlushRead&) = delete;
+  FlushRead& operator=(FlushRead&&) = delete;
 
   /// Waits two seconds at most. `remote_key` must allow reads. Throws Error(failed).
   void read(std::uint64_t address, std::uint32_t remote_key);

@@ -93,8 +93,7 @@ struct QueuePairCount {
 /// All that does not depend on the number of queue pairs at compile time. See EndpointOf.
 class EndpointBase {
  public:
-  EndpointBase(const EndpointBase&) = delete;
-  EndpointBase& operator=(const EndpointBase&) = delete;
+  EndpointBase& operator=(EndpointBase&&) = delete;
 
   std::string address() const;
   /// Throws Error(failed) when no endpoint of this process has that address.

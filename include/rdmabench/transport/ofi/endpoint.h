@@ -49,8 +49,7 @@ class EndpointOf : private Objects {
   /// have what was chosen, Error(usage) for a size or a depth beyond the provider's limits, which
   /// it names, and Error(unavailable) for what the provider cannot do.
   EndpointOf(const EndpointRequest& request, std::string_view choice) : Objects(request, choice) {}
-  EndpointOf(const EndpointOf&) = delete;
-  EndpointOf& operator=(const EndpointOf&) = delete;
+  EndpointOf& operator=(EndpointOf&&) = delete;
 
   using Objects::address;
   /// Throws Error(failed) for text that is not an address, or one of another provider, protocol,

@@ -115,8 +115,7 @@ struct OpenObjects {
 /// Thread rule: one thread at a time.
 class Objects : protected OpenObjects {
  public:
-  Objects(const Objects&) = delete;
-  Objects& operator=(const Objects&) = delete;
+  Objects& operator=(Objects&&) = delete;
 
  protected:
   Objects(const EndpointRequest& request, std::string_view choice);

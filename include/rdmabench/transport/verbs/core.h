@@ -54,8 +54,7 @@ struct Queues {
 /// See transport.h for the contract that Endpoint makes of this.
 class Core {
  public:
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
+  Core& operator=(Core&&) = delete;
 
   std::string address() const;
   /// Once only. Posts all receives before a queue pair can take a message. Throws Error(failed),
