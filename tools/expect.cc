@@ -59,7 +59,7 @@ void add_expect(const OptionGroup& group, Expectations& to) {
   group.call("--profile=FILE", "the limits in the list \"expect\" of FILE, which is JSON",
              [&to](const Given& given) {
                // Who launched this process judges, and may have read it from a pipe.
-               if (!launch_part()) add_profile(given.text, to);
+               if (!launch_part().is_launch()) add_profile(given.text, to);
              });
 }
 

@@ -110,17 +110,11 @@ void launch(Launched& to, std::uint32_t index, std::uint32_t count) {
 }
 
 std::string to_text(const Launched& launched, const report::Document& over, const Output& output) {
-  const bool load = over.body.value("test", "") == "load";
-  if (output.format == "table" && !load && launched.documents.size() > 1) {
+  if (output.format == "table" && launched.documents.size() > 1) {
     return for_reading(report::launches_text(over, table_width(output.wide)), output.output);
   }
   std::string text;
   for (const std::string& one : launched.texts) text += (text.empty() ? "" : "\n") + one;
-  if (output.format == "table" && load && launched.documents.size() > 1) {
-    std::vector<nlohmann::ordered_json> bodies;
-    for (const report::Document& one : launched.documents) bodies.push_back(one.body);
-    text += report::knees_text(bodies);
-  }
   return text;
 }
 
@@ -143,30 +137,6 @@ void tell_missing(report::Document& document, const Launched& launched, std::uin
   }
 }
 
-}  // namespace
-
-std::optional<LaunchPart> launch_part() {
-  const char* const part = std::getenv(kVariable);
-  LaunchPart found;
-  if (part == nullptr ||
-      std::sscanf(part, "%u/%u/%d", &found.index, &found.count, &found.document) != 3) {
-    return std::nullopt;
-  }
-  return found;
-}
-
-void settle_launch(Output& output, Expectations& expect) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  output.output.clear();
-  expect.clear();
-}
-
-void hand_over(const LaunchPart& part, const std::string& document) {
-  if (const int code = write_all(part.document, document); code != 0) {
-    throw Error(Fault::failed, "write a launch's result", {}, code);
-  }
-}
-
 int run_launches(std::uint32_t count, const Output& output, const Expectations& expect) {
   Launched launched;
   for (std::uint32_t i = 0; i < count && launched.code == 0 && interrupted().empty(); ++i) {
@@ -174,16 +144,44 @@ int run_launches(std::uint32_t count, const Output& output, const Expectations& 
   }
   if (launched.documents.empty()) return launched.code;
   std::vector<report::Document> all = launched.documents;
-  const bool load = all.front().body.value("test", "") == "load";
-  if (all.size() > 1 && !load) {
-    all.insert(all.begin(), report::over_launches(launched.documents));
-  }
-  tell_missing(load ? all.back() : all.front(), launched, count);
+  if (all.size() > 1) all.insert(all.begin(), report::over_launches(launched.documents));
+  tell_missing(all.front(), launched, count);
   const std::string text = output.format == "json" ? "" : to_text(launched, all.front(), output);
   const Judged judged = judge(std::move(all), expect, {}, launched.documents);
   write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);
   if (launched.code != 0) return launched.code;
   return judged.failed ? static_cast<int>(Fault::failed) : 0;
+}
+
+}  // namespace
+
+LaunchPart launch_part() {
+  const char* const part = std::getenv(kVariable);
+  LaunchPart found;
+  if (part == nullptr ||
+      std::sscanf(part, "%u/%u/%d", &found.index, &found.count, &found.document) != 3) {
+    return {};
+  }
+  return found;
+}
+
+std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect) {
+  if (launch_part().is_launch()) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    output.output.clear();
+    expect.clear();
+    return std::nullopt;
+  }
+  check_writable(output.output);
+  read_baselines(expect);
+  if (count == 1) return std::nullopt;
+  return run_launches(count, output, expect);
+}
+
+void hand_over(const std::string& document) {
+  if (const int code = write_all(launch_part().document, document); code != 0) {
+    throw Error(Fault::failed, "write a launch's result", {}, code);
+  }
 }
 
 }  // namespace rdmabench::tools

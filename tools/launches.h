@@ -17,16 +17,19 @@ namespace rdmabench::tools {
 struct LaunchPart {
   std::uint32_t index = 0;  ///< from 0
   std::uint32_t count = 1;
-  int document = -1;  ///< a descriptor, for the result as JSON
+  int document = -1;  ///< of a launch a descriptor, for the result as JSON
+
+  bool is_launch() const { return document >= 0; }
 };
-std::optional<LaunchPart> launch_part();
+LaunchPart launch_part();
 
-/// Of a launch: it writes to standard output, and whoever launched it judges.
-void settle_launch(Output& output, Expectations& expect);
-void hand_over(const LaunchPart& part, const std::string& document);
+/// Begins a command that measures. A launch writes to standard output, and whoever launched it
+/// judges. Of more than one it launches this program so often, one after another, and writes what
+/// came of them: the exit code. It ends with the first that fails, and then still writes those
+/// before.
+std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect);
 
-/// Launches this program so often, one after another, and writes what came of them. It ends with
-/// the first that fails, and then still writes those before. Returns the exit code.
-int run_launches(std::uint32_t count, const Output& output, const Expectations& expect);
+/// Of a launch.
+void hand_over(const std::string& document);
 
 }  // namespace rdmabench::tools

@@ -39,21 +39,15 @@ int measure(Options& options) {
   settle(options);
   if (options.config.traffic.incast_clients > 1 && options.config.traffic.incast_job.empty())
     options.config.traffic.incast_job = usual_job();
-  const std::optional<LaunchPart> part = launch_part();
-  if (part) {
-    settle_launch(options, options.expect);
-  } else {
-    check_writable(options.output);
-    read_baselines(options.expect);
-    if (options.launches > 1) return run_launches(options.launches, options, options.expect);
-  }
+  if (const auto code = begin_launches(options.launches, options, options.expect)) return *code;
+  const LaunchPart part = launch_part();
   const auto keep = [&](report::Report report) {
     name_flags(report);
-    if (part) hand_over(*part, report::to_json(report));
+    if (part.is_launch()) hand_over(report::to_json(report));
     return write({&report, 1}, options);
   };
   return run_and_write(options.config, options.host, options.port,
-                       part ? progress_line(part->index, part->count) : progress_line(), keep);
+                       progress_line(part.index, part.count), keep);
 }
 
 void add(CLI::App& app, Command& command, const char* name, const char* about,

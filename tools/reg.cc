@@ -79,19 +79,12 @@ run::RegistrationReport measure(const RegOptions& options) {
 }
 
 int reg(RegOptions& options) {
-  const std::optional<LaunchPart> part = launch_part();
-  if (part) {
-    settle_launch(options, options.expect);
-  } else {
-    check_writable(options.output);
-    read_baselines(options.expect);
-    if (options.launches > 1) return run_launches(options.launches, options, options.expect);
-  }
+  if (const auto code = begin_launches(options.launches, options, options.expect)) return *code;
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
   const std::string& format = options.format;
   const Judged judged = judge(to_document(outcome), options.expect);
-  if (part) hand_over(*part, judged.json);
+  if (launch_part().is_launch()) hand_over(judged.json);
   const std::string text =
       format == "json"  ? judged.json
       : format == "csv" ? to_csv(outcome)

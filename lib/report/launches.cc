@@ -21,13 +21,16 @@ using Rows = std::vector<const Json*>;
 
 constexpr const char* kOverLaunches = "over_launches";
 
-/// Two rows of different launches are the same where all their words and their size are.
+/// Two rows of different launches are the same where these are. The loads of two curves differ by
+/// their capacities, and their shares of these by rounding alone.
 std::string identity_of(const Json& row) {
   std::string text;
-  for (const auto& [key, value] : row.items()) {
-    if (value.is_string() || key == "size_bytes") text += value.dump() + '\n';
+  for (const char* key :
+       {"operation", "kind", "direction", "memory", "route", "mapping", "size_bytes"}) {
+    text += any_text_of(row, key) + '\n';
   }
-  return text;
+  const double load = number_of(row, "load");
+  return std::isfinite(load) ? text + percent_text(load) : text;
 }
 
 std::vector<double> numbers_of(const Rows& rows, std::string_view key) {
@@ -161,6 +164,7 @@ Document over_launches(std::span<const Document> launches) {
     if (!std::ranges::all_of(same, was_cut)) std::erase_if(same, was_cut);
     body["results"].push_back(row_over(same));
   }
+  if (text_of(body, "test") == "load") body["knees"] = knees_of(launches);
   for (const char* const key : {"counters", "conditions"}) {  // of each launch its own
     if (body.contains(key)) body[key] = {{"client", Json::array()}, {"server", Json::array()}};
   }
@@ -180,6 +184,10 @@ Section launches_table(const Json& body) {
     columns.push_back(number_column(name + " low", low, scale, dispensable));
     columns.push_back(number_column(name + " high", high, scale, dispensable));
   };
+  if (test == "load") {
+    columns.insert(columns.begin() + 2, number_column("load", "load", percent_text));
+    columns.push_back(number_column("offered", "offered_messages_per_s", kMessageScale));
+  }
   if (test == "bandwidth") {
     add("bw", "bits_per_s", "bits_per_s_low", "bits_per_s_high", kRateScale);
     columns.push_back(number_column("rate", "messages_per_s", kMessageScale));
@@ -192,6 +200,7 @@ Section launches_table(const Json& body) {
   Section section = table_of("Over launches", columns, list_of(body, "results"));
   section.words.emplace_back(
       "Geometric means over launches, each a process of its own; low and high are the 95 % interval over them.");
+  for (const Json& knee : list_of(body, "knees")) section.words.emplace_back(knee_text(knee));
   return section;
 }
 
@@ -213,81 +222,6 @@ std::string launches_text(const Document& over, std::size_t width) {
   }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", terminal_safe(note));
   return text + suspicions_text(over.body);
-}
-
-namespace {
-
-std::string bounded(fmt::format_string<double&> format, double value) {
-  return value == 0          ? "below the lowest load"
-         : std::isinf(value) ? "above the highest load"
-                             : fmt::format(format, value);
-}
-
-}  // namespace
-
-std::string knees_text(std::span<const Json> bodies) {
-  struct Knees {
-    std::uint64_t size_bytes = 0;
-    std::size_t all = 0;  // launches
-    const Json* last = nullptr;
-    std::size_t launches = 0;  // that have a knee
-    std::size_t unreliable = 0;
-    // Of a launch without a knee 0 where its lowest load was too high, and infinite where its
-    // highest was not enough.
-    std::vector<double> rates{};
-    std::vector<double> loads{};
-  };
-  std::vector<Knees> sizes;
-  for (const Json& body : bodies) {
-    for (const Json& row : list_of(body, "results")) {
-      const auto size = static_cast<std::uint64_t>(number_of(row, "size_bytes"));
-      auto known = std::ranges::find(sizes, size, &Knees::size_bytes);
-      if (known == sizes.end()) known = sizes.insert(known, {size});
-      if (known->last != &body) {
-        ++known->all;
-        known->rates.push_back(flag_of(row, "saturated") ? 0 : HUGE_VAL);
-        known->loads.push_back(known->rates.back());
-      }
-      known->last = &body;
-      if (!flag_of(row, "knee_reliable")) ++known->unreliable;
-      if (!flag_of(row, "knee")) continue;
-      ++known->launches;
-      known->rates.back() = number_of(row, "offered_messages_per_s") / kMessagesPerMillion;
-      known->loads.back() = number_of(row, "load") * 100;
-    }
-  }
-  std::string text;
-  for (const Knees& one : sizes) {
-    const std::string size = format_size(one.size_bytes);
-    const std::string unreliable =
-        one.unreliable == 0
-            ? ""
-            : fmt::format("{} of {} curves not reliable: see there.\n", one.unreliable, one.all);
-    if (one.launches < 2) {
-      text += fmt::format("\nknee of {} in {} of {} launches: no interval\n{}", size, one.launches,
-                          one.all, unreliable);
-      continue;
-    }
-    const measure::Estimate rate = measure::estimate_percentile(one.rates, 50);
-    const measure::Estimate load = measure::estimate_percentile(one.loads, 50);
-    text += fmt::format("\nknee of {} in {} of {} launches: {} ({} to {}), {} ({} to {})\n", size,
-                        one.launches, one.all, bounded("{:.3g} Mmsg/s", rate.value),
-                        bounded("{:.3g}", rate.low), bounded("{:.3g}", rate.high),
-                        bounded("{:.0f} % of capacity", load.value), bounded("{:.0f}", load.low),
-                        bounded("{:.0f} %", load.high));
-    if (one.launches < one.all) {
-      text += "A launch without a knee counts as above its highest load, or as below its lowest.\n";
-    }
-    constexpr std::size_t kBounded = 6;  // launches for which 95 % can be claimed
-    text += one.all < kBounded
-                ? fmt::format(
-                      "In brackets: minimum and maximum; with {} launches or more, the 95 % "
-                      "interval of the median.\n",
-                      kBounded)
-                : "In brackets: the 95 % interval of the median.\n";
-    text += unreliable;
-  }
-  return text;
 }
 
 }  // namespace rdmabench::report

@@ -16,13 +16,18 @@ std::size_t launches_of(const nlohmann::ordered_json& body);
 /// has the whole row: "launches" of each, sums of its counts,
 /// geometric means of its times and rates, and in place of the intervals within a run the 95 %
 /// intervals by Student's t over the launches' logs. Errors, suspicions and notes are of all.
-/// Not of load curves, each of which has loads of its own. One launch at least.
+/// The loads of a curve are alike where their shares of the capacity are. One launch at least.
 Document over_launches(std::span<const Document> launches);
 
 /// Its rows for people, with what disturbed the launches.
 std::string launches_text(const Document& over, std::size_t width);
 
-/// The knees of several launches of the same curves, by size in the order of the first.
-std::string knees_text(std::span<const nlohmann::ordered_json> bodies);
+/// Where the curves of several launches have their knees: a list with an object for each size. A
+/// launch without a knee counts as above its highest load, or as below its lowest: those are null
+/// and 0.
+nlohmann::ordered_json knees_of(std::span<const Document> launches);
+
+/// One of them for people.
+std::string knee_text(const nlohmann::ordered_json& knee);
 
 }  // namespace rdmabench::report

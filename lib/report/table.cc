@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "launches.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/text_table.h"
 #include "row.h"
@@ -276,11 +275,6 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
     text += std::visit(tables, report.results);
     for (const std::string& note : report.notes) add_once(terminal_safe(note));
     if (report.error) errors += fmt::format("error: {}\n", terminal_safe(*report.error));
-  }
-  const bool curves =
-      std::ranges::all_of(reports, [](const Report& one) { return one.results.index() == 2; });
-  if (reports.size() > 1 && curves) {
-    text += knees_text(std::vector<Json>(list_of_each(reports, to_document)));
   }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text + suspicions_text(reports, verbose) + errors;

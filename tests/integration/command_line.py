@@ -308,8 +308,10 @@ class Width(unittest.TestCase):
 
     def test_a_curve_of_several_launches(self):
         words = ("load", "--backend", "loop", "--no-watch", "-n", "200", "--launches", "2")
-        self.assertEqual(len(json.loads(run(*words, "--format", "json").stdout)["documents"]), 2)
-        self.assertRegex(run(*words).stdout, r"(?s)load\[%\].*load\[%\].*knee of 8 in \d of 2 launches")
+        over, *launches = json.loads(run(*words, "--format", "json").stdout)["documents"]
+        self.assertEqual([len(one["results"]) for one in (over, *launches)], 3 * [13])
+        self.assertEqual((over["results"][0]["launches"], over["knees"][0]["launches"]), (2, 2))
+        self.assertRegex(run(*words).stdout, r"(?s)load .*p50 low\[us\].*knee of 8 in \d of 2 launches")
 
     def test_launches_are_judged_by_their_interval_and_compared(self):
         words = ("bw", "--backend", "loop", "--no-watch", "-D", "10ms", "-s", "64K", "--launches", "5", "--expect", "bw>=1kb/s")

@@ -106,21 +106,29 @@ TEST(Table, SaysWhetherAKneeIsReliable) {
                         "normal again at 90 %"));
 }
 
-TEST(Table, GivesTheKneeOfSeveralLaunchesAnInterval) {
+std::string over_text(std::span<const Report> launches) {
+  std::vector<Document> documents;
+  for (const Report& one : launches) {
+    documents.push_back({"x", std::string(kRunSchema), to_document(one)});
+  }
+  return launches_text(over_launches(documents), 300);
+}
+
+TEST(Launches, GiveAKneeAnInterval) {
   std::vector<Report> launches{curve(1, true, 1e6), curve(2, true, 1e6), curve(1, false, 2e6)};
   EXPECT_THAT(
-      to_table(launches),
+      over_text(launches),
       AllOf(HasSubstr("knee of 8 in 3 of 3 launches: 3 Mmsg/s (2 to 4), 60 % of capacity (60 "
                       "to 90 %)"),
-            HasSubstr("minimum and maximum"), HasSubstr("1 of 3 curves not reliable")));
+            HasSubstr("minimum and maximum"), HasSubstr("1 of 3 curves are not reliable")));
   for (int i = 0; i < 3; ++i) launches.push_back(curve(1, true, 1e6));
-  EXPECT_THAT(to_table(launches),
+  EXPECT_THAT(over_text(launches),
               AllOf(HasSubstr("in 6 of 6 launches"), HasSubstr("95 % interval of")));
   EXPECT_THAT(to_table(curve(1, true, 1e6)), Not(HasSubstr("launches")));
   for (std::size_t i = 1; i < launches.size(); ++i) launches[i] = curve(9, true, 1e6);
-  EXPECT_THAT(to_table(launches), HasSubstr("knee of 8 in 1 of 6 launches: no interval"));
+  EXPECT_THAT(over_text(launches), HasSubstr("knee of 8 in 1 of 6 launches: no interval"));
   launches[1] = curve(1, true, 1e6);
-  EXPECT_THAT(to_table(launches),
+  EXPECT_THAT(over_text(launches),
               HasSubstr("knee of 8 in 2 of 6 launches: above the highest load (2 to above"));
 }
 
@@ -132,12 +140,12 @@ TEST(Table, ShowsNoDigitBelowTheClocksResolution) {
   EXPECT_THAT(to_table(report), Not(HasSubstr("1.2")));
 }
 
-TEST(Table, CountsALaunchWithoutAKneeAsBeyondItsLoads) {
+TEST(Launches, WithoutAKneeCountAsBeyondTheirLoads) {
   std::vector<Report> launches(6, curve(1, true, 1e6));
   launches[4] = launches[5] = curve(9, true, 1e6);
-  EXPECT_THAT(to_table(launches), AllOf(HasSubstr("in 4 of 6 launches: 2 Mmsg/s (2 to above the "
-                                                  "highest load)"),
-                                        HasSubstr("without a knee")));
+  EXPECT_THAT(over_text(launches), AllOf(HasSubstr("in 4 of 6 launches: 2 Mmsg/s (2 to above the "
+                                                   "highest load)"),
+                                         HasSubstr("without a knee")));
 }
 
 TEST(Table, PartsRowsThatMeanDifferentThings) {
