@@ -1,18 +1,16 @@
 #include "options.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <sched.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
 
 #include "../ending.h"
 #include "../flags/fields.h"
 #include "../writing.h"
 #include "base/refuse.h"
+#include "control/tcp.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
@@ -37,16 +35,10 @@ void pin(const std::vector<int>& cores) {
 /// The numeric address of a name of this machine.
 std::string numeric(const std::string& name) {
   if (name.empty()) return "";
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  const int result = getaddrinfo(name.c_str(), nullptr, &hints, &list);
-  refuse_if(result != 0, fmt::format("-s {}: {}", name, gai_strerror(result)),
+  const control::LookUp found(name, 0);
+  refuse_if(!found.error.empty(), fmt::format("-s {}: {}", name, found.error),
             "Name an address of this machine.");
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &freeaddrinfo);
-  char text[NI_MAXHOST] = "";
-  getnameinfo(list->ai_addr, list->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return text;
+  return found.endpoints.front().address();
 }
 
 int serve(const Options& options) {
