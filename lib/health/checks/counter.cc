@@ -15,8 +15,8 @@ namespace {
 constexpr double kSecondsPerDay = 86400;
 
 /// The thresholds of rdma-core's etc/error_thresholds, per day.
-constexpr double kErrorsPerDay = 10;
-constexpr double kDiscardsPerDay = 100;
+constexpr int kErrorsPerDay = 10;
+constexpr int kDiscardsPerDay = 100;
 
 void per_day(Probe& probe, std::string_view what, std::uint64_t count, double most) {
   const auto up = uptime_s(probe);
@@ -27,9 +27,18 @@ void per_day(Probe& probe, std::string_view what, std::uint64_t count, double mo
                  fmt::format("at most {:g} a day", most), Source::standard);
 }
 
-void port_counter(Probe& probe, const RdmaPort& port, const std::string& name, double most) {
-  const auto count = probe.number(port.folder + "/counters/" + name);
-  if (count) per_day(probe, name, *count, most);
+/// A text as an argument of a template.
+template <std::size_t kSize>
+struct FileName {
+  // NOLINTNEXTLINE(google-explicit-constructor): a row has the text.
+  constexpr FileName(const char (&file)[kSize]) { std::copy_n(file, kSize, text); }
+  char text[kSize];
+};
+
+template <FileName kFile, int kMostPerDay>
+void port_counter(Probe& probe, const RdmaPort& port) {
+  const auto count = probe.number(port.folder + "/counters/" + kFile.text);
+  if (count) per_day(probe, kFile.text, *count, kMostPerDay);
 }
 
 void constraint(Probe& probe, const RdmaPort& port) {
@@ -130,10 +139,11 @@ void given_up(Probe& probe, const RdmaPort& port) {
   per_day(probe, most.name, most.value, kErrorsPerDay);
 }
 
-void interface_counter(Probe& probe, const RdmaPort& port, const std::string& name, double most) {
+template <FileName kFile, int kMostPerDay>
+void interface_counter(Probe& probe, const RdmaPort& port) {
   if (port.interface.empty()) return probe.skip("no network device belongs to the port");
-  const auto count = probe.number("sys/class/net/" + port.interface + "/statistics/" + name);
-  if (count) per_day(probe, name, *count, most);
+  const auto count = probe.number("sys/class/net/" + port.interface + "/statistics/" + kFile.text);
+  if (count) per_day(probe, kFile.text, *count, kMostPerDay);
 }
 
 void uncorrected(Probe& probe, const RdmaPort& port) {
@@ -151,64 +161,38 @@ constexpr std::string_view kThresholds = "rdma-core etc/error_thresholds; sysfs-
 
 constexpr auto kCounterRows = std::to_array<Check>({
     {"counter.symbol_error", "Symbol errors", "P/counters/symbol_error, proc/uptime",
-     "WARN above 10 a day", kBadLink, kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "symbol_error", kErrorsPerDay);
-     },
+     "WARN above 10 a day", kBadLink, kThresholds, port_counter<"symbol_error", kErrorsPerDay>,
      action::kReplaceCable},
     {"counter.link_error_recovery", "Link recoveries",
      "P/counters/link_error_recovery, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "link_error_recovery", kErrorsPerDay);
-     },
-     action::kReplaceCable},
+     port_counter<"link_error_recovery", kErrorsPerDay>, action::kReplaceCable},
     {"counter.link_downed", "Link failures", "P/counters/link_downed, proc/uptime",
-     "WARN above 10 a day", kBadLink, kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "link_downed", kErrorsPerDay);
-     },
+     "WARN above 10 a day", kBadLink, kThresholds, port_counter<"link_downed", kErrorsPerDay>,
      action::kReplaceCable},
     {"counter.receive_errors", "Packets received with an error",
      "P/counters/port_rcv_errors, proc/uptime", "WARN above 10 a day", kBadLink, kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "port_rcv_errors", kErrorsPerDay);
-     },
-     action::kReplaceCable},
+     port_counter<"port_rcv_errors", kErrorsPerDay>, action::kReplaceCable},
     {"counter.remote_physical", "Packets damaged elsewhere in the fabric",
      "P/counters/port_rcv_remote_physical_errors, proc/uptime",
      "WARN above 100 a day; this node is not to blame",
      "This node is not at fault: another link of the fabric damaged them. Find it by the symbol errors of the "
      "switches (ibqueryerrors).",
-     kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "port_rcv_remote_physical_errors", kDiscardsPerDay);
-     },
+     kThresholds, port_counter<"port_rcv_remote_physical_errors", kDiscardsPerDay>,
      action::kInvestigate},
     {"counter.link_integrity", "Link integrity errors",
      "P/counters/local_link_integrity_errors, proc/uptime", "WARN above 0", kBadLink, kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "local_link_integrity_errors", 0);
-     },
-     action::kReplaceCable},
+     port_counter<"local_link_integrity_errors", 0>, action::kReplaceCable},
     {"counter.buffer_overrun", "Buffer overruns",
      "P/counters/excessive_buffer_overrun_errors, proc/uptime", "WARN above 0",
      "Flow control fails on this link: look at the virtual lanes of both ends, and at the cable.",
-     kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "excessive_buffer_overrun_errors", 0);
-     },
-     action::kInvestigate},
+     kThresholds, port_counter<"excessive_buffer_overrun_errors", 0>, action::kInvestigate},
     {"counter.constraint", "Partition violations",
      "P/counters/port_{xmit,rcv}_constraint_errors, proc/uptime", "WARN above 0",
      "Somebody uses a partition key that is not allowed here: look at the partitions.", kThresholds,
      constraint, action::kInvestigate},
     {"counter.transmit_discards", "Packets not sent", "P/counters/port_xmit_discards, proc/uptime",
      "WARN above 100 a day", "The port was down or congested: look for a slow receiver behind it.",
-     kThresholds,
-     [](Probe& probe, const RdmaPort& port) {
-       port_counter(probe, port, "port_xmit_discards", kDiscardsPerDay);
-     },
-     action::kInvestigate},
+     kThresholds, port_counter<"port_xmit_discards", kDiscardsPerDay>, action::kInvestigate},
     {"counter.transmit_wait", "Waiting for credits", "P/counters/{port_xmit_wait,port_xmit_data}",
      "WARN if ticks waited exceed words sent",
      "The fabric behind this port is congested, or a receiver is slow: look at its counters.",
@@ -231,17 +215,12 @@ constexpr auto kCounterRows = std::to_array<Check>({
      given_up, action::kInvestigate},
     {"counter.crc", "Ethernet frames with a wrong checksum",
      "N/statistics/rx_crc_errors, proc/uptime", "WARN above 10 a day", kBadLink,
-     "Linux sysfs-class-net-statistics",
-     [](Probe& probe, const RdmaPort& port) {
-       interface_counter(probe, port, "rx_crc_errors", kErrorsPerDay);
-     },
+     "Linux sysfs-class-net-statistics", interface_counter<"rx_crc_errors", kErrorsPerDay>,
      action::kReplaceCable},
     {"counter.missed", "Frames that found no buffer in the host",
      "N/statistics/rx_missed_errors, proc/uptime", "WARN above 100 a day",
      "Enlarge the receive rings: ethtool -G IF rx N.", "Linux sysfs-class-net-statistics",
-     [](Probe& probe, const RdmaPort& port) {
-       interface_counter(probe, port, "rx_missed_errors", kDiscardsPerDay);
-     }},
+     interface_counter<"rx_missed_errors", kDiscardsPerDay>},
     {"counter.fec", "Blocks that FEC could not correct", "ethtool, proc/uptime",
      "RoCE: WARN above 100 a day", kBadLink,
      "IEEE 802.3-2022, 30.5.1.1.18; the number is a rule of thumb", uncorrected,
