@@ -132,20 +132,17 @@ Section compared_rows(const Json& body, const Json& family, const SideNames& nam
   Scale scale = metric == "bandwidth" ? kRateScale : kTimeScale;
   scale.decimals = 4;
   const Cell verdict = verdict_cell(Status::pass, family, text_of(family, "direction"));
-  Section section{
-      fmt::format("{} {}{}{}{}{}{}", text_of(family, "operation"), test,
-                  metric == test ? "" : " " + metric,
-                  kind.empty() ? "" : fmt::format(" ({})", kind), verdict.text.empty() ? "" : ": ",
-                  verdict.text, list_of(family, "confounded_by").empty() ? "" : ", confounded"),
-      true,
-      {},
-      {{"size", true},
-       {names.a, true, scale},
-       {names.b, true, scale},
-       {"change", true},
-       {"interval", true},
-       {"verdict"},
-       {"launches", true, {}, kOnPages}}};
+  Section section{fmt::format(
+      "{} {}{}{}{}{}{}", text_of(family, "operation"), test, metric == test ? "" : " " + metric,
+      kind.empty() ? "" : fmt::format(" ({})", kind), verdict.text.empty() ? "" : ": ",
+      verdict.text, list_of(family, "confounded_by").empty() ? "" : ", confounded")};
+  section.columns = {{"size", true},
+                     {names.a, true, scale},
+                     {names.b, true, scale},
+                     {"change", true},
+                     {"interval", true},
+                     {"verdict"},
+                     {"launches", true, {}, kOnPages}};
   for (const Json& cell : list_of(family, "cells")) {
     std::string size = size_text(number_of(cell, "size_bytes"));
     if (const double load = number_of(cell, "load"); std::isfinite(load)) {

@@ -129,10 +129,8 @@ Section machines(const Json& body) {
 }  // namespace
 
 Section counters_table(const Json& body) {
-  Section section{"Counters of the hardware that changed meanwhile",
-                  false,
-                  {},
-                  {{"of"}, {"device"}, {"counter"}, {"class"}, {"change", true}}};
+  Section section{"Counters of the hardware that changed meanwhile", false};
+  section.columns = {{"of"}, {"device"}, {"counter"}, {"class"}, {"change", true}};
   for (const char* const side : {"client", "server"}) {
     add_counters(section, side, list_of(object_of(body, "counters"), side));
   }

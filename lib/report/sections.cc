@@ -235,10 +235,8 @@ std::vector<Found> found(std::span<const JudgedDocument> documents) {
 }
 
 Section found_table(const std::vector<Found>& all, bool of_several) {
-  Section section{"What stands out",
-                  true,
-                  {},
-                  {{"status"}, {"what"}, {"where"}, {"why"}, {"do first"}, {"remedy"}, {"more"}}};
+  Section section{"What stands out"};
+  section.columns = {{"status"}, {"what"}, {"where"}, {"why"}, {"do first"}, {"remedy"}, {"more"}};
   for (const Found& one : all) {
     const auto where_of = [of_several](const Found::Place& place) {
       return joined({of_several ? place.source : "", place.where}, ", ");

@@ -61,16 +61,14 @@ Section figures(const Slices& slices, Metric metric) {
   const bool latency = metric == Metric::latency;
   Scale scale = latency ? kTimeScale : kRateScale;
   scale.decimals = 2;
-  Section section{latency ? "Latency of all pairs" : "Bandwidth of all pairs",
-                  true,
-                  {},
-                  {{"size", true},
-                   {"pairs", true},
-                   {"failed", true},
-                   {"typical", true, scale},
-                   {latency ? "p95" : "p5", true, scale},
-                   {"worst", true, scale},
-                   {"best", true, scale}}};
+  Section section{latency ? "Latency of all pairs" : "Bandwidth of all pairs"};
+  section.columns = {{"size", true},
+                     {"pairs", true},
+                     {"failed", true},
+                     {"typical", true, scale},
+                     {latency ? "p95" : "p5", true, scale},
+                     {"worst", true, scale},
+                     {"best", true, scale}};
   for (const auto& [of, slice] : slices) {
     if (of.first != metric) continue;
     const bool none = slice.pairs.empty();
@@ -85,16 +83,10 @@ Section figures(const Slices& slices, Metric metric) {
 
 /// With why the slow ones are no findings.
 Section worst_pairs(const Document& document, const FabricNames& names, const Slices& slices) {
-  Section section{"Worst pairs",
-                  true,
-                  {},
-                  {{"metric"},
-                   {"size", true},
-                   {"sender"},
-                   {"receiver"},
-                   {"rail", false, {}, kLastOut},
-                   {"value", true},
-                   {"of typical", true}}};
+  Section section{"Worst pairs"};
+  section.columns = {
+      {"metric"},      {"size", true},      {"sender"}, {"receiver"}, {"rail", false, {}, kLastOut},
+      {"value", true}, {"of typical", true}};
   constexpr std::size_t kFewSizes = 2;  // of which several pairs each can be read
   const std::size_t most = slices.size() <= kFewSizes ? 5 : 1;
   for (const auto& [of, slice] : slices) {
@@ -225,18 +217,16 @@ Section every_node(const Document& document, const FabricNames& names) {
     verdicts[key(number_of(one, "rank"), text_of(one, "metric"), number_of(one, "size_bytes"))] =
         text_of(one, "verdict");
   }
-  Section section{"Each node's medians over its partners, the worst first; 100 % is typical",
-                  true,
-                  {},
-                  {{"node"},
-                   {"rail", false, {}, kLastOut},
-                   {"metric"},
-                   {"size", true},
-                   {"sends", true, {}, kEarlyOut},
-                   {"sends[%]", true},
-                   {"receives", true, {}, kEarlyOut},
-                   {"receives[%]", true},
-                   {"verdict"}}};
+  Section section{"Each node's medians over its partners, the worst first; 100 % is typical"};
+  section.columns = {{"node"},
+                     {"rail", false, {}, kLastOut},
+                     {"metric"},
+                     {"size", true},
+                     {"sends", true, {}, kEarlyOut},
+                     {"sends[%]", true},
+                     {"receives", true, {}, kEarlyOut},
+                     {"receives[%]", true},
+                     {"verdict"}};
   for (const NodeMedian& node : nodes) {
     const bool latency = node.metric == Metric::latency;
     const auto text = [latency](double value) {
