@@ -50,12 +50,15 @@ Distance distance(const LaunchLogs& measured, double limit, const LaunchLogs& ba
   if (n < kLaunchesToJudge || (m > 0 && m < kLaunchesToJudge)) {
     // Those of one side do not say how the other side's vary.
     found.degrees = static_cast<double>(v > w ? n : m) - 1;
+    std::size_t counted = n;
     if (found.deviation <= usual) {
       found.deviation = usual;
       found.degrees = kUsualDegrees;
+      // Of a few that agree by chance, or because they share a moment, the mean is no surer.
+      if (n < kLaunchesToJudge) counted = 1;
     }
     const double one = std::pow(found.deviation, 2);
-    variance = share_of(one + std::pow(measured.within, 2), n) +
+    variance = share_of(one + std::pow(measured.within, 2), counted) +
                share_of(one + std::pow(baseline.within, 2), m);
     found.deviation = std::sqrt(one + std::pow(measured.within, 2));
   }
