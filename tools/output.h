@@ -15,7 +15,7 @@ namespace rdmabench::tools {
 int write(std::span<const report::Report> reports, const Options& options);
 
 /// A line about the run on standard error that overwrites itself, with the time left; nothing
-/// where progress is not shown. Called between epochs only. `part` of `parts` runs is made by this
+/// where progress is not shown. As quick as its terminal. `part` of `parts` runs is made by this
 /// one.
 run::OnProgress progress_line(std::size_t part = 0, std::size_t parts = 1);
 

@@ -134,16 +134,21 @@ std::uint64_t Stopper::epoch_within(double left_ns) const {
   return static_cast<std::uint64_t>(std::llround(std::max(1.0, fitting)));
 }
 
-std::uint64_t Stopper::next_epoch() const {
+std::uint64_t Stopper::next_epoch(std::uint64_t pending) const {
+  const double pending_ns = pending == 0 ? 0
+                                         : last_elapsed_ns_ * static_cast<double>(pending) /
+                                               static_cast<double>(last_iterations_);
+  const std::uint64_t iterations = iterations_ + pending;
+  const double elapsed_ns = elapsed_ns_ + pending_ns;
   switch (rule_.kind) {
     case StopRule::Kind::iterations:
-      return iterations_ < rule_.count ? std::min(most_, rule_.count - iterations_) : 0;
+      return iterations < rule_.count ? std::min(most_, rule_.count - iterations) : 0;
     case StopRule::Kind::duration:
-      return converged() ? 0 : epoch_within(ns_of(rule_.time) - elapsed_ns_);
+      return is_over(elapsed_ns) ? 0 : epoch_within(ns_of(rule_.time) - elapsed_ns);
     case StopRule::Kind::stable:
       break;
   }
-  const double left_ns = ns_of(rule_.stability.max_time) - elapsed_ns_;
+  const double left_ns = ns_of(rule_.stability.max_time) - elapsed_ns;
   return left_ns <= 0 || stable_ || hopeless_ ? 0 : epoch_within(left_ns);
 }
 
@@ -184,12 +189,17 @@ void Stopper::look() {
               now * std::sqrt(elapsed_ns_ / whole_ns) > kFar * s.max_noise;
 }
 
+/// Of a duration: what is left is too short for another epoch.
+bool Stopper::is_over(double elapsed_ns) const {
+  return ns_of(rule_.time) - elapsed_ns < target_ns_ / 10;
+}
+
 bool Stopper::converged() const {
   switch (rule_.kind) {
     case StopRule::Kind::iterations:
       return iterations_ >= rule_.count;
     case StopRule::Kind::duration:
-      return ns_of(rule_.time) - elapsed_ns_ < target_ns_ / 10;  // too short for another epoch
+      return is_over(elapsed_ns_);
     case StopRule::Kind::stable:
       break;
   }

@@ -235,8 +235,8 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
        {"", rate, "", "", column("bw", {rate_text, "MiB/s", kBitsPerMebibyte, 2})},
        {"bits_per_s_low", interval ? finite(result.bits_per_s_low) : Json(nullptr), "metric",
         "Interval of the mean within this run, by Student's t over the epochs at 99 %, wider where "
-        "they depend on one another (docs/statistics.md); of fewer than six at 95 % over their "
-        "logs; null with one epoch.",
+        "they depend on one another (docs/statistics.md); of fewer than six, which a note then says, "
+        "their spread: at 95 % over their logs; null with one epoch.",
         column("low in run", kRateScale, kOnPages)},
        {"bits_per_s_high", interval ? finite(result.bits_per_s_high) : Json(nullptr), "metric", "",
         column("high in run", kRateScale, kOnPages)},
@@ -247,9 +247,10 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
         column("elapsed", {time_text, "s", kNsPerSecond, 3})},
        {"duty", finite(result.duty), "metric",
         "Share of the time from the first post to the last completion in which messages were under "
-        "way; between epochs both sides agree on the next one. A rate is of that share alone."},
+        "way. A rate is of that share alone: between epochs, as they are with a number of "
+        "iterations, both sides agree on the next one."},
        {"peak_bits_per_s", positive(result.peak_bits_per_s), "metric",
-        "Of the fastest epoch that is not just a probe."},
+        "Of the fastest epoch, or part of a stream, that is not just a probe."},
        {"offered_messages_per_s", positive(result.offered_messages_per_s), "metric",
         "The rate that was asked for; null where there was none."},
        {"lost", or_null(result.lost), "lost", "", column("lost", whole_text, kOnPages)},

@@ -60,6 +60,11 @@ std::uint32_t usual_receives(const SessionSpec& spec) {
 
 }  // namespace
 
+bool is_stream(const SessionSpec& spec) noexcept {
+  return spec.traffic.pattern.empty() && (spec.traffic.shape == workload::Shape::bandwidth ||
+                                          spec.traffic.shape == workload::Shape::bidirectional);
+}
+
 bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept {
   return spec.traffic.pattern.empty() && transport::is_plain_write(spec.traffic.operation) &&
          spec.traffic.shape == Shape::latency && !spec.traffic.target_idle;

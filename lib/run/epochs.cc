@@ -35,17 +35,18 @@ measure::TickRate Epochs::rate() const {
 }
 
 EpochOutcome Epochs::run(std::uint64_t size, std::uint64_t iterations, double rate, bool verify,
-                         bool goes_on) {
+                         bool goes_on, const Grow& grow) {
   session_.throw_if_stopped();
   const EpochOrder order{.size = size,
                          .iterations = iterations,
                          .rate = rate / static_cast<double>(session_.workers()),
                          .verify = verify,
-                         .immediate = session_.posted(size) != session_.spec().traffic.operation};
+                         .immediate = session_.posted(size) != session_.spec().traffic.operation,
+                         .grows = grow != nullptr};
   session_.prepare(Side::initiator, order, goes_on);
   session_.send(SessionMessage::epoch, to_text(order));
   session_.receive(SessionMessage::ready, "readiness");
-  EpochOutcome outcome = session_.run(intervals_);
+  EpochOutcome outcome = session_.run(intervals_, nullptr, grow);
   // An idle target waits for this word, and not for anything that its endpoint would tell.
   if (session_.spec().traffic.target_idle)
     session_.send(SessionMessage::result, to_text(EpochReport{}));
@@ -86,10 +87,7 @@ std::uint64_t Epochs::warm_up(std::uint64_t size) {
 }
 
 std::chrono::nanoseconds Epochs::longest_time() const {
-  // A stream rests between epochs, and mostly finds time to look within one.
-  const workload::Shape shape = config_.traffic.shape;
-  const bool stream =
-      shape == workload::Shape::bandwidth || shape == workload::Shape::bidirectional;
+  const bool stream = is_stream(session_.spec());  // it mostly finds time to look within an epoch
   const std::chrono::nanoseconds stop_within = std::chrono::milliseconds(stream ? 500 : 75);
   const std::chrono::nanoseconds longest = std::min(stop_within, config_.timeout / 4);
   return config_.interval.count() > 0 ? std::min(longest, config_.interval) : longest;

@@ -21,9 +21,10 @@ class Epochs {
   Epochs(Session& session, const Config& config);
 
   /// Of `iterations` on each worker; the intervals are then in intervals().
-  /// `goes_on`: of an open loop, see Session::prepare().
+  /// `goes_on`: of an open loop, see Session::prepare(). With `grow` it is the first part of a
+  /// stream, and what is returned is the last one.
   EpochOutcome run(std::uint64_t size, std::uint64_t iterations, double rate, bool verify = false,
-                   bool goes_on = false);
+                   bool goes_on = false, const Grow& grow = nullptr);
 
   /// A few messages of the largest size, every byte of which is compared. Throws Error(failed).
   void verify();
@@ -31,7 +32,8 @@ class Epochs {
   /// Returns how many messages of each worker it took.
   std::uint64_t warm_up(std::uint64_t size);
 
-  /// How long an epoch may take. A run can be cancelled only between epochs while messages flow.
+  /// How long an epoch, or a part of a stream, may take. While messages flow a run can be cancelled
+  /// only then.
   /// And a target that is not notified of what it serves cannot tell a long epoch from a stopped
   /// initiator: a quarter of the timeout.
   std::chrono::nanoseconds longest_time() const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
@@ -204,11 +205,13 @@ class BandwidthSink {
     const double elapsed_ns = static_cast<double>(epoch.end - epoch.begin) * ns_per_tick;
     const double per_message_ns = elapsed_ns / static_cast<double>(messages * directions_);
     sent_ += messages;
+    if (epoch.whole) confirmed_ = sent_;
     arrived_ += epoch.target.arrived;
     succeeded_ += epoch.target.succeeded;
     elapsed_ns_ += elapsed_ns;
     if (begin_ == 0) begin_ = epoch.begin;
-    whole_ns_ = static_cast<double>(epoch.end - begin_) * ns_per_tick;
+    whole_ = epoch.end - begin_;
+    under_way_ += epoch.end - epoch.begin;
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
     longest_ = std::max(longest_, messages);
     epochs_.emplace_back(messages, per_message_ns);
@@ -230,12 +233,12 @@ class BandwidthSink {
     row.succeeded = successes(session, succeeded_);
     std::uint64_t counted = sent_;
     if (loses(session)) {
-      counted = std::min(sent_, arrived_);
-      row.lost = sent_ - counted;
+      row.lost = confirmed_ - std::min(confirmed_, arrived_);
+      counted -= *row.lost;
     }
     if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
     row.elapsed_ns = elapsed_ns_;
-    if (whole_ns_ > 0) row.duty = std::min(1.0, elapsed_ns_ / whole_ns_);
+    if (whole_ > 0) row.duty = static_cast<double>(under_way_) / static_cast<double>(whole_);
     row.messages_per_s =
         elapsed_ns_ > 0 ? static_cast<double>(counted * directions_) / elapsed_ns_ * kNsPerSecond
                         : 0;
@@ -250,6 +253,12 @@ class BandwidthSink {
       if (messages * 4 > longest_) fastest = std::min(fastest, per_message_ns);
     }
     row.peak_bits_per_s = bits / fastest * kNsPerSecond;
+    const std::size_t locations = stopper.locations().size();
+    if (locations > 1 && locations < kFewEpochs) {
+      row.notes.push_back(fmt::format(
+          "The interval of this rate is a spread: it rests on {} epochs. Measure longer.",
+          locations));
+    }
     const RateInterval interval = rate_interval(row.bits_per_s, stopper.locations());
     row.bits_per_s_low = interval.low;
     row.bits_per_s_high = interval.high;
@@ -293,12 +302,14 @@ class BandwidthSink {
   double interval_ns_;
   std::uint64_t depth_;
   std::uint64_t sent_ = 0;
+  std::uint64_t confirmed_ = 0;  // of those; what was lost of the others is not known
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
   std::uint64_t longest_ = 0;
   double elapsed_ns_ = 0;
-  measure::Ticks begin_ = 0;  // of the first epoch
-  double whole_ns_ = 0;       // from then to the end of the last one
+  measure::Ticks begin_ = 0;      // of the first epoch
+  measure::Ticks whole_ = 0;      // from then to the end of the last one ...
+  measure::Ticks under_way_ = 0;  // ... and what of it was not between two
   double interval_messages_ = 0;
   double interval_elapsed_ns_ = 0;
   std::vector<report::Interval> intervals_;
@@ -350,18 +361,18 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
       stopper.expect(epochs_.seen() * session_.workers(),
                      static_cast<double>(epochs_.seen_time().count()));
     }
-    while (const std::uint64_t wanted = stopper.next_epoch()) {
-      // Of each worker; rounded up, so that every worker has one.
+    const auto each = [&](std::uint64_t wanted) {  // rounded up, so that every worker has one
       const std::uint64_t workers = session_.workers();
-      const std::uint64_t iterations =
-          std::min((wanted + workers - 1) / workers, epochs_.longest());
-      const Deadline::Clock::time_point begin = Deadline::Clock::now();
-      const EpochOutcome outcome = epochs_.run(size, iterations, rate_of(config_, size));
-      epochs_.bound(iterations, Deadline::Clock::now() - begin);
-      const std::uint64_t messages = iterations * workers;
-      const Seen seen =
-          sink.add(outcome, epochs_.intervals(messages), messages, epochs_.rate().ns_per_tick);
-      stopper.add(messages, seen.elapsed_ns, seen.locations_ns);
+      return std::min((wanted + workers - 1) / workers, epochs_.longest());
+    };
+    Deadline::Clock::time_point begin = Deadline::Clock::now();
+    const auto add = [&](const EpochOutcome& part) {
+      const Deadline::Clock::time_point now = Deadline::Clock::now();
+      epochs_.bound(std::max<std::uint64_t>(1, part.messages / session_.workers()),
+                    now - std::exchange(begin, now));
+      const Seen seen = sink.add(part, epochs_.intervals(part.messages), part.messages,
+                                 epochs_.rate().ns_per_tick);
+      stopper.add(part.messages, seen.elapsed_ns, seen.locations_ns);
       call(hooks_.on_progress,
            Progress{
                .size_index = index,
@@ -373,7 +384,21 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
                .target_time = rule.kind == Kind::duration ? rule.time : std::chrono::nanoseconds(0),
                .max_time = rule.kind == Kind::stable ? rule.stability.max_time
                                                      : std::chrono::nanoseconds(0),
-               .messages_per_s = static_cast<double>(messages) / seen.elapsed_ns * kNsPerSecond});
+               .messages_per_s =
+                   static_cast<double>(part.messages) / seen.elapsed_ns * kNsPerSecond});
+    };
+    std::uint64_t next = each(stopper.next_epoch());
+    Grow grow;
+    if (rule.kind != Kind::iterations && is_stream(session_.spec())) {
+      grow = [&](const EpochOutcome& part, std::uint64_t pending) {
+        add(part);
+        return next = std::min(each(stopper.next_epoch(pending)), 2 * next);  // it may be a burst
+      };
+    }
+    while (next > 0) {
+      begin = Deadline::Clock::now();
+      add(epochs_.run(size, next, rate_of(config_, size), false, false, grow));
+      if (next > 0) next = each(stopper.next_epoch());
     }
   } catch (const std::exception&) {
     if (stopper.iterations() > 0) {

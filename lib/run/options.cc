@@ -37,7 +37,7 @@ constexpr Option kSentOptions[] = {
         "message sizes in bytes: 8, or 8,64,4K, or 1:8M for every doubling [8; bw: 64K]",
         own([](Config& c) { return &c.sizes; }), {1, kMaxSize, Unit::bytes}),
     row("interval_s", "--interval=TIME",
-        "also report each interval of this length; written between epochs, never during one",
+        "also report each interval of this length; written between epochs and parts of streams",
         own([](Config& c) { return &c.interval; }), {0, 86'400'000, Unit::milliseconds}, false,
         kBw),
     row("target_idle", "--target-idle",

@@ -106,12 +106,21 @@ void walk(MessageFields& fields, EpochOrder& order, const SessionSpec* spec) {
   fields.real("messages_per_s", 0, kMaxRate, order.rate);
   fields.flag("verify", order.verify);
   fields.flag("immediate", order.immediate);
+  fields.flag("grows", order.grows);
   if (spec != nullptr && order.immediate && !is_ping_pong_of_writes(*spec)) {
     throw Error(
         Fault::failed,
         "the client's epoch has an immediate with each write, and is no latency test of write",
         "Install the same rdmabench on both sides.");
   }
+  if (spec != nullptr && order.grows && !is_stream(*spec)) {
+    throw Error(Fault::failed, "the client's epoch grows, and is no stream",
+                "Install the same rdmabench on both sides.");
+  }
+}
+
+void walk(MessageFields& fields, Extension& extension) {
+  fields.number("iterations", 0, kMaxEpoch, extension.iterations);
 }
 
 void walk(MessageFields& fields, EpochReport& report) {

@@ -12,6 +12,13 @@
 //                                    <-   ready   (prepared)          } as the
 //   ... the data path ...                                             } client
 //                                    <-   result  (target's view)     } likes
+//
+//   While the messages of an epoch that grows are under way, the client says how many more come
+//   behind them, as often as it likes and with 0 at last, and nothing rests for it. Of a duplex the
+//   server says first, each time, that it has come so far as well.
+//                                   [<-   more    {0}]
+//   more     {messages}              ->
+//
 //   bye                              ->
 //                                    <-   bye     {what the server counted}
 //
@@ -52,12 +59,13 @@ enum class SessionMessage : std::uint16_t {
   epoch,
   result,
   bye,
+  more,
 };
 constexpr std::string_view name_of(SessionMessage type) noexcept {
   return control::message_name(
       static_cast<std::uint16_t>(type), control::first_code(control::Protocol::session),
-      std::array<std::string_view, 8>{"request", "offer", "choice", "address", "ready", "epoch",
-                                      "result", "bye"});
+      std::array<std::string_view, 9>{"request", "offer", "choice", "address", "ready", "epoch",
+                                      "result", "bye", "more"});
 }
 
 /// What both sides agree on before they open endpoints.
@@ -108,6 +116,13 @@ struct EpochOrder {
   bool verify = false;           ///< compare all that arrives, whatever the session says
   /// A latency test of write: each carries an immediate, by which its target sees it arrive.
   bool immediate = false;
+  bool grows = false;  ///< of a stream: more messages follow, by Extension
+};
+
+/// Of an epoch that grows.
+struct Extension {
+  std::uint64_t iterations =
+      0;  ///< more, of each worker; with those before 1..kMaxEpoch. 0: no more
 };
 
 /// The server's endpoints are connected.
@@ -135,6 +150,7 @@ void walk(MessageFields& fields, Introduction& introduction);
 void walk(MessageFields& fields, Readiness& readiness);
 /// With `spec`, one that fits neither its sizes nor its operation is refused.
 void walk(MessageFields& fields, EpochOrder& order, const SessionSpec* spec = nullptr);
+void walk(MessageFields& fields, Extension& extension);
 void walk(MessageFields& fields, EpochReport& report);
 void walk(MessageFields& fields, Farewell& farewell);
 using rdmabench::to_text;
@@ -142,6 +158,9 @@ using rdmabench::to_text;
 /// Throws Error(usage) that names two options which exclude each other, and what to change. Both
 /// sides check before anything is opened: the server does not trust its client.
 void check(const SessionSpec& spec);
+
+/// Whether it posts as many messages as the depth allows.
+bool is_stream(const SessionSpec& spec) noexcept;
 
 /// Whether each side sees the other's writes by polling its own memory.
 bool is_ping_pong_of_writes(const SessionSpec& spec) noexcept;

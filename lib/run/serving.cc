@@ -110,8 +110,9 @@ ServedEpochs serve_epochs(Session& session, health::RunWatch* watch,
     const EpochOrder order = parse<EpochOrder>(message.payload, &session.spec());
     timed = timed || !order.verify;
     try {
-      paused = serve_epoch(session, order, resources, idle).paused;
-      done.messages += order.iterations * session.workers();
+      const EpochOutcome outcome = serve_epoch(session, order, resources, idle);
+      paused = outcome.paused;
+      done.messages += outcome.messages;
     } catch (const Error& error) {
       if (timed || !may_be_the_memory(session, error)) throw;
       done.failed = error.what();

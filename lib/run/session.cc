@@ -41,25 +41,6 @@ bool has_answer(const control::Channel& channel) noexcept {
   }
 }
 
-/// Between the marks of all workers.
-std::vector<double> parts_of(const std::vector<EpochResult>& results) {
-  std::uint32_t count = results.front().mark_count;
-  for (const EpochResult& result : results) count = std::min(count, result.mark_count);
-  std::vector<double> parts;
-  for (std::size_t i = 1; i < count; ++i) {
-    double rate = 0;
-    for (const EpochResult& result : results) {
-      const workload::Mark& from = result.marks[i - 1];
-      const workload::Mark& to = result.marks[i];
-      if (to.time <= from.time) return {};  // a coarse clock
-      rate += static_cast<double>(to.completed - from.completed) /
-              static_cast<double>(to.time - from.time);
-    }
-    parts.push_back(1 / rate);
-  }
-  return parts;
-}
-
 /// The worker whose failure is the cause: one that was merely told to stop comes after all others.
 std::size_t first_failure(const std::vector<EpochResult>& results) {
   std::size_t found = results.size();
@@ -188,6 +169,7 @@ void Session::prepare(Side side, const EpochOrder& order, bool goes_on) {
       .paced = spec_.paced && spec_.traffic.shape == workload::Shape::bandwidth,
       .target_idle = spec_.traffic.target_idle};
   plan_ = {.iterations = order.iterations,
+           .grows = order.grows,
            .size = order.size,
            .depth = slots_.depth,
            .receives = slots_.receives,
@@ -196,6 +178,7 @@ void Session::prepare(Side side, const EpochOrder& order, bool goes_on) {
                gap_of(order.rate, measure::tick_rate(anchor_, measure::take_anchor()).ns_per_tick),
            .arrivals = spec_.traffic.arrivals,
            .events = spec_.endpoint.events};
+  answered_ = spec_.traffic.shape != workload::Shape::bidirectional;
   if (!goes_on) behind_.clear();
   behind_.resize(workers_.size());
   for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -214,8 +197,69 @@ std::chrono::nanoseconds Session::patience() const {
   return spec_.traffic.target_idle && key_.side == Side::target ? 2 * timeout() : timeout();
 }
 
+/// The peer's next message, which has `more` to say. Nothing while there is none, and where the
+/// epoch is to end: it may have been there for long, and an abort behind it must come to be the
+/// next one.
+std::optional<Extension> Session::take_more(Growth& growth) {
+  const bool here = channel().readable(std::chrono::milliseconds(0));
+  if (stop().stop_requested() || (here && channel().interrupted())) {
+    growth.end();
+    return std::nullopt;
+  }
+  if (!here) return std::nullopt;
+  std::optional<control::Message> message = channel().receive_ready("what is to follow");
+  if (!message) return std::nullopt;
+  return parse<Extension>(channel().expect(std::move(*message), SessionMessage::more));
+}
+
+/// The caller's thread decides, when all workers soon need more, at the server of a duplex too.
+std::optional<std::uint64_t> Session::more_of_client(Growth& growth, std::size_t worker,
+                                                     const Grow& grow, const Deadline& longest) {
+  if (worker != 0) return std::nullopt;
+  throw_if_stopped();
+  if (!answered_) {
+    answered_ = take_more(growth).has_value();
+  } else if (channel().interrupted()) {
+    growth.end();
+  }
+  if (growth.over() || !answered_ || !growth.all_told()) return std::nullopt;
+  const StreamPart part = growth.cut();
+  std::uint64_t more = grow({.begin = part.begin,
+                             .end = part.end,
+                             .messages = part.messages,
+                             .whole = false,
+                             .parts = part.times},
+                            growth.pending());
+  if (longest.passed() || more > kMaxEpoch - growth.iterations()) more = 0;
+  send(SessionMessage::more, to_text(Extension{more}));
+  answered_ = spec_.traffic.shape != workload::Shape::bidirectional;
+  return more;
+}
+
+std::optional<std::uint64_t> Session::more_of_server(Growth& growth) {
+  if (!answered_ && growth.all_told()) {
+    send(SessionMessage::more, to_text(Extension{}));
+    answered_ = true;
+  }
+  const std::optional<Extension> extension = take_more(growth);
+  if (!extension) return std::nullopt;
+  answered_ = spec_.traffic.shape != workload::Shape::bidirectional;
+  if (extension->iterations <= kMaxEpoch - growth.iterations()) return extension->iterations;
+  throw Error(Fault::failed, fmt::format("the client's epoch grows beyond {} messages", kMaxEpoch));
+}
+
+/// A target whose messages may be lost may end before it has read all that the client says.
+void Session::settle(Growth& growth) {
+  workload::Extent extent{.iterations = plan_.iterations, .whole = !plan_.grows};
+  const Deadline deadline = Deadline::after(timeout());
+  while (!extent.whole && !extent.over && !deadline.passed()) {
+    growth.extend(0, extent, nullptr);
+    if (!extent.whole) static_cast<void>(channel().readable(std::chrono::milliseconds(1)));
+  }
+}
+
 std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals,
-                                              const WhileIdle* idle,
+                                              const WhileIdle* idle, Growth& growth,
                                               std::vector<std::chrono::nanoseconds>& paused) {
   std::vector<EpochResult> results(workers_.size());
   std::atomic<bool> broken{false};
@@ -232,6 +276,12 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
         [&] { return broken || stop().stop_requested() || channel().interrupted(); },
         [&] { return has_answer(channel()); },
         idle == nullptr ? std::function<bool(std::chrono::nanoseconds)>() : rest);
+    if (plan_.grows) {
+      watch.let_grow(plan_.iterations,
+                     [&growth, i](workload::Extent& extent, const EpochResult* pump) {
+                       growth.extend(i, extent, pump);
+                     });
+    }
     const auto part =
         intervals.empty() ? intervals : intervals.subspan(i * plan_.iterations, plan_.iterations);
     results[i] = workers_[i]->run(watch, part);
@@ -242,25 +292,33 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
   return results;
 }
 
-EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* idle) {
+EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* idle,
+                          const Grow& grow) {
+  const Deadline longest = Deadline::after(std::chrono::minutes(1));
   std::vector<std::chrono::nanoseconds> paused(workers_.size());
-  const std::vector<EpochResult> results = run_workers(intervals, idle, paused);
-  EpochOutcome epoch{.begin = results[0].begin,
-                     .end = results[0].end,
+  Growth growth(plan_, workers_.size(), [&](std::size_t worker) {
+    return key_.side == Side::target ? more_of_server(growth)
+                                     : more_of_client(growth, worker, grow, longest);
+  });
+  const std::vector<EpochResult> results = run_workers(intervals, idle, growth, paused);
+  const auto first = first_failure(results);
+  if (first == results.size() && key_.side == Side::target) settle(growth);
+  plan_.iterations = growth.iterations();
+  const StreamPart rest = growth.finish(results);
+  EpochOutcome epoch{.begin = rest.begin,
+                     .end = rest.end,
                      .max_lag = 0,
                      .target = {},
-                     .parts = parts_of(results),
+                     .messages = rest.messages,
+                     .parts = rest.times,
                      .paused = *std::max_element(paused.begin(), paused.end())};
   behind_.clear();
   for (const EpochResult& result : results) {
     behind_.push_back(result.behind);
-    epoch.begin = std::min(epoch.begin, result.begin);
-    epoch.end = std::max(epoch.end, result.end);
     epoch.max_lag = std::max(epoch.max_lag, result.lag);
     epoch.target.arrived += result.arrived;
     epoch.target.succeeded += result.succeeded;
   }
-  const auto first = first_failure(results);
   if (first == results.size()) return epoch;
   throw_if_stopped();
   if (spec_.traffic.target_idle && key_.side == Side::initiator &&

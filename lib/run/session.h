@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "rdmabench/base/error.h"
 #include "run/connection.h"
+#include "run/growth.h"
 #include "run/processors.h"
 #include "run/protocol.h"
 #include "run/worker.h"
@@ -22,12 +25,13 @@ inline constexpr std::string_view kRelaxedOrdering = "relaxed_ordering";
 
 /// An epoch as both sides saw it, over all workers.
 struct EpochOutcome {
-  measure::Ticks begin = 0;   ///< of the worker that began first ...
-  measure::Ticks end = 0;     ///< ... and of the one that ended last
-  std::uint64_t max_lag = 0;  ///< open loop: ticks by which the latest post missed its time
-  EpochReport target;         ///< what the target saw
-  /// Of a stream: ticks for each message, over all workers, in parts of the epoch; none where it
-  /// had too few messages.
+  measure::Ticks begin = 0;    ///< of the worker that began first ...
+  measure::Ticks end = 0;      ///< ... and of the one that ended last
+  std::uint64_t max_lag = 0;   ///< open loop: ticks by which the latest post missed its time
+  EpochReport target{};        ///< what the target saw
+  std::uint64_t messages = 0;  ///< of all workers
+  bool whole = true;           ///< it ended; else one part of it did
+  /// Of a stream: ticks for each of them, in parts of the epoch; none where it had too few.
   std::vector<double> parts{};
   /// For how long nothing arrived, of the worker that waited longest, where that is a pause.
   std::chrono::nanoseconds paused{0};
@@ -38,6 +42,11 @@ struct WhileIdle {
   const Polling& polling;
   std::chrono::nanoseconds limit;  ///< of a pause, where that is less than what ends the epoch
 };
+
+/// What was done of an epoch that grows since the last call; what came of the target is not known
+/// yet. `pending` messages of all workers are agreed on beyond that. Returns how many more each
+/// worker is to have; 0: no more.
+using Grow = std::function<std::uint64_t(const EpochOutcome& part, std::uint64_t pending)>;
 
 /// One side of a session. Thread rule: one thread; it starts others for the workers.
 class Session : public Connection {
@@ -96,8 +105,10 @@ class Session : public Connection {
   /// Runs the epoch that was prepared last, each worker in its own thread. The initiator gives room
   /// for the intervals of all workers, one worker after the other. Throws EpochError for any
   /// outcome but ok; when the peer said why, in its words. Throws Error(failed) where a thread
-  /// cannot be started; the workers did nothing then.
-  EpochOutcome run(std::span<measure::Ticks> intervals, const WhileIdle* idle = nullptr);
+  /// cannot be started; the workers did nothing then. `grow` is for the initiator of an epoch that
+  /// grows, and what it throws ends the epoch: it is called by this thread, while messages flow.
+  EpochOutcome run(std::span<measure::Ticks> intervals, const WhileIdle* idle = nullptr,
+                   const Grow& grow = nullptr);
 
   /// How long a worker may see no completion in the epoch that was prepared last.
   std::chrono::nanoseconds patience() const;
@@ -110,8 +121,13 @@ class Session : public Connection {
   workload::Outcome outcome_of_peer() noexcept;
 
  private:
+  std::optional<Extension> take_more(Growth& growth);
+  std::optional<std::uint64_t> more_of_client(Growth& growth, std::size_t worker, const Grow& grow,
+                                              const Deadline& longest);
+  std::optional<std::uint64_t> more_of_server(Growth& growth);
+  void settle(Growth& growth);
   std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals,
-                                                 const WhileIdle* idle,
+                                                 const WhileIdle* idle, Growth& growth,
                                                  std::vector<std::chrono::nanoseconds>& paused);
   std::string reason_of_peer();  ///< its own words, or how the channel ended
 
@@ -121,6 +137,8 @@ class Session : public Connection {
   measure::Anchor anchor_ = measure::take_anchor();  ///< since then, for what a tick is worth
   std::vector<std::unique_ptr<Worker>> workers_;
   transport::WriteOrder peer_write_order_;
+  /// The server of a duplex that grows has said that it soon needs more, since it got some last.
+  bool answered_ = true;
   workload::LoopKey key_;             ///< of the epoch that was prepared last ...
   workload::EpochPlan plan_;          ///< ... and its plan, as asked for
   std::vector<std::int64_t> behind_;  ///< EpochResult::behind of each worker, of the last epoch

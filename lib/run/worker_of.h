@@ -56,6 +56,9 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
   workload::EpochResult run(workload::Watch& watch, std::span<measure::Ticks> intervals) override {
     workload::EpochResult result = prepared_.loop(endpoint(), plan_, watch, intervals);
     if (result.outcome != workload::Outcome::ok || prepared_.check == nullptr) return result;
+    workload::Extent extent{.iterations = plan_.iterations};
+    watch.extend(extent);
+    plan_.iterations = extent.iterations;
     if (key_.epoch_content || workload::gpu_of(endpoint()) != nullptr) {
       try {
         prepared_.check(endpoint(), key_, plan_, result);

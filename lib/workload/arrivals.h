@@ -15,10 +15,14 @@ template <transport::Transport T, class Op, bool kValidate>
 class Arrivals {
  public:
   Arrivals(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result) noexcept
-      : endpoint_(endpoint), plan_(plan), io_(io), result_(result) {}
+      : endpoint_(endpoint),
+        plan_(plan),
+        extent_{.iterations = plan.iterations, .whole = !plan.grows},
+        io_(io),
+        result_(result) {}
 
   std::uint64_t count() const noexcept { return result_.arrived; }
-  bool all() const noexcept { return count() >= plan_.iterations; }
+  bool all() noexcept { return count() >= extent_.iterations && (extent_.whole || no_more()); }
 
   void add(const transport::Received& received) noexcept {
     if (!has_length(received, plan_.size)) complain(Outcome::wrong_size);
@@ -41,8 +45,8 @@ class Arrivals {
   /// After the last message; for writes with immediate their window too.
   bool check_all() noexcept {
     if (!T::kReliable && !all()) return true;  // what was lost has no sum
-    if (count() != plan_.iterations) return complain(Outcome::wrong_messages);
-    const std::uint64_t n = plan_.iterations;
+    const std::uint64_t n = extent_.iterations;
+    if (count() != n) return complain(Outcome::wrong_messages);
     if constexpr (Op::kImmediate) {
       // Immediates have 32 bits; run/ keeps epochs below that.
       if (immediates_ != n * (n - 1) / 2) return complain(Outcome::wrong_immediate);
@@ -55,7 +59,9 @@ class Arrivals {
       }
     }
     if constexpr (kValidate && !Op::kTwoSided) {
-      return check_window(endpoint_, plan_, io_, result_);
+      EpochPlan whole = plan_;
+      whole.iterations = n;
+      return check_window(endpoint_, whole, io_, result_);
     }
     return true;
   }
@@ -67,8 +73,13 @@ class Arrivals {
     return workload::complain(io_, result_, outcome, count());
   }
 
+  [[gnu::noinline]] bool no_more() noexcept {
+    return io_.extend(extent_) && extent_.whole && count() >= extent_.iterations;
+  }
+
   T& endpoint_;
   const EpochPlan& plan_;
+  Extent extent_;
   EpochIo<T>& io_;
   EpochResult& result_;
   std::uint64_t immediates_ = 0;

@@ -80,7 +80,8 @@ class Duplex {
   bool check() noexcept {
     result_.message = result_.arrived;
     if constexpr (Op::kNotifies) return arrivals_.check_all();
-    return check_window_after<Op, kValidate>(endpoint_, plan_, io_, result_);
+    EpochPlan whole = plan_;
+    return io_.settle(whole) && check_window_after<Op, kValidate>(endpoint_, whole, io_, result_);
   }
 
   bool confirm() noexcept { return io_.post_marker(taker()); }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "rdmabench/memory/buffer.h"
@@ -109,13 +110,15 @@ void prepare_content(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   if (!key.validate) return;
   const ContentSlots sends = sends_of(endpoint);
   const ContentSlots window = window_of(endpoint);
+  const std::uint64_t messages =
+      plan.grows ? std::numeric_limits<std::uint64_t>::max() : plan.iterations;
   if (Op::kFromTarget) {
-    if (role.serves) fill(window, plan.size, content_count(key, window.region, plan.iterations));
+    if (role.serves) fill(window, plan.size, content_count(key, window.region, messages));
     if (role.fetches) clear(sends, plan.size);
     return;
   }
   if (role.lands) clear(Op::kTwoSided ? receives_of(endpoint) : window, plan.size);
-  if (role.sends) fill(sends, plan.size, content_count(key, sends.region, plan.iterations));
+  if (role.sends) fill(sends, plan.size, content_count(key, sends.region, messages));
 }
 
 /// After a loop that ended well. Throws as the functions above.

@@ -44,11 +44,13 @@ class Pump {
                                       std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
     rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
     lap_end_ = kLaps ? 0 : iterations_;
-    part_ = std::max<std::uint64_t>(1, iterations_ / result.marks.size());
+    grows_ = plan.grows;
+    divide(iterations_);
     mark_ = part_;
   }
 
-  /// All is posted and has completed. finish() is still to be called.
+  /// All is posted and has completed, or the epoch is over for another reason, of which finish()
+  /// tells; that is still to be called.
   bool done() noexcept {
     if (next_ < mark_) [[likely]]
       return false;
@@ -86,6 +88,7 @@ class Pump {
 
   /// After done(): what the last lap brought.
   bool finish() noexcept {
+    if (result_.outcome != Outcome::ok) return false;
     if constexpr (kChecks) return check_lap();
     return true;
   }
@@ -107,8 +110,29 @@ class Pump {
       result_.marks[result_.mark_count++] = {measure::stamp_now(), completed};
       marked_ = completed;
     }
+    if (grows_ && completed >= ask_at_ && result_.mark_count > 0 && !grow()) return true;
     mark_ = std::min(iterations_, next_ + part_);
-    return next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+    return !grows_ && next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+  }
+
+  /// Parts of the messages that came last; before the last quarter of them it asks for more.
+  void divide(std::uint64_t last) noexcept {
+    constexpr std::uint64_t kParts = std::tuple_size_v<decltype(result_.marks)>;
+    part_ = (last + kParts - 1) / kParts;
+    ask_at_ = iterations_ - (last + 3) / 4;
+  }
+
+  bool grow() noexcept {
+    Extent extent{.iterations = iterations_, .whole = false};
+    if (!io_.extend(extent, &result_)) return false;
+    grows_ = !extent.whole;
+    const std::uint64_t more = extent.iterations - iterations_;
+    if (more == 0) return true;
+    iterations_ = extent.iterations;
+    if constexpr (!kLaps) lap_end_ = iterations_;
+    result_.mark_count = 0;
+    divide(more);
+    return true;
   }
 
   void fill(std::uint64_t i) noexcept {
@@ -252,6 +276,8 @@ class Pump {
   std::uint64_t part_;        ///< messages from one mark to the next
   std::uint64_t mark_;        ///< so many are posted: look whether it is time for one
   std::uint64_t marked_ = 0;  ///< messages of the last one
+  std::uint64_t ask_at_;      ///< so many have completed: ask for more
+  bool grows_;
 };
 
 /// Pumps all messages of a side that receives nothing but markers meanwhile.
@@ -266,7 +292,7 @@ bool pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& resul
       return false;
     }
   }
-  result.message = plan.iterations;
+  result.message = pump.under_way();
   return pump.finish();
 }
 

@@ -79,7 +79,9 @@ EpochResult one_sided_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   EpochIo<T> io(endpoint, plan, watch, result);
   constexpr bool kNaps = transport::is_timed_by_completion(Op::kCode) && !T::kNeedsProgress;
   if (!io.wait_marker(std::chrono::microseconds(kNaps ? 1000 : 0))) return result;
-  if (check_window_after<Op, kValidate>(endpoint, plan, io, result)) io.send_marker();
+  EpochPlan whole = plan;
+  if (!io.settle(whole)) return result;
+  if (check_window_after<Op, kValidate>(endpoint, whole, io, result)) io.send_marker();
   return result;
 }
 

@@ -10,8 +10,17 @@ bool Watch::look() noexcept {
   if (idle_polls_ == polls_per_look_) idle_since_ = asked_ = now;
   if (nothing_due_) idle_since_ = now;
   nothing_due_ = false;
-  const bool over = now - idle_since_ >= limit_;
   const bool asks = now - asked_ >= kBetweenQuestions;
+  if (asks && !extent_.whole) {
+    const std::uint64_t before = extent_.iterations;
+    extend(extent_);
+    if (extent_.iterations > before) idle_since_ = now;
+    if (extent_.over) {
+      outcome_ = Outcome::interrupted;
+      return true;
+    }
+  }
+  const bool over = now - idle_since_ >= limit_;
   if ((over || asks) && device_failed_ != nullptr && device_failed_(device_)) {
     outcome_ = Outcome::completion_failed;
     return true;

@@ -285,7 +285,7 @@ constexpr std::array kDecoders {
       Decoder{'t', judge_plugin_task}, Decoder{'u', judge_message<netplugin::TaskResult>},
       Decoder{'D', judge_message<netplugin::Properties>},
       Decoder{'B', judge_message<control::BootstrapAddress>},
-      Decoder{'q', judge_message<run::Readiness>},
+      Decoder{'q', judge_message<run::Readiness>}, Decoder{'x', judge_message<run::Extension>},
 #if RDMABENCH_HAVE_VERBS
       Decoder{'O', judge_verbs_offer}, Decoder{'P', judge_verbs_placement},
       Decoder{'A', judge_verbs_address},

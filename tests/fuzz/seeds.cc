@@ -132,6 +132,7 @@ void add_run(std::vector<Seed>& list) {
        "i" + run::to_text(run::Introduction{.addresses = {"{}"}, .environment = facts})});
   list.push_back({"payload", "seed-epoch",
                   "e" + run::to_text(run::EpochOrder{.size = 64, .iterations = 9, .rate = 1e6})});
+  list.push_back({"payload", "seed-extension", "x" + run::to_text(run::Extension{9})});
   list.push_back({"payload", "seed-readiness",
                   "q" + run::to_text(run::Readiness{.writes = {.bytes = 4096, .promised = true}})});
   list.push_back({"payload", "seed-report",

@@ -57,9 +57,9 @@ enum class Disagreement : std::uint8_t {
 ///   median_ns); }
 ///
 /// With a time, the first epoch is one iteration (which may take seconds). The following ones aim
-/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Those of a stream,
-/// which rests between them, take a quarter of a second, where a rule for stability has enough
-/// messages to look at in one. Whether a run is
+/// at 100 ms or less by the speed of the previous one, and grow at most 16-fold. Those of a stream
+/// take a quarter of a second, where a rule for stability has enough messages to look at in one;
+/// the next is agreed on before one ends, so that nothing rests between them. Whether a run is
 /// stable is asked when min_epochs and min_time are reached, and then each time that the number of
 /// epochs has doubled: who asks after every epoch stops when chance makes them look alike.
 /// Deterministic; reads no clock. Thread rule: a value, one thread at a time.
@@ -71,8 +71,9 @@ class Stopper {
 
   explicit Stopper(const StopRule& rule, Location location = Location::median);
 
-  /// Iterations to run next, 1..kMaxEpoch; 0 when finished.
-  std::uint64_t next_epoch() const;
+  /// Iterations to run next, 1..kMaxEpoch; 0 when finished. `pending` ones are already agreed on,
+  /// and are yet to be added.
+  std::uint64_t next_epoch(std::uint64_t pending = 0) const;
 
   /// How long some iterations took before the first epoch, which then need not be a single one.
   void expect(std::uint64_t iterations, double elapsed_ns);
@@ -114,6 +115,7 @@ class Stopper {
  private:
   std::uint64_t epoch_within(double left_ns) const;
   double target_ns() const;
+  bool is_over(double elapsed_ns) const;
   void look();
 
   StopRule rule_;

@@ -148,7 +148,8 @@ constexpr double rate_of(const Config& config, std::uint64_t size) {
   return config.rate > 0 ? config.rate : config.bit_rate / (kBits * static_cast<double>(size));
 }
 
-/// How far a run is; reported between epochs, never while one is timed.
+/// How far a run is; reported between epochs, never while one is timed, and of a stream of a time
+/// four times a second, while it goes on: be quick.
 struct Progress {
   std::size_t size_index = 0;
   std::size_t sizes = 0;

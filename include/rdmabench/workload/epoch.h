@@ -29,11 +29,21 @@ inline constexpr std::array<std::string_view, 2> kArrivalProcesses{"constant", "
 
 enum class Side : std::uint8_t { initiator, target };
 
+/// How many messages an epoch has that grows while it runs.
+struct Extent {
+  std::uint64_t iterations = 0;  ///< by now
+  bool whole = true;             ///< no more will come
+  bool over = false;             ///< the epoch is to end at once
+};
+
 /// What both sides agreed to run. Not changed by the loop.
 struct EpochPlan {
   /// Messages, >= 1: per direction (ping-pong, duplex) or in total. Below 2^32, because immediates
   /// count them.
   std::uint64_t iterations = 1;
+  /// Of a stream or a duplex: those are the first ones. More are agreed while it runs, and
+  /// Watch::extend() tells of them, so that nothing rests in between.
+  bool grows = false;
   std::uint64_t size = 1;  ///< bytes of a message; atomics: 8
   /// Posts that may be outstanding. When validating at most the send slots: what is under way must
   /// not change.
@@ -93,7 +103,7 @@ struct EpochResult {
   measure::Ticks end = 0;
   measure::Ticks lag = 0;  ///< open loop: the latest post, after its intended start
   /// A stream's pump: after about each 32nd of its messages, `mark_count` of them, so that an epoch
-  /// may be long and still tell how even it was.
+  /// may be long and still tell how even it was. Where it grows, those of what was added last.
   std::array<Mark, 32> marks{};
   std::uint32_t mark_count = 0;
   /// Open loop: ticks from when one more message would be due to `end`; negative where it is not

@@ -175,6 +175,23 @@ class EpochIo {
 
   void moved() noexcept { watch_.progress(); }
 
+  /// Brings `extent` up to date; `pump` is how far the caller's pump is.
+  bool extend(Extent& extent, const EpochResult* pump = nullptr) noexcept {
+    watch_.extend(extent, pump);
+    return extent.over ? end(Outcome::interrupted, Wait::nothing) : true;
+  }
+
+  /// At the end of an epoch that grew, when no message is left to come: the plan of all of it.
+  bool settle(EpochPlan& plan) noexcept {
+    Extent extent{.iterations = plan.iterations, .whole = !plan.grows};
+    while (!extent.whole) {
+      if (!extend(extent) || !(extent.whole || poll_once(Wait::confirmation))) return false;
+    }
+    plan.iterations = extent.iterations;
+    plan.grows = false;
+    return true;
+  }
+
   bool end(Outcome outcome, Wait wait) noexcept {
     if (result_.outcome == Outcome::ok) {
       result_.outcome = outcome;

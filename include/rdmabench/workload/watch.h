@@ -30,6 +30,18 @@ class Watch {
         answered_(std::move(answered)),
         rest_(std::move(rest)) {}
 
+  /// Of an epoch that grows: `extend(extent, pump)` brings `extent` up to date, and is called too
+  /// about every 10 ms of idling: what it brings then is a sign of life. `pump` is null, or how far
+  /// a pump is that soon needs more. It may not throw.
+  void let_grow(std::uint64_t iterations,
+                std::function<void(Extent& extent, const EpochResult* pump)> extend) {
+    extent_ = {.iterations = iterations, .whole = false};
+    extend_ = std::move(extend);
+  }
+  void extend(Extent& extent, const EpochResult* pump = nullptr) noexcept {
+    if (extend_) extend_(extent, pump);
+  }
+
   /// Asks this endpoint too whether its device has failed, where it can tell
   /// (Endpoint::device_failed()), as often as `interrupted()`. The endpoint must live as long as
   /// this is asked.
@@ -79,6 +91,8 @@ class Watch {
   std::function<bool()> interrupted_;
   std::function<bool()> answered_;
   std::function<bool(std::chrono::nanoseconds)> rest_;
+  std::function<void(Extent&, const EpochResult*)> extend_;
+  Extent extent_;
   bool (*device_failed_)(void*) noexcept = nullptr;
   void* device_ = nullptr;
   std::uint64_t polls_per_look_ = kPollsPerLook;

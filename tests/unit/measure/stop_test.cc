@@ -224,6 +224,18 @@ TEST(Stream, RestsSeldom) {
   EXPECT_EQ(stream_epochs(StopRule::stable(), 20e6, 1).size(), 25U);
 }
 
+TEST(Stream, CountsWhatIsAgreedOnAlready) {
+  Stopper timed(StopRule::duration(1s), Location::mean);
+  timed.add(50'000, 0.5e9, 10'000);
+  EXPECT_EQ(timed.next_epoch(), 25'000U);
+  EXPECT_EQ(timed.next_epoch(30'000), 20'000U);
+  EXPECT_EQ(timed.next_epoch(49'000), 0U);
+  Stopper counted(StopRule::iterations(100), Location::mean);
+  counted.add(50, 1, 1);
+  EXPECT_EQ(counted.next_epoch(20), 30U);
+  EXPECT_EQ(counted.next_epoch(50), 0U);
+}
+
 TEST(StopWhenStable, IsNotMisledByTheShortEpochsBeforeTheSpeedIsKnown) {
   // The start and end of an epoch cost 30 us: much of a short one, nothing of a long one.
   Stopper stopper(StopRule::stable());

@@ -62,6 +62,7 @@ Messages session() {
           {"introduction", to_text(Introduction{{"{}"}, facts})},
           {"readiness", to_text(Readiness{})},
           {"epoch", to_text(EpochOrder{})},
+          {"extension", to_text(Extension{})},
           {"report", to_text(EpochReport{})},
           {"farewell", to_text(Farewell{watched()})}};
 }
@@ -196,6 +197,7 @@ constexpr std::array kRecorded{
     Recorded{"session", 12, 0x89a398fabef78d7d},
     Recorded{"session", 13, 0xdff7f4e5ccbb6bb6},
     Recorded{"group", 13, 0x17c09129368c97e3},
+    Recorded{"session", 14, 0xa3e2ed9dfcde91bc},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

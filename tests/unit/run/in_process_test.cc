@@ -102,6 +102,23 @@ TEST(InProcess, RunsForTheTimeItWasGiven) {
   EXPECT_GT(row.iterations, 10U);
 }
 
+TEST(InProcess, AStreamOfATimeRestsNever) {
+  for (const OperationCode operation : kAllOperations) {
+    for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
+      Config c = config(shape, operation);
+      c.sizes = {64};
+      c.stop = measure::StopRule::duration(std::chrono::milliseconds(20));
+      c.traffic.threads = shape == Shape::bandwidth ? 2 : 1;
+      unsigned parts = 0;
+      const report::Report report =
+          run_in_process(c, {.on_progress = [&](const Progress&) { ++parts; }});
+      EXPECT_EQ(report.error, std::nullopt);
+      EXPECT_GT(parts, 1U);
+      EXPECT_EQ(std::get<std::vector<report::BandwidthResult>>(report.results).at(0).duty, 1);
+    }
+  }
+}
+
 TEST(InProcess, BindsItsSidesDuringTheRunAndLeavesTheCallersThreadAsItWas) {
   Config c = config(Shape::latency, OperationCode::send);
   const std::vector<int> before = processors();

@@ -108,6 +108,15 @@ TEST(Protocol, OnlyWritesOfALatencyTestMayBeGivenAnImmediate) {
   EXPECT_THROW(parse<EpochOrder>(order, &spec), Error) << "nobody polls in a stream";
 }
 
+TEST(Protocol, OnlyAStreamMayGrow) {
+  const std::string order = to_text(EpochOrder{.size = 8, .iterations = 10, .grows = true});
+  SessionSpec spec;
+  EXPECT_THROW(parse<EpochOrder>(order, &spec), Error);
+  spec.traffic.shape = workload::Shape::bandwidth;
+  EXPECT_TRUE(parse<EpochOrder>(order, &spec).grows);
+  EXPECT_THROW(parse<Extension>(to_text(Extension{kMaxEpoch + 1})), Error);
+}
+
 TEST(Protocol, RelaxedOrderingKeepsItsThreeValues) {
   for (const std::optional<bool> value :
        {std::optional<bool>(), std::optional(false), std::optional(true)}) {

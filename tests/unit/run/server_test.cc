@@ -381,6 +381,29 @@ TEST_F(ServerTest, AnEpochInWhichNothingArrivesIsAPause) {
   expect_service();
 }
 
+TEST_F(ServerTest, AStreamGrowsWithinBoundsAndUntilItsClientGivesUp) {
+  start({});
+  Request request;
+  request.spec.traffic.shape = workload::Shape::bandwidth;
+  request.spec.timeout = std::chrono::minutes(1);  // no wait of the server ends before the test's
+  const EpochOrder order{.size = 8, .iterations = 1000, .grows = true};
+  const auto refusal = [&](const auto& speak) {
+    Channel channel = connected(request);
+    channel.send(SessionMessage::epoch, to_text(order), soon());
+    channel.receive(SessionMessage::ready, soon(), "readiness");
+    channel.send(SessionMessage::more, to_text(Extension{10}), soon());
+    speak(channel);
+    return complaint([&] { channel.receive(SessionMessage::result, soon(), "result"); }).what();
+  };
+  EXPECT_THAT(refusal([](Channel& channel) {
+                channel.send(SessionMessage::more, to_text(Extension{kMaxEpoch}), soon());
+              }),
+              HasSubstr("grows beyond"));
+  // It lies behind what the server need not have read yet.
+  EXPECT_THAT(refusal([](Channel& channel) { channel.abort("enough"); }), HasSubstr("enough"));
+  expect_service();
+}
+
 TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
   start({});
   Request request;

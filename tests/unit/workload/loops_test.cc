@@ -1,6 +1,7 @@
 // Every loop over every operation, as it should go.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <tuple>
 
 #include "pair.h"
@@ -40,8 +41,10 @@ constexpr const char* kImpossible = "no loop of this shape has this operation an
 
 template <class E>
 void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t slots,
-                      std::uint32_t queue_pairs) {
+                      std::uint32_t queue_pairs, const std::vector<std::uint64_t>& more = {}) {
   PairOf<E> pair(key, plan, slots, queue_pairs);
+  pair.more = more;
+  const std::uint64_t n = std::accumulate(more.begin(), more.end(), plan.iterations);
   for (int epoch = 0; epoch < 3; ++epoch) {  // a session runs many, over the same endpoints
     const BothResults run = pair.run();
     ASSERT_EQ(run.initiator.outcome, Outcome::ok) << run.initiator.message;
@@ -54,20 +57,20 @@ void expect_all_moves(const LoopKey& key, const EpochPlan& plan, std::uint32_t s
     for (std::uint32_t i = 1; i < run.initiator.mark_count; ++i) {
       EXPECT_GE(run.initiator.marks[i].time, run.initiator.marks[i - 1].time);
       EXPECT_GT(run.initiator.marks[i].completed, run.initiator.marks[i - 1].completed);
-      EXPECT_LE(run.initiator.marks[i].completed, plan.iterations);
+      EXPECT_LE(run.initiator.marks[i].completed, n);
     }
     if (key.shape != Shape::latency) {
       EXPECT_GT(run.initiator.end, run.initiator.begin);
     }
     if (transport::is_atomic(key.operation)) {
-      EXPECT_EQ(run.target.succeeded, plan.iterations);
-      EXPECT_EQ(run.initiator.succeeded, key.shape == Shape::bidirectional ? plan.iterations : 0);
+      EXPECT_EQ(run.target.succeeded, n);
+      EXPECT_EQ(run.initiator.succeeded, key.shape == Shape::bidirectional ? n : 0);
     }
     if (transport::notifies(key.operation) && key.shape != Shape::latency) {
-      EXPECT_EQ(run.target.arrived, plan.iterations);
+      EXPECT_EQ(run.target.arrived, n);
     }
     EXPECT_EQ(run.initiator.checked + run.target.checked,
-              key.validate ? expected_checks(key.shape, key.operation, plan.iterations, slots) : 0);
+              key.validate ? expected_checks(key.shape, key.operation, n, slots) : 0);
   }
 }
 
@@ -143,6 +146,17 @@ TEST_P(Loops, GoWithOneSlotAndMoreQueuePairsThanMessages) {
   EpochPlan few = plan();
   few.iterations = 3;
   expect_all_moves<FaultyQueuePairs>(key(), few, 1, 4);
+}
+
+TEST_P(Loops, GrowWhileTheyRun) {
+  if (!possible() || key().shape == Shape::latency || key().shape == Shape::load) {
+    GTEST_SKIP() << kImpossible;
+  }
+  expect_all_moves<FaultyEndpoint>(key(), plan(), 8, 1, {50, 1, 300});
+  EpochPlan few = plan();
+  few.iterations = 1;
+  few.post_list = 3;
+  expect_all_moves<FaultyQueuePairs>(key(), few, 16, 4, {1, 40, 2});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Loops,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,13 +61,28 @@ class PairOf {
   E server;
   std::chrono::milliseconds limit{5000};
   std::chrono::milliseconds target_limit{0};  ///< of the target; 0: `limit`
-  bool spoil_window = false;                  ///< one byte of what the client is to read is wrong
+  std::vector<std::uint64_t> more{};  ///< messages that are agreed on while an epoch runs, in turn
+  bool spoil_window = false;          ///< one byte of what the client is to read is wrong
 
   /// Runs an epoch on both sides. A side that ends early makes the other's watch say "interrupted";
   /// one that ends well sends its result, as run/ does over the control channel.
   BothResults run() {
     BothResults result;
     result.intervals.resize(plan_.iterations);
+    plan_.grows = !more.empty();
+    std::mutex mutex;
+    Extent agreed{.iterations = plan_.iterations, .whole = false};
+    std::size_t parts = 0;
+    const auto look = [&](Extent& extent, const EpochResult* /*pump*/) {
+      const std::lock_guard lock(mutex);
+      extent = agreed;
+    };
+    const auto ask = [&](Extent& extent, const EpochResult* pump) {
+      const std::lock_guard lock(mutex);
+      agreed.whole = agreed.whole || (pump != nullptr && parts == more.size());
+      if (pump != nullptr && !agreed.whole) agreed.iterations += more[parts++];
+      extent = agreed;
+    };
     LoopKey target_key = key_;
     target_key.side = Side::target;
     const auto initiate = loop_over(client, key_);
@@ -79,11 +95,13 @@ class PairOf {
       Watch watch(
           target_limit.count() > 0 ? target_limit : limit, [&] { return gone.load(); },
           [&] { return initiated.load(); });
+      if (plan_.grows) watch.let_grow(plan_.iterations, look);
       result.target = answer.loop(server, plan_, watch, {});
       (result.target.outcome == Outcome::ok ? served : gone) = true;
     });
     Watch watch(
         limit, [&] { return gone.load(); }, [&] { return served.load(); });
+    if (plan_.grows) watch.let_grow(plan_.iterations, ask);
     result.initiator = initiate.loop(client, plan_, watch, result.intervals);
     (result.initiator.outcome == Outcome::ok ? initiated : gone) = true;
     thread.join();
