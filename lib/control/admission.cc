@@ -279,8 +279,8 @@ Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, De
       }
     }
     // An attempt without time would end as "timed out" and hide this reason.
-    if (!refused && (broke || address.may_be_starting) &&
-        deadline.left() > kJoinRetryPause + kLeastAttempt) {
+    const bool again = address.after_another || (!refused && (broke || address.may_be_starting));
+    if (again && deadline.left() > kJoinRetryPause + kLeastAttempt) {
       std::this_thread::sleep_for(kJoinRetryPause);
       continue;
     }

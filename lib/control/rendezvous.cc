@@ -31,7 +31,8 @@ bool has_pmix() noexcept {
 
 std::unique_ptr<Rendezvous> over_pmix(const RendezvousOptions& options) {
   return std::make_unique<PmixRendezvous>(
-      std::make_unique<PmixClient>(*pmix_library(), options.timeout), options.authentication);
+      std::make_unique<PmixClient>(*pmix_library(), options.timeout), options.authentication,
+      options.launch);
 }
 #else
 bool has_pmix() noexcept {
@@ -51,11 +52,12 @@ bool is_loopback(const std::string& host) {
 /// The ranks were told where rank 0 listens.
 class TcpRendezvous : public Rendezvous {
  public:
-  TcpRendezvous(const Launch& launch, const Authentication& authentication)
+  TcpRendezvous(const Launch& launch, const RendezvousOptions& options)
       : Rendezvous(launch.place),
         address_(launch.address),
         authentication_(launch.place.size == 1 ? Authentication::of_this_process()
-                                               : authentication.loaded()) {}
+                                               : options.authentication.loaded()),
+        after_another_(options.launch > 0) {}
 
   Bootstrap meet(std::string_view /*use*/, std::uint16_t port, Deadline /*deadline*/) override {
     refuse_if(port != 0 && port != address_.port,
@@ -66,7 +68,8 @@ class TcpRendezvous : public Rendezvous {
     Bootstrap found{.address = {.port = address_.port,
                                 .addresses = {address_.host},
                                 .authentication = authentication_,
-                                .may_be_starting = true}};
+                                .may_be_starting = true,
+                                .after_another = after_another_}};
     if (place().rank != 0) return found;
     try {
       found.listener.emplace(local ? address_.host : "", address_.port, authentication_);
@@ -85,6 +88,7 @@ class TcpRendezvous : public Rendezvous {
  private:
   Address address_;
   Authentication authentication_;
+  bool after_another_;
 };
 
 }  // namespace
@@ -92,7 +96,7 @@ class TcpRendezvous : public Rendezvous {
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) try {
   const Launch launch = read_launch(options, environment, has_pmix);
   if (launch.source == Launch::Source::pmix) return over_pmix(options);
-  return std::make_unique<TcpRendezvous>(launch, options.authentication);
+  return std::make_unique<TcpRendezvous>(launch, options);
 } catch (const std::system_error& error) {
   throw Error(Fault::failed, "start a thread", "Raise 'ulimit -u' if it is too low.",
               error.code().value());

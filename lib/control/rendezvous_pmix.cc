@@ -29,9 +29,10 @@ JobPosition place_of(const PmixClient& client) {
 }
 
 /// Whether the key may appear yet. Of a rank of another node Open MPI 5 says no more than
-/// PMIX_ERROR.
-bool may_come(pmix_status_t status) {
-  return status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT || status == PMIX_ERROR;
+/// PMIX_ERROR. Between two launches rank 0 is not there.
+bool may_come(pmix_status_t status, std::uint32_t launch) {
+  return status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT || status == PMIX_ERROR ||
+         (launch > 0 && status == PMIX_ERR_PROC_ENTRY_NOT_FOUND);
 }
 
 /// The result, or PMIX_ERR_TIMEOUT when the deadline passes.
@@ -202,10 +203,12 @@ std::string PmixClient::status_text(pmix_status_t status) const {
   return text == nullptr ? std::to_string(status) : text;
 }
 
-PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication)
+PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication,
+                               std::uint32_t launch)
     : Rendezvous(place_of(*client)),
       client_(std::move(client)),
-      authentication_(std::move(authentication)) {}
+      authentication_(std::move(authentication)),
+      launch_(launch) {}
 
 /// PMIx hands values to ranks of the job alone, so that one of them can be the secret.
 Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadline deadline) {
@@ -213,7 +216,8 @@ Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadlin
     return authentication_.is_insecure() ? authentication_ : Authentication::secret(key);
   };
   // Other libraries of this process may put keys too.
-  const std::string key = fmt::format("rdmabench.{}", use);
+  std::string key = fmt::format("rdmabench.{}", use);
+  if (launch_ > 0) key += fmt::format(".{}", launch_);  // the server keeps what was put before
   Bootstrap found;
   if (place().rank == 0) {
     BootstrapAddress address = make_bootstrap_address(port);
@@ -225,6 +229,7 @@ Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadlin
   } else {
     found.address = parse<BootstrapAddress>(published_by_rank_0(key, deadline));
     found.address.authentication = secret(found.address.key);
+    found.address.after_another = launch_ > 0;
   }
   return found;
 }
@@ -237,7 +242,7 @@ std::string PmixRendezvous::published_by_rank_0(const std::string& key, Deadline
     PmixFuture future = client_->get(0, key, afresh, attempt);
     PmixResult result = await(future, attempt);
     if (result.status == PMIX_SUCCESS) return std::move(result.text);
-    if (!may_come(result.status)) {
+    if (!may_come(result.status, launch_)) {
       throw Error(Fault::failed,
                   fmt::format("{} did not say where it listens: PMIx_Get: {}", name_of_rank_0(),
                               client_->status_text(result.status)));

@@ -82,7 +82,8 @@ class PmixClient {
 
 class PmixRendezvous : public Rendezvous {
  public:
-  PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication);
+  PmixRendezvous(std::unique_ptr<PmixClient> client, Authentication authentication,
+                 std::uint32_t launch);
 
   Bootstrap meet(std::string_view use, std::uint16_t port, Deadline deadline) override;
   bool is_needed_by_mpi() const override { return client_->major_version() < 5; }
@@ -93,6 +94,7 @@ class PmixRendezvous : public Rendezvous {
 
   std::unique_ptr<PmixClient> client_;
   Authentication authentication_;
+  std::uint32_t launch_;
 };
 
 }  // namespace rdmabench::control

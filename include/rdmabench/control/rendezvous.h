@@ -39,6 +39,8 @@ struct RendezvousOptions {
   std::chrono::milliseconds timeout{30'000};  ///< for all ranks to come; also PMIx_Init's limit
   /// Of ranks that meet over TCP. PMIx knows who belongs to the job.
   Authentication authentication = {};
+  /// From 0: which of several launches of these ranks, one after another. They are not in step.
+  std::uint32_t launch = 0;
 };
 
 /// Where rank 0 listens.
@@ -53,6 +55,8 @@ struct BootstrapAddress {
   Authentication authentication{};
   /// Rank 0 may not be there yet, nor its name resolve.
   bool may_be_starting = false;
+  /// What answers may still be rank 0 of the launch before, which refuses.
+  bool after_another = false;
 };
 
 /// For rank 0 that publishes that it listens on this port of this machine. Throws Error(failed)
