@@ -37,12 +37,12 @@ class Agent {
 
   /// Returns when the coordinator says goodbye. What ends it otherwise is told to the coordinator,
   /// which may wait for others for `wait` before it speaks.
-  std::string serve_until_goodbye(nanoseconds wait) {
+  AgentEnd serve_until_goodbye(nanoseconds wait) {
     try {
       open();
     } catch (const std::exception& error) {
       channel_.abort(error.what());  // the coordinator names this node as lost, and says why
-      return error.what();
+      return {.left_early = error.what()};
     }
     try {
       follow_orders(wait);
@@ -50,7 +50,7 @@ class Agent {
       channel_.abort(error.what());
       throw;
     }
-    return dropped_because_;
+    return end_;
   }
 
  private:
@@ -118,11 +118,12 @@ class Agent {
         begin(parse<MeasureOrder>(message.payload));
         return true;
       case FabricMessage::bye:
+        end_.last = message.payload == kLast;
         if (watch_) say_goodbye();
         return false;
       case FabricMessage::abort:
-        dropped_because_ = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
-                                       ascii_only(message.payload));
+        end_.left_early = fmt::format("the coordinator {} dropped this node: {}", channel_.peer(),
+                                      ascii_only(message.payload));
         return false;
       default:
         throw Error(Fault::failed, fmt::format("the coordinator sent '{}' where an order was due",
@@ -244,15 +245,15 @@ class Agent {
   std::optional<health::RunWatch> watch_;                // with requirements
   std::vector<Results> finished_;  // by the worker, to be sent by the thread that has the channel
   std::string failure_;            // of the worker
-  std::string dropped_because_;    // why the coordinator did so
+  AgentEnd end_;                   // as the coordinator said
   bool busy_ = false;              // of that thread alone: an order has not been answered yet
   std::jthread worker_;            // last: it uses the others
 };
 
 }  // namespace
 
-std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
-                      nanoseconds timeout) {
+AgentEnd run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
+                   nanoseconds timeout) {
   const Deadline deadline = Deadline::after(timeout);
   auto [channel, authentication] = control::join_rank_0(coordinator,
                                                         {.run_id = coordinator.run_id,

@@ -26,17 +26,22 @@ struct AgentOptions {
   std::string root = "/";  ///< contains the sys and proc whose counters are read
 };
 
+struct AgentEnd {
+  std::string left_early{};
+  bool last = false;  ///< of RankOutcome
+};
+
 /// Connects to the coordinator and carries out its orders until it says goodbye. Each rail of the
 /// plan is served on a free port by a run::Server in a thread of its own for the whole run.
 /// Measurements run beside the thread that answers the coordinator, one for each rail and target.
 ///
-/// It opens and connects only what the plan and the orders say; they are checked first. Returns ""
-/// when the coordinator said goodbye, and otherwise why it left before the end: the coordinator
+/// It opens and connects only what the plan and the orders say; they are checked first. It left
+/// early, with the reason, where the coordinator did not say goodbye: the coordinator
 /// dropped it, or this node could not take part and has told the coordinator so. Throws Error: no
 /// coordinator at any address, it is gone or was silent for `patience`, at the start `timeout`
 /// more.
-std::string run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
-                      std::chrono::nanoseconds timeout);
+AgentEnd run_agent(const AgentOptions& options, const control::BootstrapAddress& coordinator,
+                   std::chrono::nanoseconds timeout);
 
 /// Payload, and of how many measurements.
 struct TransferredBytes {

@@ -373,9 +373,10 @@ void Coordinator::take_bytes(const control::Ranks::Event& event) {
   for (DeviceBytes& one : node.devices) one.device = ascii_only(one.device, kMaxWord - 4);
 }
 
-void Coordinator::finish(bool ask) {
+void Coordinator::finish(bool ask, bool stopped) {
+  const std::string_view word = stopped || !matrix_.lost.empty() ? kLast : "";
   for (std::uint32_t rank = 0; rank < here_.size(); ++rank) {
-    if (here_[rank]) agents_.send(rank, FabricMessage::bye, {});
+    if (here_[rank]) agents_.send(rank, FabricMessage::bye, word);
   }
   if (!ask) return;
   const std::vector<bool> there = here_;

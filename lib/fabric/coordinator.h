@@ -48,7 +48,8 @@ class Coordinator {
 
   /// Tells the agents to end. With `ask` they first tell what their devices carried
   /// (Matrix::bytes), for which they have the answer limit and what reading counters takes.
-  void finish(bool ask = false);
+  /// `stopped`: before the last round.
+  void finish(bool ask = false, bool stopped = false);
 
   const Matrix& matrix() const noexcept { return matrix_; }
   const std::vector<RoundCost>& costs() const noexcept { return costs_; }

@@ -124,8 +124,9 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
   if (earlier)
     file.emplace(options.resume, StreamFile::Mode::append);
   else if (!options.output.empty())
-    file.emplace(options.output, StreamFile::Mode::replace);
-  if (file) file->begin(plan, nodes);
+    file.emplace(options.output,
+                 options.launch > 1 ? StreamFile::Mode::append : StreamFile::Mode::replace);
+  if (file) file->begin(plan, nodes, options.launch);
   Recorder none;
   Recorder& recorder = file ? *file : none;
 
@@ -154,8 +155,9 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
                                               confirmed, options.stop)
                                     : attribute(coordinator.matrix(), topology);
   outcome.complete = !options.stop.stop_requested();
-  coordinator.finish(!options.base.requirements.empty());
+  coordinator.finish(!options.base.requirements.empty(), !outcome.complete);
   outcome.matrix = coordinator.matrix();
+  outcome.matrix.launch = options.launch;
   if (file && outcome.complete) file->end(outcome.matrix, outcome.verdict);
   outcome.costs = coordinator.costs();
   return outcome;

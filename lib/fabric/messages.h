@@ -40,6 +40,9 @@ constexpr std::string_view name_of(FabricMessage type) noexcept {
       std::array<std::string_view, 5>{"plan", "ready", "order", "results", "bye"});
 }
 
+/// The text of a goodbye after which no other launch follows: a node was lost, or the run stopped.
+inline constexpr std::string_view kLast = "last";
+
 struct PlanOrder {
   FabricPlan plan{};
 };

@@ -48,7 +48,9 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
   RankOutcome outcome{.rank = place.rank};
   if (place.rank != 0) {
     rendezvous.reset();  // Slurm ends the whole step when a client of PMIx dies
-    outcome.left_early = run_agent(agent_options(options, place), found.address, options.wait);
+    const AgentEnd end = run_agent(agent_options(options, place), found.address, options.wait);
+    outcome.left_early = end.left_early;
+    outcome.last = end.last;
     return outcome;
   }
   // Rank 0's own agent. The coordinator learns why it failed, and names it.

@@ -80,13 +80,15 @@ Json to_object(const Attribution& attribution) {
   return json;
 }
 
-Json to_object(const FabricPlan& plan, const std::vector<Node>& nodes) {
+Json to_object(const FabricPlan& plan, const std::vector<Node>& nodes, std::uint32_t launch) {
   Json list = Json::array();
   for (const Node& node : nodes) list.push_back(write_fields(node));
-  return {{"schema", report::kFabricSchema},
-          {"record", "plan"},
-          {"nodes", std::move(list)},
-          {"plan", write_fields(plan)}};
+  Json json{{"schema", report::kFabricSchema},
+            {"record", "plan"},
+            {"nodes", std::move(list)},
+            {"plan", write_fields(plan)}};
+  if (launch > 0) json["launch"] = launch;
+  return json;
 }
 
 Json to_object(const Measurement& measurement) {
@@ -114,8 +116,9 @@ Json to_object(const Matrix& matrix, const Attribution& verdict) {
 
 }  // namespace
 
-std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes) {
-  return line(to_object(plan, nodes));
+std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes,
+                        std::uint32_t launch) {
+  return line(to_object(plan, nodes, launch));
 }
 
 std::string record(const Measurement& measurement) {
@@ -137,7 +140,7 @@ std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
 }
 
 report::Document to_document(const Matrix& matrix, const Attribution* verdict) {
-  Json body = to_object(matrix.plan, matrix.nodes);
+  Json body = to_object(matrix.plan, matrix.nodes, matrix.launch);
   body.erase("record");
   body["lost"] =
       report::list_of_each(matrix.lost, [](const LostNode& one) { return to_object(one); });
@@ -165,10 +168,25 @@ std::string to_json(const Attribution& attribution) {
 }
 
 std::string to_json_lines(const Matrix& matrix) {
-  std::string text = plan_record(matrix.plan, matrix.nodes);
+  std::string text = plan_record(matrix.plan, matrix.nodes, matrix.launch);
   for (const Measurement& one : matrix.measurements) text += record(one);
   for (const LostNode& one : matrix.lost) text += record(one);
   for (const NodeBytes& one : matrix.bytes) text += record(one);
+  return text;
+}
+
+std::string to_json_lines(const report::Document& document) {
+  Json plan = document.body;
+  plan["record"] = "plan";
+  for (const char* const key : {"lost", "verdict", "expectations"}) plan.erase(key);
+  const auto as_read = [](Json json) {
+    json.erase("schema");  // of the reader
+    return line(json);
+  };
+  std::string text = line(plan);
+  for (const Measurement& one : document.pairs) text += record(one);
+  for (const Json& one : document.body["lost"]) text += as_read(one);
+  if (const Json& verdict = document.body["verdict"]; !verdict.is_null()) text += as_read(verdict);
   return text;
 }
 
@@ -256,8 +274,9 @@ void StreamFile::write(const std::string& text) {
   }
 }
 
-void StreamFile::begin(const FabricPlan& plan, const std::vector<Node>& nodes) {
-  write(plan_record(plan, nodes));
+void StreamFile::begin(const FabricPlan& plan, const std::vector<Node>& nodes,
+                       std::uint32_t launch) {
+  write(plan_record(plan, nodes, launch));
   end_round();
 }
 

@@ -13,7 +13,8 @@
 namespace rdmabench::fabric {
 
 // One line each, with its newline, in UTF-8.
-std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes);
+std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes,
+                        std::uint32_t launch);
 std::string record(const Measurement& measurement);
 std::string record(const LostNode& lost);
 std::string record(const NodeBytes& bytes);
@@ -37,7 +38,7 @@ class StreamFile final : public Recorder {
   StreamFile(const std::string& path, Mode mode);
   ~StreamFile() override;
 
-  void begin(const FabricPlan& plan, const std::vector<Node>& nodes);
+  void begin(const FabricPlan& plan, const std::vector<Node>& nodes, std::uint32_t launch = 0);
   void add(const Measurement& measurement) override;
   void add(const LostNode& lost) override;
   void end_round() override;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kinds.h"
+#include "launches.h"
 #include "row.h"
 
 namespace rdmabench::report {
@@ -17,10 +18,8 @@ Cell typical_cell(const Json& row) {
   return only_mean ? Cell("mean " + time_text(mean)) : median_cell(row);
 }
 
-constexpr Scale kBytesScale{bytes_per_second, "GB/s", 1e9, kSignificantDigits};
-
 Cell bus_cell(const Json& row) {
-  Cell cell(number_of(row, "bus_bytes_per_s"), kBytesScale);
+  Cell cell(number_of(row, "bus_bytes_per_s"), kGigabytesScale);
   if (cell.text == "-" && text_of(row, "skipped").empty()) {
     cell.text = "n/a";
     cell.hint = text_of(row, "bus_reason");
@@ -307,8 +306,8 @@ std::vector<Section> coll_sections(const Document& document) {
                            {"p50", true, typical_cell, times},
                            measured_column("p99", "p99_ns", times, kTails),
                            measured_column("max", "max_ns", times, kOnPages),
-                           number_column("algbw", "algorithm_bytes_per_s", kBytesScale, kTails),
-                           {"busbw", true, bus_cell, kBytesScale},
+                           number_column("algbw", "algorithm_bytes_per_s", kGigabytesScale, kTails),
+                           {"busbw", true, bus_cell, kGigabytesScale},
                            {"of the wire", true, wire_share, {}, kMode},
                            {"wrong", true, wrong_cell},
                            {"late", true, late_cell},
@@ -325,7 +324,7 @@ std::vector<Section> coll_sections(const Document& document) {
     (is_wire(note) ? wire : notes).words.emplace_back(any_text(note));
   }
   return {about_ranks(body),
-          std::move(rows),
+          launches_of(body) > 1 ? launches_table(body) : std::move(rows),
           std::move(wire),
           counters_table(body),
           facts_table("The library", list_of(body, "library")),

@@ -166,13 +166,12 @@ struct Cases {
       if (!counts(judged, key)) return;
       any = true;
       if (row.replaced) return;  // many flows at once may have slowed it; the later value decides
-      const std::string identity = !values.empty() || of.rows ? identity_of(judged) : "";
-      const auto found = values.find(identity);
+      const auto found = values.empty() ? values.end() : values.find(identity_of(judged, true));
       const Logs measured =
           found != values.end() ? Logs(found->second) : Logs(std::array{row_value(row, key)});
       std::optional<Logs> baseline;
       if (of.rows) {
-        const auto same = of.rows->find(identity);
+        const auto same = of.rows->find(identity_of(judged, false));
         if (same != of.rows->end()) baseline.emplace(same->second);
       }
       Limit limit = limit_of(of, judged, baseline, measure);

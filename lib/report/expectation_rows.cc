@@ -99,9 +99,10 @@ std::string row_text(const Measured& row) {
   return text;
 }
 
-std::string identity_of(const Judged& of) {
+std::string identity_of(const Judged& of, bool of_one_job) {
   const auto& [document, row] = of;
   std::string text(row.kind);
+  if (of_one_job) text += label_of(row, "sender") + '\n' + label_of(row, "receiver");
   for (const char* key : {"sender_host", "receiver_host", "rail", "operation", "direction", "kind",
                           "type", "reduction", "in_place", "memory", "route", "mapping",
                           "size_bytes", "metric", "group", "ranks", "root"}) {
@@ -145,7 +146,7 @@ LaunchValues launch_values(std::span<const Document> launches, std::string_view 
       const RowValue one = row_value(row, key);
       if (row.replaced || !std::isfinite(one.value) || !counts({document, row}, key)) return;
       if (of_baseline && (std::isinf(one.high) || one.value <= 0)) return;
-      rows[identity_of({document, row})].push_back(one);
+      rows[identity_of({document, row}, !of_baseline)].push_back(one);
     });
     for (auto& [identity, list] : rows) {
       std::ranges::sort(list, {}, &RowValue::value);

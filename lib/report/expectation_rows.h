@@ -31,7 +31,8 @@ std::string row_text(const Measured& row);
 
 /// What the same row of another document must agree in. A rate that was asked for tells rows apart;
 /// its share of the capacity, which each run measures anew, does not.
-std::string identity_of(const Judged& of);
+/// `of_one_job`: as another document of the same ranks has it, of which a host may have several.
+std::string identity_of(const Judged& of, bool of_one_job);
 
 /// A row that was cut off is none. Nor is the latency of a load that is beyond what the path takes,
 /// where the run chose the loads.

@@ -147,7 +147,9 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
   if (kind == "plan") {
     check_plan(record, refuse);
     const Json& plan = object_of(record, "plan");
-    if (document != nullptr && document->body["plan"] == plan &&
+    const bool again = document != nullptr && !record.contains("over_launches") &&
+                       number_text(document->body, "launch") == number_text(record, "launch");
+    if (again && document->body["plan"] == plan &&
         document->body["nodes"].size() == record["nodes"].size()) {
       begin_attempt(*document);
       return;
@@ -158,6 +160,9 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
               {"nodes", std::move(record["nodes"])},
               {"lost", Json::array()},
               {"verdict", nullptr}};
+    for (const char* const key : {"launch", "over_launches"}) {
+      if (record.contains(key) && record[key].is_number()) body[key] = record[key];
+    }
     documents.push_back({{}, std::string(kFabricSchema), std::move(body)});
     return;
   }

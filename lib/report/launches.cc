@@ -23,10 +23,10 @@ constexpr const char* kOverLaunches = "over_launches";
 
 /// Two rows of different launches are the same where these are. The loads of two curves differ by
 /// their capacities, and their shares of these by rounding alone.
-std::string identity_of(const Json& row) {
+std::string row_identity(const Json& row) {
   std::string text;
-  for (const char* key :
-       {"operation", "kind", "direction", "memory", "route", "mapping", "size_bytes"}) {
+  for (const char* key : {"operation", "kind", "direction", "type", "reduction", "root", "in_place",
+                          "group", "memory", "route", "mapping", "size_bytes"}) {
     text += any_text_of(row, key) + '\n';
   }
   const double load = number_of(row, "load");
@@ -55,7 +55,19 @@ void add_to(Json& list, const Json& more) {
   }
 }
 
-Json together(const Rows& rows, const std::string& key, const Json& first) {
+Json together(const Rows& rows, const std::string& key, Json first) {
+  for (const Json* const row : rows) {
+    if (first.is_null()) first = row->value(key, Json());
+  }
+  if (key == "late" || key == "first") return first;  // of the first launch that has one
+  if (first.is_object()) {
+    Rows objects;
+    for (const Json* const row : rows) {
+      if (const Json& one = object_of(*row, key); !one.empty()) objects.push_back(&one);
+    }
+    for (auto& [name, value] : first.items()) value = together(objects, name, value);
+    return first;
+  }
   if (first.is_boolean()) {
     return std::ranges::all_of(rows, [&](const Json* row) { return flag_of(*row, key); });
   }
@@ -66,7 +78,8 @@ Json together(const Rows& rows, const std::string& key, const Json& first) {
   }
   const std::vector<double> values = numbers_of(rows, key);
   if (values.empty() || first.is_string()) return first;
-  if (key == "iterations" || key == "warmup_iterations" || key == "lost" || key == "succeeded") {
+  if (key.ends_with("iterations") || key == "lost" || key == "succeeded" ||
+      key.starts_with("wrong_") || key == "checked_results") {
     std::uint64_t sum = 0;
     for (const double value : values) sum += static_cast<std::uint64_t>(value);
     return sum;
@@ -87,9 +100,7 @@ void set_interval(Json& row, const Rows& rows, const std::string& key, const std
   const bool bounded = numbers_of(rows, high).size() == rows.size() || !key.starts_with("p");
   row[low] = row[high] = nullptr;
   if (logs.size() < 2) return;
-  const auto count = static_cast<double>(logs.size());
-  const double half =
-      measure::t_quantile(0.975, count - 1) * measure::stddev(logs) / std::sqrt(count);
+  const double half = half_width(logs);
   row[low] = std::exp(measure::mean(logs) - half);
   if (bounded) row[high] = std::exp(measure::mean(logs) + half);
 }
@@ -98,7 +109,10 @@ Json row_over(const Rows& rows) {
   Json row = *rows.front();
   for (auto& [key, value] : row.items()) value = together(rows, key, value);
   row["launches"] = rows.size();
-  if (row.contains("intervals")) row["intervals"] = Json::array();  // of each launch its own
+  for (const char* const key : {"intervals", "ranks"}) {  // of each launch its own
+    if (row.contains(key)) row[key] = Json::array();
+  }
+  if (row.contains("median_level")) row["median_level"] = 0.95;
   set_interval(row, rows, "bits_per_s", "bits_per_s_low", "bits_per_s_high");
   for (const std::string call : {"", "register_", "deregister_"}) {
     for (const Percentile& one : kPercentiles) {
@@ -124,6 +138,11 @@ std::string suspicions_text(const Json& body) {
 
 }  // namespace
 
+double half_width(std::span<const double> logs) {
+  const auto count = static_cast<double>(logs.size());
+  return measure::t_quantile(0.975, count - 1) * measure::stddev(logs) / std::sqrt(count);
+}
+
 std::size_t launches_of(const Json& body) {
   double count = number_of(body, kOverLaunches);
   for (const Json& row : list_of(body, "results")) {  // of documents from before that key
@@ -132,24 +151,36 @@ std::size_t launches_of(const Json& body) {
   return count > 1 ? static_cast<std::size_t>(count) : 1;
 }
 
+bool ended_early(const Document& launch) {
+  const Json& body = launch.body;
+  if (launch.schema == kFabricSchema) {
+    return !list_of(body, "lost").empty() || object_of(body, "verdict").empty();
+  }
+  return !text_of(body, "error").empty() || !list_of(body, "errors").empty();
+}
+
 Document over_launches(std::span<const Document> launches) {
   Document over = launches.front();
   over.source = fmt::format("{} launches", launches.size());
   Json& body = over.body;
   body[kOverLaunches] = launches.size();
+  if (over.schema == kFabricSchema) {
+    join_fabrics(over, launches);
+    return over;
+  }
   std::vector<std::string> order;
   std::map<std::string, Rows> rows;
   for (const Document& one : launches) {
     for (const Json& row : list_of(one.body, "results")) {
-      const std::string identity = identity_of(row);
+      const std::string identity = row_identity(row);
       Rows& same = rows[identity];
       if (same.empty()) order.push_back(identity);
       same.push_back(&row);
     }
-    for (const char* const key : {"suspicions", "notes", "errors"}) {
+    for (const char* const key : {"suspicions", "notes", "errors", "unmet", "expectations"}) {
       if (body.contains(key)) add_to(body[key], list_of(one.body, key));
     }
-    for (const char* const key : {"error", "failure"}) {
+    for (const char* const key : {"error", "failure", "blame", "bisected"}) {
       if (body.contains(key) && body[key].is_null()) body[key] = one.body.value(key, Json());
     }
     if (body.contains("suspect"))
@@ -165,6 +196,10 @@ Document over_launches(std::span<const Document> launches) {
     body["results"].push_back(row_over(same));
   }
   if (text_of(body, "test") == "load") body["knees"] = knees_of(launches);
+  Json none = Json::array();
+  for (Json& rank : body.contains("ranks") ? body["ranks"] : none) {
+    if (rank.contains("counters")) rank["counters"] = Json::array();
+  }
   for (const char* const key : {"counters", "conditions"}) {  // of each launch its own
     if (body.contains(key)) body[key] = {{"client", Json::array()}, {"server", Json::array()}};
   }
@@ -173,6 +208,7 @@ Document over_launches(std::span<const Document> launches) {
 
 Section launches_table(const Json& body) {
   const std::string test = text_of(body, "test");
+  const bool collective = text_of(body, "schema") == kCollSchema;
   const Scale times{time_text, "us", 1e3, 3};
   Columns columns{words_column(test == "registration" ? "memory" : "operation",
                                test == "registration" ? "memory" : "operation"),
@@ -184,6 +220,11 @@ Section launches_table(const Json& body) {
     columns.push_back(number_column(name + " low", low, scale, dispensable));
     columns.push_back(number_column(name + " high", high, scale, dispensable));
   };
+  if (collective) {
+    for (const char* const key : {"group", "reduction", "type"}) {
+      columns.insert(columns.begin() + 1, words_column(key, key, kMiddleOut));
+    }
+  }
   if (test == "load") {
     columns.insert(columns.begin() + 2, number_column("load", "load", percent_text));
     columns.push_back(number_column("offered", "offered_messages_per_s", kMessageScale));
@@ -195,6 +236,12 @@ Section launches_table(const Json& body) {
     const std::string call = test == "registration" ? "register_" : "";
     add("p50", call + "p50_ns", call + "median_low_ns", call + "median_high_ns", times);
     add("p99", call + "p99_ns", call + "p99_low_ns", call + "p99_high_ns", times, kEarlyOut);
+    if (collective) {
+      columns.push_back(number_column("busbw", "bus_bytes_per_s", kGigabytesScale));
+      columns.push_back({"wrong", true, [](const Json& row) {
+                           return Cell(any_text_of(object_of(row, "wrong"), "wrong_elements"));
+                         }});
+    }
     if (!call.empty()) columns.push_back(number_column("dereg p50", "deregister_p50_ns", times));
   }
   Section section = table_of("Over launches", columns, list_of(body, "results"));
@@ -205,6 +252,8 @@ Section launches_table(const Json& body) {
 }
 
 std::string launches_text(const Document& over, std::size_t width) {
+  if (over.schema == kFabricSchema) return "Verdict: " + to_text(over, width);
+  if (over.schema == kCollSchema) return to_text(over, width);
   const Json& resolved = object_of(over.body, "resolved");
   std::string text = text_of(over.body, "test");
   for (const char* const key : {"backend", "provider", "device"}) {

@@ -46,6 +46,7 @@ struct Scale {
 };
 inline constexpr Scale kTimeScale{time_text, "us", 1e3, 3};
 inline constexpr Scale kRateScale{rate_text, "Gb/s", 1e9, 3};
+inline constexpr Scale kGigabytesScale{bytes_per_second, "GB/s", 1e9, kSignificantDigits};
 inline constexpr Scale kMessageScale{per_second, "Mmsg/s", 1e6, kSignificantDigits};
 
 /// Numbers that share their decimals, so that the points stand in line: as many as leave the

@@ -88,6 +88,7 @@ struct Matrix {
   std::vector<Measurement> measurements{};
   std::vector<LostNode> lost{};
   std::vector<NodeBytes> bytes{};  ///< with requirements: of every node that was there at the end
+  std::uint32_t launch = 0;        ///< of FabricOptions
 };
 
 }  // namespace rdmabench::fabric

@@ -14,6 +14,7 @@
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
+#include "rdmabench/report/documents.h"
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/config.h"
 
@@ -36,6 +37,9 @@ struct FabricOptions {
   CoordinatorOptions coordinator{};
   std::uint16_t port = 0;  ///< TCP port of the coordinator; 0 = a free one
   run::Config base{};      ///< options of this node alone: queues, path, memory, CPUs
+  /// From 1: which of several launches of these ranks; the later ones append to `output`. 0: the
+  /// only one.
+  std::uint32_t launch = 0;
   /// Rank 0: requested, it ends the run after the round under way, without a verdict, so that
   /// `resume` can go on.
   std::stop_token stop{};
@@ -68,6 +72,8 @@ struct RankOutcome {
   std::uint32_t rank = 0;
   std::optional<FabricResult> result{};  ///< on rank 0
   std::string left_early{};              ///< why this node left before the end; "" = it did not
+  /// Of several launches: a node was lost, or `stop` ended this one, so that no other follows.
+  bool last = false;
 };
 
 /// Every rank: finds rank 0 by `rendezvous`, which it gives up as soon as it can, and takes part.
@@ -94,6 +100,8 @@ std::vector<report::RequirementFinding> prove(const Matrix& matrix);
 
 /// The whole run as lines of docs/schema/rdmabench-fabric-1.schema.json, without a verdict.
 std::string to_json_lines(const Matrix& matrix);
+/// A document of kFabricSchema as such lines.
+std::string to_json_lines(const report::Document& document);
 /// Its last line: the verdict with its headline, which says first who was lost.
 std::string verdict_record(const Matrix& matrix, const Attribution& verdict);
 

@@ -62,7 +62,8 @@ class LeadTest : public ::testing::Test {
       try {
         reason = run_agent(options,
                            {.run_id = run_id, .port = listener_.port(), .addresses = {"127.0.0.1"}},
-                           std::chrono::seconds(60));
+                           std::chrono::seconds(60))
+                     .left_early;
       } catch (const std::exception& error) {
         reason = error.what();
       }
