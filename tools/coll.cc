@@ -13,6 +13,7 @@
 #include "coll_options.h"
 #include "collective/document.h"
 #include "commands.h"
+#include "launches.h"
 #include "nccltests/to_job.h"
 #include "output.h"
 #include "rdmabench/collective/run.h"
@@ -168,6 +169,7 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
                const CollOptions& options) {
   const Judged judged = judge(collective::to_document(run), options.expect, run.findings);
+  if (launch_part().is_launch()) hand_over(judged.json);
   std::string text = options.format == "nccl-tests"
                          ? report::to_nccl_tests(nccl_tests_table(options, run))
                      : options.format == "json" ? judged.json
@@ -182,16 +184,17 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
 
 int run_coll(CollOptions& options) {
   settle(options);
-  if (is_first_rank() && options.job.rendezvous.rank.value_or(0) == 0) {
-    check_writable(options.output);
-    read_baselines(options.expect);
-  }
   calls(options, 1);  // throws for an unknown word, before anybody is waited for
   refuse_if(options.format == "nccl-tests" &&
                 (options.operations.size() != 1 || options.operations[0] == "all"),
             "--format nccl-tests with several operations",
             "Its table has one operation: name one.");
   CollJob& job = options.job;
+  if (const auto code = begin_launches(options.launches, options, options.expect,
+                                       {.leads = leads(job.rendezvous)})) {
+    return *code;
+  }
+  job.rendezvous.launch = launch_part().index;
   job.fill = [&options](collective::CollectivePlan& plan, const std::vector<std::string>& hosts) {
     divide(options, hosts, plan);
   };

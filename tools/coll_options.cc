@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/refuse.h"
 #include "option_group.h"
 #include "options.h"
 #include "rdmabench/base/error.h"
@@ -42,6 +43,7 @@ void add_amount(CLI::App& app, CollOptions& options) {
             {1, 1024});
   group.add("--precision=RATIO", plan.precision,
             "a row ends when its median is known to this relative precision, at 95 % [0.02]");
+  add_launches(group, options.launches);
   group.add("--budget=TIME", plan.budget, "... or after this time [2s]");
   OptionGroup(app).add("--no-check", plan.check, "do not check the results");
   group.add(
@@ -183,13 +185,18 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
       collective::parse_required);
   add_wide(group, options.wide);
   shorten_help(app, {"--size", "--type", "--reduction", "--place", "--iterations", "--budget",
-                     "--backend", "--groups", "--bisect", "--network", "--wire", "--expect",
-                     "--require", "--format", "--output"});
+                     "--launches", "--backend", "--groups", "--bisect", "--network", "--wire",
+                     "--expect", "--require", "--format", "--output"});
 }
 
 void settle(CollOptions& options) {
   check_backend(options);
   check_groups(options);
+  refuse_if(options.launches > 1 && options.job.backend == "mpi",
+            fmt::format("--launches {} with --backend mpi", options.launches),
+            "The launcher lets each of its processes call MPI_Init() once. Write a loop, 'for i in "
+            "1 2 3 4 5; do mpirun -n 4 rdmabench coll all-reduce --format json --output $i.json; "
+            "done', and give its files to 'rdmabench report' or 'rdmabench compare'.");
   const auto of_wire = options.command->get_options([](const CLI::Option* option) {
     return option->count() > 0 && option->get_name().starts_with("--wire");
   });

@@ -25,6 +25,7 @@ struct CollOptions : Output {
   std::string groups;
   std::vector<std::string> topology;
   bool bisect = false;
+  std::uint32_t launches = 1;
   Expectations expect;
 };
 

@@ -82,8 +82,11 @@ Judged judge(std::vector<report::Document> documents, const Expectations& expect
   Json bodies = Json::array();
   for (report::Document& document : documents) {
     const bool judges = launches.empty() || &document == &documents.front();
-    if (judges && (!expectations.empty() || !required.empty())) {
+    // Of a document over launches: what came of --require in each.
+    const Json before = document.body.value("expectations", Json::array());
+    if (judges && (!expectations.empty() || !required.empty() || !before.empty())) {
       report::judge_expectations(document, expectations, launches);
+      for (const Json& one : before) document.body["expectations"].push_back(one);
       for (const report::RequirementFinding& one : required) {
         document.body["expectations"].push_back(judged_finding(one));
       }
@@ -98,7 +101,7 @@ Judged judge(std::vector<report::Document> documents, const Expectations& expect
   }
   const Json whole = bodies.size() == 1
                          ? bodies[0]
-                         : Json{{"schema", report::kRunSchema}, {"documents", std::move(bodies)}};
+                         : Json{{"schema", bodies[0]["schema"]}, {"documents", std::move(bodies)}};
   judged.json = report::document_text(whole);
   return judged;
 }

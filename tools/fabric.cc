@@ -16,6 +16,7 @@
 #include "fabric/stream.h"
 #include "flags/fields.h"
 #include "flags/values.h"
+#include "launches.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
@@ -131,6 +132,7 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
     const std::string& file = options.run.resume.empty() ? options.run.output : options.run.resume;
     if (!file.empty()) append(judged.record, file);
   }
+  if (launch_part().is_launch()) hand_over(to_text(result, "json", wide) + judged.record);
   if (format == "csv") {  // it has no place for lost nodes and the verdict
     std::fputs(to_text(result, "table", wide).c_str(), stderr);
   }
@@ -158,9 +160,17 @@ struct CleanSharedMemory {
 int run_fabric(FabricCommand& options) {
   options.run.plan = settled_plan(options);
   const CleanSharedMemory clean;
-  if (is_first_rank() && options.rendezvous.rank.value_or(0) == 0) {
-    read_baselines(options.link.expect);
+  refuse_if(options.link.launches > 1 && !options.run.resume.empty(),
+            fmt::format("--launches {} with --resume", options.link.launches),
+            "Each launch is a run of its own, and none goes on with another: give --output.");
+  if (const auto code =
+          begin_launches(options.link.launches, options.link, options.link.expect,
+                         {.leads = leads(options.rendezvous), .stream = options.run.output})) {
+    return *code;
   }
+  const LaunchPart part = launch_part();
+  if (part.is_launch()) options.run.launch = part.index + 1;
+  options.rendezvous.launch = part.index;
   options.run.base = options.link.config;
   options.run.stop = interruption();
   options.rendezvous.timeout =
@@ -171,6 +181,7 @@ int run_fabric(FabricCommand& options) {
   if (!outcome.left_early.empty()) {
     tell(fmt::format("rank {}: {}", outcome.rank, outcome.left_early));
   }
+  if (part.is_launch() && (outcome.last || !outcome.left_early.empty())) hand_over(kLastLaunch);
   return 0;
 }
 
@@ -197,6 +208,7 @@ void add_measured(CLI::App& app, FabricCommand& options) {
             [](const std::string& text) { return seconds(parse_duration(text)); });
   group.add("-n, --iterations=N", plan.iterations,
             "messages of each, instead of a time; has to end within --timeout", parse_count);
+  add_launches(group, options.link.launches);
   group.list(
       "--topology=FILES", options.run.topology,
       "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
@@ -272,9 +284,9 @@ void add_fabric(CLI::App& app, Command& command) {
   add_link(sub, options.link);
   add_launch(sub, options);
   add_results(sub, options);
-  shorten_help(sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--topology",
-                     "--backend", "--device", "--transport", "--memory", "--require", "--expect",
-                     "--output", "--resume", "--format"});
+  shorten_help(sub, {"--pattern", "--metric", "--size", "--op", "--duration", "--launches",
+                     "--topology", "--backend", "--device", "--transport", "--memory", "--require",
+                     "--expect", "--output", "--resume", "--format"});
 }
 
 }  // namespace rdmabench::tools

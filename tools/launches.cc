@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -16,9 +17,11 @@
 #include <iterator>
 
 #include "base/descriptor.h"
+#include "base/json_values.h"
 #include "base/new_file.h"
 #include "ending.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/fabric/run.h"
 #include "report/launches.h"
 #include "terminal.h"
 #include "writing.h"
@@ -33,6 +36,7 @@ struct Launched {
   std::vector<std::string> texts;
   int code = 0;
   std::string ended{};  ///< by which signal
+  bool last = false;    ///< no other may follow
 };
 
 Descriptor in_memory() {
@@ -46,7 +50,7 @@ std::string read_whole(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string text_of(const Descriptor& file) {
+std::string content_of(const Descriptor& file) {
   return read_whole(fmt::format("/proc/self/fd/{}", file.get()));
 }
 
@@ -73,12 +77,87 @@ int exit_code(pid_t process, std::string& ended) {
 }
 
 /// Adds what one launch wrote.
-void launch(Launched& to, std::uint32_t index, std::uint32_t count) {
+void add_launch(Launched& to, std::uint32_t index, std::uint32_t count) {
+  const OneLaunch one = launch(own_words(), index, count);
+  if (to.code == 0) to.code = one.code;
+  to.ended = one.ended;
+  to.last = one.code != 0 || one.document == kLastLaunch;
+  if (one.document.empty() || one.document == kLastLaunch) return;
+  constexpr std::size_t kAny = std::string::npos;  // of what this program wrote itself
+  auto documents =
+      report::parse_documents(one.document, fmt::format("launch {}", index + 1), {},
+                              {.file_bytes = kAny, .document_bytes = kAny, .pairs = kAny});
+  // One that found a fault, or wrong data, has come to its end.
+  to.last = !one.ended.empty() || std::ranges::any_of(documents, report::ended_early);
+  std::move(documents.begin(), documents.end(), std::back_inserter(to.documents));
+  to.texts.push_back(one.text);
+}
+
+std::string to_text(const Launched& launched, const report::Document& over, const Output& output) {
+  if (output.format == "table" && launched.documents.size() > 1) {
+    return for_reading(report::launches_text(over, table_width(output.wide)), output.output);
+  }
+  std::string text;
+  const char* const between = output.format == "json" ? "" : "\n";
+  for (const std::string& one : launched.texts) text += (text.empty() ? "" : between) + one;
+  return text;
+}
+
+/// Says in the document over launches, or in the last one, that there are fewer than were asked
+/// for.
+void tell_missing(report::Document& document, const Launched& launched, std::uint32_t count) {
+  if (launched.documents.size() == count) return;
+  nlohmann::ordered_json& body = document.body;
+  const bool several = body.contains("errors");
+  const std::string error = text_of(body, "error");
+  const std::string why = !several && !error.empty() ? error
+                          : !interrupted().empty()   ? interrupted()
+                          : !launched.ended.empty()  ? launched.ended
+                                                     : "a launch failed";
+  const std::string text =
+      fmt::format("{} of {} launches: {}", launched.documents.size(), count, why);
+  if (several) {
+    body["errors"].push_back(text);
+  } else if (document.schema == report::kFabricSchema) {
+    tell(text);
+    if (body["verdict"].is_object()) {
+      body["verdict"]["summary"] = text + "; " + text_of(body["verdict"], "summary");
+    }
+  } else {
+    body["error"] = text;
+  }
+}
+
+int run_launches(std::uint32_t count, const Output& output, const Expectations& expect,
+                 const std::string& stream) {
+  Launched launched;
+  for (std::uint32_t i = 0; i < count && !launched.last && interrupted().empty(); ++i) {
+    add_launch(launched, i, count);
+  }
+  if (launched.documents.empty()) return launched.code;
+  std::vector<report::Document> all = launched.documents;
+  if (all.size() > 1) all.insert(all.begin(), report::over_launches(launched.documents));
+  tell_missing(all.front(), launched, count);
+  const bool is_json = output.format == "json";
+  const bool lines = all.front().schema == report::kFabricSchema;  // JSON Lines
+  std::string text = is_json && !lines ? "" : to_text(launched, all.front(), output);
+  std::string record = lines && all.size() > 1 ? fabric::to_json_lines(all.front()) : "";
+  const Judged judged = judge(std::move(all), expect, {}, launched.documents);
+  record += lines ? judged.record : "";
+  if (is_json) text += record;
+  write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);
+  if (!stream.empty()) append(record, stream);
+  if (launched.code != 0) return launched.code;
+  return judged.failed ? static_cast<int>(Fault::failed) : 0;
+}
+
+}  // namespace
+
+OneLaunch launch(std::vector<std::string> words, std::uint32_t index, std::uint32_t count) {
   const Descriptor document = in_memory();
   const Descriptor text = in_memory();
   const std::string part = fmt::format("{}/{}/{}", index, count, document.get());
   setenv(kVariable, part.c_str(), 1);
-  std::vector<std::string> words = own_words();
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -101,59 +180,12 @@ void launch(Launched& to, std::uint32_t index, std::uint32_t count) {
   unsetenv(kVariable);
   if (failed != 0)
     throw Error(Fault::failed, fmt::format("start launch {}", index + 1), {}, failed);
-  to.code = exit_code(process, to.ended);
-  const std::string json = text_of(document);
-  if (json.empty()) return;
-  auto documents = report::parse_documents(json, fmt::format("launch {}", index + 1));
-  std::move(documents.begin(), documents.end(), std::back_inserter(to.documents));
-  to.texts.push_back(text_of(text));
+  OneLaunch one;
+  one.code = exit_code(process, one.ended);
+  one.document = content_of(document);
+  one.text = content_of(text);
+  return one;
 }
-
-std::string to_text(const Launched& launched, const report::Document& over, const Output& output) {
-  if (output.format == "table" && launched.documents.size() > 1) {
-    return for_reading(report::launches_text(over, table_width(output.wide)), output.output);
-  }
-  std::string text;
-  for (const std::string& one : launched.texts) text += (text.empty() ? "" : "\n") + one;
-  return text;
-}
-
-/// Says in the document over launches, or in the last one, that there are fewer than were asked
-/// for.
-void tell_missing(report::Document& document, const Launched& launched, std::uint32_t count) {
-  if (launched.documents.size() == count) return;
-  nlohmann::ordered_json& body = document.body;
-  const bool several = body.contains("errors");
-  const std::string why = !several && !body["error"].is_null() ? std::string(body["error"])
-                          : !interrupted().empty()             ? interrupted()
-                          : !launched.ended.empty()            ? launched.ended
-                                                               : "a launch failed";
-  const std::string text =
-      fmt::format("{} of {} launches: {}", launched.documents.size(), count, why);
-  if (several) {
-    body["errors"].push_back(text);
-  } else {
-    body["error"] = text;
-  }
-}
-
-int run_launches(std::uint32_t count, const Output& output, const Expectations& expect) {
-  Launched launched;
-  for (std::uint32_t i = 0; i < count && launched.code == 0 && interrupted().empty(); ++i) {
-    launch(launched, i, count);
-  }
-  if (launched.documents.empty()) return launched.code;
-  std::vector<report::Document> all = launched.documents;
-  if (all.size() > 1) all.insert(all.begin(), report::over_launches(launched.documents));
-  tell_missing(all.front(), launched, count);
-  const std::string text = output.format == "json" ? "" : to_text(launched, all.front(), output);
-  const Judged judged = judge(std::move(all), expect, {}, launched.documents);
-  write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);
-  if (launched.code != 0) return launched.code;
-  return judged.failed ? static_cast<int>(Fault::failed) : 0;
-}
-
-}  // namespace
 
 LaunchPart launch_part() {
   const char* const part = std::getenv(kVariable);
@@ -165,17 +197,20 @@ LaunchPart launch_part() {
   return found;
 }
 
-std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect) {
+std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect,
+                                  const LaunchOptions& options) {
   if (launch_part().is_launch()) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     output.output.clear();
     expect.clear();
     return std::nullopt;
   }
-  check_writable(output.output);
-  read_baselines(expect);
+  if (options.leads) {
+    check_writable(output.output);
+    read_baselines(expect);
+  }
   if (count == 1) return std::nullopt;
-  return run_launches(count, output, expect);
+  return run_launches(count, output, expect, options.stream);
 }
 
 void hand_over(const std::string& document) {

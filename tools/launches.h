@@ -23,13 +23,34 @@ struct LaunchPart {
 };
 LaunchPart launch_part();
 
+/// What one launch left.
+struct OneLaunch {
+  int code = 0;
+  std::string ended{};     ///< by which signal; "" by none
+  std::string document{};  ///< JSON; "" = it has none
+  std::string text{};      ///< what it wrote to standard output
+};
+
+/// Runs this program with these words, of which the first is its name, as launch `index` of
+/// `count`. A signal to this process ends it too.
+OneLaunch launch(std::vector<std::string> words, std::uint32_t index, std::uint32_t count);
+
+/// Of several ranks each has its own launches, and one that does not lead no documents.
+struct LaunchOptions {
+  bool leads = true;
+  std::string stream{};  ///< where the launches of a fabric write their records
+};
+
 /// Begins a command that measures. A launch writes to standard output, and whoever launched it
 /// judges. Of more than one it launches this program so often, one after another, and writes what
-/// came of them: the exit code. It ends with the first that fails, and then still writes those
-/// before.
-std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect);
+/// came of them: the exit code. It ends with the first that does not come to its end, and then
+/// still writes those before.
+std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect,
+                                  const LaunchOptions& options = {});
 
-/// Of a launch.
+/// What a launch came to, as JSON; a rank without a document says kLastLaunch where it knows that
+/// no other follows.
 void hand_over(const std::string& document);
+inline constexpr const char* kLastLaunch = "last";
 
 }  // namespace rdmabench::tools

@@ -83,10 +83,7 @@ constexpr Extra kExtras[] = {
      "time per size after which it ends, stable or not; earlier where all of it would not be "
      "enough [10s]",
      set_max_time},
-    {run::kDuration, "", "--launches=N",
-     "measure in N processes, one after another: intervals are then over them, and limits judged "
-     "by them [1]",
-     set<&Options::launches, 1, 100>},
+    {run::kDuration, "", "--launches=N", kLaunchesHelp, set<&Options::launches, 1, kMaxLaunches>},
     {run::kDuration, "", "--warmup=N|TIME",
      "messages, or time such as 100ms, per size before what is timed [200, fewer if large]",
      set_warmup},

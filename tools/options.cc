@@ -9,6 +9,7 @@
 #include "flags/values.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
+#include "terminal.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -108,6 +109,10 @@ void add_program(const OptionGroup& group, std::string& program) {
             "[what their names begin with]");
 }
 
+void add_launches(const OptionGroup& group, std::uint32_t& launches) {
+  group.add("--launches=N", launches, kLaunchesHelp, {1, kMaxLaunches});
+}
+
 void add_cpus(const OptionGroup& group, std::vector<int>& cpus) {
   group
       .list("--cpu=N", cpus,
@@ -131,6 +136,10 @@ void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, 
             {least, most});
   group.add("--rendezvous=ADDRESS", to.address, "address of rank 0, HOST:PORT [from the launcher]");
   add_authentication(group, to.authentication);
+}
+
+bool leads(const control::RendezvousOptions& options) {
+  return is_first_rank() && options.rank.value_or(0) == 0;
 }
 
 void settle_backend(run::Config& config) {

@@ -66,6 +66,13 @@ std::string format_of(const Output& of, const Endings& known, std::string_view h
 /// Sets "table" or "json" where no format was named, as format_of() does.
 void settle_table_or_json(Output& to);
 
+/// --launches.
+inline constexpr const char* kLaunchesHelp =
+    "measure in N processes, one after another: intervals are then over them, and limits judged by "
+    "them [1]";
+inline constexpr std::uint32_t kMaxLaunches = 100;
+void add_launches(const OptionGroup& group, std::uint32_t& launches);
+
 /// --cpu: on which processors to run.
 void add_cpus(const OptionGroup& group, std::vector<int>& cpus);
 
@@ -76,6 +83,9 @@ void add_authentication(const OptionGroup& group, control::Authentication& to);
 /// starts. `least` and `most`: how many ranks it takes.
 void add_rank_options(const OptionGroup& group, control::RendezvousOptions& to, std::uint32_t least,
                       std::uint32_t most);
+
+/// Whether this process is rank 0, as far as is known before the ranks meet.
+bool leads(const control::RendezvousOptions& options);
 
 /// --as: which program printed the files, where neither they nor their names say so.
 void add_program(const OptionGroup& group, std::string& program);

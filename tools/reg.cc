@@ -130,10 +130,7 @@ void add_options(CLI::App& app, RegOptions& options) {
                    .iterations = std::clamp<std::uint64_t>(parse_count(given.text), 1, 10'000'000),
                    .time = std::chrono::hours(1)};
              });
-  group.add("--launches=N", options.launches,
-            "measure in N processes, one after another: intervals are then over them, and limits "
-            "judged by them [1]",
-            {1, 100});
+  add_launches(group, options.launches);
   add_cpus(group, options.cpus);
   add_formats(group, options, {"table", "json", "csv"},
               "write the results to FILE [standard output]");

@@ -133,6 +133,50 @@ class Whole(unittest.TestCase):
             _, output, errors = started.result()
             self.assertEqual(len(output.splitlines()), 1 + 4, errors)
 
+    def test_launches_are_joined_and_judged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.jsonl"
+            with ranks(3, *QUICK, "--metric", "latency", "--no-confirm", "--launches", "2", "--output", str(path),
+                       "--format", "json", "--expect", "p50<=1ns") as started:
+                code, output, errors = started.result()
+                self.assertEqual({**started.codes(), 0: 0}, {0: 0, 1: 0, 2: 0}, errors)
+            self.assertEqual(output, path.read_text())
+            found = command.records(output, SCHEMA)
+            self.assertEqual([(one.get("launch"), one.get("over_launches")) for one in found["plan"]],
+                             [(1, None), (2, None), (None, 2)])
+            self.assertEqual((len(found["measurement"]), len(pairs(found))), (3 * 6, 6))
+            self.assertEqual(found["measurement"][-1]["confirming"], False)
+            self.assertRegex(found["verdict"][-1]["summary"], "in 2 of 2 launches")
+            judged = found["expectations"][-1]["expectations"]
+            self.assertEqual([one["launches"] for one in judged], 6 * [2])
+            self.assertEqual("FAIL" in {one["status"] for one in judged}, code == 1)
+            read = command.run("report", "--format", "markdown", str(path))
+            self.assertEqual(read.stdout.count("Fabric of 3 ranks"), 3, read)
+            with ranks(2, *QUICK, "--launches", "2", "--resume", str(path), missing=(1,)) as started:
+                self.assertIn("--resume", started.result()[2])
+
+    def end_within_launches(self, blow, rank: int, code: int, said: str) -> None:
+        """In the second of many launches, by a signal to the process that launches. The others end at once."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.jsonl"
+            with ranks(3, *QUICK, "--no-confirm", "--launches", "50", "--output", str(path)) as started:
+                deadline = time.monotonic() + 60
+                while (not path.exists() or '"launch":2' not in path.read_text()) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                started.processes[rank].send_signal(blow)
+                ended, output, errors = started.result(timeout=40)
+                self.assertEqual(ended, code, errors)
+                self.assertRegex(output, said)
+                codes = started.codes(timeout=10)
+                self.assertEqual({codes[one] for one in (1, 2) if one != rank}, {0}, errors)
+            self.assertIn('"over_launches":', path.read_text())
+
+    def test_a_lost_rank_ends_the_launches_of_all(self):
+        self.end_within_launches(signal.SIGKILL, 2, 1, r"\d of 50 launches: .*nodes lost: node 2")
+
+    def test_a_signal_to_rank_0_ends_the_launches_of_all(self):
+        self.end_within_launches(signal.SIGINT, 0, 128 + signal.SIGINT, r"\d of 50 launches: interrupted by SIGINT")
+
     def test_fans(self):
         for pattern in ("one-to-many", "many-to-one"):
             with self.subTest(pattern=pattern):
@@ -223,11 +267,11 @@ class Launched(unittest.TestCase):
         if mpirun is None:
             self.skipTest("no mpirun here")
         words = [mpirun, "-n", "4", "--oversubscribe", "--allow-run-as-root", command.TOOL,
-                 "fabric", *QUICK, "--format", "json", "--no-confirm"]
+                 "fabric", *QUICK, "--format", "json", "--no-confirm", "--launches", "2"]
         result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         lines = [line for line in result.stdout.splitlines() if line.startswith("{")]
         found = command.records("\n".join(lines), SCHEMA)
-        self.assertEqual(len(pairs(found)), 12, result.stderr)
+        self.assertEqual((len(pairs(found)), len(found["measurement"])), (12, 3 * 12 * 2), result.stderr)
         self.assertFalse(found["lost"], result.stderr)
 
 

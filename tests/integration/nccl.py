@@ -142,6 +142,17 @@ class Measures(unittest.TestCase):
         said = " ".join(coll(1, "all-reduce", "--size", "1K", "-n", "3").out[0].split())
         self.assertIn("memory each operation has its own", said)
 
+    def test_launches_are_joined_and_judged(self):
+        over, *launches = self.document(coll(2, "all-reduce", "--size", "8,1K", "-n", "20", "--launches", "3", "--format", "json",
+                                             "--expect", "busbw>=0.000001MB/s"))["documents"]
+        self.assertEqual((over["over_launches"], len(launches)), (3, 3))
+        self.assertEqual([(row["launches"], row["iterations"], row["wrong"]["checked_results"]) for row in over["results"]],
+                         2 * [(3, 60, 3 * launches[0]["results"][0]["wrong"]["checked_results"])])
+        self.assertEqual([(one["status"], one["launches"]) for one in over["expectations"]], 2 * [("PASS", 3)])
+        self.assertEqual(len({one["ranks"][1]["process"] for one in launches}), 3)
+        table = coll(2, "all-reduce", "--size", "8,1K", "-n", "20", "--launches", "2").out[0]
+        self.assertRegex(table, r"(?s)launches.*p50 low.*busbw.*wrong")
+
     def test_the_cpu_checks_where_it_is_asked_to(self):
         document = self.document(coll(2, "all-gather", "--size", "1K", "-n", "3", "--validate", "cpu", "--format", "json"))
         self.assertEqual(document["results"][0]["wrong"]["checked_results"], 2 * 8)
