@@ -1,14 +1,17 @@
 // rdmabench compare
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <limits>
 
+#include <array>
+#include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/refuse.h"
 #include "commands.h"
 #include "flags/values.h"
+#include "launches.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/analysis/baseline.h"
@@ -33,7 +36,9 @@ struct CompareOptions : Output {
   double assumed = 0;      ///< of --true-difference
   std::string baseline;    ///< the database
   std::string name;
-  std::string action;  ///< with the baseline: "--store", "--list", "--show" or "--remove"
+  std::uint32_t launches = 0;  ///< of each side, to be measured
+  std::string keep;            ///< folder for their documents
+  std::string action;          ///< with the baseline: "--store", "--list", "--show" or "--remove"
 };
 
 /// Names the sides as the options say, else by the paths.
@@ -68,6 +73,54 @@ int compare_sides(CompareOptions options) {
   const auto b = analysis::load_launches(options.b, options.program, &left_out);
   const analysis::Comparison comparison = analysis::compare(a, b, options.comparison);
   return write(options, comparison, to_table(comparison, table_width(options.wide)), left_out);
+}
+
+/// "bw node2 -d a -- bw node2 -d b" as two command lines.
+std::array<std::vector<std::string>, 2> command_lines(const CompareOptions& options) {
+  std::array<std::vector<std::string>, 2> sides{{{"rdmabench"}, {"rdmabench"}}};
+  std::size_t side = 0;
+  for (const std::string& word : options.paths) {
+    if (word == "--" && side == 0) {
+      side = 1;
+    } else {
+      sides[side].push_back(word);
+    }
+  }
+  for (const std::vector<std::string>& one : sides) {
+    const bool measures = one.size() > 1 && (one[1] == "lat" || one[1] == "bw" || one[1] == "load");
+    refuse_if(
+        !measures || !options.a.empty() || !options.b.empty(),
+        fmt::format("--launches {} without two command lines of lat, bw or load", options.launches),
+        "Write: compare --launches 5 -- bw node2 -d mlx5_0 -- bw node2 -d mlx5_1.");
+  }
+  return sides;
+}
+
+/// Measures A and B in turn, A B B A, and compares what came to its end.
+int measure_sides(CompareOptions options) {
+  const std::array<std::vector<std::string>, 2> sides = command_lines(options);
+  const std::array folders{options.keep + "/a", options.keep + "/b"};
+  if (!options.keep.empty()) {
+    for (const std::string& folder : folders) std::filesystem::create_directories(folder);
+  }
+  options.paths.clear();
+  std::array<std::vector<std::string>*, 2> documents{&options.a, &options.b};
+  int code = 0;
+  for (std::uint32_t i = 0; i < 2 * options.launches && code == 0; ++i) {
+    const std::size_t side = i % 4 == 1 || i % 4 == 2 ? 1 : 0;
+    const OneLaunch one = launch(sides.at(side), i, 2 * options.launches);
+    code = one.code;
+    if (code != 0) continue;
+    documents.at(side)->push_back(one.document);
+    if (options.keep.empty()) continue;
+    write_file(one.document,
+               fmt::format("{}/{}.json", folders.at(side), documents.at(side)->size()));
+  }
+  if (options.a.empty() || options.b.empty()) return code;
+  if (options.a_name.empty()) options.a_name = "A";
+  if (options.b_name.empty()) options.b_name = "B";
+  const int compared = compare_sides(options);
+  return code != 0 ? code : compared;
 }
 
 /// What --store does, to be written.
@@ -162,6 +215,10 @@ int run(CompareOptions& options) {
   refuse_if(options.comparison.planned > 0 && !looks,
             fmt::format("--planned with {}", options.plan ? "--plan" : "--baseline"),
             "It is of looks at two sides: compare A B --planned 20.");
+  refuse_if(options.launches > 0 && !looks,
+            fmt::format("--launches with {}", options.plan ? "--plan" : "--baseline"),
+            "It measures two sides and compares them.");
+  if (options.launches > 0) return measure_sides(options);
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
   const std::string alone =
@@ -194,6 +251,7 @@ unless it is what you compare: --factor backend. Names of hosts, addresses and t
 of that.
 
 Examples:
+  rdmabench compare --launches 5 -- bw node2 -d mlx5_0 -- bw node2 -d mlx5_1
   rdmabench compare --plan --cv 2% --margin 5%          how many launches it will take
   rdmabench compare ib/ roce/ --factor device --margin 3%
   rdmabench compare --a old*.json --b new*.json --a-name 6.1 --b-name 6.12 --factor kernel
@@ -251,6 +309,12 @@ void add_compare(CLI::App& app, Command& command) {
                }
              });
   add_settings(group, options);
+  group.add("--launches=N", options.launches,
+            "measure N launches of each side, in turn: the two command lines stand at the end, "
+            "each behind --",
+            {1, kMaxLaunches});
+  group.add("--keep=FOLDER", options.keep,
+            "with --launches: write each launch's document to FOLDER/a and FOLDER/b");
   group.add("--skip-failed", options.comparison.skip_failed,
             "leave launches that ended early out, and say so");
   add_program(group, options.program);

@@ -331,10 +331,22 @@ class Width(unittest.TestCase):
             self.assertIn("(5 launches)", held.stdout)
             self.assertRegex(run("compare", "--plan", file).stdout, "from 5 pilot launches")
 
+    def test_two_sides_are_measured_in_turn_and_compared(self):
+        side = ("bw", "--backend", "loop", "--no-watch", "-D", "10ms", "-s", "64K")
+        with tempfile.TemporaryDirectory() as folder:
+            words = ("compare", "--launches", "5", "--keep", folder, "--factor", "all", "--format", "json", "--", *side, "--", *side, "--depth", "2")
+            document = json.loads(run(*words).stdout)
+            self.assertEqual((document["a"]["launches"], document["b"]["launches"], document["b"]["name"]), (5, 5, "B"))
+            self.assertFalse([note for note in document["notes"] if "in turn" in note or "A B B A" in note])
+            again = json.loads(run("compare", f"{folder}/a", f"{folder}/b", "--factor", "all", "--format", "json").stdout)
+            self.assertEqual(again["families"], document["families"])
+        self.assertIn("without two command lines", run("compare", "--launches", "5", "--", *side).stderr)
+
     def test_a_launch_that_fails_ends_them(self):
         result = run("lat", "127.0.0.1", "--port", "1", "--launches", "3", "--insecure")
         self.assertEqual(result.returncode, 1, result)
         self.assertEqual(result.stderr.count("127.0.0.1:1"), 1, result)
+        self.assertIn("MPI_Init", run("coll", "all-reduce", "--launches", "2").stderr)
 
     @staticmethod
     def in_the_third_of_50() -> tuple[subprocess.Popen, int]:
