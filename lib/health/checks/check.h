@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "health/action.h"
 #include "base/pci_link.h"
+#include "health/action.h"
 #include "inventory.h"
 #include "pci.h"
 #include "rdmabench/health/doctor.h"
