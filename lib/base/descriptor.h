@@ -21,8 +21,6 @@ class Descriptor {
     std::swap(number_, other.number_);
     return *this;
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const noexcept { return number_; }
 

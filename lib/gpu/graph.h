@@ -18,8 +18,6 @@ class Graph {
 
   ~Graph();
   Graph(Graph&& other) noexcept;
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
 
   /// May be called in a loop; the context must be current in this thread. False: the driver
   /// refused, see result().

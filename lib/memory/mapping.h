@@ -20,8 +20,6 @@ class Mapping {
           std::uint64_t offset = 0) noexcept;
   ~Mapping();
   Mapping(Mapping&& other) noexcept;
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
 
   /// Whether mmap(2) succeeded; if not, errno is set.
   explicit operator bool() const noexcept { return base_ != nullptr; }

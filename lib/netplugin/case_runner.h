@@ -36,9 +36,6 @@ class Block {
   Block(std::size_t bytes);
   ~Block();
   Block(Block&& other) noexcept;
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  Block& operator=(Block&&) = delete;
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }

@@ -191,8 +191,6 @@ class Channel {
   ~Channel();
   Channel(Channel&& other) noexcept;
   Channel& operator=(Channel&& other) noexcept;
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
 
   /// Returns when the kernel has taken all of it; the peer may not have read it yet. After a
   /// failure nothing more can be sent. When the peer said why it left, that reason is the error.

@@ -23,8 +23,6 @@ class Listener {
   ~Listener();
   Listener(Listener&& other) noexcept;
   Listener& operator=(Listener&& other) noexcept;
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
 
   std::uint16_t port() const noexcept;
 

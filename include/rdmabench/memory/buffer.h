@@ -41,8 +41,6 @@ class Buffer {
   Buffer(const Request& request, std::uint64_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
   std::byte* data() const noexcept { return data_; }
