@@ -40,17 +40,11 @@ std::string read_all(std::FILE* file, const std::string& name, std::size_t most)
 
 }  // namespace
 
-FileText read_file(const std::filesystem::path& path) {
-  FileText file;
-  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (descriptor.get() < 0) {
-    file.error = errno;
-    return file;
-  }
-  file.text.resize(kMostSysfsBytes);
+FileText read_up_to(int descriptor, std::size_t most) {
+  FileText file{.text = std::string(most, '\0')};
   std::size_t size = 0;
-  while (size < kMostSysfsBytes) {
-    const ssize_t got = read(descriptor.get(), file.text.data() + size, kMostSysfsBytes - size);
+  while (size < most) {
+    const ssize_t got = read(descriptor, file.text.data() + size, most - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) file.error = errno;
     if (got <= 0) break;
@@ -58,6 +52,12 @@ FileText read_file(const std::filesystem::path& path) {
   }
   file.text.resize(size);
   return file;
+}
+
+FileText read_file(const std::filesystem::path& path) {
+  const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.get() < 0) return {.text = {}, .error = errno};
+  return read_up_to(descriptor.get(), kMostSysfsBytes);
 }
 
 std::string first_line(const std::filesystem::path& path) {

@@ -16,6 +16,9 @@ struct FileText {
   int error = 0;  ///< errno of the call that failed
 };
 
+/// Of an open file the first `most` bytes.
+FileText read_up_to(int descriptor, std::size_t most);
+
 /// Up to 64 KiB, which is more than procfs and sysfs put into such a file.
 FileText read_file(const std::filesystem::path& path);
 

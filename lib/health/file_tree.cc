@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 
 namespace rdmabench::health {
@@ -175,31 +176,17 @@ Entry FolderStore::look(const std::string& path) const {
 FileBytes FolderStore::read(const std::string& path) const {
   const std::string full = root_ + path;
   // A tree from elsewhere may contain a pipe or a device: do not wait for them or read them.
-  const int descriptor = open(full.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return {"", errno};
-  FileBytes file;
+  const Descriptor descriptor(open(full.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) file.error = errno;
-  if (file.error == 0 && !S_ISREG(status.st_mode)) {
-    file.error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
-  }
+  if (descriptor.get() < 0 || fstat(descriptor.get(), &status) != 0) return {"", errno};
+  if (!S_ISREG(status.st_mode)) return {"", S_ISDIR(status.st_mode) ? EISDIR : EINVAL};
   // In an unpacked archive the mode of an empty file tells why it is empty; root could still read
   // it.
   const unsigned mode = status.st_mode & 0777U;
-  if (file.error == 0 && status.st_size == 0 && mode == 0) file.error = EACCES;
-  if (file.error == 0 && status.st_size == 0 && mode == 0200) file.error = EIO;
-  if (file.error == 0) file.bytes.resize(kMaxFileBytes);
-  std::size_t size = 0;
-  while (size < file.bytes.size()) {
-    const ssize_t got = ::read(descriptor, file.bytes.data() + size, file.bytes.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) file.error = errno;
-    if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  file.bytes.resize(size);
-  close(descriptor);
-  return file;
+  if (status.st_size == 0 && mode == 0) return {"", EACCES};
+  if (status.st_size == 0 && mode == 0200) return {"", EIO};
+  FileText file = read_up_to(descriptor.get(), kMaxFileBytes);
+  return {std::move(file.text), file.error};
 }
 
 std::vector<std::string> FolderStore::list(const std::string& path) const {
