@@ -215,8 +215,11 @@ class BandwidthSink {
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
     longest_ = std::max(longest_, messages);
     epochs_.emplace_back(messages, per_message_ns);
+    // What a stream ends with is mostly the wait for what was buffered at its begin.
+    const bool is_tail = std::exchange(goes_on_, !epoch.whole) && epoch.whole;
     if (epoch.parts.size() < kFewEpochs) {
-      return {.elapsed_ns = elapsed_ns, .locations_ns = {per_message_ns}};
+      std::vector<double> locations(is_tail ? 0 : 1, per_message_ns);
+      return {.elapsed_ns = elapsed_ns, .locations_ns = std::move(locations)};
     }
     std::vector<double> parts = epoch.parts;
     for (double& part : parts) part *= ns_per_tick / static_cast<double>(directions_);
@@ -302,6 +305,7 @@ class BandwidthSink {
   double interval_ns_;
   std::uint64_t depth_;
   std::uint64_t sent_ = 0;
+  bool goes_on_ = false;         // more of the epoch is to come
   std::uint64_t confirmed_ = 0;  // of those; what was lost of the others is not known
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
