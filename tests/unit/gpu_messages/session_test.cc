@@ -436,6 +436,21 @@ TEST_F(GpuSession, TheFlushIsNamedOnBothSides) {
   EXPECT_GT(fake_verbs::gpu_reads(), 0);
 }
 
+TEST_F(GpuSession, AStreamThatGrowsIsCompared) {
+  using transport::OperationCode;
+  have({});
+  for (const OperationCode operation :
+       {OperationCode::send, OperationCode::write, OperationCode::read, OperationCode::fetch_add}) {
+    Config config = config_of();
+    config.traffic.validate = true;
+    config.traffic.operation = operation;
+    config.sizes = {8};
+    config.warmup = 0;  // so that the first part is one message
+    config.stop = measure::StopRule::duration(std::chrono::milliseconds(10));
+    EXPECT_EQ(measure(config).error.value_or(""), "") << transport::name(operation);
+  }
+}
+
 TEST_F(GpuSession, TheFlushIsNoPartOfWhatIsTimed) {
   const auto reads_of = [this](std::uint64_t iterations) {
     have({{"FAKE_CUDA_ORDERING", "0"}, {"FAKE_CUDA_FLUSH", "0"}});
