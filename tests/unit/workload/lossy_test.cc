@@ -46,6 +46,8 @@ TEST_P(Lossy, LostMessagesAreCounted) {
   both.client.lose_every = 10;
   both.server.lose_every = 20;
   for (int epoch = 0; epoch < 2; ++epoch) expect_ok(both.run(), 270, 285);
+  both.more = {50, 100};
+  expect_ok(both.run(), 405, 428);
 }
 
 TEST_P(Lossy, TheLastMessagesMayBeLost) {
