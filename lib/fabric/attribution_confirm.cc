@@ -13,6 +13,9 @@ namespace rdmabench::fabric {
 namespace {
 
 constexpr std::uint32_t kTurns = 4;  // of the square test, then again
+// A confirmed route has so many while others are tested: what these tell of dips may leave it in
+// doubt again.
+constexpr std::uint32_t kSureTurns = 6;
 
 using NodePair = std::pair<std::uint32_t, std::uint32_t>;  // the lower rank first
 
@@ -31,7 +34,7 @@ class Planner {
     const std::uint32_t left = options_.max_rounds - std::min(options_.max_rounds, spent_);
     const std::uint32_t rounds = std::min(options_.rounds, left);
     if (good_.empty() && fair_.empty()) return {};
-    if (suspects_.empty() && routes_.empty() && elements_.empty() && !rail_open_) return {};
+    if (suspects_.empty() && !routes_open_ && elements_.empty() && !rail_open_) return {};
     random_.seed(options_.seed + spent_);
     for (round_ = 0; round_ < rounds; ++round_) plan_round();
     return std::move(plan_);
@@ -43,6 +46,7 @@ class Planner {
     std::uint32_t b;
     std::uint32_t turns = 0;  // of the square test that it had
     std::size_t slow = 0;     // cells, in both directions and over all rails
+    bool open = false;        // some cell is not confirmed
   };
   /// A suspect link, cable or switch.
   struct Element {
@@ -88,9 +92,10 @@ class Planner {
         } else {
           accused.insert(finding.a);
         }
-        if (finding.confirmed || lost_.count(finding.a) != 0) continue;
+        if (lost_.count(finding.a) != 0) continue;
         if (!finding.b) {
-          if (suspects.insert(finding.a).second) suspects_.push_back(finding.a);
+          if (!finding.confirmed && suspects.insert(finding.a).second)
+            suspects_.push_back(finding.a);
         } else if (lost_.count(*finding.b) == 0) {
           const NodePair pair = unordered(finding.a, *finding.b);
           const auto place = routes.try_emplace(pair, routes_.size()).first->second;
@@ -98,9 +103,12 @@ class Planner {
             routes_.push_back({finding.a, *finding.b, turns_of(pair)});
           }
           routes_[place].slow += finding.rail ? 1 : rails_.size();
+          routes_[place].open |= !finding.confirmed;
         }
       }
     }
+    routes_open_ = std::ranges::any_of(routes_, &Route::open);
+    std::erase_if(routes_, [](const Route& one) { return !one.open && one.turns >= kSureTurns; });
     keep_likely_routes();
     std::set<std::uint32_t> known;
     for (const NodeSummary& node : attribution_.nodes) {
@@ -274,6 +282,7 @@ class Planner {
   std::uint32_t spent_ = 0;
   std::vector<std::uint32_t> suspects_;
   std::vector<Route> routes_;
+  bool routes_open_ = false;
   std::vector<Element> elements_;
   bool rail_open_ = false;
   std::vector<std::uint32_t> good_;

@@ -47,6 +47,10 @@ struct Slice {
 /// the measurements of patterns that the model does not describe.
 std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out);
 
+/// Replaces the repeated measurements of a pair by their upper median, so that each pair counts
+/// once.
+void merge_repeated(std::vector<Cell>& cells);
+
 /// Whether a cell shares an end with other flows, and so does not show what its pair can do.
 bool is_left_out(const Measurement& cell);
 
@@ -87,6 +91,9 @@ struct Fit {
            receiving[slice.port(cell.rail, cell.receiver)].value;
   }
 };
+
+/// Whether ports have so few cells that two dips of one hide each other, and the noise.
+bool has_few_cells(const Slice& slice);
 
 /// `sigma` is infinite where there are too few cells to tell noise from effects.
 Fit fit(const Slice& slice, const std::vector<Pin>& pins);

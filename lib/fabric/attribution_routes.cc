@@ -88,6 +88,8 @@ void test_rails(const Slice& slice, const Fit& fit, std::vector<RailSuspect>& su
 
 std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit) {
   std::vector<RouteSuspect> found;
+  // Dips among few cells look like noise: then a slow cell is measured again whatever its score.
+  const bool noise_hidden = has_few_cells(slice) && fit.sigma > kRouteEffect / 2;
   for (std::size_t i = 0; i < slice.screening.size(); ++i) {
     const Cell& cell = slice.screening[i];
     const Effect& sends = fit.sending[slice.port(cell.rail, cell.sender)];
@@ -96,7 +98,10 @@ std::vector<RouteSuspect> suspect_routes(const Slice& slice, const Fit& fit) {
     RouteSuspect route{cell.sender, cell.receiver, cell.rail};
     route.effect = fit.residuals[i];
     route.score = score_of(route.effect, fit.sigma);
-    if (route.effect > least(kRouteEffect) || route.score < kScore) continue;
+    const double below = cell.y - fit.typical[cell.rail];
+    const bool by_itself = noise_hidden && below <= least(kRouteEffect);
+    if (by_itself) route.effect = std::min(route.effect, below);
+    if (route.effect > least(kRouteEffect) || (route.score < kScore && !by_itself)) continue;
     found.push_back(route);
   }
   return found;

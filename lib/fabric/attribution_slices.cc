@@ -36,7 +36,8 @@ void check(const Matrix& matrix, std::size_t index) {
   }
 }
 
-/// Replaces the repeated measurements of a pair by their median, so that each pair counts once.
+}  // namespace
+
 void merge_repeated(std::vector<Cell>& cells) {
   const auto key = [](const Cell& cell) {
     return std::tuple(cell.rail, cell.sender, cell.receiver);
@@ -52,13 +53,11 @@ void merge_repeated(std::vector<Cell>& cells) {
       values.push_back(cells[next].y);
     }
     merged.push_back(cells[i]);
-    merged.back().y = measure::middle(values);
+    merged.back().y = measure::at_rank(values, values.size() / 2);
     i = next;
   }
   cells = std::move(merged);
 }
-
-}  // namespace
 
 bool is_left_out(const Measurement& cell) {
   return !cell.confirming && (cell.pattern == "one-to-many" || cell.pattern == "many-to-one");

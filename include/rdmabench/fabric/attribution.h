@@ -196,9 +196,9 @@ struct Confirmation {
 };
 
 struct ConfirmationOptions {
-  std::uint32_t rounds = 4;      ///< of one plan
-  std::uint32_t max_rounds = 8;  ///< confirming rounds of the whole run; when spent, no plan
-  std::uint32_t routes = 32;     ///< tested in one plan, the slowest first
+  std::uint32_t rounds = 4;       ///< of one plan
+  std::uint32_t max_rounds = 10;  ///< confirming rounds of the whole run; when spent, no plan
+  std::uint32_t routes = 32;      ///< tested in one plan, the slowest first
   bool controls = true;
   std::uint64_t seed = 1;  ///< of the choice of partners
 };
