@@ -69,12 +69,13 @@ RDMABENCH_API void rdmabench_cancel_free(rdmabench_cancel* cancel);
 typedef int (*rdmabench_callback)(void* user, const char* json);
 
 /** What rdmabench_run() tells meanwhile. Every member may be 0. All calls are made by the thread of
- * rdmabench_run(), never while messages are timed. */
+ * rdmabench_run(), which meanwhile posts no message of a stream: return soon. */
 typedef struct rdmabench_hooks {
   size_t size; /**< sizeof(rdmabench_hooks): a later version may add members */
   void* user;
-  /** Between epochs: {"size_index", "sizes", "size_bytes", "iterations", "target_iterations",
-   * "elapsed_s", "target_time_s", "messages_per_s"}. */
+  /** Between epochs, and about four times a second of a stream without a number of iterations:
+   * {"size_index", "sizes", "size_bytes", "iterations", "target_iterations", "elapsed_s",
+   * "target_time_s", "messages_per_s"}. */
   rdmabench_callback on_progress;
   /** After each row: the document so far, whose last result is the new one. */
   rdmabench_callback on_row;

@@ -229,7 +229,6 @@ Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadlin
   } else {
     found.address = parse<BootstrapAddress>(published_by_rank_0(key, deadline));
     found.address.authentication = secret(found.address.key);
-    found.address.after_another = launch_ > 0;
   }
   return found;
 }

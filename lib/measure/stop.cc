@@ -161,8 +161,7 @@ void Stopper::add(std::uint64_t iterations, double elapsed_ns,
                   std::span<const double> locations_ns) {
   iterations_ += iterations;
   elapsed_ns_ += elapsed_ns;
-  last_iterations_ = iterations;
-  last_elapsed_ns_ = elapsed_ns;
+  if (iterations > 0) expect(iterations, elapsed_ns);
   if (target_ns_ == 0 && iterations > 4 * largest_) locations_.clear();  // those were probes
   largest_ = std::max(largest_, iterations);
   const bool whole = target_ns_ == 0 ? 4 * iterations > largest_

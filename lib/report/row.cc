@@ -247,10 +247,11 @@ Fields fields_of(const BandwidthResult& result, const Resolved& resolved) {
         column("elapsed", {time_text, "s", kNsPerSecond, 3})},
        {"duty", finite(result.duty), "metric",
         "Share of the time from the first post to the last completion in which messages were under "
-        "way. A rate is of that share alone: between epochs, as they are with a number of "
-        "iterations, both sides agree on the next one."},
+        "way. A rate leaves out what rests between epochs, as they are with a number of iterations, "
+        "and counts what rests within a stream."},
        {"peak_bits_per_s", positive(result.peak_bits_per_s), "metric",
-        "Of the fastest epoch, or part of a stream, that is not just a probe."},
+        "Of the fastest epoch that is not just a probe; of a stream that is one epoch by the "
+        "sender's completions, of a fifth of a second and 64 messages at least, without the first."},
        {"offered_messages_per_s", positive(result.offered_messages_per_s), "metric",
         "The rate that was asked for; null where there was none."},
        {"lost", or_null(result.lost), "lost", "", column("lost", whole_text, kOnPages)},

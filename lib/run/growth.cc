@@ -8,8 +8,9 @@ namespace rdmabench::run {
 using workload::EpochResult;
 using workload::Mark;
 
-Growth::Growth(const workload::EpochPlan& plan, std::size_t workers, More more)
-    : extent_{.iterations = plan.iterations, .whole = !plan.grows},
+Growth::Growth(const workload::EpochPlan& plan, std::size_t workers, bool cuts, More more)
+    : cuts_(cuts),
+      extent_{.iterations = plan.iterations, .whole = !plan.grows},
       more_(std::move(more)),
       marks_(workers),
       told_(workers) {}
@@ -36,7 +37,7 @@ void Growth::extend(std::size_t worker, workload::Extent& extent,
 
 void Growth::tell(std::size_t worker, const EpochResult& pump) {
   Marks& marks = marks_[worker];
-  for (std::uint32_t i = 0; i < pump.mark_count; ++i) {
+  for (std::uint32_t i = 0; cuts_ && i < pump.mark_count; ++i) {
     const Mark& mark = pump.marks[i];
     if (marks.empty() || mark.completed > marks.back().completed) marks.push_back(mark);
   }

@@ -28,8 +28,9 @@ class Growth {
   /// known. It may throw, which ends the epoch.
   using More = std::function<std::optional<std::uint64_t>(std::size_t worker)>;
 
-  /// Of `plan.iterations` messages of each worker at first.
-  Growth(const workload::EpochPlan& plan, std::size_t workers, More more);
+  /// Of `plan.iterations` messages of each worker at first. `cuts`: somebody will call cut(); else
+  /// no marks are kept, for nobody would ever drop them.
+  Growth(const workload::EpochPlan& plan, std::size_t workers, bool cuts, More more);
 
   /// As Watch::let_grow() wants it.
   void extend(std::size_t worker, workload::Extent& extent,
@@ -57,6 +58,7 @@ class Growth {
   StreamPart part(measure::Ticks end, std::uint64_t done);
   void tell(std::size_t worker, const workload::EpochResult& pump);
 
+  bool cuts_;
   std::mutex mutex_;
   workload::Extent extent_;
   More more_;

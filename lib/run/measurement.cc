@@ -212,9 +212,10 @@ class BandwidthSink {
     if (begin_ == 0) begin_ = epoch.begin;
     whole_ = epoch.end - begin_;
     under_way_ += epoch.end - epoch.begin;
+    rested_ += epoch.rested;
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
-    longest_ = std::max(longest_, messages);
-    epochs_.emplace_back(messages, per_message_ns);
+    const bool grows = goes_on_ || !epoch.whole;
+    add_peak(messages, elapsed_ns, grows);
     // What a stream ends with is mostly the wait for what was buffered at its begin.
     const bool is_tail = std::exchange(goes_on_, !epoch.whole) && epoch.whole;
     if (epoch.parts.size() < kFewEpochs) {
@@ -233,15 +234,18 @@ class BandwidthSink {
     row.direction = directions_ == 2 ? "both_ways" : "one_way";
     row.completion = completion(session, row.size_bytes);
     row.offered_messages_per_s = rate_of(config_, row.size_bytes);
-    row.succeeded = successes(session, succeeded_);
     std::uint64_t counted = sent_;
-    if (loses(session)) {
+    if (!goes_on_) row.succeeded = successes(session, succeeded_);
+    if (!goes_on_ && loses(session)) {
       row.lost = confirmed_ - std::min(confirmed_, arrived_);
       counted -= *row.lost;
     }
     if (compares_window(row, session)) row.notes.emplace_back(kComparesWindow);
     row.elapsed_ns = elapsed_ns_;
-    if (whole_ > 0) row.duty = static_cast<double>(under_way_) / static_cast<double>(whole_);
+    if (whole_ > 0) {
+      row.duty = static_cast<double>(under_way_ - std::min(under_way_, rested_)) /
+                 static_cast<double>(whole_);
+    }
     row.messages_per_s =
         elapsed_ns_ > 0 ? static_cast<double>(counted * directions_) / elapsed_ns_ * kNsPerSecond
                         : 0;
@@ -255,7 +259,7 @@ class BandwidthSink {
     for (const auto& [messages, per_message_ns] : epochs_) {
       if (messages * 4 > longest_) fastest = std::min(fastest, per_message_ns);
     }
-    row.peak_bits_per_s = bits / fastest * kNsPerSecond;
+    row.peak_bits_per_s = epochs_.empty() ? row.bits_per_s : bits / fastest * kNsPerSecond;
     const std::size_t locations = stopper.locations().size();
     if (locations > 1 && locations < kFewEpochs) {
       row.notes.push_back(fmt::format(
@@ -276,12 +280,30 @@ class BandwidthSink {
 
   /// The target confirms what it counted. It cannot count writes. Its confirmation of them means no
   /// more than the initiator's completions.
-  static std::string completion(Session& session, std::uint64_t size) {
+  std::string completion(Session& session, std::uint64_t size) const {
     const std::string local = session.worker().describe(size).completion;
+    if (goes_on_) return local;  // the run ended before the target told
     const bool uncounted = !transport::notifies(session.spec().traffic.operation);
     return is_timed_by_completion(session) || (uncounted && local != "delivery")
                ? local
                : "receiver_confirmed";
+  }
+
+  /// Of a stream that grows only local completions are known, and at its begin they fill buffers:
+  /// what counts are stretches of many, and not the first.
+  void add_peak(std::uint64_t messages, double elapsed_ns, bool grows) {
+    constexpr double kLongEnoughNs = 200e6;
+    constexpr std::uint64_t kMany = 64;
+    stretch_messages_ += messages;
+    stretch_ns_ += elapsed_ns;
+    if (grows && (stretch_ns_ < kLongEnoughNs || stretch_messages_ < kMany)) return;
+    if (!grows || std::exchange(buffers_full_, true)) {
+      longest_ = std::max(longest_, stretch_messages_);
+      epochs_.emplace_back(stretch_messages_,
+                           stretch_ns_ / static_cast<double>(stretch_messages_ * directions_));
+    }
+    stretch_messages_ = 0;
+    stretch_ns_ = 0;
   }
 
   void add_interval(double messages, double elapsed_ns) {
@@ -310,10 +332,14 @@ class BandwidthSink {
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
   std::uint64_t longest_ = 0;
+  std::uint64_t stretch_messages_ = 0;
+  double stretch_ns_ = 0;
+  bool buffers_full_ = false;
   double elapsed_ns_ = 0;
   measure::Ticks begin_ = 0;      // of the first epoch
   measure::Ticks whole_ = 0;      // from then to the end of the last one ...
-  measure::Ticks under_way_ = 0;  // ... and what of it was not between two
+  measure::Ticks under_way_ = 0;  // ... what of it was not between two ...
+  measure::Ticks rested_ = 0;     // ... and what of that had nothing under way
   double interval_messages_ = 0;
   double interval_elapsed_ns_ = 0;
   std::vector<report::Interval> intervals_;
@@ -372,8 +398,10 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
     Deadline::Clock::time_point begin = Deadline::Clock::now();
     const auto add = [&](const EpochOutcome& part) {
       const Deadline::Clock::time_point now = Deadline::Clock::now();
-      epochs_.bound(std::max<std::uint64_t>(1, part.messages / session_.workers()),
-                    now - std::exchange(begin, now));
+      const auto took = now - std::exchange(begin, now);
+      if (part.messages > 0) {
+        epochs_.bound(std::max<std::uint64_t>(1, part.messages / session_.workers()), took);
+      }
       const Seen seen = sink.add(part, epochs_.intervals(part.messages), part.messages,
                                  epochs_.rate().ns_per_tick);
       stopper.add(part.messages, seen.elapsed_ns, seen.locations_ns);
@@ -402,7 +430,8 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
     while (next > 0) {
       begin = Deadline::Clock::now();
       add(epochs_.run(size, next, rate_of(config_, size), false, false, grow));
-      if (next > 0) next = each(stopper.next_epoch());
+      // A stream's end is foreseen: too early, the rule would not have had its last look.
+      if (next > 0 || rule.kind == Kind::stable) next = each(stopper.next_epoch());
     }
   } catch (const std::exception&) {
     if (stopper.iterations() > 0) {

@@ -258,6 +258,17 @@ void Session::settle(Growth& growth) {
   }
 }
 
+/// Of an epoch that failed: what the peer said before it left, for its reason is behind that.
+void Session::skip_more() noexcept {
+  try {
+    while (!channel().interrupted() && channel().readable(std::chrono::milliseconds(0)) &&
+           channel().receive_ready("what was to follow")) {
+    }
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // Then there is no reason to be read.
+  }
+}
+
 std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> intervals,
                                               const WhileIdle* idle, Growth& growth,
                                               std::vector<std::chrono::nanoseconds>& paused) {
@@ -277,7 +288,8 @@ std::vector<EpochResult> Session::run_workers(std::span<measure::Ticks> interval
         [&] { return has_answer(channel()); },
         idle == nullptr ? std::function<bool(std::chrono::nanoseconds)>() : rest);
     if (plan_.grows) {
-      watch.let_grow(plan_.iterations,
+      const bool sees_none = key_.side == Side::initiator || !transport::notifies(key_.operation);
+      watch.let_grow(plan_.iterations, sees_none,
                      [&growth, i](workload::Extent& extent, const EpochResult* pump) {
                        growth.extend(i, extent, pump);
                      });
@@ -296,13 +308,13 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* 
                           const Grow& grow) {
   const Deadline longest = Deadline::after(std::chrono::minutes(1));
   std::vector<std::chrono::nanoseconds> paused(workers_.size());
-  Growth growth(plan_, workers_.size(), [&](std::size_t worker) {
-    return key_.side == Side::target ? more_of_server(growth)
-                                     : more_of_client(growth, worker, grow, longest);
+  const bool target = key_.side == Side::target;
+  Growth growth(plan_, workers_.size(), !target, [&](std::size_t worker) {
+    return target ? more_of_server(growth) : more_of_client(growth, worker, grow, longest);
   });
   const std::vector<EpochResult> results = run_workers(intervals, idle, growth, paused);
   const auto first = first_failure(results);
-  if (first == results.size() && key_.side == Side::target) settle(growth);
+  if (first == results.size() && target) settle(growth);
   plan_.iterations = growth.iterations();
   const StreamPart rest = growth.finish(results);
   EpochOutcome epoch{.begin = rest.begin,
@@ -316,11 +328,13 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* 
   for (const EpochResult& result : results) {
     behind_.push_back(result.behind);
     epoch.max_lag = std::max(epoch.max_lag, result.lag);
+    epoch.rested = std::max(epoch.rested, result.rested);
     epoch.target.arrived += result.arrived;
     epoch.target.succeeded += result.succeeded;
   }
   if (first == results.size()) return epoch;
   throw_if_stopped();
+  if (plan_.grows) skip_more();
   if (spec_.traffic.target_idle && key_.side == Side::initiator &&
       results[first].outcome == Outcome::stalled) {
     throw Error(

@@ -31,6 +31,7 @@ struct EpochOutcome {
   EpochReport target{};        ///< what the target saw
   std::uint64_t messages = 0;  ///< of all workers
   bool whole = true;           ///< it ended; else one part of it did
+  measure::Ticks rested = 0;   ///< of the whole epoch, in which a worker had nothing under way
   /// Of a stream: ticks for each of them, in parts of the epoch; none where it had too few.
   std::vector<double> parts{};
   /// For how long nothing arrived, of the worker that waited longest, where that is a pause.
@@ -126,6 +127,7 @@ class Session : public Connection {
                                               const Deadline& longest);
   std::optional<std::uint64_t> more_of_server(Growth& growth);
   void settle(Growth& growth);
+  void skip_more() noexcept;
   std::vector<workload::EpochResult> run_workers(std::span<measure::Ticks> intervals,
                                                  const WhileIdle* idle, Growth& growth,
                                                  std::vector<std::chrono::nanoseconds>& paused);

@@ -115,18 +115,26 @@ class Pump {
     return !grows_ && next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
   }
 
-  /// Parts of the messages that came last; before the last quarter of them it asks for more.
+  /// Parts of the messages that came last; when a quarter of them has completed it asks for more,
+  /// so that of two directions neither waits for one that is three times slower.
   void divide(std::uint64_t last) noexcept {
     constexpr std::uint64_t kParts = std::tuple_size_v<decltype(result_.marks)>;
     part_ = (last + kParts - 1) / kParts;
-    ask_at_ = iterations_ - (last + 3) / 4;
+    ask_at_ = iterations_ - last / 4 * 3;
   }
 
   bool grow() noexcept {
+    const measure::Ticks asked = idle_since_ != 0 ? idle_since_ : measure::stamp_now();
     Extent extent{.iterations = iterations_, .whole = false};
     if (!io_.extend(extent, &result_)) return false;
     grows_ = !extent.whole;
     const std::uint64_t more = extent.iterations - iterations_;
+    if (grows_ && more == 0) {
+      if (next_ == iterations_ && endpoint_.completed() == endpoint_.posted()) idle_since_ = asked;
+      return true;
+    }
+    result_.rested += measure::stamp_now() - asked;
+    idle_since_ = 0;
     if (more == 0) return true;
     iterations_ = extent.iterations;
     if constexpr (!kLaps) lap_end_ = iterations_;
@@ -278,6 +286,7 @@ class Pump {
   std::uint64_t marked_ = 0;  ///< messages of the last one
   std::uint64_t ask_at_;      ///< so many have completed: ask for more
   bool grows_;
+  measure::Ticks idle_since_ = 0;  ///< nothing is under way until more is agreed on
 };
 
 /// Pumps all messages of a side that receives nothing but markers meanwhile.

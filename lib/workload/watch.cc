@@ -14,7 +14,7 @@ bool Watch::look() noexcept {
   if (asks && !extent_.whole) {
     const std::uint64_t before = extent_.iterations;
     extend(extent_);
-    if (extent_.iterations > before) idle_since_ = now;
+    if (sees_none_ && extent_.iterations > before) idle_since_ = now;
     if (extent_.over) {
       outcome_ = Outcome::interrupted;
       return true;
@@ -35,7 +35,8 @@ bool Watch::look() noexcept {
       outcome_ = Outcome::interrupted;
       return true;
     }
-    if (answered_ && answered_()) has_answer_ = true;
+    // While more may come, what the peer says is no result.
+    if (extent_.whole && answered_ && answered_()) has_answer_ = true;
   }
   if (rest_ && rest_(now - idle_since_)) {
     if (polls_per_look_ > 1) idle_polls_ += kPollsPerLook - kPollsPerRest;

@@ -72,8 +72,8 @@ def run(*, on_progress: Optional[Callable[[Document], object]] = None,
 
     The other arguments are the configuration's keys (docs/c.md): run(host="node1", shape="bandwidth",
     sizes=[8, 65536], stop={"duration_s": 1}). Without a host it measures within this process: run(backend="loop").
-    on_progress is called between epochs, on_row with the document so far after each row; both in a thread
-    that is not the caller's, and never while messages are timed.
+    on_progress is called between epochs, and about four times a second of a stream without a number of iterations,
+    which sends nothing meanwhile; on_row with the document so far after each row; both in a thread that is not the caller's.
 
     Raises RdmabenchError; its report has what was finished. An exception of a callback ends the run, and
     so does one that reaches this thread meanwhile, such as KeyboardInterrupt: it is raised again once the

@@ -31,11 +31,13 @@ class Watch {
         rest_(std::move(rest)) {}
 
   /// Of an epoch that grows: `extend(extent, pump)` brings `extent` up to date, and is called too
-  /// about every 10 ms of idling: what it brings then is a sign of life. `pump` is null, or how far
-  /// a pump is that soon needs more. It may not throw.
-  void let_grow(std::uint64_t iterations,
+  /// about every 10 ms of idling. `pump` is null, or how far
+  /// a pump is that soon needs more. It may not throw. What it brings is a sign of life only where
+  /// `sees_none`: this side sees no completions of the peer's messages.
+  void let_grow(std::uint64_t iterations, bool sees_none,
                 std::function<void(Extent& extent, const EpochResult* pump)> extend) {
     extent_ = {.iterations = iterations, .whole = false};
+    sees_none_ = sees_none;
     extend_ = std::move(extend);
   }
   void extend(Extent& extent, const EpochResult* pump = nullptr) noexcept {
@@ -100,6 +102,7 @@ class Watch {
   Clock::time_point idle_since_{};
   Clock::time_point asked_{};
   bool nothing_due_ = false;
+  bool sees_none_ = false;
   bool has_answer_ = false;
   Outcome outcome_ = Outcome::ok;
 };

@@ -95,13 +95,13 @@ class PairOf {
       Watch watch(
           target_limit.count() > 0 ? target_limit : limit, [&] { return gone.load(); },
           [&] { return initiated.load(); });
-      if (plan_.grows) watch.let_grow(plan_.iterations, look);
+      if (plan_.grows) watch.let_grow(plan_.iterations, true, look);
       result.target = answer.loop(server, plan_, watch, {});
       (result.target.outcome == Outcome::ok ? served : gone) = true;
     });
     Watch watch(
         limit, [&] { return gone.load(); }, [&] { return served.load(); });
-    if (plan_.grows) watch.let_grow(plan_.iterations, ask);
+    if (plan_.grows) watch.let_grow(plan_.iterations, true, ask);
     result.initiator = initiate.loop(client, plan_, watch, result.intervals);
     (result.initiator.outcome == Outcome::ok ? initiated : gone) = true;
     thread.join();

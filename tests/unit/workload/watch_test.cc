@@ -94,6 +94,26 @@ TEST(Watch, LearnsOfAnAnswerByTheOtherWay) {
   while (!watch.answered()) ASSERT_FALSE(watch.give_up());
 }
 
+TEST(Watch, TakesNoAnswerWhileMoreMayCome) {
+  int asked = 0;
+  Watch watch(
+      10s, [] { return false; }, [] { return true; });
+  watch.let_grow(1, true, [&](Extent& extent, const EpochResult*) { extent.whole = ++asked == 3; });
+  while (asked < 3) {
+    EXPECT_FALSE(watch.answered());
+    ASSERT_FALSE(watch.give_up());
+  }
+  EXPECT_TRUE(watch.answered());
+}
+
+TEST(Watch, WhatIsAddedIsNoSignOfLifeWhereMessagesAreSeen) {
+  Watch watch(30ms, nullptr);
+  watch.let_grow(1, false, [](Extent& extent, const EpochResult*) { ++extent.iterations; });
+  while (!watch.give_up()) {
+  }
+  EXPECT_EQ(watch.outcome(), Outcome::stalled);
+}
+
 TEST(Watch, AnExcusedWaitIsNoStallButAPeerThatHasGoneIsSeen) {
   bool gone = false;
   Watch watch(1ms, [&] { return gone; });
