@@ -47,6 +47,7 @@ void Judgement::add_details(const Json& object, std::initializer_list<const char
 }
 
 std::string fact_of(const Json& facts, std::string_view name) {
+  if (facts.is_object()) return any_text_of(facts, name);
   for (const Json& fact : facts) {
     if (text_of(fact, "name") == name) return any_text_of(fact, "value");
   }

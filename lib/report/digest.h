@@ -77,7 +77,7 @@ void for_each_measured(const Document& document, const std::function<void(const 
 // Beside the overloads for Fact.
 using rdmabench::text_of;
 
-/// The value of the fact of that name in a list of {"name", "value"}.
+/// The value of the fact of that name in a list of {"name", "value"}, or in an object.
 std::string fact_of(const Json& facts, std::string_view name);
 
 /// Whether the fact differs between any two machines, which says nothing.

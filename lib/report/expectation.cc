@@ -33,11 +33,11 @@ struct Limit {
 
 /// The rate is that of a thread's queue pairs, which the transport opens; where they use fewer
 /// ports than a bond has, another thread's may use the same ones or others.
-bool threads_share_a_bond(const Json& body) {
-  const Json& resolved = object_of(body, "resolved");
+bool threads_share_a_bond(const Document& document) {
+  const Json& resolved = object_of(document.body, "resolved");
   const std::string device = text_of(resolved, "device");
   const auto devices = 1 + std::count(device.begin(), device.end(), ',');
-  const std::string threads = fact_of(list_of(body, "config"), "threads");
+  const std::string threads = asked_for(document, "threads");
   return std::strtod(threads.c_str(), nullptr) > static_cast<double>(devices) &&
          text_of(object_of(resolved, "details"), "rate_of_bond") == "true";
 }
@@ -53,7 +53,7 @@ Limit line_limit(const Judged& of) {
             .origin = of.row.line_origin.empty() ? line.origin : of.row.line_origin};
   }
   if (!std::isfinite(line.bits_per_s)) return {.value = kNone, .origin = line.origin};
-  if (threads_share_a_bond(of.document.body)) {
+  if (threads_share_a_bond(of.document)) {
     return {.value = kNone,
             .origin =
                 "which ports of a bond several threads use is not known: give an absolute "

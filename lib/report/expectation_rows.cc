@@ -99,6 +99,15 @@ std::string row_text(const Measured& row) {
   return text;
 }
 
+std::string asked_for(const Document& document, const char* name) {
+  const auto config = document.body.find("config");
+  return config == document.body.end() ? "" : fact_of(*config, name);
+}
+
+std::string rate_asked_for(const Document& document) {
+  return asked_for(document, "rate_messages_per_s") + asked_for(document, "rate_bits_per_s");
+}
+
 std::string identity_of(const Judged& of, bool of_one_job) {
   const auto& [document, row] = of;
   std::string text(row.kind);
@@ -108,20 +117,15 @@ std::string identity_of(const Judged& of, bool of_one_job) {
                           "size_bytes", "metric", "group", "ranks", "root"}) {
     text += '\n' + label_of(row, key);
   }
-  const Json& config = list_of(document.body, "config");
-  for (const char* key : {"memory", "peer_memory"}) text += '\n' + fact_of(config, key);
-  std::string rate;
-  for (const char* key : {"rate_messages_per_s", "rate_bits_per_s"}) rate += fact_of(config, key);
+  for (const char* key : {"memory", "peer_memory"}) text += '\n' + asked_for(document, key);
+  const std::string rate = rate_asked_for(document);
   return text + '\n' + (rate.empty() ? load_text(row) : rate);
 }
 
 bool counts(const Judged& of, std::string_view key) {
   if (value_of(of.row, "complete") == 0) return false;
   const bool latency = of.row.kind == "load" && key.ends_with("_ns");
-  const Json& config = list_of(of.document.body, "config");
-  return !latency || value_of(of.row, "saturated") != 1 ||
-         !fact_of(config, "rate_messages_per_s").empty() ||
-         !fact_of(config, "rate_bits_per_s").empty();
+  return !latency || value_of(of.row, "saturated") != 1 || !rate_asked_for(of.document).empty();
 }
 
 bool has_size(const Expectation& expectation, const Measured& row) {

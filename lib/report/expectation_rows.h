@@ -29,6 +29,11 @@ RowValue row_value(const Measured& row, std::string_view key);
 /// What tells a row from the others of its document.
 std::string row_text(const Measured& row);
 
+/// What the run was asked for, by its name in "config"; "" where nothing was.
+std::string asked_for(const Document& document, const char* name);
+/// The rate of a load, of messages or of bits.
+std::string rate_asked_for(const Document& document);
+
 /// What the same row of another document must agree in. A rate that was asked for tells rows apart;
 /// its share of the capacity, which each run measures anew, does not.
 /// `of_one_job`: as another document of the same ranks has it, of which a host may have several.

@@ -11,6 +11,7 @@
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
+#include "report/row.h"
 
 namespace rdmabench::report {
 namespace {
@@ -45,6 +46,13 @@ nlohmann::ordered_json judged(const std::string& json, std::string_view expectat
   EXPECT_EQ(failed_expectation(document), row["status"] == "FAIL");
   EXPECT_THAT(expectations_text(document), HasSubstr(row["text"].get<std::string>()));
   return row;
+}
+
+/// What a run was asked for, as its document has it.
+std::string config(const Facts& facts) {
+  Report report;
+  report.config = facts;
+  return to_document(report)["config"].dump();
 }
 
 TEST(Expectation, IsReadWithItsUnitAndSizes) {
@@ -234,9 +242,9 @@ TEST(Expectation, IsOpenWhereThreadsShareABond) {
                 R"({"rate_gbps": "100", "mtu": "4096",)"
                 R"( "rate_of": "one port of the bond of the client's mlx5_bond_0",)"
                 R"( "rate_of_bond": "true"})"));
-  document["config"][0] = {{"name", "threads"}, {"value", 1}};
+  document["config"] = Json::parse(config({{"threads", std::uint64_t{1}}}));
   EXPECT_EQ(judged(document.dump(), "bw>=85%line")["status"], "PASS");
-  document["config"][0] = {{"name", "threads"}, {"value", 2}};
+  document["config"] = Json::parse(config({{"threads", std::uint64_t{2}}}));
   const auto row = judged(document.dump(), "bw>=95%line");
   EXPECT_EQ(row["status"], "OPEN");
   EXPECT_THAT(row["text"], HasSubstr("which ports of a bond several threads use is not known"));
@@ -309,12 +317,12 @@ TEST(Expectation, OfSeveralLaunchesOfABaselineTheMeanAndTheNoiseCount) {
 }
 
 TEST(Expectation, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
-  const auto with = [](const std::string& config, const std::string& complete) {
+  const auto with = [](const Facts& facts, const std::string& complete) {
     std::string text = bandwidth("100e9", "null", "null");
-    text.insert(1, R"("config": [)" + config + "], ");
+    text.insert(1, R"("config": )" + config(facts) + ", ");
     return text.insert(text.rfind("}]"), R"(, "complete": )" + complete);
   };
-  const std::string huge = R"({"name": "memory", "value": "huge"})";
+  const Facts huge{{"memory", "huge"}};
   const std::string path = ::testing::TempDir() + "memory.json";
   const auto statuses = [&](const std::string& baseline, const std::string& run) {
     std::ofstream(path) << baseline;
@@ -327,40 +335,41 @@ TEST(Expectation, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
     return all;
   };
   EXPECT_EQ(statuses(with(huge, "true"), with(huge, "true")), "PASS ");
-  EXPECT_EQ(statuses(with(huge, "true"), with("", "true")), "OPEN FAIL ");
-  EXPECT_EQ(statuses(with("", "false"), with("", "true")), "OPEN FAIL ");
-  EXPECT_EQ(statuses(with("", "true"), with("", "false")), "FAIL ") << "it is not judged";
+  EXPECT_EQ(statuses(with(huge, "true"), with({}, "true")), "OPEN FAIL ");
+  EXPECT_EQ(statuses(with({}, "false"), with({}, "true")), "OPEN FAIL ");
+  EXPECT_EQ(statuses(with({}, "true"), with({}, "false")), "FAIL ") << "it is not judged";
   std::filesystem::remove(path);
 }
 
 TEST(Expectation, TheLatencyOfALoadThatIsTooMuchIsNotJudged) {
-  const auto load = [](const std::string& config) {
-    return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": [)" + config +
-           R"(], "results": [{"operation": "send", "size_bytes": 8, "p99_ns": 5000, "load": 0.5,)"
+  const auto load = [](const Facts& facts) {
+    return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": )" +
+           config(facts) +
+           R"(, "results": [{"operation": "send", "size_bytes": 8, "p99_ns": 5000, "load": 0.5,)"
            R"( "saturated": false}, {"operation": "send", "size_bytes": 8, "p99_ns": 900000,)"
            R"( "load": 1.1, "saturated": true}]})";
   };
-  EXPECT_EQ(judged(load(""), "p99<=6us")["status"], "PASS");
-  Document asked =
-      parse_documents(load(R"({"name": "rate_messages_per_s", "value": 1000})"), "test").at(0);
+  EXPECT_EQ(judged(load({}), "p99<=6us")["status"], "PASS");
+  Document asked = parse_documents(load({{"rate_messages_per_s", 1000.0}}), "test").at(0);
   judge_expectations(asked, std::vector{parse_expectation("p99<=6us")});
   EXPECT_TRUE(failed_expectation(asked)) << "this rate was asked for";
 }
 
 TEST(Expectation, ALoadIsComparedByTheRateThatWasAskedFor) {
-  const auto load = [](const std::string& share, const std::string& config) {
-    return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": [)" + config +
-           R"(], "results": [{"operation": "send-imm", "size_bytes": 8, "p99_ns": 5000, "load": )" +
+  const auto load = [](const std::string& share, const Facts& facts) {
+    return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": )" +
+           config(facts) +
+           R"(, "results": [{"operation": "send-imm", "size_bytes": 8, "p99_ns": 5000, "load": )" +
            share + R"(, "achieved_messages_per_s": 100000}]})";
   };
-  const std::string asked = R"({"name": "rate_messages_per_s", "value": 100000})";
+  const Facts asked{{"rate_messages_per_s", 100000.0}};
   const std::string path = ::testing::TempDir() + "load.json";
   const std::string expectation = "p99<=120%" + path;
   std::ofstream(path) << load("0.0624105", asked);
   EXPECT_EQ(judged(load("0.0711", asked), expectation)["status"], "PASS");
-  std::ofstream(path) << load("0.8999999999999999", "");
-  EXPECT_EQ(judged(load("0.9", ""), expectation)["status"], "PASS");
-  EXPECT_EQ(judged(load("0.9", ""), "rate>=50k")["row"], "send-imm load 90 % of 8");
+  std::ofstream(path) << load("0.8999999999999999", {});
+  EXPECT_EQ(judged(load("0.9", {}), expectation)["status"], "PASS");
+  EXPECT_EQ(judged(load("0.9", {}), "rate>=50k")["row"], "send-imm load 90 % of 8");
   std::filesystem::remove(path);
 }
 
