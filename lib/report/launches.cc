@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "expectation_rows.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
@@ -22,15 +23,16 @@ using Rows = std::vector<const Json*>;
 constexpr const char* kOverLaunches = "over_launches";
 
 /// Two rows of different launches are the same where these are. The loads of two curves differ by
-/// their capacities, and their shares of these by rounding alone.
-std::string row_identity(const Json& row) {
+/// their capacities, and their shares of these by rounding alone; of a rate that was asked for
+/// each has another share.
+std::string row_identity(const Json& row, bool by_rate) {
   std::string text;
   for (const char* key : {"operation", "kind", "direction", "type", "reduction", "root", "in_place",
                           "group", "memory", "route", "mapping", "size_bytes"}) {
     text += any_text_of(row, key) + '\n';
   }
   const double load = number_of(row, "load");
-  return std::isfinite(load) ? text + percent_text(load) : text;
+  return std::isfinite(load) && !by_rate ? text + percent_text(load) : text;
 }
 
 std::vector<double> numbers_of(const Rows& rows, std::string_view key) {
@@ -168,11 +170,12 @@ Document over_launches(std::span<const Document> launches) {
     join_fabrics(over, launches);
     return over;
   }
+  const bool by_rate = !rate_asked_for(over).empty();
   std::vector<std::string> order;
   std::map<std::string, Rows> rows;
   for (const Document& one : launches) {
     for (const Json& row : list_of(one.body, "results")) {
-      const std::string identity = row_identity(row);
+      const std::string identity = row_identity(row, by_rate);
       Rows& same = rows[identity];
       if (same.empty()) order.push_back(identity);
       same.push_back(&row);

@@ -148,6 +148,18 @@ TEST(Launches, WithoutAKneeCountAsBeyondTheirLoads) {
                                          HasSubstr("without a knee")));
 }
 
+TEST(Launches, AtARateThatWasAskedForAreOneRowWhateverItsShareOfTheCapacity) {
+  std::vector<Document> launches;
+  for (const double rate : {1e6, 2e6}) {
+    Report report = curve(9, true, rate);
+    std::get<std::vector<LoadResult>>(report.results).resize(1);
+    std::get<std::vector<LoadResult>>(report.results)[0].load = rate / 1e7;
+    report.config.push_back({"rate_messages_per_s", 1e6});
+    launches.push_back({"x", std::string(kRunSchema), to_document(report)});
+  }
+  EXPECT_EQ(over_launches(launches).body["results"].size(), 1);
+}
+
 TEST(Table, PartsRowsThatMeanDifferentThings) {
   Report report = latency_sample();
   latency_row(report, 1).completion = "transmit";
