@@ -2,12 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "expectation_rows.h"
+#include "fabric_document.h"
 #include "launches.h"
 #include "rdmabench/measure/statistics.h"
 #include "row.h"
@@ -15,24 +16,24 @@
 namespace rdmabench::report {
 namespace {
 
-/// Geometric means, with their intervals. False where no launch has a value.
-bool set_mean(const LaunchValues& from, const std::string& identity, double& value, double& low,
-              double& high) {
+/// Geometric means, with their intervals, and of how many launches; 0 where none has a value.
+std::size_t set_mean(const LaunchValues& from, const std::string& identity, double& value,
+                     double& low, double& high) {
   value = low = high = 0;
   const auto found = from.find(identity);
-  if (found == from.end()) return false;
+  if (found == from.end()) return 0;
   std::vector<double> logs;
   for (const RowValue& one : found->second) logs.push_back(std::log(one.value));
   value = std::exp(measure::mean(logs));
   constexpr double kMost = 1e18;  // that a document may say: two launches may say nothing
-  if (logs.size() < 2 || value * std::exp(half_width(logs)) > kMost) return true;
+  if (logs.size() < 2 || value * std::exp(half_width(logs)) > kMost) return logs.size();
   low = value * std::exp(-half_width(logs));
   high = value * std::exp(half_width(logs));
-  return true;
+  return logs.size();
 }
 
-/// Each pair of any launch once.
-std::vector<PairMeasurement> joined_pairs(std::span<const Document> launches) {
+/// Each pair of any launch once. `partly`: how many have a value in some of the launches alone.
+std::vector<PairMeasurement> joined_pairs(std::span<const Document> launches, std::size_t& partly) {
   const LaunchValues rates = launch_values(launches, "bits_per_s", false);
   const LaunchValues times = launch_values(launches, "p50_ns", false);
   const LaunchValues tails = launch_values(launches, "p99_ns", false);
@@ -44,8 +45,14 @@ std::vector<PairMeasurement> joined_pairs(std::span<const Document> launches) {
       PairMeasurement pair = *at++;
       const std::string identity = identity_of({one, row}, true);
       if (row.replaced || !known.insert(identity).second) return;
-      if (set_mean(pair.latency() ? times : rates, identity, pair.value, pair.low, pair.high)) {
-        pair.error.clear();
+      const std::size_t with_value =
+          set_mean(pair.latency() ? times : rates, identity, pair.value, pair.low, pair.high);
+      if (with_value > 0) pair.error.clear();
+      if (with_value > 0 && with_value < launches.size()) {
+        ++partly;
+        if (pair.notes.size() == kMaxNotes) pair.notes.pop_back();
+        pair.notes.push_back(
+            fmt::format("Only {} of {} launches have a value.", with_value, launches.size()));
       }
       set_mean(tails, identity, pair.p99_ns, pair.p99_low_ns, pair.p99_high_ns);
       pair.confirming = false;
@@ -55,18 +62,22 @@ std::vector<PairMeasurement> joined_pairs(std::span<const Document> launches) {
   return joined;
 }
 
-bool is_same(const Json& a, const Json& b) {
-  return std::ranges::all_of(
-      std::array{"part", "a", "b", "rail", "element", "metric", "size_bytes"},
-      [&](const char* key) { return any_text_of(a, key) == any_text_of(b, key); });
+std::string identity_of_finding(const Json& finding) {
+  std::string text;
+  for (const char* key : {"part", "a", "b", "rail", "element", "metric", "size_bytes"}) {
+    text += any_text_of(finding, key) + '\n';
+  }
+  return text;
 }
 
-/// The findings of all launches, the most frequent first. The rest is of the first that has a
-/// verdict.
-Json joined_verdict(std::span<const Document> launches) {
+/// The findings of all launches, the most frequent first, and what could not be judged in any. The
+/// rest is of the first that has a verdict.
+Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
   Json verdict;
   std::vector<std::pair<Json, std::size_t>> findings;  // and in how many launches
+  std::map<std::string, std::size_t> known;            // their places
   std::vector<std::pair<std::string, std::size_t>> summaries;
+  std::set<std::string> not_judged;
   for (const Document& one : launches) {
     const Json& own = object_of(one.body, "verdict");
     if (own.empty()) continue;
@@ -76,14 +87,21 @@ Json joined_verdict(std::span<const Document> launches) {
     if (told == summaries.end()) told = summaries.insert(told, {summary, 0});
     ++told->second;
     for (const Json& finding : list_of(own, "findings")) {
-      auto known =
-          std::ranges::find_if(findings, [&](auto& a) { return is_same(a.first, finding); });
-      if (known == findings.end()) known = findings.insert(known, {finding, 0});
-      ++known->second;
-      if (flag_of(finding, "confirmed")) known->first["confirmed"] = true;
+      const auto [place, is_new] = known.try_emplace(identity_of_finding(finding), findings.size());
+      if (is_new) findings.emplace_back(finding, 0);
+      auto& [same, count] = findings[place->second];
+      ++count;
+      if (flag_of(finding, "confirmed")) same["confirmed"] = true;
     }
+    for (const Json& why : list_of(own, "not_judged")) not_judged.insert(any_text(why));
   }
   if (verdict.is_null()) return verdict;
+  verdict["not_judged"] = list_of_each(not_judged, [](const std::string& why) { return why; });
+  if (partly > 0) {
+    verdict["not_judged"].push_back(
+        fmt::format("Measurements that have a value in some of the {} launches alone: {}.",
+                    launches.size(), partly));
+  }
   const auto in_launches = [&](std::size_t count) {
     return fmt::format("in {} of {} launches", count, launches.size());
   };
@@ -107,8 +125,9 @@ Json joined_verdict(std::span<const Document> launches) {
 
 void join_fabrics(Document& over, std::span<const Document> launches) {
   over.body.erase("launch");
-  over.pairs = joined_pairs(launches);
-  over.body["verdict"] = joined_verdict(launches);
+  std::size_t partly = 0;
+  over.pairs = joined_pairs(launches, partly);
+  over.body["verdict"] = joined_verdict(launches, partly);
   for (const char* const key : {"lost", "expectations"}) {
     Json all = Json::array();
     for (const Document& one : launches) {

@@ -160,6 +160,26 @@ TEST(Launches, AtARateThatWasAskedForAreOneRowWhateverItsShareOfTheCapacity) {
   EXPECT_EQ(over_launches(launches).body["results"].size(), 1);
 }
 
+TEST(Launches, OfAFabricKeepThatAPairFailedInOne) {
+  const std::string plan =
+      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},{"rank":1}],"plan":{})";
+  const auto launch = [&](int number, const std::string& measured, const std::string& why) {
+    return plan + R"(,"launch":)" + std::to_string(number) + "}\n" +
+           R"({"record":"measurement","sender":0,"receiver":1,"rail":0,"metric":"latency",)"
+           R"("size_bytes":8,"notes":[],"p99_ns":null,)" +
+           measured + "}\n" + R"({"record":"verdict","summary":"s","not_judged":[)" + why + "]}\n";
+  };
+  const std::vector<Document> launches =
+      parse_documents(launch(1, R"("value":null,"error":"refused")", "") +
+                          launch(2, R"("value":1000,"error":null)", R"("too few")"),
+                      "x");
+  const Document over = over_launches(launches);
+  EXPECT_THAT(over.pairs.at(0).notes, Each("Only 1 of 2 launches have a value."));
+  EXPECT_EQ(over.pairs[0].notes.size(), 1);
+  EXPECT_THAT(launches_text(over, 80),
+              AllOf(HasSubstr("too few"), HasSubstr("in some of the 2 launches alone: 1.")));
+}
+
 TEST(Table, PartsRowsThatMeanDifferentThings) {
   Report report = latency_sample();
   latency_row(report, 1).completion = "transmit";
