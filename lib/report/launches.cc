@@ -183,8 +183,12 @@ Document over_launches(std::span<const Document> launches) {
     for (const char* const key : {"suspicions", "notes", "errors", "unmet", "expectations"}) {
       if (body.contains(key)) add_to(body[key], list_of(one.body, key));
     }
-    for (const char* const key : {"error", "failure", "blame", "bisected"}) {
+    for (const char* const key : {"error", "failure", "blame"}) {
       if (body.contains(key) && body[key].is_null()) body[key] = one.body.value(key, Json());
+    }
+    const Json& bisected = object_of(one.body, "bisected");
+    if (!bisected.empty() && list_of(object_of(body, "bisected"), "suspects").empty()) {
+      body["bisected"] = bisected;
     }
     if (body.contains("suspect"))
       body["suspect"] = flag_of(body, "suspect") || flag_of(one.body, "suspect");
