@@ -146,6 +146,8 @@ TEST(Launches, WithoutAKneeCountAsBeyondTheirLoads) {
   EXPECT_THAT(over_text(launches), AllOf(HasSubstr("in 4 of 6 launches: 2 Mmsg/s (2 to above the "
                                                    "highest load)"),
                                          HasSubstr("without a knee")));
+  launches[5].error = "interrupted by SIGINT";
+  EXPECT_THAT(over_text(launches), HasSubstr("in 4 of 5 launches")) << "its curve was cut";
 }
 
 TEST(Launches, AtARateThatWasAskedForAreOneRowWhateverItsShareOfTheCapacity) {
