@@ -223,13 +223,17 @@ Section launches_table(const Json& body) {
                   number_column("launches", "launches", whole_text)};
   const auto add = [&](const std::string& name, const std::string& key, const std::string& low,
                        const std::string& high, const Scale& scale, int dispensable = 0) {
-    columns.push_back(measured_column(name, key, scale));
+    columns.push_back(key.ends_with("p50_ns")
+                          ? number_column(name, key, scale)  // of few samples too
+                          : measured_column(name, key, scale));
     columns.push_back(number_column(name + " low", low, scale, dispensable));
     columns.push_back(number_column(name + " high", high, scale, dispensable));
   };
   if (collective) {
-    for (const char* const key : {"group", "reduction", "type"}) {
-      columns.insert(columns.begin() + 1, words_column(key, key, kMiddleOut));
+    const auto place = [](const Json& row) { return flag_of(row, "in_place") ? "in" : "out"; };
+    columns.insert(columns.begin() + 1, {"place", false, place, {}, kLastOut});
+    for (const char* const key : {"root", "group", "reduction", "type"}) {
+      columns.insert(columns.begin() + 1, words_column(key, key, kLastOut));
     }
   }
   if (test == "load") {

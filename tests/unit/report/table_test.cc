@@ -11,6 +11,7 @@ namespace rdmabench::report {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Le;
@@ -160,6 +161,22 @@ TEST(Launches, AtARateThatWasAskedForAreOneRowWhateverItsShareOfTheCapacity) {
     launches.push_back({"x", std::string(kRunSchema), to_document(report)});
   }
   EXPECT_EQ(over_launches(launches).body["results"].size(), 1);
+}
+
+TEST(Launches, OfACollectiveTellTheirRowsApartAndKeepALaterBisection) {
+  const std::string one = R"({"operation": "all-reduce", "size_bytes": 1024, "p50_ns": 1500,)"
+                          R"( "unsupported_percentiles": ["p50_ns"], "in_place": )";
+  std::vector<Document> launches;
+  for (const char* const suspects : {"", R"("node2")"}) {
+    launches.push_back(parse_documents(
+        R"({"schema": "rdmabench-coll/1", "bisected": {"suspects": [)" + std::string(suspects) +
+            R"(]}, "results": [)" + one + "false}, " + one + "true}]}",
+        "x")[0]);
+  }
+  const Document over = over_launches(launches);
+  EXPECT_THAT(launches_text(over, 80), AllOf(ContainsRegex("all-reduce +out .* 1.5"),
+                                             ContainsRegex("all-reduce +in .* 1.5")));
+  EXPECT_EQ(over.body["bisected"]["suspects"].size(), 1);
 }
 
 TEST(Launches, OfAFabricKeepThatAPairFailedInOne) {
