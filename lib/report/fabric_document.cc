@@ -148,6 +148,7 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
     check_plan(record, refuse);
     const Json& plan = object_of(record, "plan");
     const bool again = document != nullptr && !record.contains("over_launches") &&
+                       !document->body.contains("over_launches") &&
                        number_text(document->body, "launch") == number_text(record, "launch");
     if (again && document->body["plan"] == plan &&
         document->body["nodes"].size() == record["nodes"].size()) {
