@@ -133,7 +133,8 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
     if (!file.empty()) append(judged.record, file);
   }
   if (launch_part().is_launch()) hand_over(to_text(result, "json", wide) + judged.record);
-  if (format == "csv") {  // it has no place for lost nodes and the verdict
+  // It has no place for lost nodes and the verdict; that over launches has.
+  if (format == "csv" && !launch_part().is_launch()) {
     std::fputs(to_text(result, "table", wide).c_str(), stderr);
   }
   write_judged(format == "table" ? for_reading(text, "") : text, judged, format, "");

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/json_values.h"
@@ -32,6 +33,7 @@ namespace {
 constexpr const char* kVariable = "RDMABENCH_LAUNCH";
 
 struct Launched {
+  std::vector<std::string> unread{};  ///< documents
   std::vector<report::Document> documents;
   std::vector<std::string> texts;
   int code = 0;
@@ -76,6 +78,17 @@ int exit_code(pid_t process, std::string& ended) {
   return static_cast<int>(Fault::failed);
 }
 
+/// A fabric's may take a minute, for which the other ranks would wait between two launches.
+void read_launches(Launched& of) {
+  constexpr std::size_t kAny = std::string::npos;  // of what this program wrote itself
+  for (const std::string& text : std::exchange(of.unread, {})) {
+    auto documents =
+        report::parse_documents(text, fmt::format("launch {}", of.documents.size() + 1), {},
+                                {.file_bytes = kAny, .document_bytes = kAny, .pairs = kAny});
+    std::move(documents.begin(), documents.end(), std::back_inserter(of.documents));
+  }
+}
+
 /// Adds what one launch wrote.
 void add_launch(Launched& to, std::uint32_t index, std::uint32_t count) {
   const OneLaunch one = launch(own_words(), index, count);
@@ -83,20 +96,19 @@ void add_launch(Launched& to, std::uint32_t index, std::uint32_t count) {
   to.ended = one.ended;
   to.last = one.code != 0 || one.document == kLastLaunch;
   if (one.document.empty() || one.document == kLastLaunch) return;
-  constexpr std::size_t kAny = std::string::npos;  // of what this program wrote itself
-  auto documents =
-      report::parse_documents(one.document, fmt::format("launch {}", index + 1), {},
-                              {.file_bytes = kAny, .document_bytes = kAny, .pairs = kAny});
-  // One that found a fault, or wrong data, has come to its end.
-  to.last = !one.ended.empty() || std::ranges::any_of(documents, report::ended_early);
-  std::move(documents.begin(), documents.end(), std::back_inserter(to.documents));
+  to.unread.push_back(one.document);
   to.texts.push_back(one.text);
+  to.last = !one.ended.empty();
+  if (one.code == 0 || to.last) return;
+  read_launches(to);  // one that found a fault, or wrong data, has come to its end
+  to.last = std::ranges::any_of(to.documents, report::ended_early);
 }
 
 std::string to_text(const Launched& launched, const report::Document& over, const Output& output) {
   if (output.format == "table" && launched.documents.size() > 1) {
     return for_reading(report::launches_text(over, table_width(output.wide)), output.output);
   }
+  if (output.format == "csv" && launched.documents.size() > 1) return report::to_csv({&over, 1});
   std::string text;
   const char* const between = output.format == "json" ? "" : "\n";
   for (const std::string& one : launched.texts) text += (text.empty() ? "" : between) + one;
@@ -134,14 +146,19 @@ int run_launches(std::uint32_t count, const Output& output, const Expectations& 
   for (std::uint32_t i = 0; i < count && !launched.last && interrupted().empty(); ++i) {
     add_launch(launched, i, count);
   }
+  read_launches(launched);
   if (launched.documents.empty()) return launched.code;
-  std::vector<report::Document> all = launched.documents;
-  if (all.size() > 1) all.insert(all.begin(), report::over_launches(launched.documents));
+  const bool several = launched.documents.size() > 1;
+  const bool lines = launched.documents.front().schema == report::kFabricSchema;  // JSON Lines
+  std::vector<report::Document> all;
+  if (several) all.push_back(report::over_launches(launched.documents));
+  if (!several || !lines) {  // a fabric's own stand in its stream
+    all.insert(all.end(), launched.documents.begin(), launched.documents.end());
+  }
   tell_missing(all.front(), launched, count);
   const bool is_json = output.format == "json";
-  const bool lines = all.front().schema == report::kFabricSchema;  // JSON Lines
   std::string text = is_json && !lines ? "" : to_text(launched, all.front(), output);
-  std::string record = lines && all.size() > 1 ? fabric::to_json_lines(all.front()) : "";
+  std::string record = lines && several ? fabric::to_json_lines(all.front()) : "";
   const Judged judged = judge(std::move(all), expect, {}, launched.documents);
   record += lines ? judged.record : "";
   if (is_json) text += record;

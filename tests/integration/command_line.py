@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line: help, errors, exit codes and output. Usage: command_line.py RDMABENCH"""
 
+import csv
 import ctypes
 import fcntl
 import glob
@@ -305,6 +306,11 @@ class Width(unittest.TestCase):
         self.assertIn("stddev[us]", wide)
         self.assertNotIn("left out", wide)
         self.assertIn("FAIL", run("doctor", "--list", "--wide").stdout)
+
+    def test_launches_at_a_rate_are_one_row_of_their_csv(self):
+        rated = ("load", "--backend", "loop", "--no-watch", "-n", "2000", "--rate", "100k", "--launches", "2")
+        rows = [one for one in csv.DictReader(run(*rated, "--format", "csv").stdout.splitlines()) if one["kind"] == "load"]
+        self.assertEqual([one["launches"] for one in rows], ["2"], "the result over launches alone")
 
     def test_a_curve_of_several_launches(self):
         words = ("load", "--backend", "loop", "--no-watch", "-n", "200", "--launches", "2")
