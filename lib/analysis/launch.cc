@@ -10,6 +10,7 @@
 
 #include "base/fields.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
@@ -82,12 +83,16 @@ void add_facts(Launch& launch, const std::string& prefix, const ResultJson& fact
   }
 }
 
-/// Parses "2026-11-21T17:02:05Z"; none for another form.
+/// Parses "2026-11-21T17:02:05.123Z", or without the fraction as earlier releases wrote; none for
+/// another form.
 std::optional<double> seconds(const std::string& utc) {
   tm parts{};
-  const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return static_cast<double>(timegm(&parts));
+  const char* const end = strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (end == nullptr || !utc.ends_with('Z')) return std::nullopt;
+  const std::string_view rest(end, utc.c_str() + utc.size() - 1);
+  const auto fraction = rest.empty() ? 0 : parse_number<double>(std::string("0").append(rest));
+  if (!fraction || (!rest.empty() && rest[0] != '.')) return std::nullopt;
+  return static_cast<double>(timegm(&parts)) + *fraction;
 }
 
 /// A list of {"name", "value"}.

@@ -1,5 +1,6 @@
 #include "rdmabench/report/conditions.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -90,12 +91,12 @@ void add_memlock(Collector& facts, const fs::path& root) {
   }
 }
 
+/// With milliseconds, by which launches within a second have an order.
 std::string utc_now() {
-  const time_t now = std::time(nullptr);
-  tm parts{};
-  gmtime_r(&now, &parts);
-  char text[sizeof "2026-01-01T00:00:00Z"];
-  return {text, strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(now.tv_sec),
+                     now.tv_nsec / 1'000'000);
 }
 
 constexpr const char* kCompiler =

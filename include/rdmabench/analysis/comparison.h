@@ -74,7 +74,7 @@ struct LaunchSequence {
   bool known = false;        ///< every launch has a time, and there are some of both sides
   bool separate = false;     ///< all of one side ran before all of the other
   std::uint32_t blocks = 0;  ///< "AABBA" is three
-  std::string pattern;       ///< "ABBA"; of launches in the same second A stands first
+  std::string pattern;       ///< "ABBA"; of launches at the same time A stands first
 };
 
 LaunchSequence find_order(std::span<const double> a_times_s, std::span<const double> b_times_s);

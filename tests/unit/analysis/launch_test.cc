@@ -32,6 +32,9 @@ TEST(ReadLaunches, TakesWhatTheReportWrites) {
   EXPECT_EQ(launch.pair, "node1 node2");
   ASSERT_TRUE(launch.time_s);
   EXPECT_EQ(static_cast<std::int64_t>(*launch.time_s) % 86400, 61 * 60);
+  std::string later = report::to_json(latency_report({{8, 1000}}, 61));
+  later.replace(later.find(":00Z"), 4, ":00.250Z");
+  EXPECT_EQ(read_launches(later, "x.json").at(0).time_s, *launch.time_s + 0.25);
   EXPECT_EQ(launch.facts.at("environment.client.kernel"), "6.1.0");
   EXPECT_EQ(launch.facts.at("config.depth"), "128");
   EXPECT_EQ(launch.facts.at("resolved.provider"), "mlx5");
