@@ -1,6 +1,7 @@
 // rdmabench fabric
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -156,6 +157,18 @@ struct CleanSharedMemory {
   CleanSharedMemory& operator=(CleanSharedMemory&&) = delete;
 };
 
+/// Launches read the end of the file and write behind it, and each has its own standard output.
+void check_stream(const FabricCommand& options) {
+  const std::string& output = options.run.output;
+  if (options.link.launches == 1 || output.empty() || !leads(options.rendezvous)) return;
+  check_writable(output);
+  const Place place = find_place(output);
+  refuse_if(place.exists && !S_ISREG(place.mode),
+            fmt::format("--launches {} with --output '{}', which is no regular file",
+                        options.link.launches, output),
+            "Name a file, or take --format json, which writes to standard output.");
+}
+
 /// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun
 /// end all the others.
 int run_fabric(FabricCommand& options) {
@@ -164,6 +177,7 @@ int run_fabric(FabricCommand& options) {
   refuse_if(options.link.launches > 1 && !options.run.resume.empty(),
             fmt::format("--launches {} with --resume", options.link.launches),
             "Each launch is a run of its own, and none goes on with another: give --output.");
+  check_stream(options);
   if (const auto code =
           begin_launches(options.link.launches, options.link, options.link.expect,
                          {.leads = leads(options.rendezvous), .stream = options.run.output})) {
