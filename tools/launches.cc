@@ -21,8 +21,10 @@
 #include "base/json_values.h"
 #include "base/new_file.h"
 #include "ending.h"
+#include "fabric/stream.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/fabric/run.h"
+#include "rdmabench/report/text_table.h"
 #include "report/launches.h"
 #include "terminal.h"
 #include "writing.h"
@@ -70,7 +72,8 @@ std::vector<std::string> own_words() {
 int exit_code(pid_t process, std::string& ended) {
   const OnInterruption forward([process] { kill(process, interrupting_signal()); });
   int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(process, &status, 0) < 0) {
+    if (errno != EINTR) throw Error(Fault::failed, "wait for a launch", {}, errno);
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   ended = fmt::format("a launch was ended by signal {}", WTERMSIG(status));
@@ -104,15 +107,23 @@ void add_launch(Launched& to, std::uint32_t index, std::uint32_t count) {
   to.last = std::ranges::any_of(to.documents, report::ended_early);
 }
 
+/// Other kinds of documents have it in their text.
+std::string error_line(const report::Document& document) {
+  if (document.schema != report::kRunSchema) return "";
+  const std::string error = text_of(document.body, "error");
+  return error.empty() ? "" : fmt::format("error: {}\n", report::terminal_safe(error));
+}
+
 std::string to_text(const Launched& launched, const report::Document& over, const Output& output) {
   if (output.format == "table" && launched.documents.size() > 1) {
-    return for_reading(report::launches_text(over, table_width(output.wide)), output.output);
+    const std::string text = report::launches_text(over, table_width(output.wide));
+    return for_reading(text + error_line(over), output.output);
   }
   if (output.format == "csv" && launched.documents.size() > 1) return report::to_csv({&over, 1});
   std::string text;
   const char* const between = output.format == "json" ? "" : "\n";
   for (const std::string& one : launched.texts) text += (text.empty() ? "" : between) + one;
-  return text;
+  return output.format == "table" ? text + error_line(over) : text;
 }
 
 /// Says in the document over launches, or in the last one, that there are fewer than were asked
@@ -163,7 +174,11 @@ int run_launches(std::uint32_t count, const Output& output, const Expectations& 
   record += lines ? judged.record : "";
   if (is_json) text += record;
   write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);
-  if (!stream.empty()) append(record, stream);
+  if (!stream.empty()) {
+    // Cuts the half line of a launch that was killed.
+    fabric::StreamFile(stream, fabric::StreamFile::Mode::append);  // NOLINT(bugprone-unused-raii)
+    append(record, stream);
+  }
   if (launched.code != 0) return launched.code;
   return judged.failed ? static_cast<int>(Fault::failed) : 0;
 }
@@ -186,6 +201,7 @@ OneLaunch launch(std::vector<std::string> words, std::uint32_t index, std::uint3
   // A terminal with 'stty tostop' stops such a group where it writes, unless it ignores that, as it
   // does from this process on.
   std::signal(SIGTTOU, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // who ignores it is not told how a process ended
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

@@ -353,11 +353,20 @@ class Width(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result)
         self.assertEqual(result.stderr.count("127.0.0.1:1"), 1, result)
         self.assertIn("MPI_Init", run("coll", "all-reduce", "--launches", "2").stderr)
+        ignore = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+        deaf = subprocess.run([sys.executable, "-c", ignore, command.TOOL, *result.args[1:]], capture_output=True, timeout=60, check=False)
+        self.assertEqual(deaf.returncode, 1, deaf)
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/fifo")
+            result = run("fabric", "--rank", "0", "--ranks", "2", "--rendezvous", "127.0.0.1:1", "--insecure",
+                         "--launches", "2", "--output", f"{folder}/fifo")
+            self.assertEqual(result.returncode, 2, result)
+            self.assertIn("no regular file", result.stderr)
 
     @staticmethod
-    def in_the_third_of_50() -> tuple[subprocess.Popen, int]:
+    def in_the_third_of_50(form: str = "json") -> tuple[subprocess.Popen, int]:
         """The process that launches, and its third launch, which has begun."""
-        process = subprocess.Popen([command.TOOL, "lat", "--backend", "loop", "-D", "300ms", "--launches", "50", "--format", "json"],
+        process = subprocess.Popen([command.TOOL, "lat", "--backend", "loop", "-D", "300ms", "--launches", "50", "--format", form],
                                    stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         seen: list[int] = []
@@ -381,6 +390,9 @@ class Width(unittest.TestCase):
         over, *launches = json.loads(process.communicate(timeout=30)[0])["documents"]
         self.assertEqual(process.returncode, 1)
         self.assertRegex(over["error"], f"^{len(launches)} of 50 launches: .* signal 9$")
+        process, third = self.in_the_third_of_50("table")
+        os.kill(third, signal.SIGKILL)
+        self.assertRegex(process.communicate(timeout=30)[0], r"(?m)^error: \d of 50 launches: .* signal 9$")
 
     def test_launches_read_a_profile_from_a_pipe_once(self):
         ends = os.pipe()
