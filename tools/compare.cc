@@ -10,6 +10,7 @@
 
 #include "base/refuse.h"
 #include "commands.h"
+#include "ending.h"
 #include "flags/values.h"
 #include "launches.h"
 #include "options.h"
@@ -56,7 +57,8 @@ int write(const CompareOptions& options, const analysis::Comparison& comparison,
   return comparison.failed() ? static_cast<int>(Fault::failed) : code;
 }
 
-int compare_sides(CompareOptions options) {
+/// `cut`: why there are fewer launches than were asked for; "" where there are all.
+int compare_sides(CompareOptions options, const std::string& cut = "") {
   if (options.a.empty() && options.b.empty()) {
     refuse_if(options.paths.size() != 2,
               fmt::format("{} paths were given, two are needed", options.paths.size()),
@@ -71,7 +73,8 @@ int compare_sides(CompareOptions options) {
   std::vector<std::string> left_out;
   const auto a = analysis::load_launches(options.a, options.program, &left_out);
   const auto b = analysis::load_launches(options.b, options.program, &left_out);
-  const analysis::Comparison comparison = analysis::compare(a, b, options.comparison);
+  analysis::Comparison comparison = analysis::compare(a, b, options.comparison);
+  if (!cut.empty()) comparison.notes.push_back(cut);
   return write(options, comparison, to_table(comparison, table_width(options.wide)), left_out);
 }
 
@@ -93,33 +96,79 @@ std::array<std::vector<std::string>, 2> command_lines(const CompareOptions& opti
         fmt::format("--launches {} without two command lines of lat, bw or load", options.launches),
         "Write: compare --launches 5 -- bw node2 -d mlx5_0 -- bw node2 -d mlx5_1.");
   }
+  refuse_if(sides[0][1] != sides[1][1], fmt::format("'{}' against '{}'", sides[0][1], sides[1][1]),
+            "The two measure nothing in common: give the same command on both sides.");
   return sides;
+}
+
+/// Refuses what would make the comparison fail when all is measured.
+void check_sides(CompareOptions& options) {
+  if (options.a_name.empty()) options.a_name = "A";
+  if (options.b_name.empty()) options.b_name = "B";
+  refuse_if(options.a_name == options.b_name,
+            fmt::format("both sides are named '{}'", options.a_name),
+            "Give each side a name of its own by --a-name and --b-name.");
+  refuse_if(!options.program.empty(), "--as with --launches",
+            "It is of what another program printed.");
+  const std::uint32_t planned = options.comparison.planned;
+  refuse_if(planned > 0 && planned < options.launches,
+            fmt::format("--planned {} with --launches {}", planned, options.launches),
+            "The alpha is spent with those planned: plan as many as are measured, or more.");
+  check_writable(options.output);
+}
+
+/// Of each side its own, for launches with names that sort as they ran.
+std::array<std::string, 2> folders_of(const std::string& keep) {
+  std::array folders{keep + "/a", keep + "/b"};
+  if (keep.empty()) return folders;
+  for (const std::string& folder : folders) {
+    refuse_if(std::filesystem::exists(folder) && !std::filesystem::is_empty(folder),
+              fmt::format("--keep: there are files in '{}'", folder),
+              "Name a new folder: launches of another time would be compared with these.");
+    std::filesystem::create_directories(folder);
+  }
+  return folders;
 }
 
 /// Measures A and B in turn, A B B A, and compares what came to its end.
 int measure_sides(CompareOptions options) {
   const std::array<std::vector<std::string>, 2> sides = command_lines(options);
-  const std::array folders{options.keep + "/a", options.keep + "/b"};
-  if (!options.keep.empty()) {
-    for (const std::string& folder : folders) std::filesystem::create_directories(folder);
+  check_sides(options);
+  for (const std::vector<std::string>& side : sides) {
+    if (const int code = check_launch(side); code != 0) return code;
   }
+  const std::array<std::string, 2> folders = folders_of(options.keep);
   options.paths.clear();
   std::array<std::vector<std::string>*, 2> documents{&options.a, &options.b};
   int code = 0;
-  for (std::uint32_t i = 0; i < 2 * options.launches && code == 0; ++i) {
+  std::string ended;
+  for (std::uint32_t i = 0; i < 2 * options.launches && code == 0 && interrupted().empty(); ++i) {
     const std::size_t side = i % 4 == 1 || i % 4 == 2 ? 1 : 0;
     const OneLaunch one = launch(sides.at(side), i, 2 * options.launches);
     code = one.code;
+    ended = one.ended;
     if (code != 0) continue;
     documents.at(side)->push_back(one.document);
-    if (options.keep.empty()) continue;
-    write_file(one.document,
-               fmt::format("{}/{}.json", folders.at(side), documents.at(side)->size()));
+    if (!options.keep.empty()) {
+      write_file(one.document,
+                 fmt::format("{}/{:03}.json", folders.at(side), documents.at(side)->size()));
+    }
+    if (i == 1) {  // refuses what cannot be compared, before the rest is measured
+      settle(options, {});
+      analysis::compare(analysis::load_launches(options.a, ""),
+                        analysis::load_launches(options.b, ""), options.comparison);
+    }
   }
   if (options.a.empty() || options.b.empty()) return code;
-  if (options.a_name.empty()) options.a_name = "A";
-  if (options.b_name.empty()) options.b_name = "B";
-  const int compared = compare_sides(options);
+  const std::string why = !interrupted().empty() ? interrupted()
+                          : !ended.empty()       ? ended
+                                                 : "a launch failed";
+  const bool whole = options.a.size() + options.b.size() == 2 * options.launches;
+  const int compared =
+      compare_sides(options, whole ? ""
+                                   : fmt::format("{} of {} launches of {} and {} of {}: {}.",
+                                                 options.a.size(), options.launches, options.a_name,
+                                                 options.b.size(), options.b_name, why));
   return code != 0 ? code : compared;
 }
 
@@ -218,14 +267,15 @@ int run(CompareOptions& options) {
   refuse_if(options.launches > 0 && !looks,
             fmt::format("--launches with {}", options.plan ? "--plan" : "--baseline"),
             "It measures two sides and compares them.");
-  if (options.launches > 0) return measure_sides(options);
   if (options.plan) return plan(options);
   if (!options.baseline.empty()) return hold_against_baseline(options);
   const std::string alone =
       options.action.empty() && !options.name.empty() ? "--name" : options.action;
   refuse_if(!alone.empty(), alone + " without --baseline",
             "Name the database: --baseline DB.sqlite.");
-  return compare_sides(options);
+  refuse_if(options.launches == 0 && !options.keep.empty(), "--keep without --launches",
+            "It keeps what is measured: compare --launches 5 --keep runs -- bw node2 -- bw node3.");
+  return options.launches > 0 ? measure_sides(options) : compare_sides(options);
 }
 
 constexpr const char* kCompareFooter =

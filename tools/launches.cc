@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 #include "base/descriptor.h"
 #include "base/json_values.h"
 #include "base/new_file.h"
+#include "base/refuse.h"
 #include "ending.h"
 #include "fabric/stream.h"
 #include "rdmabench/base/error.h"
@@ -33,6 +35,7 @@ namespace rdmabench::tools {
 namespace {
 
 constexpr const char* kVariable = "RDMABENCH_LAUNCH";
+constexpr const char* kChecked = "checked";
 
 struct Launched {
   std::vector<std::string> unread{};  ///< documents
@@ -185,6 +188,14 @@ int run_launches(std::uint32_t count, const Output& output, const Expectations& 
 
 }  // namespace
 
+int check_launch(const std::vector<std::string>& words) {
+  const OneLaunch one = launch(words, 0, 0);
+  refuse_if(one.code == 0 && one.document != kChecked,
+            fmt::format("'{}' measures nothing", fmt::join(words, " ")),
+            "Give a command line that measures.");
+  return one.code;
+}
+
 OneLaunch launch(std::vector<std::string> words, std::uint32_t index, std::uint32_t count) {
   const Descriptor document = in_memory();
   const Descriptor text = in_memory();
@@ -232,7 +243,18 @@ LaunchPart launch_part() {
 
 std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect,
                                   const LaunchOptions& options) {
-  if (launch_part().is_launch()) {
+  const LaunchPart part = launch_part();
+  if (part.is_check()) {
+    const std::string given = count > 1                ? "--launches"
+                              : !output.output.empty() ? "--output"
+                              : !expect.empty()        ? "--expect or --profile"
+                                                       : "";
+    refuse_if(!given.empty(), given + " in a command line that 'compare --launches' measures",
+              "Leave it out: it is compared, and --keep writes what each launch gave.");
+    hand_over(kChecked);
+    return 0;
+  }
+  if (part.is_launch()) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     output.output.clear();
     expect.clear();

@@ -16,10 +16,11 @@ namespace rdmabench::tools {
 /// What this process is, where it is one of several launches.
 struct LaunchPart {
   std::uint32_t index = 0;  ///< from 0
-  std::uint32_t count = 1;
-  int document = -1;  ///< of a launch a descriptor, for the result as JSON
+  std::uint32_t count = 1;  ///< 0: it measures nothing and says whether it could
+  int document = -1;        ///< of a launch a descriptor, for the result as JSON
 
-  bool is_launch() const { return document >= 0; }
+  bool is_launch() const { return document >= 0 && count > 0; }
+  bool is_check() const { return count == 0; }
 };
 LaunchPart launch_part();
 
@@ -34,6 +35,10 @@ struct OneLaunch {
 /// Runs this program with these words, of which the first is its name, as launch `index` of
 /// `count`. A signal to this process ends it too.
 OneLaunch launch(std::vector<std::string> words, std::uint32_t index, std::uint32_t count);
+
+/// Whether these words measure what `launch` may be asked for: 0, or the exit code of the process
+/// that refused them and said why. Throws Error(usage) where they measure nothing.
+int check_launch(const std::vector<std::string>& words);
 
 /// Of several ranks each has its own launches, and one that does not lead no documents.
 struct LaunchOptions {

@@ -340,13 +340,42 @@ class Width(unittest.TestCase):
     def test_two_sides_are_measured_in_turn_and_compared(self):
         side = ("bw", "--backend", "loop", "--no-watch", "-D", "10ms", "-s", "64K")
         with tempfile.TemporaryDirectory() as folder:
-            words = ("compare", "--launches", "5", "--keep", folder, "--factor", "all", "--format", "json", "--", *side, "--", *side, "--depth", "2")
+            words = ("compare", "--launches", "10", "--keep", folder, "--factor", "all", "--format", "json", "--", *side, "--", *side, "--depth", "2")
             document = json.loads(run(*words).stdout)
-            self.assertEqual((document["a"]["launches"], document["b"]["launches"], document["b"]["name"]), (5, 5, "B"))
-            self.assertFalse([note for note in document["notes"] if "in turn" in note or "A B B A" in note])
+            self.assertEqual((document["a"]["launches"], document["b"]["launches"], document["b"]["name"]), (10, 10, "B"))
+            self.assertEqual(document["order"]["pattern"], 5 * "ABBA")
             again = json.loads(run("compare", f"{folder}/a", f"{folder}/b", "--factor", "all", "--format", "json").stdout)
-            self.assertEqual(again["families"], document["families"])
-        self.assertIn("without two command lines", run("compare", "--launches", "5", "--", *side).stderr)
+            self.assertEqual((again["families"], again["order"]), (document["families"], document["order"]))
+            self.assertIn(f"files in '{folder}/a'", run(*words).stderr)
+
+    def test_two_sides_that_cannot_be_compared_are_not_measured(self):
+        side = ("bw", "--backend", "loop", "--no-watch", "-D", "10ms", "-s", "64K")
+        for named, own, b in (("without two command lines", (), ()), ("'bw' against 'lat'", (), ("--", "lat", "--backend", "loop")),
+                              ("--expect", (), ("--", *side, "--expect", "bw>=1kb/s")), ("--launches", (), ("--", *side, "--launches", "2")),
+                              ("--output", (), ("--", *side, "--output", "/dev/null")), ("--sise", (), ("--", *side, "--sise", "8")),
+                              ("measures nothing", (), ("--", "bw", "--help")), ("'C'", ("--a-name", "C", "--b-name", "C"), ("--", *side)),
+                              ("--planned 5", ("--planned", "5"), ("--", *side)), ("--store", ("--store",), ("--", *side)),
+                              ("--name", ("--name", "x"), ("--", *side)), ("no such folder", ("--output", "/no such folder/x"), ("--", *side))):
+            with self.subTest(named=named), tempfile.TemporaryDirectory() as folder:
+                result = run("compare", "--launches", "6", "--keep", f"{folder}/kept", *own, "--", *side, *b)
+                self.assertEqual((result.returncode, result.stdout, os.listdir(folder)), (2, "", []), result)
+                self.assertIn(named, result.stderr)
+
+        result = run("compare", "--launches", "5", "--", *side, "--", *side[:-1], "8")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("nothing in common", result.stderr)
+
+    def test_a_comparison_says_that_it_was_stopped_early(self):
+        side = ("lat", "--backend", "loop", "--no-watch", "-D", "100ms")
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([command.TOOL, "compare", "--launches", "50", "--keep", folder, "--format", "json", "--", *side, "--", *side],
+                                       stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+            while process.poll() is None and not os.path.exists(f"{folder}/a/002.json"):
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            notes = json.loads(process.communicate(timeout=30)[0])["notes"]
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        self.assertRegex("\n".join(notes), r"of 50 launches of A and \d+ of B: interrupted by SIGINT")
 
     def test_a_launch_that_fails_ends_them(self):
         result = run("lat", "127.0.0.1", "--port", "1", "--launches", "3", "--insecure")
