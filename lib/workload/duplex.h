@@ -26,7 +26,7 @@ class Duplex {
         io_(endpoint, plan, watch, result),
         arrivals_(endpoint, plan, io_, result),
         pace_(plan),
-        pump_(endpoint, plan, io_, result, pace_) {}
+        pump_(endpoint, plan, io_, result, pace_, false) {}
 
   bool go() noexcept { return io_.post_marker(taker()) && good(); }
 

@@ -28,8 +28,11 @@ inline constexpr bool kTakesLists =
 template <transport::Transport T, class Op, bool kValidate, class Pace = Unpaced>
 class Pump {
  public:
-  Pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result, Pace& pace)
-      : endpoint_(endpoint),
+  /// `alone`: the peer sends nothing, so that nothing is under way when this side has nothing.
+  Pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result, Pace& pace,
+       bool alone = true)
+      : alone_(alone),
+        endpoint_(endpoint),
         io_(io),
         result_(result),
         pace_(pace),
@@ -130,7 +133,8 @@ class Pump {
     grows_ = !extent.whole;
     const std::uint64_t more = extent.iterations - iterations_;
     if (grows_ && more == 0) {
-      if (next_ == iterations_ && endpoint_.completed() == endpoint_.posted()) idle_since_ = asked;
+      const bool drained = next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+      if (alone_ && drained) idle_since_ = asked;
       return true;
     }
     result_.rested += measure::stamp_now() - asked;
@@ -259,6 +263,7 @@ class Pump {
     return message_in(region_, i % slots_, size_);
   }
 
+  bool alone_;
   T& endpoint_;
   EpochIo<T>& io_;
   EpochResult& result_;

@@ -106,7 +106,7 @@ struct EpochResult {
   /// may be long and still tell how even it was. Where it grows, those of what was added last.
   std::array<Mark, 32> marks{};
   std::uint32_t mark_count = 0;
-  /// A pump that grows: ticks in which it had nothing under way, or waited for who tells it more.
+  /// A pump that grows: ticks in which nothing was under way, or it waited for who tells it more.
   measure::Ticks rested = 0;
   /// Open loop: ticks from when one more message would be due to `end`; negative where it is not
   /// due yet.
