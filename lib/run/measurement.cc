@@ -430,8 +430,7 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
     while (next > 0) {
       begin = Deadline::Clock::now();
       add(epochs_.run(size, next, rate_of(config_, size), false, false, grow));
-      // A stream's end is foreseen: too early, the rule would not have had its last look.
-      if (next > 0 || rule.kind == Kind::stable) next = each(stopper.next_epoch());
+      next = each(stopper.next_epoch());  // a stream's end is foreseen, and may have come too early
     }
   } catch (const std::exception&) {
     if (stopper.iterations() > 0) {

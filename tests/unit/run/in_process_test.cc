@@ -116,7 +116,7 @@ TEST(InProcess, AStreamRestsWhileItsHookIsBusy) {
   EXPECT_LT(std::get<std::vector<report::BandwidthResult>>(report.results).at(0).duty, 0.8);
 }
 
-TEST(InProcess, AStreamOfATimeIsOneEpoch) {
+TEST(InProcess, AStreamOfATimeIsSeenInParts) {
   for (const OperationCode operation : kAllOperations) {
     for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
       Config c = config(shape, operation);
