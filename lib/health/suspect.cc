@@ -56,7 +56,7 @@ constexpr SuspicionText kRemoteNuma{"remote_numa", "a measuring thread ran far f
 constexpr SuspicionText kNoise{"noise", "the machine is noisy",
                                "use an isolated CPU (`cpus`, isolcpus), or stop other work"};
 
-constexpr SuspicionText kRests{"rests", "the stream rested between its epochs",
+constexpr SuspicionText kRests{"rests", "the stream rested",
                                "keep other work away from both machines"};
 constexpr SuspicionText kAboveLine{
     "above_line", "a rate is above that of the link",
@@ -212,7 +212,8 @@ void judge_noise(const NamedConditions& side, std::optional<double> p99,
   add(found, kNoise, std::string(side.name), text);
 }
 
-/// A shaper or a buffer recovers while a stream rests, and then carries more than it can for long.
+/// A shaper or a buffer recovers while a stream rests between epochs, and then carries more than it
+/// can for long. What rests within an epoch is in its rate.
 void judge_rates(const report::Report& report, std::vector<Suspicion>& found) {
   const auto* const rows = std::get_if<std::vector<report::BandwidthResult>>(&report.results);
   if (rows == nullptr) return;
@@ -221,8 +222,9 @@ void judge_rates(const report::Report& report, std::vector<Suspicion>& found) {
     if (row.duty < kDuty) {
       add(found, kRests, "client",
           fmt::format(
-              "client: messages of {} were under way for {:.1f} % of the time, and the rate "
-              "is that of these parts: what recovers meanwhile makes it too high",
+              "client: messages of {} were under way for {:.1f} % of the time: with a number of "
+              "iterations the rate leaves the rests out and is too high where something recovers "
+              "meanwhile, else it counts them and is too low",
               format_size(row.size_bytes), row.duty * 100));
     }
     const double most = line * (row.direction == "both_ways" ? 2 : 1);
