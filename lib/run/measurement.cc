@@ -216,6 +216,11 @@ class BandwidthSink {
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
     const bool grows = goes_on_ || !epoch.whole;
     add_peak(messages, elapsed_ns, grows);
+    if (epoch.whole) {  // the next one begins with empty buffers
+      stretch_messages_ = 0;
+      stretch_ns_ = 0;
+      buffers_full_ = false;
+    }
     // What a stream ends with is mostly the wait for what was buffered at its begin.
     const bool is_tail = std::exchange(goes_on_, !epoch.whole) && epoch.whole;
     if (epoch.parts.size() < kFewEpochs) {

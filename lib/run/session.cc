@@ -260,9 +260,12 @@ void Session::settle(Growth& growth) {
 
 /// Of an epoch that failed: what the peer said before it left, for its reason is behind that.
 void Session::skip_more() noexcept {
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(200));
   try {
-    while (!channel().interrupted() && channel().readable(std::chrono::milliseconds(0)) &&
-           channel().receive_ready("what was to follow")) {
+    while (!deadline.passed() && !stop().stop_requested() &&
+           channel().readable(std::chrono::milliseconds(0)) && !channel().interrupted()) {
+      const auto message = channel().receive_ready("what was to follow");
+      if (!message || message->type != SessionMessage::more) return;
     }
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // Then there is no reason to be read.

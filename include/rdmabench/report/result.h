@@ -93,7 +93,7 @@ struct BandwidthResult {
   double messages_per_s = 0;
   double elapsed_ns = 0;
   double duty = 1;  ///< share of the time to the last epoch's end in which messages were under way
-  double peak_bits_per_s = 0;         ///< of the fastest epoch that is not just a probe
+  double peak_bits_per_s = 0;         ///< docs/perftest.md, "BW peak"
   double offered_messages_per_s = 0;  ///< the rate that was asked for; 0 = as fast as it goes
   std::optional<std::uint64_t>
       lost;  ///< messages that did not arrive, where the transport may lose
