@@ -37,6 +37,12 @@ std::vector<PairMeasurement> joined_pairs(std::span<const Document> launches, st
   const LaunchValues rates = launch_values(launches, "bits_per_s", false);
   const LaunchValues times = launch_values(launches, "p50_ns", false);
   const LaunchValues tails = launch_values(launches, "p99_ns", false);
+  std::map<std::string, std::size_t> recorded;  // in how many launches, with a value or without
+  for (const Document& one : launches) {
+    std::set<std::string> own;
+    for_each_measured(one, [&](const Measured& row) { own.insert(identity_of({one, row}, true)); });
+    for (const std::string& identity : own) ++recorded[identity];
+  }
   std::vector<PairMeasurement> joined;
   std::set<std::string> known;
   for (const Document& one : launches) {
@@ -48,11 +54,11 @@ std::vector<PairMeasurement> joined_pairs(std::span<const Document> launches, st
       const std::size_t with_value =
           set_mean(pair.latency() ? times : rates, identity, pair.value, pair.low, pair.high);
       if (with_value > 0) pair.error.clear();
-      if (with_value > 0 && with_value < launches.size()) {
+      if (with_value > 0 && with_value < recorded[identity]) {
         ++partly;
         if (pair.notes.size() == kMaxNotes) pair.notes.pop_back();
         pair.notes.push_back(
-            fmt::format("Only {} of {} launches have a value.", with_value, launches.size()));
+            fmt::format("Only {} of {} launches have a value.", with_value, recorded[identity]));
       }
       set_mean(tails, identity, pair.p99_ns, pair.p99_low_ns, pair.p99_high_ns);
       pair.confirming = false;

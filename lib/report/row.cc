@@ -128,9 +128,12 @@ Fields latency_fields(const measure::LatencySummary& latency, double most_percen
     if (one.percent > most_percent) break;
     fields.push_back(
         {one.low_key, finite(latency.*one.low), "metric",
-         "Interval of that percentile within this run, at 95 % from order statistics, 0 "
-         "where the samples do not bound it; of the median, from six epochs on, by the "
-         "epochs: see bits_per_s_low."});
+         one.percent == 50
+             ? "Interval of that percentile within this run, at 95 % from order statistics, 0 "
+               "where the samples do not bound it; from six epochs on by the epochs: see "
+               "bits_per_s_low."
+             : "Interval of that percentile within this run, at 95 % from order statistics as if "
+               "samples did not depend on one another, 0 where they do not bound it."});
     fields.push_back({one.high_key, finite(latency.*one.high), "metric",
                       "null where the samples do not bound it."});
   }
