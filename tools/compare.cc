@@ -140,6 +140,7 @@ int measure_sides(CompareOptions options) {
   const std::array<std::string, 2> folders = folders_of(options.keep);
   options.paths.clear();
   std::array<std::vector<std::string>*, 2> documents{&options.a, &options.b};
+  std::array<std::size_t, 2> kept{};
   int code = 0;
   std::string ended;
   for (std::uint32_t i = 0; i < 2 * options.launches && code == 0 && interrupted().empty(); ++i) {
@@ -149,14 +150,16 @@ int measure_sides(CompareOptions options) {
     ended = one.ended;
     if (code != 0) continue;
     documents.at(side)->push_back(one.document);
-    if (!options.keep.empty()) {
-      write_file(one.document,
-                 fmt::format("{}/{:03}.json", folders.at(side), documents.at(side)->size()));
-    }
-    if (i == 1) {  // refuses what cannot be compared, before the rest is measured
+    if (i == 1) {  // refuses what cannot be compared, before the rest is measured or kept
       settle(options, {});
       analysis::compare(analysis::load_launches(options.a, ""),
                         analysis::load_launches(options.b, ""), options.comparison);
+    }
+    for (std::size_t of = 0; i > 0 && !options.keep.empty() && of < 2; ++of) {
+      for (std::size_t& next = kept.at(of); next < documents.at(of)->size(); ++next) {
+        write_file(documents.at(of)->at(next),
+                   fmt::format("{}/{:03}.json", folders.at(of), next + 1));
+      }
     }
   }
   if (options.a.empty() || options.b.empty()) return code;

@@ -92,6 +92,7 @@ Judged judge(std::vector<report::Document> documents, const Expectations& expect
       }
       judged.failed = judged.failed || report::failed_expectation(document);
       judged.lines += report::expectations_text(document);
+      if (&document == &documents.front()) judged.expectations = document.body["expectations"];
       judged.record +=
           Json{{"record", "expectations"}, {"expectations", document.body["expectations"]}}.dump(
               -1, ' ', true, Json::error_handler_t::replace) +

@@ -22,9 +22,10 @@ void add_expect(const OptionGroup& group, Expectations& to);
 void read_baselines(Expectations& expectations);
 
 struct Judged {
-  std::string json;    ///< the documents, with what was judged
-  std::string record;  ///< what was judged, as a line of a fabric's stream
-  std::string lines;   ///< of what was judged, for people
+  std::string json;                       ///< the documents, with what was judged
+  std::string record;                     ///< what was judged, as a line of a fabric's stream
+  std::string lines;                      ///< of what was judged, for people
+  nlohmann::ordered_json expectations{};  ///< of the first document, or null
   bool failed = false;
 };
 

@@ -122,7 +122,6 @@ std::string to_text(const Launched& launched, const report::Document& over, cons
     const std::string text = report::launches_text(over, table_width(output.wide));
     return for_reading(text + error_line(over), output.output);
   }
-  if (output.format == "csv" && launched.documents.size() > 1) return report::to_csv({&over, 1});
   std::string text;
   const char* const between = output.format == "json" ? "" : "\n";
   for (const std::string& one : launched.texts) text += (text.empty() ? "" : between) + one;
@@ -171,11 +170,18 @@ int run_launches(std::uint32_t count, const Output& output, const Expectations& 
   }
   tell_missing(all.front(), launched, count);
   const bool is_json = output.format == "json";
-  std::string text = is_json && !lines ? "" : to_text(launched, all.front(), output);
+  // A launch's own CSV has no place for what was judged, nor for a fabric's verdict.
+  const bool is_csv = output.format == "csv" && (several || lines);
+  report::Document over = is_csv ? all.front() : report::Document();
+  std::string text = (is_json && !lines) || is_csv ? "" : to_text(launched, all.front(), output);
   std::string record = lines && several ? fabric::to_json_lines(all.front()) : "";
   const Judged judged = judge(std::move(all), expect, {}, launched.documents);
   record += lines ? judged.record : "";
   if (is_json) text += record;
+  if (is_csv) {
+    if (!judged.expectations.is_null()) over.body["expectations"] = judged.expectations;
+    text = report::to_csv({&over, 1});
+  }
   write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);
   if (!stream.empty()) {
     // Cuts the half line of a launch that was killed.
