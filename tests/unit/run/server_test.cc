@@ -388,7 +388,7 @@ TEST_F(ServerTest, AStreamGrowsWithinBoundsAndUntilItsClientGivesUp) {
   request.spec.traffic.shape = workload::Shape::bandwidth;
   request.spec.timeout = std::chrono::minutes(1);  // no wait of the server ends before the test's
   const EpochOrder order{.size = 8, .iterations = 1000, .grows = true};
-  const auto refusal = [&](const auto& speak) {
+  const auto refusal = [&](const auto& speak) -> std::string {
     Channel channel = connected(request);
     channel.send(SessionMessage::epoch, to_text(order), soon());
     channel.receive(SessionMessage::ready, soon(), "readiness");
