@@ -15,6 +15,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "run/load_curve.h"
 #include "run/pattern_table.h"
+#include "run/peak_rate.h"
 
 namespace rdmabench::run {
 namespace {
@@ -214,13 +215,7 @@ class BandwidthSink {
     under_way_ += epoch.end - epoch.begin;
     rested_ += epoch.rested;
     add_interval(static_cast<double>(messages * directions_), elapsed_ns);
-    const bool grows = goes_on_ || !epoch.whole;
-    add_peak(messages, elapsed_ns, grows);
-    if (epoch.whole) {  // the next one begins with empty buffers
-      stretch_messages_ = 0;
-      stretch_ns_ = 0;
-      buffers_full_ = false;
-    }
+    peak_.add(messages, elapsed_ns, goes_on_ || !epoch.whole, epoch.whole);
     // What a stream ends with is mostly the wait for what was buffered at its begin.
     const bool is_tail = std::exchange(goes_on_, !epoch.whole) && epoch.whole;
     if (epoch.parts.size() < kFewEpochs) {
@@ -260,11 +255,9 @@ class BandwidthSink {
     for (report::Interval& interval : row.intervals) {
       interval.bits_per_s = interval.messages_per_s * bits;
     }
-    double fastest = HUGE_VAL;  // of the epochs that are not just a probe
-    for (const auto& [messages, per_message_ns] : epochs_) {
-      if (messages * 4 > longest_) fastest = std::min(fastest, per_message_ns);
-    }
-    row.peak_bits_per_s = epochs_.empty() ? row.bits_per_s : bits / fastest * kNsPerSecond;
+    const double fastest_ns = peak_.fastest_ns() / static_cast<double>(directions_);
+    row.peak_bits_per_s =
+        std::isfinite(fastest_ns) ? bits / fastest_ns * kNsPerSecond : row.bits_per_s;
     const std::size_t locations = stopper.locations().size();
     if (locations > 1 && locations < kFewEpochs) {
       row.notes.push_back(fmt::format(
@@ -286,29 +279,12 @@ class BandwidthSink {
   /// The target confirms what it counted. It cannot count writes. Its confirmation of them means no
   /// more than the initiator's completions.
   std::string completion(Session& session, std::uint64_t size) const {
-    const std::string local = session.worker().describe(size).completion;
+    std::string local = session.worker().describe(size).completion;
     if (goes_on_) return local;  // the run ended before the target told
     const bool uncounted = !transport::notifies(session.spec().traffic.operation);
     return is_timed_by_completion(session) || (uncounted && local != "delivery")
                ? local
                : "receiver_confirmed";
-  }
-
-  /// Of a stream that grows only local completions are known, and at its begin they fill buffers:
-  /// what counts are stretches of many, and not the first.
-  void add_peak(std::uint64_t messages, double elapsed_ns, bool grows) {
-    constexpr double kLongEnoughNs = 200e6;
-    constexpr std::uint64_t kMany = 64;
-    stretch_messages_ += messages;
-    stretch_ns_ += elapsed_ns;
-    if (grows && (stretch_ns_ < kLongEnoughNs || stretch_messages_ < kMany)) return;
-    if (!grows || std::exchange(buffers_full_, true)) {
-      longest_ = std::max(longest_, stretch_messages_);
-      epochs_.emplace_back(stretch_messages_,
-                           stretch_ns_ / static_cast<double>(stretch_messages_ * directions_));
-    }
-    stretch_messages_ = 0;
-    stretch_ns_ = 0;
   }
 
   void add_interval(double messages, double elapsed_ns) {
@@ -336,10 +312,6 @@ class BandwidthSink {
   std::uint64_t confirmed_ = 0;  // of those; what was lost of the others is not known
   std::uint64_t arrived_ = 0;
   std::uint64_t succeeded_ = 0;
-  std::uint64_t longest_ = 0;
-  std::uint64_t stretch_messages_ = 0;
-  double stretch_ns_ = 0;
-  bool buffers_full_ = false;
   double elapsed_ns_ = 0;
   measure::Ticks begin_ = 0;      // of the first epoch
   measure::Ticks whole_ = 0;      // from then to the end of the last one ...
@@ -348,7 +320,7 @@ class BandwidthSink {
   double interval_messages_ = 0;
   double interval_elapsed_ns_ = 0;
   std::vector<report::Interval> intervals_;
-  std::vector<std::pair<std::uint64_t, double>> epochs_;
+  PeakRate peak_;
 };
 
 }  // namespace
