@@ -1,6 +1,7 @@
 // What the target of a stream compares as messages arrive.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -19,10 +20,12 @@ class Arrivals {
         plan_(plan),
         extent_{.iterations = plan.iterations, .whole = !plan.grows},
         io_(io),
-        result_(result) {}
+        result_(result) {
+    divide();
+  }
 
   std::uint64_t count() const noexcept { return result_.arrived; }
-  bool all() noexcept { return count() >= extent_.iterations && (extent_.whole || no_more()); }
+  bool all() noexcept { return count() >= look_at_ && look(); }
 
   void add(const transport::Received& received) noexcept {
     if (!has_length(received, plan_.size)) complain(Outcome::wrong_size);
@@ -73,13 +76,33 @@ class Arrivals {
     return workload::complain(io_, result_, outcome, count());
   }
 
-  [[gnu::noinline]] bool no_more() noexcept {
-    return io_.extend(extent_) && extent_.whole && count() >= extent_.iterations;
+  /// In parts, as a pump: a peer that has gone is to be seen within a long epoch too.
+  void divide() noexcept {
+    constexpr std::uint64_t kParts = 32;
+    part_ = (extent_.iterations - count() + kParts - 1) / kParts;
+    look_at_ = count() + part_;
+  }
+
+  [[gnu::noinline]] bool look() noexcept {
+    if (count() < extent_.iterations) {
+      look_at_ = std::min(extent_.iterations, count() + part_);
+      io_.goes_on();
+      return false;
+    }
+    return extent_.whole || no_more();
+  }
+
+  bool no_more() noexcept {
+    if (!io_.extend(extent_)) return false;
+    if (count() < extent_.iterations) divide();
+    return extent_.whole && count() >= extent_.iterations;
   }
 
   T& endpoint_;
   const EpochPlan& plan_;
   Extent extent_;
+  std::uint64_t part_ = 0;
+  std::uint64_t look_at_ = 0;
   EpochIo<T>& io_;
   EpochResult& result_;
   std::uint64_t immediates_ = 0;

@@ -4,6 +4,12 @@
 
 namespace rdmabench::workload {
 
+bool Watch::interrupted() noexcept {
+  if (!interrupted_ || !interrupted_()) return false;
+  outcome_ = Outcome::interrupted;
+  return true;
+}
+
 bool Watch::look() noexcept {
   constexpr auto kBetweenQuestions = std::chrono::milliseconds(10);
   const auto now = Clock::now();
@@ -31,10 +37,7 @@ bool Watch::look() noexcept {
   }
   if (asks) {
     asked_ = now;
-    if (interrupted_ && interrupted_()) {
-      outcome_ = Outcome::interrupted;
-      return true;
-    }
+    if (interrupted()) return true;
     // While more may come, what the peer says is no result.
     if (extent_.whole && answered_ && answered_()) has_answer_ = true;
   }

@@ -194,7 +194,7 @@ class Limits(unittest.TestCase):
                 begin = time.monotonic()
                 process.send_signal(signal.SIGTERM)
                 self.assertEqual(process.wait(timeout=10), 0)
-                self.assertLess(time.monotonic() - begin, 4 if command.SANITIZED else 1.2)
+                self.assertLess(time.monotonic() - begin, 5)  # a second, on a machine that is not busy
             finally:
                 process.kill()
                 process.wait()
@@ -212,7 +212,7 @@ class Limits(unittest.TestCase):
                 time.sleep(0.01)
             begin = time.monotonic()
             self.assertEqual(peer.stop(), 0)
-            self.assertLess(time.monotonic() - begin, 4 if command.SANITIZED else 1.2)
+            self.assertLess(time.monotonic() - begin, 5)  # a second, on a machine that is not busy
             for connection in silent:
                 self.assertIn(b"the server is shutting down", read_all(connection))
             status, _, shown = busy.end()

@@ -192,6 +192,11 @@ class EpochIo {
     return true;
   }
 
+  /// In the midst of work that is never idle: false when the peer has gone.
+  bool goes_on() noexcept {
+    return watch_.interrupted() ? end(Outcome::interrupted, Wait::nothing) : true;
+  }
+
   bool end(Outcome outcome, Wait wait) noexcept {
     if (result_.outcome == Outcome::ok) {
       result_.outcome = outcome;

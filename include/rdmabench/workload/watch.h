@@ -69,6 +69,9 @@ class Watch {
   /// An empty poll takes long, because it sleeps: look after each.
   void look_always() noexcept { polls_per_look_ = 1; }
 
+  /// In the midst of work that is never idle: whether the peer has gone. outcome() then says so.
+  bool interrupted() noexcept;
+
   /// After an empty poll: true when the wait is over. outcome() then says why.
   bool give_up() noexcept {
     if ((++idle_polls_ & (polls_per_look_ - 1)) != 0) [[likely]]

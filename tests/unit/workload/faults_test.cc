@@ -331,6 +331,19 @@ TEST(Faults, APeerThatHasGoneEndsTheLoop) {
   }
 }
 
+/// Nothing idles here, and an epoch that grows may be a minute long.
+TEST(APeerThatHasGone, IsSeenInTheMidstOfAStream) {
+  for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
+    for (const Side side : {Side::initiator, Side::target}) {
+      Pair pair(key_of(shape, OperationCode::send, false), kFaultyPlan);
+      pair.told = side;
+      const BothResults run = pair.run();
+      const EpochResult& result = side == Side::target ? run.target : run.initiator;
+      EXPECT_EQ(result.outcome, Outcome::interrupted) << name_of(shape);
+    }
+  }
+}
+
 TEST(Rests, AreTakenInsteadOfSpinning) {
   for (const Shape shape : kFaultyShapes) {
     EpochPlan plan = kFaultyPlan;

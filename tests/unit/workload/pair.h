@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +64,7 @@ class PairOf {
   std::chrono::milliseconds target_limit{0};  ///< of the target; 0: `limit`
   std::vector<std::uint64_t> more{};  ///< messages that are agreed on while an epoch runs, in turn
   bool spoil_window = false;          ///< one byte of what the client is to read is wrong
+  std::optional<Side> told{};         ///< that side is told from the start that its peer has gone
 
   /// Runs an epoch on both sides. A side that ends early makes the other's watch say "interrupted";
   /// one that ends well sends its result, as run/ does over the control channel.
@@ -93,14 +95,14 @@ class PairOf {
     std::atomic<bool> gone{false}, served{false}, initiated{false};
     std::thread thread([&] {
       Watch watch(
-          target_limit.count() > 0 ? target_limit : limit, [&] { return gone.load(); },
-          [&] { return initiated.load(); });
+          target_limit.count() > 0 ? target_limit : limit,
+          [&] { return gone || told == Side::target; }, [&] { return initiated.load(); });
       if (plan_.grows) watch.let_grow(plan_.iterations, true, look);
       result.target = answer.loop(server, plan_, watch, {});
       (result.target.outcome == Outcome::ok ? served : gone) = true;
     });
     Watch watch(
-        limit, [&] { return gone.load(); }, [&] { return served.load(); });
+        limit, [&] { return gone || told == Side::initiator; }, [&] { return served.load(); });
     if (plan_.grows) watch.let_grow(plan_.iterations, true, ask);
     result.initiator = initiate.loop(client, plan_, watch, result.intervals);
     (result.initiator.outcome == Outcome::ok ? initiated : gone) = true;
