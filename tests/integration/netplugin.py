@@ -192,7 +192,7 @@ class NetPlugin(unittest.TestCase):
             begin = time.monotonic()
             listener.process.terminate()
             self.assertEqual(listener.process.wait(timeout=30), 0)
-            self.assertLess(time.monotonic() - begin, 2)  # 20 s without this
+            self.assertLess(time.monotonic() - begin, 10)  # 20 s without this
             self.assertIn(b"the server is shutting down", silent.recv(4096))
 
     def hello(self, connection):

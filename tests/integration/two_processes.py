@@ -98,7 +98,7 @@ class Measuring(unittest.TestCase):
             row = self.measured(peer.port, "bw", "-D", "300ms")["results"][0]
             # Within a wide margin: a busy machine may make the last epoch several times as long.
             self.assertGreater(row["elapsed_ns"], 1e8)
-            self.assertLess(row["elapsed_ns"], 3e9)
+            self.assertLess(row["elapsed_ns"], 8e9)
             self.measured(peer.port, "lat")
 
     def test_an_unknown_provider_names_those_there_are(self):
@@ -308,13 +308,13 @@ class DeadServer(unittest.TestCase):
     def test_killed(self):
         for test in ("lat", "bw"):
             with self.subTest(test=test):
-                document = self.interrupted(test, signal.SIGKILL, limit=5)
+                document = self.interrupted(test, signal.SIGKILL, limit=20)
                 jsonschema.validate(document, SCHEMA)
                 self.assertIsNotNone(document["error"])
                 self.assertEqual(document["results"][0]["size_bytes"], 8)
 
     def test_stopped(self):
-        document = self.interrupted("lat", signal.SIGSTOP, limit=10)
+        document = self.interrupted("lat", signal.SIGSTOP, limit=20)
         self.assertIsNotNone(document["error"])
         self.assertGreaterEqual(len(document["results"]), 1)
 
