@@ -10,7 +10,6 @@
 namespace rdmabench::run {
 namespace {
 
-using transport::OperationCode;
 using transport::Service;
 using workload::Shape;
 
@@ -54,15 +53,14 @@ void check_operation(const SessionSpec& spec) {
     refuse(fmt::format("`operation` {} in this test", operation),
            "It is measured by 'lat' and 'bw' in one direction.");
   }
-  const bool flushes = transport::traits(spec.traffic.operation).flushes;
-  if ((spec.traffic.operation == OperationCode::compare_swap || flushes) &&
-      spec.endpoint.post_list > 1) {
+  const transport::OperationTraits& traits = transport::traits(spec.traffic.operation);
+  if ((traits.conditional || traits.flushes) && spec.endpoint.post_list > 1) {
     refuse(fmt::format("`operation` {} with `post_list` {}", operation, spec.endpoint.post_list),
-           flushes
+           traits.flushes
                ? "Each flush follows its own write: leave out `post_list`."
                : "Each compare-swap expects what the one before stored: leave out `post_list`.");
   }
-  if (const std::uint64_t bytes = transport::traits(spec.traffic.operation).bytes; bytes != 0) {
+  if (const std::uint64_t bytes = traits.bytes; bytes != 0) {
     if (spec.max_size != bytes) {
       refuse(fmt::format("`operation` {} of {} bytes", operation, spec.max_size),
              fmt::format("It acts on {} bytes: leave out `sizes`.", bytes));
@@ -212,8 +210,9 @@ void check_gpu(const SessionSpec& spec) {
         "Its arrival is seen by polling the last byte, which is the GPU's: take `operation` write-imm, "
         "send or read.");
   }
-  if (spec.traffic.operation == OperationCode::atomic_write) {
-    refuse("`operation` atomic-write with GPU memory",
+  if (transport::is_extended(spec.traffic.operation) &&
+      transport::acts_on_word(spec.traffic.operation)) {
+    refuse(fmt::format("`operation` {} with GPU memory", name(spec.traffic.operation)),
            "The processor copies the word into the request: take another `operation`.");
   }
   if (spec.traffic.target_idle) {

@@ -70,8 +70,8 @@ bool check_fetched(std::span<const std::byte> message, std::uint64_t i, std::uin
   return check_message(message, i, tag_of(i % slots), io, result);
 }
 
-/// At the target, when all have been done: counts what succeeded. A fetch-and-add cannot fail, so
-/// when validating all must have.
+/// At the target, when all have been done: counts what succeeded. When validating, that is all of
+/// what cannot fail.
 template <class Op, bool kValidate, transport::Transport T>
 bool count_succeeded(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
                      EpochResult& result) noexcept {
@@ -80,7 +80,7 @@ bool count_succeeded(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
   for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
     result.succeeded += word_in(message_in(window, slot, transport::kAtomicBytes));
   }
-  constexpr bool kMustAll = kValidate && Op::kCode == transport::OperationCode::fetch_add;
+  constexpr bool kMustAll = kValidate && !Op::kConditional;
   if (!kMustAll || result.succeeded == plan.iterations) return true;
   result.message = result.succeeded;
   return io.end(Outcome::wrong_messages, Wait::nothing);

@@ -134,7 +134,7 @@ void check_content(T& endpoint, const LoopKey& key, const EpochPlan& plan, Epoch
     if (!role.serves) return;
     result.succeeded = sum_words(window_of(endpoint));
     const bool all = result.succeeded == plan.iterations;
-    if (key.validate && Op::kCode == transport::OperationCode::fetch_add && !all) {
+    if (key.validate && !Op::kConditional && !all) {
       refuse(Outcome::wrong_messages, result.succeeded, 0);
     }
     return;

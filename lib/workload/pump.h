@@ -15,8 +15,7 @@ namespace rdmabench::workload {
 /// Whether a stream of Op goes by lists: compare-swaps of one list on one word cannot know each
 /// other's result, and a flush follows its own write.
 template <class T, class Op>
-inline constexpr bool kTakesLists =
-    T::kPostLists && !Op::kFlushes && Op::kCode != transport::OperationCode::compare_swap;
+inline constexpr bool kTakesLists = T::kPostLists && !Op::kFlushes && !Op::kConditional;
 
 /// Posts the messages of one epoch, a burst at a time. Message i uses slot i % slots and queue pair
 /// i % queue pairs (by lists: each list the next queue pair), and carries i as its immediate. The

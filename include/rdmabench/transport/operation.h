@@ -33,6 +33,8 @@ struct OneSided {
   static constexpr bool kFromTarget = false;  ///< the initiator's completion brings data back
   /// Acts on 8 aligned bytes of the target's window and brings back what they were.
   static constexpr bool kAtomic = false;
+  /// Does nothing where those bytes are not `word`, so that it rests on the one before it.
+  static constexpr bool kConditional = false;
   /// The target's device sends a response, not only an ACK: `outstanding_reads` (max_rd_atomic)
   /// limits how many are outstanding.
   static constexpr bool kAnswered = false;
@@ -78,7 +80,7 @@ struct FetchAdd : OneSided {
 struct CompareSwap : OneSided {
   static constexpr OperationCode kCode = OperationCode::compare_swap;
   static constexpr std::string_view kName = "compare-swap";
-  static constexpr bool kFromTarget = true, kAnswered = true, kAtomic = true;
+  static constexpr bool kFromTarget = true, kAnswered = true, kAtomic = true, kConditional = true;
   static constexpr std::uint64_t kBytes = 8;
 };
 /// Writes 8 aligned bytes that no reader sees in parts. Source: InfiniBand Architecture
@@ -115,6 +117,7 @@ struct OperationTraits {
   bool notifies;
   bool from_target;
   bool atomic;
+  bool conditional;
   bool answered;
   bool flushes;
   bool extended;
@@ -125,8 +128,8 @@ inline constexpr auto kOperations = []<class... Ops>(OperationList<Ops...>) {
   std::array<OperationTraits, sizeof...(Ops)> all{};
   ((all[static_cast<std::size_t>(Ops::kCode)] = {Ops::kName, Ops::kTwoSided, Ops::kImmediate,
                                                  Ops::kNotifies, Ops::kFromTarget, Ops::kAtomic,
-                                                 Ops::kAnswered, Ops::kFlushes, Ops::kExtended,
-                                                 Ops::kBytes}),
+                                                 Ops::kConditional, Ops::kAnswered, Ops::kFlushes,
+                                                 Ops::kExtended, Ops::kBytes}),
    ...);
   return all;
 }(Operations{});

@@ -239,7 +239,7 @@ class BasicEndpoint : public Core {
     }
     if constexpr (!Op::kTwoSided) request.wr.rdma.remote_addr = window_address_ + remote;
     if constexpr (Op::kImmediate) request.imm_data = htonl(static_cast<std::uint32_t>(word));
-    if constexpr (Op::kCode == OperationCode::compare_swap) {
+    if constexpr (Op::kConditional) {
       request.wr.atomic.compare_add = word;
       request.wr.atomic.swap = word + 1;
     }
