@@ -14,6 +14,7 @@
 #include "closing.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
+#include "rdmabench/transport/ofi/objects.h"
 #include "transport/ofi/offload.h"
 
 namespace rdmabench::transport::ofi {
@@ -184,10 +185,10 @@ bool has_atomic(fi_info& info, OperationCode operation) {
   fid_domain* domain = nullptr;
   if (fi_domain(fabric, &info, &domain, nullptr) != 0) return false;
   const Fid<fid_domain> domain_owner(domain);
-  const bool adds = operation == OperationCode::fetch_add;
   fi_atomic_attr attributes{};
-  return fi_query_atomic(domain, FI_UINT64, adds ? FI_SUM : FI_CSWAP, &attributes,
-                         adds ? FI_FETCH_ATOMIC : FI_COMPARE_ATOMIC) == 0 &&
+  return fi_query_atomic(domain, FI_UINT64, atomic_op(operation), &attributes,
+                         traits(operation).conditional ? FI_COMPARE_ATOMIC : FI_FETCH_ATOMIC) ==
+             0 &&
          attributes.count >= 1;
 }
 
@@ -220,12 +221,13 @@ std::string objection(fi_info& entry, const EndpointRequest& request) {
     return fmt::format("messages of {} bytes (fabric {} takes {}: lower `sizes`)", request.max_size,
                        text_or_empty(entry.fabric_attr->name), limit);
   }
-  for (const OperationCode code : {OperationCode::fetch_add, OperationCode::compare_swap}) {
-    if (request.operations.has(code) && !has_atomic(entry, code)) {
-      return fmt::format("{} of 8 bytes (fi_query_atomic)", name(code));
-    }
-  }
-  return "";
+  std::string lacking;
+  request.operations.any([&](OperationCode code) {
+    if (!is_atomic(code) || has_atomic(entry, code)) return false;
+    lacking = fmt::format("{} of 8 bytes (fi_query_atomic)", name(code));
+    return true;
+  });
+  return lacking;
 }
 
 std::uint32_t api_version() {

@@ -261,16 +261,16 @@ void Objects::open_listener() {
 /// FI_ATOMIC promises atomics, and not each of them on each type.
 void Objects::check_atomics() {
   fid_ep* endpoint = queue_pairs_[0].ep.get();
-  for (const OperationCode code : {OperationCode::fetch_add, OperationCode::compare_swap}) {
-    if (!operations_.has(code)) continue;
+  operations_.any([&](OperationCode code) {
+    if (!is_atomic(code)) return false;
     std::size_t count = 0;
-    const int valid = code == OperationCode::fetch_add
-                          ? fi_fetch_atomicvalid(endpoint, FI_UINT64, FI_SUM, &count)
-                          : fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count);
-    if (valid == 0 && count >= 1) continue;
+    const auto valid_call =
+        traits(code).conditional ? fi_compare_atomicvalid : fi_fetch_atomicvalid;
+    const int valid = valid_call(endpoint, FI_UINT64, atomic_op(code), &count);
+    if (valid == 0 && count >= 1) return false;
     throw_fabric_error(Fault::unavailable, call(name(code), *info_) + " of 8 bytes",
                        valid != 0 ? valid : -FI_EOPNOTSUPP, "Name another `provider`.");
-  }
+  });
 }
 
 void Objects::register_memory() {

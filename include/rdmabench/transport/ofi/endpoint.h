@@ -198,18 +198,19 @@ class EndpointOf : private Objects {
   ssize_t initiate_atomic(const QueuePair& queue_pair, Context* context, std::byte* result,
                           std::uint64_t remote, std::uint64_t word) noexcept {
     std::uint64_t* operands = context->operands;
-    if constexpr (Op::kCode == OperationCode::fetch_add) {
+    constexpr fi_op kOp = atomic_op(Op::kCode);
+    if constexpr (!Op::kConditional) {
+      static_assert(kOp == FI_SUM, "initiate_atomic(): what to add or store for this atomic");
       operands[0] = 1;
       return fi_fetch_atomic(queue_pair.ep.get(), operands, 1, operand_descriptor_, result,
                              send_descriptor_, queue_pair.peer, remote_base_ + remote, remote_key_,
-                             FI_UINT64, FI_SUM, context);
+                             FI_UINT64, kOp, context);
     } else {
-      static_assert(Op::kCode == OperationCode::compare_swap, "a branch for this atomic");
       operands[0] = word;
       operands[1] = word + 1;
       return fi_compare_atomic(queue_pair.ep.get(), operands + 1, 1, operand_descriptor_, operands,
                                operand_descriptor_, result, send_descriptor_, queue_pair.peer,
-                               remote_base_ + remote, remote_key_, FI_UINT64, FI_CSWAP, context);
+                               remote_base_ + remote, remote_key_, FI_UINT64, kOp, context);
     }
   }
 

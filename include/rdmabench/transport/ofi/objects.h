@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 
 #include <array>
 #include <chrono>
@@ -20,6 +21,14 @@
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::transport::ofi {
+
+/// What libfabric calls an atomic; FI_ATOMIC_OP_LAST: nothing. A conditional one is called by
+/// fi_compare_atomic(3), another one by fi_fetch_atomic(3).
+constexpr fi_op atomic_op(OperationCode code) {
+  return code == OperationCode::fetch_add      ? FI_SUM
+         : code == OperationCode::compare_swap ? FI_CSWAP
+                                               : FI_ATOMIC_OP_LAST;
+}
 
 /// The memory that a provider borrows for each operation under way. It gets a pointer to the first
 /// member, and gives it back in the completion.
