@@ -86,6 +86,8 @@ struct VerbsOptions {
   bool rdma_cm = false;  ///< connect by rdma_cm(7) and not by our own exchange
   std::int32_t mtu = 0;  ///< path MTU in bytes; 0 = the ports' smaller active MTU
   PathOptions path{};
+
+  bool operator==(const VerbsOptions&) const = default;
 };
 
 /// What endpoints of libfabric alone have.
@@ -93,6 +95,8 @@ struct OfiOptions {
   std::string provider{};      ///< "" = choose
   bool delivery = false;       ///< ask for completions at delivery (fi_cq(3))
   bool shared_memory = false;  ///< efa may reach a peer of this host by memory
+
+  bool operator==(const OfiOptions&) const = default;
 };
 
 /// How an endpoint is made, alike on both sides.

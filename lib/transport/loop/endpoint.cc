@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "rdmabench/base/error.h"
+#include "transport/own_options.h"
 #include "transport/slots.h"
 
 namespace rdmabench::transport::loop {
@@ -60,13 +61,12 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   }
   if (request.options.events) refuse("completion events");
   if (request.options.segments > 1) refuse("scatter/gather lists");
-  if (request.options.verbs.region_per_queue_pair) refuse("memory region for each queue pair");
-  if (request.options.verbs.shared_receives) refuse("shared receive queue");
-  if (request.options.verbs.rdma_cm) refuse("connection manager");
-  if (!request.options.ofi.provider.empty())
-    refuse(fmt::format("provider '{}'", request.options.ofi.provider));
-  if (request.options.verbs.mtu != 0 || request.options.verbs.path != PathOptions{})
-    refuse("packets");
+  if (request.options.separate_queues) refuse("second completion queue");
+  if (request.options.on_demand) refuse("on-demand paging");
+  if (request.options.relaxed_ordering.has_value()) refuse("choice of relaxed ordering");
+  for (const std::string_view option : {verbs_option(request), ofi_option(request)}) {
+    if (!option.empty()) refuse(option);
+  }
   if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
     throw Error(
         Fault::usage,

@@ -18,6 +18,7 @@
 #include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "row.h"
+#include "transport/own_options.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -196,16 +197,11 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{other, "`service` rc, uc, ud, xrc, dc or srd"},
       Refusal{r.options.post_list > 1, "post lists"},
       Refusal{r.options.segments > 1, "several segments for each message"},
-      Refusal{r.options.verbs.shared_receives, "a shared receive queue"},
+      Refusal{!verbs_option(r).empty(), verbs_option(r)},
       Refusal{r.options.separate_queues, "separate completion queues"},
-      Refusal{r.options.verbs.completion_vector >= 0, "a completion vector"},
-      Refusal{r.options.verbs.rdma_cm, "rdma_cm; `service` msg connects by the provider's own"},
       Refusal{r.gid_index != transport::kAnyGid, "a GID index"},
-      Refusal{r.options.verbs.mtu > 0, "a path MTU"},
-      Refusal{r.options.verbs.path != PathOptions{}, "path options"},
       Refusal{r.options.relaxed_ordering.has_value(), "choice of relaxed ordering"},
       Refusal{r.options.on_demand, "on-demand paging"},
-      Refusal{r.options.verbs.region_per_queue_pair, "memory region for each queue pair"},
       Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),
               "memory but the host's and a GPU's"},
       Refusal{

@@ -11,9 +11,8 @@ inline constexpr std::array kOwnServices{Service::rdm, Service::msg};
 
 /// `local_ip` counts: it is here before that of the control channel takes its place.
 inline bool has_own_option(const EndpointRequest& request) {
-  return !request.options.ofi.provider.empty() || !request.fabric.empty() ||
-         !request.local_ip.empty() || request.options.ofi.delivery ||
-         request.options.ofi.shared_memory;
+  return request.options.ofi != OfiOptions{} || !request.fabric.empty() ||
+         !request.local_ip.empty();
 }
 
 inline constexpr BackendRow kRow{.name = "ofi",

@@ -9,6 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/verbs/device.h"
+#include "transport/own_options.h"
 #include "transport/slots.h"
 #include "transport/verbs/inline_data.h"
 #include "transport/verbs/on_demand.h"
@@ -297,6 +298,9 @@ std::uint8_t bound_reads(std::uint32_t wanted, int limit) {
 }  // namespace
 
 Service service_of(const EndpointRequest& request) {
+  if (const std::string_view option = ofi_option(request); !option.empty()) {
+    refuse(fmt::format("verbs have no {}", option), "Use `backend` ofi, or leave it out.");
+  }
   const Service service =
       request.options.service == Service::automatic ? Service::rc : request.options.service;
   switch (service) {

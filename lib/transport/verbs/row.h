@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "rdmabench/transport/transport.h"
+#include "transport/own_options.h"
 
 namespace rdmabench::transport::verbs {
 
@@ -11,9 +11,8 @@ inline constexpr std::array kOwnServices{Service::rc,  Service::uc, Service::ud,
                                          Service::xrc, Service::dc, Service::srd};
 
 inline bool has_own_option(const EndpointRequest& request) {
-  return request.gid_index != kAnyGid || request.options.verbs.mtu > 0 ||
-         request.options.verbs.rdma_cm || request.options.verbs.shared_receives ||
-         request.options.verbs.path != PathOptions{} || request.operations.any(is_extended);
+  return !verbs_option(request).empty() || request.gid_index != kAnyGid ||
+         request.operations.any(is_extended);
 }
 
 inline constexpr BackendRow kRow{.name = "verbs",

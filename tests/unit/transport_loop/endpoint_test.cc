@@ -318,9 +318,14 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   refused([](EndpointRequest& r) { r.memory = "huge"; });
   refused([](EndpointRequest& r) { r.options.events = true; });
   refused([](EndpointRequest& r) { r.options.segments = 2; });
+  refused([](EndpointRequest& r) { r.options.separate_queues = true; });
+  refused([](EndpointRequest& r) { r.options.on_demand = true; });
+  refused([](EndpointRequest& r) { r.options.relaxed_ordering = false; });
   refused([](EndpointRequest& r) { r.options.verbs.shared_receives = true; });
   refused([](EndpointRequest& r) { r.options.verbs.rdma_cm = true; });
+  refused([](EndpointRequest& r) { r.options.verbs.completion_vector = 0; });
   refused([](EndpointRequest& r) { r.options.ofi.provider = "tcp"; });
+  refused([](EndpointRequest& r) { r.fabric = "efa"; });
   refused([](EndpointRequest& r) { r.options.verbs.mtu = 1024; });
   refused([](EndpointRequest& r) { r.options.verbs.path.hop_limit = 2; });
   refused([](EndpointRequest& r) { r.options.queue_pairs = 2; });

@@ -196,6 +196,22 @@ TEST(OfiOffer, RefusesLinkedProviders) {
   }
 }
 
+TEST(OfiOffer, RefusesEachOptionOfVerbs) {
+  using Change = void (*)(VerbsOptions&);
+  for (const auto& [change, named] : std::initializer_list<std::pair<Change, const char*>>{
+           {[](VerbsOptions& o) { o.shared_receives = true; }, "`shared_receives`"},
+           {[](VerbsOptions& o) { o.completion_vector = 0; }, "`completion_vector`"},
+           {[](VerbsOptions& o) { o.region_per_queue_pair = true; }, "`region_per_queue_pair`"},
+           {[](VerbsOptions& o) { o.rdma_cm = true; }, "`rdma_cm`"},
+           {[](VerbsOptions& o) { o.mtu = 1024; }, "`mtu`"},
+           {[](VerbsOptions& o) { o.path.hop_limit = 2; }, "path"}}) {
+    EndpointRequest r = request();
+    change(r.options.verbs);
+    EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),
+                AllOf(HasSubstr(named), HasSubstr("`backend` verbs")));
+  }
+}
+
 TEST(OfiDevices, ListsEachProviderAndDomainOnce) {
   std::vector<std::string> seen;
   for (const DeviceInfo& device : devices()) {

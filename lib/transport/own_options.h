@@ -1,0 +1,31 @@
+// The options that one back end alone has, and the others refuse.
+#pragma once
+
+#include <string_view>
+
+#include "rdmabench/transport/transport.h"
+
+namespace rdmabench::transport {
+
+/// The first one that a request has, as errors name it; "" = none.
+inline std::string_view verbs_option(const EndpointRequest& request) {
+  const VerbsOptions& options = request.options.verbs;
+  return options.shared_receives          ? "`shared_receives`"
+         : options.completion_vector >= 0 ? "`completion_vector`"
+         : options.region_per_queue_pair  ? "`region_per_queue_pair`"
+         : options.rdma_cm                ? "`rdma_cm`"
+         : options.mtu != 0               ? "`mtu`"
+         : options.path != PathOptions{}  ? "path options"
+         : options != VerbsOptions{}      ? "option of verbs alone"
+                                          : "";
+}
+
+/// `delivery` and `shared_memory` are none that others refuse: they do the first one anyhow, and
+/// the second one is leave.
+inline std::string_view ofi_option(const EndpointRequest& request) {
+  return !request.options.ofi.provider.empty() ? "`provider`"
+         : !request.fabric.empty()             ? "`fabric`"
+                                               : "";
+}
+
+}  // namespace rdmabench::transport
