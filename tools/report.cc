@@ -1,8 +1,10 @@
 // rdmabench report
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/refuse.h"
@@ -11,6 +13,7 @@
 #include "options.h"
 #include "output.h"
 #include "rdmabench/report/documents.h"
+#include "report/kinds.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -21,6 +24,14 @@ struct ReportOptions : Output {
   std::vector<std::string> files;
   std::string program;  ///< of --as
 };
+
+std::string known_commands() {
+  std::vector<std::string_view> names;
+  for (const report::DocumentKind* kind : report::document_kinds()) {
+    names.push_back(kind->written_by);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 std::string to_text(const std::vector<Document>& documents, const std::string& format) {
   if (format == "junit") return report::to_junit(documents);
@@ -60,9 +71,10 @@ void add_report(CLI::App& app, Command& command) {
   const auto [sub, options] = add_command<ReportOptions>(
       app, command, "report",
       "Make one page, or JUnit, Prometheus, CSV or Markdown, of saved results",
-      "FILE is what other commands write: the JSON of lat, bw, load, reg, demo, doctor, coll, netplugin,\n"
-      "compare, project and decide, and the JSON Lines of fabric, also of a run that was killed;\n"
-      "and what these tools printed:\n" +
+      "FILE is the JSON or JSON Lines, also of a run that was killed, of these commands:\n" +
+          known_commands() +
+          ";\n"
+          "and what these tools printed:\n" +
           import::known_tools() +
           ".\n"
           "'-' is standard input, a folder stands for its *.json and *.jsonl, or, without them, for its\n"

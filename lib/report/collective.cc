@@ -339,7 +339,7 @@ std::vector<Section> coll_details(const Document& document) {
 
 }  // namespace
 
-const DocumentKind kCollKind{kCollSchema, "Collectives", "results",     "rdmabench coll",
+const DocumentKind kCollKind{kCollSchema, "Collectives", "results",     "coll",
                              judge_coll,  measure_coll,  coll_sections, coll_details};
 
 }  // namespace rdmabench::report

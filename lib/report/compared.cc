@@ -316,8 +316,7 @@ std::vector<Section> comparison_sections(const Document& document) {
 
 }  // namespace
 
-const DocumentKind kCompareKind{kCompareSchema,      "Comparison",     "families",
-                                "rdmabench compare", judge_comparison, measure_comparison,
-                                comparison_sections};
+const DocumentKind kCompareKind{kCompareSchema,   "Comparison",       "families",         "compare",
+                                judge_comparison, measure_comparison, comparison_sections};
 
 }  // namespace rdmabench::report

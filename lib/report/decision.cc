@@ -77,7 +77,6 @@ std::vector<Judgement> judge_decision(const Document& document) {
 
 }  // namespace
 
-const DocumentKind kDecideKind{kDecideSchema, "Decision", "rows", "rdmabench decide",
-                               judge_decision};
+const DocumentKind kDecideKind{kDecideSchema, "Decision", "rows", "decide", judge_decision};
 
 }  // namespace rdmabench::report

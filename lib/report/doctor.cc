@@ -56,7 +56,7 @@ std::vector<Section> doctor_details(const Document& document) {
 
 }  // namespace
 
-const DocumentKind kDoctorKind{kDoctorSchema, "Node checks", "findings",  "rdmabench doctor",
+const DocumentKind kDoctorKind{kDoctorSchema, "Node checks", "findings",  "doctor",
                                judge_doctor,  no_figures,    no_sections, doctor_details};
 
 }  // namespace rdmabench::report

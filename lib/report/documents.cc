@@ -142,8 +142,9 @@ class Parser {
     const auto list = value.find(kind->list);
     if (list == value.end() || !is_list_of_objects(*list)) {
       refuse(source_, line,
-             fmt::format("says that it is {}, but has no list of objects \"{}\" as {} writes it",
-                         schema, kind->list, kind->written_by));
+             fmt::format(
+                 "says that it is {}, but has no list of objects \"{}\" as rdmabench {} writes it",
+                 schema, kind->list, kind->written_by));
     }
   }
 

@@ -157,8 +157,8 @@ void measure_fabric(const Document& document, const VisitMeasured& visit) {
 
 }  // namespace
 
-const DocumentKind kFabricKind{kFabricSchema,      "Fabric",      "",
-                               "rdmabench fabric", judge_fabric,  measure_fabric,
-                               fabric_sections,    fabric_details};
+const DocumentKind kFabricKind{kFabricSchema,   "Fabric",      "",
+                               "fabric",        judge_fabric,  measure_fabric,
+                               fabric_sections, fabric_details};
 
 }  // namespace rdmabench::report

@@ -23,7 +23,7 @@ struct DocumentKind {
   std::string_view schema;
   std::string_view title;       ///< on the page
   std::string_view list;        ///< of objects, which each has
-  std::string_view written_by;  ///< the command
+  std::string_view written_by;  ///< the commands: "coll"
   std::vector<Judgement> (&judge)(const Document&);
   void (&measure)(const Document&, const VisitMeasured&) = no_figures;  ///< for CSV and Prometheus
   std::vector<Section> (&sections)(const Document&) = no_sections;

@@ -112,8 +112,8 @@ void measure_netplugin(const Document& document, const VisitMeasured& visit) {
 
 }  // namespace
 
-const DocumentKind kNetPluginKind{kNetPluginSchema,      "Network plugin", "cases",
-                                  "rdmabench netplugin", judge_netplugin,  measure_netplugin,
+const DocumentKind kNetPluginKind{kNetPluginSchema,  "Network plugin", "cases",
+                                  "netplugin",       judge_netplugin,  measure_netplugin,
                                   netplugin_sections};
 
 }  // namespace rdmabench::report

@@ -223,8 +223,8 @@ std::vector<Section> projection_sections(const Document& document) {
 
 }  // namespace
 
-const DocumentKind kProjectKind{kProjectSchema,      "Projection",     "rows",
-                                "rdmabench project", judge_projection, measure_projection,
+const DocumentKind kProjectKind{kProjectSchema,     "Projection",     "rows",
+                                "project",          judge_projection, measure_projection,
                                 projection_sections};
 
 }  // namespace rdmabench::report

@@ -257,7 +257,7 @@ std::vector<Section> run_details(const Document& document) {
 
 }  // namespace
 
-const DocumentKind kRunKind{kRunSchema, "Other runs", "results",    "rdmabench lat, bw, load",
+const DocumentKind kRunKind{kRunSchema, "Other runs", "results",    "lat, bw, load, reg, demo",
                             judge_run,  measure_run,  run_sections, run_details};
 
 }  // namespace rdmabench::report
