@@ -7,10 +7,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/writers.h"
+#include "report/kinds.h"
 #include "samples.h"
 
 namespace rdmabench::report {
@@ -44,6 +46,18 @@ TEST(Documents, ReadsWhatTheWriterOfRunsWrites) {
 
 TEST(Documents, ReadsWhatPeersMadeAsBadAsTheyCan) {
   EXPECT_EQ(parse_documents(to_json(hostile_sample()), "x").size(), 1);
+}
+
+TEST(Documents, OfEachKindAreInTheirPageAndHaveASchema) {
+  const std::string docs = RDMABENCH_SOURCE_DIR "/docs/";
+  std::ifstream file(docs + "report.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const DocumentKind* const kind : document_kinds()) {
+    EXPECT_THAT(page, HasSubstr(fmt::format("`{}`", kind->schema)))
+        << "docs/report.md, 'What it reads'";
+    const std::string schema = replaced(kind->schema, {{'/', "-"}}) + ".schema.json";
+    EXPECT_TRUE(std::filesystem::exists(docs + "schema/" + schema)) << docs << "schema/" << schema;
+  }
 }
 
 TEST(Documents, ReadsALineForEachDocument) {

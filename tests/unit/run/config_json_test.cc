@@ -1,10 +1,15 @@
 // A configuration as a user writes it in JSON.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/config.h"
+#include "run/options.h"
 
 namespace rdmabench::run {
 namespace {
@@ -108,6 +113,15 @@ TEST(ConfigFromJson, ReadsHowTheServerAndThisSideKnowOneAnother) {
         R"({"auth":"munge","token_file":"t"})"}) {
     EXPECT_THAT(json_refusal(both), HasSubstr("more than one of `insecure`, `auth` and"));
   }
+}
+
+TEST(ConfigFromJson, EachKeyIsInTheTableOfItsPage) {
+  std::ifstream file(RDMABENCH_SOURCE_DIR "/docs/c.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for_each_option([&](const Option& option) {
+    EXPECT_THAT(page, HasSubstr(fmt::format("`{}`", option.name)))
+        << "docs/c.md, 'The keys of a configuration'";
+  });
 }
 
 TEST(ConfigFromJson, TakesSizesAsNumberListOrText) {
