@@ -13,10 +13,11 @@ using transport::OperationCode;
 
 constexpr auto kAllShapes =
     std::array{Shape::latency, Shape::bandwidth, Shape::bidirectional, Shape::load};
-constexpr auto kAllOperations =
-    std::array{OperationCode::send,         OperationCode::send_imm,     OperationCode::write,
-               OperationCode::write_imm,    OperationCode::read,         OperationCode::fetch_add,
-               OperationCode::compare_swap, OperationCode::atomic_write, OperationCode::flush};
+constexpr auto kAllOperations = [] {
+  std::array<OperationCode, transport::Operations::kCount> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<OperationCode>(i);
+  return all;
+}();
 
 /// Whether there is a loop: operations that few devices have are measured by two shapes alone.
 bool has_loop(Shape shape, OperationCode operation) {
@@ -123,7 +124,8 @@ TEST_P(Loops, GoOverSeveralQueuePairs) {
 
 TEST_P(Loops, GoByLists) {
   if (!possible()) GTEST_SKIP() << kImpossible;
-  if (key().operation == OperationCode::compare_swap || key().operation == OperationCode::flush ||
+  const transport::OperationTraits& traits = transport::traits(key().operation);
+  if (traits.conditional || traits.flushes ||
       (key().shape != Shape::bandwidth && key().shape != Shape::bidirectional)) {
     GTEST_SKIP() << "has no lists";
   }
@@ -140,7 +142,7 @@ TEST_P(Loops, GoWithOneSlotAndMoreQueuePairsThanMessages) {
       loop_over(FaultyQueuePairs(transport::EndpointRequest{}, ""), key()).loop == nullptr) {
     GTEST_SKIP() << kImpossible;
   }
-  if (key().operation == OperationCode::compare_swap && !key().validate) {
+  if (transport::traits(key().operation).conditional && !key().validate) {
     GTEST_SKIP() << "the words of one slot collide";
   }
   EpochPlan few = plan();
