@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "measurement.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/measure/statistics.h"
+#include "run/sinks.h"
 
 namespace rdmabench::run {
 namespace {

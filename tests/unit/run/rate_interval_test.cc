@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "run/measurement.h"
+#include "run/sinks.h"
 
 namespace rdmabench::run {
 namespace {
