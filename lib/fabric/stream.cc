@@ -14,6 +14,7 @@
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
 #include "report/csv.h"
+#include "report/fabric_document.h"
 #include "report/row.h"
 #include "report/sections.h"
 
@@ -103,14 +104,25 @@ Json to_object(const LostNode& lost) {
   return json;
 }
 
+report::Document without_verdict(const Matrix& matrix) {
+  Json body = to_object(matrix.plan, matrix.nodes, matrix.launch);
+  body.erase("record");
+  body["lost"] =
+      report::list_of_each(matrix.lost, [](const LostNode& one) { return to_object(one); });
+  return {{}, std::string(report::kFabricSchema), std::move(body), {}};
+}
+
 Json to_object(const Matrix& matrix, const Attribution& verdict) {
-  Json json{{"record", "verdict"}, {"summary", headline(matrix, verdict)}};
+  Json json{{"record", "verdict"}, {"summary", ""}};
   json.update(to_object(verdict));
   json["slow_pairs"] = report::list_of_each(slow_pairs(matrix, verdict), [](const SlowPair& one) {
     return Json{{"metric", name(one.pair->metric)}, {"size_bytes", one.pair->size_bytes},
                 {"sender", one.pair->sender},       {"receiver", one.pair->receiver},
                 {"rail", one.pair->rail},           {"why_no_finding", one.why}};
   });
+  report::Document whole = without_verdict(matrix);
+  whole.body["verdict"] = json;
+  json["summary"] = report::text_of(report::summary_of(whole));
   return json;
 }
 
@@ -140,12 +152,10 @@ std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
 }
 
 report::Document to_document(const Matrix& matrix, const Attribution* verdict) {
-  Json body = to_object(matrix.plan, matrix.nodes, matrix.launch);
-  body.erase("record");
-  body["lost"] =
-      report::list_of_each(matrix.lost, [](const LostNode& one) { return to_object(one); });
-  body["verdict"] = verdict != nullptr ? to_object(matrix, *verdict) : Json(nullptr);
-  return {{}, std::string(report::kFabricSchema), std::move(body), matrix.measurements};
+  report::Document whole = without_verdict(matrix);
+  whole.body["verdict"] = verdict != nullptr ? to_object(matrix, *verdict) : Json(nullptr);
+  whole.pairs = matrix.measurements;
+  return whole;
 }
 
 std::string to_table(const Matrix& matrix, const Attribution& verdict, std::size_t width) {

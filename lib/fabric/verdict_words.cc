@@ -4,22 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "attribution_fit.h"
-#include "base/listed.h"
 #include "rdmabench/report/text_table.h"
 
 namespace rdmabench::fabric {
 namespace {
-
-std::string what_stands_out(const Attribution& verdict) {
-  const std::size_t findings = verdict.findings.size();
-  if (findings > 0) return fmt::format("{} finding{}", findings, findings == 1 ? "" : "s");
-  const bool judged = unjudged(verdict).size() < verdict.typical.size();
-  return judged ? "nothing stands out" : "nothing could be judged";
-}
 
 bool concerns(const Finding& finding, const Measurement& pair) {
   if (finding.metric != pair.metric || finding.size_bytes != pair.size_bytes) return false;
@@ -55,24 +46,6 @@ std::string node_name(const Matrix& matrix, std::uint32_t rank) {
   const std::string host = rank < matrix.nodes.size() ? matrix.nodes[rank].host : "";
   return host.empty() ? fmt::format("node {}", rank)
                       : fmt::format("node {} ({})", rank, report::terminal_safe(host));
-}
-
-std::string headline(const Matrix& matrix, const Attribution& verdict) {
-  constexpr std::size_t kMostNamed = 8;
-  std::set<std::uint32_t> lost;
-  for (const LostNode& one : matrix.lost) lost.insert(one.rank);
-  if (lost.empty()) return what_stands_out(verdict);
-  std::vector<std::string> names;
-  names.reserve(lost.size());
-  for (const std::uint32_t rank : lost) names.push_back(node_name(matrix, rank));
-  const std::size_t findings = verdict.findings.size();
-  return fmt::format("{} of {} nodes lost: {}; among the other {} {}{}", lost.size(),
-                     matrix.nodes.size(), listed(names, kMostNamed),
-                     matrix.nodes.size() - lost.size(),
-                     findings == 0   ? ""
-                     : findings == 1 ? "there is "
-                                     : "there are ",
-                     what_stands_out(verdict));
 }
 
 std::vector<SlowPair> slow_pairs(const Matrix& matrix, const Attribution& verdict) {

@@ -13,9 +13,6 @@ namespace rdmabench::fabric {
 /// "node 3 (host-c)"; the rank alone where its host is not known.
 std::string node_name(const Matrix& matrix, std::uint32_t rank);
 
-/// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
-std::string headline(const Matrix& matrix, const Attribution& verdict);
-
 struct SlowPair {
   const Measurement* pair = nullptr;
   std::string why{};

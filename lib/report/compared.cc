@@ -254,6 +254,7 @@ std::vector<Judgement> judge_comparison(const Document& document) {
   if (!text_of(body, "verdict").empty()) {
     list.push_back(
         {"compare", subject, "the verdict", status_of_verdict(body), verdict_words(body)});
+    list.back().headline = true;
   }
   if (text_of(body, "verdict") == "CONFOUNDED") {
     list.push_back({"compare", subject, "confounds",

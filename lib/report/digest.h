@@ -40,6 +40,7 @@ struct Judgement {
   std::vector<std::pair<std::string, std::string>> details{};
   bool measured = false;  ///< a row of what was measured says the same
   bool finding = true;    ///< false of one measurement: of a run, of a fabric's pair
+  bool headline = false;  ///< it judges the first sentence of its document
 
   /// Those of `keys` that the object has a value of.
   void add_details(const Json& object, std::initializer_list<const char*> keys);

@@ -22,21 +22,7 @@ const Json& not_judged_of(const Json& verdict) {
 void add_coverage(std::vector<Judgement>& list, const Document& document) {
   const Json& verdict = object_of(document.body, "verdict");
   const bool accused = !list_of(verdict, "findings").empty();
-  const auto slice_of = [](const Json& one) {
-    return fmt::format("{} {}", text_of(one, "metric"), size_text(number_of(one, "size_bytes")));
-  };
-  std::map<std::string, bool> judged;
-  for (const Json& node : list_of(verdict, "nodes")) {
-    const std::string word = text_of(node, "verdict");
-    judged[slice_of(node)] |=
-        word == "good" || word == "suspect" || word == "slow" || word == "failing";
-  }
-  for (const Json& node : list_of(verdict, "nodes")) {
-    if (text_of(node, "verdict") == "ambiguous") judged[slice_of(node)] = false;
-  }
-  for (const Json& typical : list_of(verdict, "typical")) {
-    if (number_of(typical, "value") == 0) judged[slice_of(typical)] = false;
-  }
+  std::map<std::string, bool> judged = judged_slices(verdict);
   if (judged.empty() && !accused) judged["who stands out"] = false;
   const Json& reasons = not_judged_of(verdict);  // which judge_fabric() tells in full
   const bool all_judged = reasons.empty();
@@ -57,6 +43,7 @@ void add_coverage(std::vector<Judgement>& list, const Document& document) {
   if (all && all_judged && !accused && !failed && list_of(document.body, "lost").empty()) {
     list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
                     "No node, direction, rail or route stands out."});
+    list.back().headline = true;
   }
 }
 
@@ -67,6 +54,7 @@ std::vector<Judgement> judge_fabric(const Document& document) {
   const std::string headline = text_of(verdict, "summary");            // files of 0.1 have none
   if (!headline.empty() && !list_of(document.body, "lost").empty()) {  // it limits all the rest
     list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
+    list.back().headline = true;
   }
   for (const Json& lost : list_of(document.body, "lost")) {
     list.push_back({"fabric.node",

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/listed.h"
 #include "rdmabench/measure/statistics.h"
+#include "rdmabench/report/text_table.h"
 
 namespace rdmabench::report {
 
@@ -219,6 +221,56 @@ std::string FabricNames::rail(std::uint64_t rank, std::uint64_t rail) const {
   const auto found = nodes_.find(rank);
   const bool is_named = found != nodes_.end() && rail < found->second.rails.size();
   return is_named ? found->second.rails[rail] : fmt::format("rail {}", rail);
+}
+
+std::string text_of(const FabricSummary& summary) {
+  constexpr std::size_t kMostNamed = 8;
+  const std::size_t findings = summary.findings;
+  const std::string what = findings > 1     ? fmt::format("{} findings", findings)
+                           : findings == 1  ? "1 finding"
+                           : summary.judged ? "nothing stands out"
+                                            : "nothing could be judged";
+  if (summary.lost.empty()) return what;
+  return fmt::format("{} of {} nodes lost: {}; among the other {} {}{}", summary.lost.size(),
+                     summary.nodes, terminal_safe(listed(summary.lost, kMostNamed)),
+                     summary.nodes - summary.lost.size(),
+                     findings > 1    ? "there are "
+                     : findings == 1 ? "there is "
+                                     : "",
+                     what);
+}
+
+FabricSummary summary_of(const Document& fabric) {
+  const FabricNames names(fabric);
+  const Json& verdict = object_of(fabric.body, "verdict");
+  std::set<std::uint64_t> ranks;
+  for (const Json& lost : list_of(fabric.body, "lost")) ranks.insert(rank_in(lost, "rank"));
+  FabricSummary summary{
+      {},
+      list_of(fabric.body, "nodes").size(),
+      list_of(verdict, "findings").size(),
+      std::ranges::any_of(judged_slices(verdict), [](const auto& slice) { return slice.second; })};
+  for (const std::uint64_t rank : ranks) summary.lost.push_back(names.numbered(rank));
+  return summary;
+}
+
+std::map<std::string, bool> judged_slices(const Json& verdict) {
+  const auto slice_of = [](const Json& one) {
+    return fmt::format("{} {}", text_of(one, "metric"), size_text(number_of(one, "size_bytes")));
+  };
+  std::map<std::string, bool> judged;
+  for (const Json& node : list_of(verdict, "nodes")) {
+    const std::string word = text_of(node, "verdict");
+    judged[slice_of(node)] |=
+        word == "good" || word == "suspect" || word == "slow" || word == "failing";
+  }
+  for (const Json& node : list_of(verdict, "nodes")) {
+    if (text_of(node, "verdict") == "ambiguous") judged[slice_of(node)] = false;
+  }
+  for (const Json& typical : list_of(verdict, "typical")) {
+    if (number_of(typical, "value") == 0) judged[slice_of(typical)] = false;
+  }
+  return judged;
 }
 
 std::string suspect_of(const FabricNames& names, const Json& finding) {

@@ -80,6 +80,23 @@ class FabricNames {
   std::set<std::string> shared_;
 };
 
+/// What a verdict comes to.
+struct FabricSummary {
+  std::vector<std::string> lost{};  ///< nodes, as FabricNames::numbered()
+  std::size_t nodes = 0;
+  std::size_t findings = 0;
+  bool judged = false;  ///< in a metric and size
+
+  bool operator==(const FabricSummary&) const = default;
+};
+/// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
+std::string text_of(const FabricSummary& summary);
+/// Of one run.
+FabricSummary summary_of(const Document& fabric);
+
+/// By metric and size, whether its nodes could be judged.
+std::map<std::string, bool> judged_slices(const Json& verdict);
+
 /// Who is at fault, by the part that the finding names.
 std::string suspect_of(const FabricNames& names, const Json& finding);
 

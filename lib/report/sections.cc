@@ -175,10 +175,7 @@ Cell headline(const JudgedDocument& judged) {
   Cell cell(text_of(body, "summary"));
   if (cell.text.empty()) cell.text = text_of(object_of(body, "verdict"), "summary");
   for (const Judgement& one : judged.list) {
-    const bool same = !cell.text.empty() && one.text == cell.text && !one.measured;
-    const bool of_all = (one.group == "compare" && one.id == "the verdict") ||
-                        (one.group == "fabric" && one.outcome == Status::pass);
-    if (same || of_all) return {one.outcome, cell.text.empty() ? one.text : cell.text};
+    if (one.headline) return {one.outcome, cell.text.empty() ? one.text : cell.text};
   }
   return cell;
 }
@@ -264,14 +261,14 @@ Section found_table(const std::vector<Found>& all, bool of_several) {
   return section;
 }
 
-Section found_words(const std::vector<Found>& all, std::string_view headline) {
+Section found_words(const std::vector<Found>& all) {
   constexpr std::size_t kMostExplained = 4;
   constexpr std::size_t kMostNamed = 8;
   Section section;
   std::map<std::pair<std::string, Status>, std::size_t> explained;
   std::map<std::pair<std::string, Status>, std::vector<std::string>> rest;
   for (const Found& one : all) {
-    if (!one.first.finding || one.first.text == headline) continue;
+    if (!one.first.finding || one.first.headline) continue;
     const std::string& first = one.places.front().where;
     const bool in_one_place = std::all_of(one.places.begin(), one.places.end(),
                                           [&](const auto& place) { return place.where == first; });

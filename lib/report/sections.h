@@ -138,7 +138,7 @@ Section found_table(const std::vector<Found>& all, bool of_several);
 
 /// The same as sentences, without the one that is the headline; findings that are alike after the
 /// first few by name alone.
-Section found_words(const std::vector<Found>& all, std::string_view headline);
+Section found_words(const std::vector<Found>& all);
 
 /// The same sentence about other addresses, sizes and numbers.
 std::string without_numbers(std::string_view sentence);

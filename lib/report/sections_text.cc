@@ -203,7 +203,7 @@ std::string to_text(const Document& document, std::size_t width) {
   const std::string first = headline(judged).text;
   std::vector<Section> all = sections(document);
   if (document.schema == kFabricSchema) {  // its tables do not say what was judged
-    all.insert(all.begin(), found_words(found({&judged, 1}), first));
+    all.insert(all.begin(), found_words(found({&judged, 1})));
   }
   std::string text = to_text(all, width);
   if (!first.empty()) return terminal_safe(first) + '\n' + text;
