@@ -173,10 +173,6 @@ std::string to_csv(const Matrix& matrix) {
   return csv.text();
 }
 
-std::string to_json(const Attribution& attribution) {
-  return dump(to_object(attribution));
-}
-
 std::string to_json_lines(const Matrix& matrix) {
   std::string text = plan_record(matrix.plan, matrix.nodes, matrix.launch);
   for (const Measurement& one : matrix.measurements) text += record(one);

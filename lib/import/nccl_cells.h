@@ -44,8 +44,27 @@ std::optional<NcclTestsCell> nccl_tests_cell(const NcclTestsNumbers& numbers, bo
 
 bool is_nccl_tests_program(std::string_view name);
 
-/// A table for each run, as parse_nccl_tests_text() and parse_nccl_tests_json() do.
+/// Whether a text is one of nccl-tests', by what it begins with.
+bool is_nccl_tests_text(std::string_view text) noexcept;
+bool is_nccl_tests_json(std::string_view text) noexcept;
+bool is_rccl_json(std::string_view text) noexcept;  ///< the lines or the list of RCCL's tests
+
+/// Every run in the lines, of any release since 2017; those of others are passed over. A run that
+/// did not end has an error: a rank's own words, or that rows or the last lines are missing. Throws
+/// Error(usage) with the source and the line where a row makes no sense, or where no run is.
 std::vector<NcclTestsTable> nccl_tests_text_tables(const Lines& lines, const Source& source);
+
+/// The files of -J (versions 1 to 3). Of a run that was aborted the results that it wrote, and an
+/// error. The dump of the process environment is not looked at. Throws Error(usage).
 std::vector<NcclTestsTable> nccl_tests_json_tables(std::string_view text, const Source& source);
+
+/// What RCCL's tests write with -Z json: a line or an item for each result. A table for each
+/// operation. Throws Error(usage).
+std::vector<NcclTestsTable> rccl_json_tables(std::string_view text, const Source& source);
+
+/// The program that a table is of: what it says, else what `source` begins with (a file
+/// all_gather_perf.txt), else what its columns allow; "" where it has no row. Throws Error(usage)
+/// where that may be several.
+std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source);
 
 }  // namespace rdmabench::import

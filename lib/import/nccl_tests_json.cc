@@ -171,18 +171,13 @@ std::vector<NcclTestsTable> nccl_tests_json_tables(std::string_view text, const 
   return tables;
 }
 
-NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source) {
-  return nccl_tests_json_tables(text, {source, "", kNcclTests}).front();
-}
-
 bool is_rccl_json(std::string_view text) noexcept {
   constexpr std::size_t kFar = 4096;
   text = text.substr(0, kFar);
   return has(text, "\"algBw\"") && has(text, "\"busBw\"") && has(text, "\"inPlace\"");
 }
 
-std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& name) {
-  const Source source{name, "", kNcclTests};
+std::vector<NcclTestsTable> rccl_json_tables(std::string_view text, const Source& source) {
   check_json(text, source);
   Json items = Json::parse(text, nullptr, false);
   if (!items.is_array()) {

@@ -123,6 +123,8 @@ std::string nccl_tests_program(const NcclTestsTable& table, const std::string& s
               fmt::format("Name it: --as {}, or let the file's name begin with it.", found[0]));
 }
 
+namespace {
+
 bool is_nccl_tests(std::string_view text) noexcept {
   if (is_rccl_json(text)) return true;
   const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
@@ -137,8 +139,6 @@ bool is_nccl_tests(std::string_view text) noexcept {
   return is_nccl_tests_text(text);
 }
 
-namespace {
-
 /// Its command stands before its table.
 bool begins_nccl_tests(const Line& line) noexcept {
   return is_nccl_tests(line.raw) || has(line.raw, "_perf ");
@@ -148,7 +148,7 @@ std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source) {
   const std::string text = joined(lines);
   std::vector<NcclTestsTable> tables;
   if (is_rccl_json(text)) {
-    tables = parse_rccl_json(text, source.name);
+    tables = rccl_json_tables(text, source);
   } else if (trimmed(text).starts_with('{')) {
     tables = nccl_tests_json_tables(text, source);
   } else {

@@ -317,10 +317,4 @@ std::vector<NcclTestsTable> nccl_tests_text_tables(const Lines& lines, const Sou
   return std::move(reader).finish();
 }
 
-std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text,
-                                                  const std::string& source) {
-  const Scan scan(text);
-  return nccl_tests_text_tables(scan.lines(), {source, "", kNcclTests});
-}
-
 }  // namespace rdmabench::import

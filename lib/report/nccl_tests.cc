@@ -67,9 +67,7 @@ std::string columns(bool with_spread) {
          line("(B)", "(elements)", "", "", "", twice(units));
 }
 
-}  // namespace
-
-std::string nccl_tests_heading(const NcclTestsTable& table) {
+std::string heading(const NcclTestsTable& table) {
   std::string text = fmt::format(
       "# rdmabench {}, in the format of nccl-tests 2.19.6, nccl-library={}\n"
       "# Collective test starting: {}\n"
@@ -89,14 +87,14 @@ std::string nccl_tests_heading(const NcclTestsTable& table) {
   return text + columns(with_spread);
 }
 
-std::string nccl_tests_row(const NcclTestsRow& row) {
+std::string row_text(const NcclTestsRow& row) {
   const bool with_spread = has_spread(row);
   return fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:6}{}{}\n", row.size_bytes, row.count, row.type,
                      row.reduction, row.root.value_or(-1), cell_text(row.out_of_place, with_spread),
                      cell_text(row.in_place, with_spread));
 }
 
-std::string nccl_tests_footer(const NcclTestsTable& table) {
+std::string footer(const NcclTestsTable& table) {
   const std::uint64_t wrong = table.out_of_bounds.value_or(0);
   const std::string average =
       table.average_bus_gb_per_s ? fmt::format("{:g}", *table.average_bus_gb_per_s) : "N/A";
@@ -105,10 +103,12 @@ std::string nccl_tests_footer(const NcclTestsTable& table) {
                      "Avg bus bandwidth", average, table.program);
 }
 
+}  // namespace
+
 std::string to_nccl_tests(const NcclTestsTable& table) {
-  std::string text = nccl_tests_heading(table);
-  for (const NcclTestsRow& row : table.rows) text += nccl_tests_row(row);
-  return text + nccl_tests_footer(table);
+  std::string text = heading(table);
+  for (const NcclTestsRow& row : table.rows) text += row_text(row);
+  return text + footer(table);
 }
 
 }  // namespace rdmabench::report

@@ -212,7 +212,4 @@ struct ConfirmationOptions {
 std::vector<Confirmation> confirmations(const Attribution& attribution, const Matrix& matrix,
                                         const ConfirmationOptions& options = {});
 
-/// The fields of a "verdict" record of a rdmabench-fabric/1 stream, as a JSON object of one line.
-std::string to_json(const Attribution& attribution);
-
 }  // namespace rdmabench::fabric

@@ -1,11 +1,9 @@
-// The table of nccl-tests, read from texts and JSON of many of its releases.
+// The table of nccl-tests, as it was read or as it is to be printed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rdmabench::import {
@@ -75,30 +73,5 @@ struct NcclTestsTable {
   std::vector<std::string> notes{};  ///< for standard error: what was not read, and why
   std::string error{};               ///< why it ended early
 };
-
-/// Whether a text is one of nccl-tests', by what it begins with. Pure.
-bool is_nccl_tests_text(std::string_view text) noexcept;
-bool is_nccl_tests_json(std::string_view text) noexcept;
-bool is_rccl_json(std::string_view text) noexcept;   ///< the lines or the list of RCCL's tests
-bool is_nccl_tests(std::string_view text) noexcept;  ///< any of them
-
-/// Every run in a text, of any release since 2017; lines of others between them are passed over,
-/// and what mpirun or srun put before each line is cut off. A run that did not end has an error: a
-/// rank's own words, or that rows or the last lines are missing. Throws Error(usage) with `source`
-/// and the line where a row makes no sense, or where no run is.
-std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text, const std::string& source);
-
-/// The file of -J (versions 1 to 3). Of a run that was aborted the results that it wrote, and an
-/// error. Its dump of the process environment is not looked at. Throws Error(usage).
-NcclTestsTable parse_nccl_tests_json(std::string_view text, const std::string& source);
-
-/// What RCCL's tests write with -Z json: a line or an item for each result. A table for each
-/// operation. Throws Error(usage).
-std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const std::string& source);
-
-/// The program that a table is of: what it says, else what `source` begins with (a file
-/// all_gather_perf.txt), else what its columns allow; "" where it has no row. Throws Error(usage)
-/// where that may be several.
-std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source);
 
 }  // namespace rdmabench::import

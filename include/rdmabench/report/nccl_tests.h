@@ -17,9 +17,4 @@ using import::NcclTestsTable;
 /// same). The first line names us.
 std::string to_nccl_tests(const NcclTestsTable& table);
 
-/// Its parts, for rows that come one by one.
-std::string nccl_tests_heading(const NcclTestsTable& table);
-std::string nccl_tests_row(const NcclTestsRow& row);
-std::string nccl_tests_footer(const NcclTestsTable& table);
-
 }  // namespace rdmabench::report

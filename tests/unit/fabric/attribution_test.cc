@@ -9,6 +9,7 @@
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/fabric/run.h"
 #include "synthetic_fabric.h"
 
 namespace rdmabench::fabric {
@@ -530,7 +531,7 @@ TEST(Attribution, EachFindingHasOneAction) {
     EXPECT_EQ(action(part), "change setting") << name(part);
     Attribution verdict;
     verdict.findings.emplace_back().part = part;
-    EXPECT_THAT(to_json(verdict), HasSubstr(R"("action":"change setting")"));
+    EXPECT_THAT(verdict_record({}, verdict), HasSubstr(R"("action":"change setting")"));
   }
 }
 
@@ -541,18 +542,18 @@ TEST(AttributionJson, HasFindingsAndVerdictsInOneLine) {
   fabric.route(a, b, 0.5);
   Matrix matrix;
   const Attribution found = fabric.settle(matrix);
-  const std::string text = to_json(found);
+  const std::string text = verdict_record(matrix, found);
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json["findings"].size(), found.findings.size());
   EXPECT_EQ(json["nodes"][0]["verdict"], "good");
   EXPECT_TRUE(json["findings"][0]["confirmed"].get<bool>());
-  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
 }
 
 TEST(AttributionJson, ReplacesBytesThatAreNotUtf8) {
   Matrix matrix = even(8);
   fail(cell_of(matrix, 1, 4), "bad \xff byte");
-  EXPECT_TRUE(nlohmann::json::accept(to_json(attribute(matrix))));
+  EXPECT_TRUE(nlohmann::json::accept(verdict_record(matrix, attribute(matrix))));
 }
 
 }  // namespace

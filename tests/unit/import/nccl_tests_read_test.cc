@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../complaint.h"
+#include "import/nccl_cells.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
@@ -44,6 +45,19 @@ constexpr const char* kNew =
     "# Avg bus bandwidth    : 0.07 \n"
     "#\n"
     "# Collective test concluded: reduce_scatter_perf\n";
+
+std::vector<NcclTestsTable> parse_nccl_tests_text(std::string_view text, const char* source) {
+  const Scan scan(text);
+  return nccl_tests_text_tables(scan.lines(), {source, "", kNcclTests});
+}
+
+NcclTestsTable parse_nccl_tests_json(std::string_view text, const char* source) {
+  return nccl_tests_json_tables(text, {source, "", kNcclTests}).front();
+}
+
+std::vector<NcclTestsTable> parse_rccl_json(std::string_view text, const char* source) {
+  return rccl_json_tables(text, {source, "", kNcclTests});
+}
 
 TEST(NcclTestsRead, ANewText) {
   const NcclTestsTable table = parse_nccl_tests_text(kNew, "x").at(0);

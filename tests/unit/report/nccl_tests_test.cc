@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "import/run.h"
+
 namespace rdmabench::report {
 namespace {
 
@@ -18,6 +20,13 @@ NcclTestsRow row(NcclTestsCell out, std::optional<NcclTestsCell> in) {
   made.out_of_place = out;
   made.in_place = in;
   return made;
+}
+
+/// The row alone.
+std::string row_text(const NcclTestsRow& row) {
+  const std::string text = to_nccl_tests({.rows = {row}});
+  const std::size_t begin = text.find("\n     1048576") + 1;
+  return text.substr(begin, text.find('\n', begin) + 1 - begin);
 }
 
 NcclTestsTable table() {
@@ -71,19 +80,19 @@ TEST(NcclTestsTable, IsNcclTestsOwn) {
 }
 
 TEST(NcclTestsTable, NumbersShrinkToTheirColumns) {
-  const std::string line = nccl_tests_row(
+  const std::string line = row_text(
       row({123456.789, 0.001, 0.0005, 12, {}}, NcclTestsCell{246913.6, 1234.567, 98765.4, {}, {}}));
   EXPECT_EQ(
       line,
       "     1048576        262144     float     sum      -1   123457    0.00    0.00      12   "
       "246914  1234.6   98765    N/A\n");
-  EXPECT_THAT(nccl_tests_row(row({12345678.9, 99999.6, 1e7, 1234567, {}}, {})),
+  EXPECT_THAT(row_text(row({12345678.9, 99999.6, 1e7, 1234567, {}}, {})),
               HasSubstr("  1.2e+07  100000   1e+07  1.23457e+06"));
 }
 
 TEST(NcclTestsTable, WhatHasNoNumberIsNotANumber) {
   EXPECT_EQ(
-      nccl_tests_row(row({1, 2, {}, 0, {}}, {})),
+      row_text(row({1, 2, {}, 0, {}}, {})),
       "     1048576        262144     float     sum      -1     1.00    2.00     N/A       0   "
       "   N/A     N/A     N/A    N/A\n");
 }
@@ -106,22 +115,23 @@ TEST(NcclTestsTable, WrongElementsFail) {
   NcclTestsTable made = table();
   made.out_of_bounds = 3;
   made.average_bus_gb_per_s.reset();
-  EXPECT_THAT(nccl_tests_footer(made), HasSubstr("# Out of bounds values : 3 FAILED\n"));
-  EXPECT_THAT(nccl_tests_footer(made), HasSubstr("# Avg bus bandwidth    : N/A \n"));
+  EXPECT_THAT(to_nccl_tests(made), HasSubstr("# Out of bounds values : 3 FAILED\n"));
+  EXPECT_THAT(to_nccl_tests(made), HasSubstr("# Avg bus bandwidth    : N/A \n"));
 }
 
 TEST(NcclTestsTable, IsReadBackAsItWas) {
   const NcclTestsTable made = table();
-  const std::vector<NcclTestsTable> read = import::parse_nccl_tests_text(to_nccl_tests(made), "x");
-  ASSERT_EQ(read.size(), 1U);
-  EXPECT_EQ(to_nccl_tests(read[0]).substr(to_nccl_tests(read[0]).find('\n')),
+  const std::vector<import::Run> runs = import::read(to_nccl_tests(made), "x", "");
+  ASSERT_EQ(runs.size(), 1U);
+  const auto& read = std::get<NcclTestsTable>(runs[0]);
+  EXPECT_EQ(to_nccl_tests(read).substr(to_nccl_tests(read).find('\n')),
             to_nccl_tests([&] {
               NcclTestsTable rounded = made;
               rounded.average_bus_gb_per_s = 58.7054;
               return rounded;
             }())
                 .substr(to_nccl_tests(made).find('\n')));
-  EXPECT_EQ(read[0].size, 2U);
+  EXPECT_EQ(read.size, 2U);
 }
 
 }  // namespace
