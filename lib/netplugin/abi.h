@@ -84,76 +84,46 @@ struct PropertiesV8 {
   int device_version;
 };
 
-struct VirtualDevices {
+template <int kMost>
+struct VirtualDevicesOf {
   int count;
-  int devices[kMaxVirtualDevices];
+  int devices[kMost];
 };
+using VirtualDevices = VirtualDevicesOf<kMaxVirtualDevices>;
+using VirtualDevicesV12 = VirtualDevicesOf<kMaxVirtualDevicesV12>;
 
-struct PropertiesV9 {  // and of version 10
-  char* name;
-  char* pci_path;
-  std::uint64_t guid;
-  int pointer_kinds;
-  int global_registration;
-  int force_flush;
-  int speed_mbps;
-  int port;
-  float latency_us;
-  int max_comms;
-  int max_receives;
-  int device_type;
-  int device_version;
-  VirtualDevices virtual_devices;
-  std::size_t max_point_to_point_bytes;
-  std::size_t max_collective_bytes;
-};
-
-struct PropertiesV11 {
-  char* name;
-  char* pci_path;
-  std::uint64_t guid;
-  int pointer_kinds;
-  int global_registration;
-  int force_flush;
-  int speed_mbps;
-  int port;
-  float latency_us;
-  int max_comms;
-  int max_receives;
-  int device_type;
-  int device_version;
-  VirtualDevices virtual_devices;
-  std::size_t max_point_to_point_bytes;
-  std::size_t max_collective_bytes;
+struct Nothing {};
+struct MoreV11 {
   int max_multi_request;
 };
-
-struct VirtualDevicesV12 {
-  int count;
-  int devices[kMaxVirtualDevicesV12];
-};
-
-struct PropertiesV12 {
-  char* name;
-  char* pci_path;
-  std::uint64_t guid;
-  int pointer_kinds;
-  int global_registration;
-  int force_flush;
-  int speed_mbps;
-  int port;
-  float latency_us;
-  int max_comms;
-  int max_receives;
-  int device_type;
-  int device_version;
-  VirtualDevicesV12 virtual_devices;
-  std::size_t max_point_to_point_bytes;
-  std::size_t max_collective_bytes;
+struct MoreV12 {
   int max_multi_request;
   std::int16_t rail_id;
   std::int16_t plane_id;
 };
+template <class Virtual, class More>
+struct PropertiesFromV9 {
+  char* name;
+  char* pci_path;
+  std::uint64_t guid;
+  int pointer_kinds;
+  int global_registration;
+  int force_flush;
+  int speed_mbps;
+  int port;
+  float latency_us;
+  int max_comms;
+  int max_receives;
+  int device_type;
+  int device_version;
+  Virtual virtual_devices;
+  std::size_t max_point_to_point_bytes;
+  std::size_t max_collective_bytes;
+  [[no_unique_address]] More more;
+};
+using PropertiesV9 = PropertiesFromV9<VirtualDevices, Nothing>;  // and of version 10
+using PropertiesV11 = PropertiesFromV9<VirtualDevices, MoreV11>;
+using PropertiesV12 = PropertiesFromV9<VirtualDevicesV12, MoreV12>;
 
 struct CommConfig {
   int traffic_class;
@@ -206,14 +176,13 @@ struct AppendedV9 {
   AppendedV7 first;
   Result (*make_virtual)(int* device, VirtualDevices* parts);
 };
-template <class VirtualDevicesOf>
+template <class Virtual>
 struct AppendedV11 {
   AppendedV7 first;
-  Result (*make_virtual)(int* device, VirtualDevicesOf* parts);
+  Result (*make_virtual)(int* device, Virtual* parts);
   Result (*finalize)(void* context);
   Result (*set_attributes)(void* context, Attributes*);
 };
-struct Nothing {};
 
 /// What a plugin exports: its functions in the order of the interface.
 template <int kNumber>

@@ -94,8 +94,8 @@ class NetOf final : public Net {
       to.max_collective_bytes = from.max_collective_bytes;
     }
     if constexpr (kVersion >= 12) {
-      to.rail_id = from.rail_id;
-      to.plane_id = from.plane_id;
+      to.rail_id = from.more.rail_id;
+      to.plane_id = from.more.plane_id;
     }
     return result;
   }

@@ -158,7 +158,7 @@ Result properties(int device, abi::PropertiesV12* to) {
   const Result result = broken().good->properties(twins() ? 0 : device, to);
   if (has("no-speed")) {
     to->speed_mbps = 0;
-    to->rail_id = -7;
+    to->more.rail_id = -7;
     to->pci_path = nowhere;
   }
   if (has("slow-twins")) to->speed_mbps = 0;

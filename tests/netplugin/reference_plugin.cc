@@ -371,10 +371,10 @@ Result properties(int index, Properties* to) {
     to->virtual_devices.count = 1;
     to->max_point_to_point_bytes = to->max_collective_bytes = std::size_t{1} << 30U;
   }
-  if constexpr (requires { to->max_multi_request; }) to->max_multi_request = 1;
-  if constexpr (requires { to->rail_id; }) {
-    to->rail_id = 3;
-    to->plane_id = abi::kUndefinedId;
+  if constexpr (requires { to->more.max_multi_request; }) to->more.max_multi_request = 1;
+  if constexpr (requires { to->more.rail_id; }) {
+    to->more.rail_id = 3;
+    to->more.plane_id = abi::kUndefinedId;
   }
   return abi::kSuccess;
 }

@@ -16,11 +16,12 @@ static_assert(sizeof(PropertiesV11) == 112 && sizeof(PropertiesV12) == 128);
 static_assert(offsetof(PropertiesV8, device_type) == 52);
 static_assert(offsetof(PropertiesV9, virtual_devices) == 64);
 static_assert(offsetof(PropertiesV9, max_point_to_point_bytes) == 88);
-static_assert(offsetof(PropertiesV11, max_multi_request) == 104);
+static_assert(offsetof(PropertiesV11, more.max_multi_request) == 104);
 static_assert(offsetof(PropertiesV12, max_point_to_point_bytes) == 104);
-static_assert(offsetof(PropertiesV12, max_multi_request) == 120);
-static_assert(offsetof(PropertiesV12, rail_id) == 124 && offsetof(PropertiesV12, plane_id) == 126);
-static_assert(sizeof(PropertiesV12::rail_id) == 2 && sizeof(VirtualDevicesV12) == 36);
+static_assert(offsetof(PropertiesV12, more.max_multi_request) == 120);
+static_assert(offsetof(PropertiesV12, more.rail_id) == 124 &&
+              offsetof(PropertiesV12, more.plane_id) == 126);
+static_assert(sizeof(PropertiesV12::more.rail_id) == 2 && sizeof(VirtualDevicesV12) == 36);
 static_assert(sizeof(NetTable<6>) == 17 * 8 && sizeof(NetTable<7>) == 19 * 8 &&
               sizeof(NetTable<8>) == 19 * 8);
 static_assert(sizeof(NetTable<9>) == 20 * 8 && sizeof(NetTable<10>) == 20 * 8 &&
