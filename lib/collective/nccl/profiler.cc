@@ -57,25 +57,15 @@ constexpr std::array<const char*, 3> kProtocols{"LL", "LL128", "SIMPLE"};
 Choice to_choice(const profiler::Collective1& told) noexcept {
   return {.collective = true,
           .at_most = true,
-          .channels = told.max_channels,
+          .channels = told.channels,
           .algorithm = to_word(name_of(kAlgorithms, told.algorithm)),
           .protocol = to_word(name_of(kProtocols, told.protocol))};
 }
 
 template <class Told>
-requires requires(Told told) {
-  told.max_channels;
-}
 Choice to_choice(const Told& told) noexcept {
   return {.collective = true,
-          .at_most = true,
-          .channels = told.max_channels,
-          .algorithm = to_word(told.algorithm),
-          .protocol = to_word(told.protocol)};
-}
-
-Choice to_choice(const profiler::Collective4& told) noexcept {
-  return {.collective = true,
+          .at_most = !std::is_same_v<Told, profiler::Collective4>,
           .channels = told.channels,
           .algorithm = to_word(told.algorithm),
           .protocol = to_word(told.protocol)};

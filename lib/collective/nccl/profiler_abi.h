@@ -38,7 +38,7 @@ struct Collective1 {
   std::uint8_t type;
   std::uint32_t op;
   std::size_t traffic_bytes;
-  std::uint8_t max_channels;
+  std::uint8_t channels;  ///< at most
   std::uint8_t warps;
   std::uint8_t algorithm;
   std::uint8_t protocol;
@@ -46,9 +46,14 @@ struct Collective1 {
   int is_nvls;
 };
 
-struct Collective2 {
+struct OfComm {
   const char* comm_name;
   std::uint64_t comm_hash;
+};
+struct Nothing {};
+template <class Head, class Traffic>
+struct NamedCollective {
+  [[no_unique_address]] Head head;
   std::uint64_t sequence;
   const char* function;
   const void* send;
@@ -56,43 +61,16 @@ struct Collective2 {
   std::size_t count;
   int root;
   const char* type;
-  std::size_t traffic_bytes;
-  std::uint8_t max_channels;
+  [[no_unique_address]] Traffic traffic_bytes;
+  std::uint8_t channels;  ///< before version 4 at most so many
   std::uint8_t warps;
   const char* algorithm;
   const char* protocol;
 };
-
-struct Collective3 {
-  const char* comm_name;
-  std::uint64_t comm_hash;
-  std::uint64_t sequence;
-  const char* function;
-  const void* send;
-  void* receive;
-  std::size_t count;
-  int root;
-  const char* type;
-  std::uint8_t max_channels;
-  std::uint8_t warps;
-  const char* algorithm;
-  const char* protocol;
-};
-
+using Collective2 = NamedCollective<OfComm, std::size_t>;
+using Collective3 = NamedCollective<OfComm, Nothing>;
 /// Also of versions 5 and 6, which append to it.
-struct Collective4 {
-  std::uint64_t sequence;
-  const char* function;
-  const void* send;
-  void* receive;
-  std::size_t count;
-  int root;
-  const char* type;
-  std::uint8_t channels;
-  std::uint8_t warps;
-  const char* algorithm;
-  const char* protocol;
-};
+using Collective4 = NamedCollective<Nothing, Nothing>;
 
 /// A send or a receive. Before version 4 it has nothing that is read here.
 struct PointToPoint4 {

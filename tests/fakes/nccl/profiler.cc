@@ -123,18 +123,14 @@ void fill(profiler::Collective1& told, const Chosen& chosen) {
   constexpr std::array<const char*, 3> kProtocols{"LL", "LL128", "SIMPLE"};
   told.algorithm = number_of(kAlgorithms, chosen.algorithm);
   told.protocol = number_of(kProtocols, chosen.protocol);
-  told.max_channels = static_cast<std::uint8_t>(chosen.channels);
+  told.channels = static_cast<std::uint8_t>(chosen.channels);
 }
 
 template <class Told>
 void fill(Told& told, const Chosen& chosen) {
   told.algorithm = chosen.algorithm.c_str();
   told.protocol = chosen.protocol.c_str();
-  if constexpr (requires { told.max_channels; }) {
-    told.max_channels = static_cast<std::uint8_t>(chosen.channels);
-  } else {
-    told.channels = static_cast<std::uint8_t>(chosen.channels);
-  }
+  told.channels = static_cast<std::uint8_t>(chosen.channels);
 }
 
 struct Telling {

@@ -51,9 +51,9 @@ SAME_HEAD(6);
                 sizeof(ncclProfilerEventDescr_v##version##_t::coll.algo));   \
   static_assert(sizeof(body::channels_of_ours) ==                            \
                 sizeof(ncclProfilerEventDescr_v##version##_t::coll.channels_of_theirs))
-SAME_COLLECTIVE(1, Collective1, max_channels, nMaxChannels);
-SAME_COLLECTIVE(2, Collective2, max_channels, nMaxChannels);
-SAME_COLLECTIVE(3, Collective3, max_channels, nMaxChannels);
+SAME_COLLECTIVE(1, Collective1, channels, nMaxChannels);
+SAME_COLLECTIVE(2, Collective2, channels, nMaxChannels);
+SAME_COLLECTIVE(3, Collective3, channels, nMaxChannels);
 SAME_COLLECTIVE(4, Collective4, channels, nChannels);
 SAME_COLLECTIVE(5, Collective4, channels, nChannels);
 SAME_COLLECTIVE(6, Collective4, channels, nChannels);

@@ -33,7 +33,7 @@ static_assert(kGroup == 1 && kCollective == 2 && kPointToPoint == 4 && kCopyEngi
 // Interface 1.
 static_assert(PLACE(1, kind) == Place{0, 1});
 static_assert(PLACE(1, rank) == Place{16, 4});
-static_assert(COLLECTIVE(1, max_channels) == Place{104, 1});
+static_assert(COLLECTIVE(1, channels) == Place{104, 1});
 static_assert(COLLECTIVE(1, algorithm) == Place{106, 1});
 static_assert(COLLECTIVE(1, protocol) == Place{107, 1});
 static_assert(sizeof(Event1) <= 120);
@@ -41,7 +41,7 @@ static_assert(sizeof(Event1) <= 120);
 // 2: names in place of numbers.
 static_assert(PLACE(2, kind) == Place{0, 1});
 static_assert(PLACE(2, rank) == Place{16, 4});
-static_assert(COLLECTIVE(2, max_channels) == Place{104, 1});
+static_assert(COLLECTIVE(2, channels) == Place{104, 1});
 static_assert(COLLECTIVE(2, algorithm) == Place{112, 8});
 static_assert(COLLECTIVE(2, protocol) == Place{120, 8});
 static_assert(sizeof(Event2) <= 128);
@@ -49,7 +49,7 @@ static_assert(sizeof(Event2) <= 128);
 // 3: without the traffic's bytes.
 static_assert(PLACE(3, kind) == Place{0, 1});
 static_assert(PLACE(3, rank) == Place{16, 4});
-static_assert(COLLECTIVE(3, max_channels) == Place{96, 1});
+static_assert(COLLECTIVE(3, channels) == Place{96, 1});
 static_assert(COLLECTIVE(3, algorithm) == Place{104, 8});
 static_assert(COLLECTIVE(3, protocol) == Place{112, 8});
 static_assert(sizeof(Event3) <= 120);
