@@ -9,6 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/conditions.h"
 #include "run/options.h"
+#include "transport/session_request.h"
 
 namespace rdmabench::run {
 namespace {
@@ -131,12 +132,14 @@ void check_this_side(const ClientPlan& plan) {
 }
 
 ServerAnswer negotiate(Session& session, const ClientPlan& plan,
-                       const std::vector<memory::FailedRoute>& failed) {
+                       const memory::FailedRoutes& failed) {
   session.agree(plan.spec);
   std::vector<transport::EndpointRequest> rails = plan.rails;
   const std::vector<const Backend*> wanted = candidates(plan.backend, rails.front());
+  const auto own =
+      std::make_shared<transport::SessionRequest>(transport::SessionRequest{failed, {}});
   for (transport::EndpointRequest& rail : rails) {
-    rail.failed_routes = failed;
+    rail.session = own;
     if (rail.local_ip.empty()) rail.local_ip = session.channel().local_ip();
     rail.peer_ip = session.channel().peer_ip();
   }

@@ -28,6 +28,6 @@ void check_this_side(const ClientPlan& plan);
 /// when no back end reaches the peer, saying why each one does not. `failed` are routes of
 /// registering a GPU's memory that this side is not to take again.
 ServerAnswer negotiate(Session& session, const ClientPlan& plan,
-                       const std::vector<memory::FailedRoute>& failed = {});
+                       const memory::FailedRoutes& failed = {});
 
 }  // namespace rdmabench::run

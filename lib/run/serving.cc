@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/allowed_peers.h"
 #include "health/run_watch.h"
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
@@ -20,6 +19,7 @@
 #include "run/idle_limit.h"
 #include "run/incast_barrier.h"
 #include "run/pattern_table.h"
+#include "transport/session_request.h"
 #include "verify.h"
 
 namespace rdmabench::run {
@@ -199,18 +199,17 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
 
 /// Opens the workers and serves epochs, until the client ends the session or starts over.
 ServedEpochs serve_request(Session& session, Request& request, const ServerResources& resources,
-                           const std::vector<memory::FailedRoute>& failed) {
+                           const memory::FailedRoutes& failed) {
   check_timeout(request, resources.config);
   session.agree(request.spec);
   session.set_cpus(resources.config.cpus);
   transport::EndpointRequest wanted = endpoint_request(request.spec, false);
   wanted.device = resources.config.device;
   wanted.gid_index = resources.config.gid_index;
-  wanted.failed_routes = failed;
   wanted.local_ip = session.channel().local_ip();
   wanted.peer_ip = session.channel().peer_ip();
-  wanted.allowed_peers =
-      std::make_shared<AllowedPeers>(wanted.peer_ip, wanted.local_ip, resources.allowed);
+  wanted.session = std::make_shared<transport::SessionRequest>(transport::SessionRequest{
+      failed, AllowedPeers(wanted.peer_ip, wanted.local_ip, resources.allowed)});
   wanted.stop = session.stop();
   resources.shares.clear();  // the workers that they were for are closed
   resources.shares.push_back(resources.budget.take(

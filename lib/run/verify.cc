@@ -47,8 +47,8 @@ bool may_be_the_memory(const Session& session, const Error& error) {
 
 void FailedTransfers::start_over(Session& session, const std::string& why) {
   if (!repeats()) {
-    for (std::string& route : session.direct_routes()) {
-      routes_.push_back({std::move(route), ascii_only(why)});
+    for (const std::string& route : session.direct_routes()) {
+      routes_.try_emplace(route, ascii_only(why));
     }
   }
   ++count_;

@@ -30,14 +30,14 @@ class FailedTransfers {
   /// Counts the last transfer, which failed for `why`, and begins the session anew.
   void start_over(Session& session, const std::string& why);
   /// Not to be taken again by this side.
-  const std::vector<memory::FailedRoute>& routes() const noexcept { return routes_; }
+  const memory::FailedRoutes& routes() const noexcept { return routes_; }
 
  private:
   static constexpr int kTriesOfARoute = 2;
   static constexpr int kMost = 5 * kTriesOfARoute;
 
   int count_ = 0;
-  std::vector<memory::FailedRoute> routes_;
+  memory::FailedRoutes routes_;
 };
 
 /// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rdmabench::memory {
 
@@ -49,14 +49,9 @@ constexpr std::string_view name(GpuMapping mapping) {
   return kGpuMappingNames[static_cast<std::size_t>(mapping)];
 }
 
-/// A route by which GPU memory was registered with a NIC that succeeded, but then transferred wrong
-/// bytes or none.
-struct FailedRoute {
-  std::string route;  ///< one of transport::Description::memory_routes
-  std::string reason;
-
-  bool operator==(const FailedRoute&) const = default;
-};
+/// Routes by which GPU memory was registered with a NIC that succeeded, but then transferred wrong
+/// bytes or none: of transport::Description::memory_routes, with the reason.
+using FailedRoutes = std::map<std::string, std::string>;
 
 /// A value. One request can be used for several buffers, see next().
 struct Request {
@@ -67,8 +62,8 @@ struct Request {
   std::string gpu = {};               ///< of `cuda`: index, PCI address, "GPU-..." or "auto"
   bool vmm = false;                   ///< of `cuda`: cuMemCreate() instead of cuMemAlloc()
   GpuMapping gpu_mapping = GpuMapping::automatic;
-  std::vector<FailedRoute> failed_routes = {};  ///< of `cuda`: not to be used again
-  std::uint64_t unaligned = 0;                  ///< offset of the first byte in its page, bytes
+  FailedRoutes failed_routes = {};  ///< of `cuda`: not to be used again
+  std::uint64_t unaligned = 0;      ///< offset of the first byte in its page, bytes
   Numa numa = {};
   /// Memory of the caller, `host` or `cuda`: the buffer uses it in place, neither owns nor writes
   /// it. Null: the buffer allocates.

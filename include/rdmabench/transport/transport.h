@@ -18,11 +18,9 @@
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/transport/service.h"
 
-namespace rdmabench {
-class AllowedPeers;  // lib/base/allowed_peers.h
-}
-
 namespace rdmabench::transport {
+
+struct SessionRequest;  // lib/transport/session_request.h
 
 enum class PostStatus : std::uint8_t {
   posted,
@@ -141,10 +139,9 @@ struct EndpointRequest {
   std::span<std::byte> receive_buffer;  ///< the same for the receive slots; empty: allocate
   std::uint32_t local_queue_pairs = 0;  ///< UD only: so many serve all peers; 0 = one for each
   std::uint32_t send_slots = 1;         ///< message buffers to send from, and of the window; >= 1
-  std::uint32_t receive_slots = 1;  ///< distinct receive buffers; receive r uses r % receive_slots
-  std::uint64_t slot_stride = 0;    ///< bytes from one slot to the next; 0 = memory::slot_stride()
-  std::string memory = "host";      ///< where messages lie, see memory/
-  std::vector<memory::FailedRoute> failed_routes;  ///< to register it, not to be taken again
+  std::uint32_t receive_slots = 1;   ///< distinct receive buffers; receive r uses r % receive_slots
+  std::uint64_t slot_stride = 0;     ///< bytes from one slot to the next; 0 = memory::slot_stride()
+  std::string memory = "host";       ///< where messages lie, see memory/
   std::string numa = "auto";         ///< "auto" = near the device, "none", or a node's number
   std::string device;                ///< "" = choose; verbs: "NAME[:PORT]"; ofi: domain name
   std::string fabric;                ///< ofi only, its name: "efa", "efa-direct"; "" = choose
@@ -152,9 +149,8 @@ struct EndpointRequest {
   std::chrono::milliseconds timeout{10000};  ///< of each step of connect() that waits for the peer
   std::string local_ip;  ///< this side's address of the control connection; "" if none
   std::string peer_ip;   ///< the other side's address of it; "" if none
-  /// Which of the addresses that the peer names may be sent to; null = each.
-  std::shared_ptr<const AllowedPeers> allowed_peers{};
-  std::stop_token stop{};  ///< ends what connect() waits for
+  std::shared_ptr<const SessionRequest> session{};  ///< of the library's own sessions
+  std::stop_token stop{};                           ///< ends what connect() waits for
 };
 
 /// One way in which a transport can reach its peer, chosen by the client for both sides.

@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/allowed_peers.h"
 #include "base/network.h"
 #include "fabric_error.h"
 #include "fits.h"
@@ -20,6 +19,7 @@
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/objects.h"
+#include "transport/session_request.h"
 #include "transport/slots.h"
 
 namespace rdmabench::transport::ofi {
@@ -72,8 +72,8 @@ IpAddress gid_at(const char* bytes) {
 
 /// Throws Error(failed) for one that this side is not to send to.
 void Objects::check_allowed(const char* name, const std::string& own) const {
-  if (request_.allowed_peers == nullptr) return;
-  const AllowedPeers& allowed = *request_.allowed_peers;
+  if (!session_of(request_).allowed_peers) return;
+  const AllowedPeers& allowed = *session_of(request_).allowed_peers;
   const std::string provider = info_->fabric_attr->prov_name;
   const auto check_gid = [&](std::size_t offset) {
     IpAddress local;

@@ -10,12 +10,12 @@
 #include <array>
 #include <utility>
 
-#include "base/allowed_peers.h"
 #include "closing.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
 #include "rdmabench/transport/ofi/objects.h"
 #include "transport/ofi/offload.h"
+#include "transport/session_request.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -196,7 +196,8 @@ bool has_atomic(fi_info& info, OperationCode operation) {
 
 std::string objection(fi_info& entry, const EndpointRequest& request) {
   const std::string_view provider = text_or_empty(entry.fabric_attr->prov_name);
-  if (request.allowed_peers != nullptr && !request.allowed_peers->names_provider(provider)) {
+  const auto& allowed = session_of(request).allowed_peers;
+  if (allowed && !allowed->names_provider(provider)) {
     const std::string_view danger = danger_to_server(provider);
     if (!danger.empty()) {
       return fmt::format("{} ('rdmabench serve --allow-provider {}' accepts that)", danger,

@@ -123,7 +123,7 @@ void ask_peer_to_peer(fid_ep& endpoint, const fi_info& info, MemoryRoute& route)
 }
 
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
-                       std::span<const memory::FailedRoute> failed) {
+                       const memory::FailedRoutes& failed) {
   MemoryRoute route;
   route.gpu = true;
   if ((info.caps & FI_HMEM) == 0) {
@@ -139,13 +139,12 @@ MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& 
   for (const bool dma_buf : {true, false}) {
     route.hmem = true;
     route.dma_buf = dma_buf;
-    const auto before = std::find_if(failed.begin(), failed.end(),
-                                     [&](const auto& one) { return one.route == route.text(); });
+    const auto before = failed.find(route.text());
     const std::string reason =
         before == failed.end()
             ? obstacle(domain, info, memory, route)
             : fmt::format("it registered, and the transfer to verify it failed: {}",
-                          before->reason);
+                          before->second);
     if (reason.empty()) return route;
     add(route.refused, route.text(), reason);
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "rdmabench/memory/buffer.h"
@@ -44,6 +43,6 @@ void ask_peer_to_peer(fid_ep& endpoint, const fi_info& info, MemoryRoute& route)
 /// neither works, is among `failed`, where `info` has no FI_HMEM at all, and where
 /// short_message_obstacle() has one.
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
-                       std::span<const memory::FailedRoute> failed = {});
+                       const memory::FailedRoutes& failed = {});
 
 }  // namespace rdmabench::transport::ofi

@@ -25,6 +25,7 @@
 #include "rdmabench/base/error.h"
 #include "transport/ofi/gpu_memory.h"
 #include "transport/ofi/offload.h"
+#include "transport/session_request.h"
 #include "transport/slots.h"
 
 namespace rdmabench::transport::ofi {
@@ -141,7 +142,8 @@ void Objects::settle_memory() {
   if (window_memory_.gpu() != nullptr) {
     route_->gpu = true;
     if (route_->refused.empty()) {
-      MemoryRoute found = find_route(*domain_, *info_, window_memory_, request_.failed_routes);
+      MemoryRoute found =
+          find_route(*domain_, *info_, window_memory_, session_of(request_).failed_routes);
       found.peer_to_peer = std::move(route_->peer_to_peer);
       *route_ = std::move(found);
     }

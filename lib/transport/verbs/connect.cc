@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <random>
 
-#include "base/allowed_peers.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/verbs/device.h"
+#include "transport/session_request.h"
 #include "transport/verbs/write_order.h"
 #include "verbs/connection_manager.h"
 #include "verbs/dynamic.h"
@@ -74,8 +74,8 @@ void Core::check_peer(const Address& peer) const {
 }
 
 void Core::check_allowed(const Address& peer) const {
-  if (request_.allowed_peers == nullptr) return;
-  const AllowedPeers& allowed = *request_.allowed_peers;
+  if (!session_of(request_).allowed_peers) return;
+  const AllowedPeers& allowed = *session_of(request_).allowed_peers;
   const auto is_own = [&peer] {
     const std::vector<ibv::DeviceInfo> devices = ibv::list_devices();
     return std::any_of(devices.begin(), devices.end(), [&](const ibv::DeviceInfo& device) {

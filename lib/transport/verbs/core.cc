@@ -11,6 +11,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
+#include "transport/session_request.h"
 #include "transport/verbs/flush.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/connection_manager.h"
@@ -133,7 +134,7 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
   }
   memory::Request where = memory::parse_request(request_.memory);
   where.gpu_mapping = request_.options.gpu_mapping;
-  where.failed_routes = request_.failed_routes;
+  where.failed_routes = session_of(request_).failed_routes;
   where.numa = memory::parse_numa(request_.numa);
   where.device = local_path_.device;
   where.existing = slots.buffer.data();

@@ -33,12 +33,9 @@ std::string skipped(const GpuRoute& gpu_route, const memory::Request& where,
   if (gpu_route.route == Route::staged) {  // always possible
     return where.existing == nullptr ? "" : "memory of the caller is not copied";
   }
-  for (const memory::FailedRoute& failed : where.failed_routes) {
-    if (failed.route == to_text(gpu_route)) {
-      return fmt::format("registered, but the verifying transfer failed: {}", failed.reason);
-    }
-  }
-  return "";
+  const auto failed = where.failed_routes.find(to_text(gpu_route));
+  if (failed == where.failed_routes.end()) return "";
+  return fmt::format("registered, but the verifying transfer failed: {}", failed->second);
 }
 
 ibv::Registration register_in_order(ibv_pd& domain, memory::Buffer& memory,

@@ -10,10 +10,10 @@
 
 #include "../complaint.h"
 #include "../fact.h"
-#include "base/allowed_peers.h"
 #include "pair.h"
 #include "rdmabench/base/error.h"
 #include "transport/ofi/messages.h"
+#include "transport/session_request.h"
 
 namespace rdmabench::transport::ofi {
 namespace {
@@ -134,6 +134,12 @@ TEST_P(Stranger, SendsNothingThatCounts) {
 INSTANTIATE_TEST_SUITE_P(Providers, Stranger,
                          ::testing::Values("tcp;ofi_rxm", "net", "udp;ofi_rxd"), test_name);
 
+std::shared_ptr<SessionRequest> allowing(const char* peer_ip, const char* local_ip,
+                                         AllowedNetworks networks) {
+  return std::make_shared<SessionRequest>(
+      SessionRequest{{}, AllowedPeers(peer_ip, local_ip, std::move(networks))});
+}
+
 TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
   const std::vector<std::string> tcp{"tcp"};
   EndpointRequest r = request("tcp;ofi_rxm", OperationCode::send);
@@ -143,15 +149,14 @@ TEST(AllowedPeer, AnAddressOfSomebodyElseIsNotInserted) {
   const std::string address = client.address();
   EndpointRequest server = r;
   server.client = false;
-  server.allowed_peers =
-      std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", parse_allowed({}, tcp));
+  server.session = allowing("192.0.2.7", "192.0.2.1", parse_allowed({}, tcp));
   ManyEndpoint refusing(server, choice.server);
   EXPECT_THAT(complaint([&] { refusing.connect(address); }).what(),
               ::testing::HasSubstr("192.0.2.7 names 127.0.0.1"));
-  server.allowed_peers = std::make_shared<AllowedPeers>(
-      "192.0.2.7", "192.0.2.1", parse_allowed(std::vector<std::string>{"127.0.0.0/8"}, tcp));
-  ManyEndpoint allowing(server, choice.server);
-  EXPECT_NO_THROW(allowing.connect(address));
+  server.session = allowing("192.0.2.7", "192.0.2.1",
+                            parse_allowed(std::vector<std::string>{"127.0.0.0/8"}, tcp));
+  ManyEndpoint serving(server, choice.server);
+  EXPECT_NO_THROW(serving.connect(address));
 }
 
 TEST(AllowedPeer, SharedMemoryIsServedByNameAlone) {
@@ -162,14 +167,13 @@ TEST(AllowedPeer, SharedMemoryIsServedByNameAlone) {
   ManyEndpoint client(r, choice.client);
   EndpointRequest server = r;
   server.client = false;
-  server.allowed_peers =
-      std::make_shared<AllowedPeers>("127.0.0.1", "127.0.0.1", AllowedNetworks());
+  server.session = allowing("127.0.0.1", "127.0.0.1", AllowedNetworks());
   EXPECT_THROW(offer(server), Error);
   EXPECT_THROW(ManyEndpoint(server, choice.server), Error);
-  server.allowed_peers = std::make_shared<AllowedPeers>(
-      "127.0.0.1", "127.0.0.1", parse_allowed({}, std::vector<std::string>{"shm"}));
-  ManyEndpoint allowing(server, choice.server);
-  EXPECT_NO_THROW(allowing.connect(client.address()));
+  server.session =
+      allowing("127.0.0.1", "127.0.0.1", parse_allowed({}, std::vector<std::string>{"shm"}));
+  ManyEndpoint serving(server, choice.server);
+  EXPECT_NO_THROW(serving.connect(client.address()));
 }
 
 /// Who guesses the name could put a file of his own there before the endpoint is opened.

@@ -2,8 +2,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/allowed_peers.h"
 #include "messages.h"
+#include "transport/session_request.h"
 
 namespace rdmabench::transport::verbs::set_up_test {
 namespace {
@@ -247,8 +247,8 @@ TEST_F(SetUp, SendsToNobodyThatTheOperatorDoesNotAllow) {
   const Endpoint client(small_request(), choice.client);
   EndpointRequest request = other_side(small_request());
   const auto serve = [&](const std::string& allow) {
-    request.allowed_peers =
-        std::make_shared<AllowedPeers>("192.0.2.7", "192.0.2.1", parse_allowed({&allow, 1}, {}));
+    request.session = std::make_shared<SessionRequest>(
+        SessionRequest{{}, AllowedPeers("192.0.2.7", "192.0.2.1", parse_allowed({&allow, 1}, {}))});
     Endpoint server(request, choice.server);
     server.connect(client.address());
   };
