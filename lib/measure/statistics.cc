@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "measure/distributions.h"
@@ -21,9 +23,25 @@ std::uint64_t millionths(double p) noexcept {
   return static_cast<std::uint64_t>(std::llround(std::min(p, 100.0) * 1e6));
 }
 
+/// NaN has no place in an order, so that nothing that sorts may see one.
+template <class T>
+bool has_nan(std::span<const T> samples) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::any_of(samples.begin(), samples.end(), [](T one) { return std::isnan(one); });
+  }
+  return false;
+}
+
+template <class T>
+Estimate not_a_number(std::span<const T> samples) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  return {kNan, kNan, kNan, false, samples.size()};
+}
+
 template <class T>
 T nth(std::vector<T>& samples, double p) {
   if (samples.empty()) return 0;
+  if (has_nan(std::span<const T>(samples))) return std::numeric_limits<T>::quiet_NaN();
   return at_rank(samples, nearest_rank(samples.size(), p));
 }
 
@@ -57,6 +75,7 @@ template <class T>
 Estimate percentile_of(std::span<const T> samples, double p, double confidence) {
   const RankInterval ranks = percentile_interval(samples.size(), p, confidence);
   if (samples.empty()) return {};
+  if (has_nan(samples)) return not_a_number(samples);
   std::vector<T> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
   const auto at = [&](std::uint64_t index) { return static_cast<double>(sorted[index]); };
@@ -67,6 +86,7 @@ Estimate percentile_of(std::span<const T> samples, double p, double confidence) 
 template <class T>
 Estimate mean_of(std::span<const T> samples, double confidence) {
   check(confidence);
+  if (has_nan(samples)) return not_a_number(samples);
   const double center = mean(samples);
   const auto count = static_cast<double>(samples.size());
   if (samples.size() < 2) return {center, center, center, false, samples.size()};
@@ -184,6 +204,7 @@ double autocorrelation_time(std::span<const double> in_order) {
 
 Estimate estimate_dependent_mean(std::span<const double> in_order, double confidence) {
   check(confidence);
+  if (has_nan(in_order)) return not_a_number(in_order);
   const auto count = static_cast<double>(in_order.size());
   const double value = mean(in_order);
   if (in_order.size() < 2) return {value, value, value, false, in_order.size()};
@@ -197,6 +218,7 @@ Estimate estimate_dependent_mean(std::span<const double> in_order, double confid
 Estimate estimate_dependent_median(std::span<const double> in_order, double confidence) {
   const RankInterval alone = percentile_interval(in_order.size(), 50, confidence);
   if (in_order.empty()) return {};
+  if (has_nan(in_order)) return not_a_number(in_order);
   std::vector<double> sorted(in_order.begin(), in_order.end());
   std::sort(sorted.begin(), sorted.end());
   const std::size_t middle = nearest_rank(sorted.size(), 50);

@@ -75,37 +75,52 @@ bool drift(std::span<const double> locations) {
 }  // namespace
 
 StopRule StopRule::iterations(std::uint64_t count) {
-  if (count == 0)
-    throw Error(Fault::usage, "invalid number of iterations 0", "It must be at least 1.");
   StopRule rule;
   rule.kind = Kind::iterations;
   rule.count = count;
+  rule.check();
   return rule;
 }
 
 StopRule StopRule::duration(nanoseconds time) {
-  refuse_if(time <= nanoseconds(0), fmt::format("invalid duration of {} ns", time.count()),
-            "It must be above 0, for example 10s or 250ms.");
   StopRule rule;
   rule.kind = Kind::duration;
   rule.time = time;
+  rule.check();
   return rule;
 }
 
 StopRule StopRule::stable(const Stability& stability) {
-  refuse_if(!(stability.max_noise > 0), fmt::format("invalid max_noise {}", stability.max_noise),
-            "It must be above 0, for example 0.005.");
-  refuse_if(stability.min_time < nanoseconds(0) || stability.max_time <= nanoseconds(0) ||
-                stability.min_time > stability.max_time,
-            fmt::format("invalid min_time of {} ns and max_time of {} ns of a stable run",
-                        stability.min_time.count(), stability.max_time.count()),
-            "min_time must be from 0 to max_time.");
-  refuse_if(stability.min_epochs < 6, fmt::format("invalid min_epochs {}", stability.min_epochs),
-            "It must be at least 6.");
   StopRule rule;
   rule.kind = Kind::stable;
   rule.stability = stability;
+  rule.check();
   return rule;
+}
+
+void StopRule::check() const {
+  switch (kind) {
+    case Kind::iterations:
+      return refuse_if(count == 0, "invalid number of iterations 0", "It must be at least 1.");
+    case Kind::duration:
+      return refuse_if(time <= nanoseconds(0),
+                       fmt::format("invalid duration of {} ns", time.count()),
+                       "It must be above 0, for example 10s or 250ms.");
+    case Kind::stable:
+      refuse_if(!(stability.max_noise > 0),
+                fmt::format("invalid max_noise {}", stability.max_noise),
+                "It must be above 0, for example 0.005.");
+      refuse_if(stability.min_time < nanoseconds(0) || stability.max_time <= nanoseconds(0) ||
+                    stability.min_time > stability.max_time,
+                fmt::format("invalid min_time of {} ns and max_time of {} ns of a stable run",
+                            stability.min_time.count(), stability.max_time.count()),
+                "min_time must be from 0 to max_time.");
+      return refuse_if(stability.min_epochs < 6,
+                       fmt::format("invalid min_epochs {}", stability.min_epochs),
+                       "It must be at least 6.");
+  }
+  throw Error(Fault::usage, fmt::format("invalid kind {} of a stop rule", static_cast<int>(kind)),
+              "It may be iterations, duration or stable.");
 }
 
 Stopper::Stopper(const StopRule& rule, Location location)

@@ -25,7 +25,7 @@ struct StopRule {
   Kind kind = Kind::stable;
   std::uint64_t count = 0;           ///< Kind::iterations
   std::chrono::nanoseconds time{0};  ///< Kind::duration
-  Stability stability;               ///< Kind::stable
+  Stability stability{};             ///< Kind::stable
 
   /// Exactly `count` iterations. Throws Error(usage) for 0.
   static StopRule iterations(std::uint64_t count);
@@ -34,6 +34,9 @@ struct StopRule {
   /// Until the result is stable. Throws Error(usage) unless 0 < max_noise, 0 <= min_time <=
   /// max_time, 0 < max_time and 6 <= min_epochs.
   static StopRule stable(const Stability& stability = {});
+
+  /// Throws what these throw, for a rule that was written member by member.
+  void check() const;
 };
 
 /// What is wanted: the median of the epochs' latencies, or the mean of a stream's times per

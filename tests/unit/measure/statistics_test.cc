@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <span>
+#include <vector>
 
 #include "random_samples.h"
 #include "rdmabench/base/error.h"
@@ -53,6 +56,26 @@ TEST(PercentileSupported, AsksForTenSamplesBeyond) {
   EXPECT_TRUE(percentile_supported(100000, 99.99));
   EXPECT_FALSE(percentile_supported(99999, 99.99));
   EXPECT_FALSE(percentile_supported(1'000'000, 100));
+}
+
+TEST(Statistics, OfANumberThatIsNoneAreNone) {
+  std::vector<double> samples(100);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = i % 3 == 0 ? std::nan("") : static_cast<double>(i);
+  }
+  for (const auto& statistic : std::initializer_list<double (*)(std::span<const double>)>{
+           [](auto all) { return percentile(all, 99); }, [](auto all) { return median(all); },
+           [](auto all) { return median_absolute_deviation(all); },
+           [](auto all) { return mean(all); }, [](auto all) { return stddev(all); }}) {
+    EXPECT_TRUE(std::isnan(statistic(samples)));
+  }
+  for (const Estimate& one :
+       {estimate_percentile(samples, 50), estimate_mean(samples), estimate_dependent_mean(samples),
+        estimate_dependent_median(samples)}) {
+    EXPECT_TRUE(std::isnan(one.value) && std::isnan(one.low) && std::isnan(one.high));
+    EXPECT_FALSE(one.covers);
+    EXPECT_EQ(one.count, samples.size());
+  }
 }
 
 TEST(Percentile, AgreesWithTheSortedSamples) {

@@ -47,6 +47,15 @@ std::function<double(std::size_t)> constant(double ns) {
   return [ns](std::size_t) { return ns; };
 }
 
+TEST(StopRules, AreCheckedHoweverTheyWereWritten) {
+  const auto refusal = [](const StopRule& rule) { return usage_complaint([&] { rule.check(); }); };
+  EXPECT_THAT(refusal({.kind = StopRule::Kind::iterations, .count = 0}), HasSubstr("iterations 0"));
+  EXPECT_THAT(refusal({.kind = StopRule::Kind::duration, .time = -1ns}), HasSubstr("-1 ns"));
+  EXPECT_THAT(refusal({.stability = {.min_epochs = 1}}), HasSubstr("min_epochs 1"));
+  EXPECT_THAT(refusal({.kind = static_cast<StopRule::Kind>(9)}), HasSubstr("kind 9"));
+  EXPECT_NO_THROW(StopRule().check());
+}
+
 TEST(StopByIterations, RunsExactlyAsManyInEpochsOfBoundedSize) {
   for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, Stopper::kMaxEpoch,
                                     Stopper::kMaxEpoch + 1, 5 * Stopper::kMaxEpoch + 7}) {
