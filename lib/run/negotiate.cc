@@ -54,6 +54,7 @@ std::string peer_memory(const Placement& placement) {
 /// What is not in a SessionSpec.
 void check_config(const Config& config) {
   check_bounds(config);
+  config.stop.check();
   if (!config.counts.empty() && config.counts.size() != config.sizes.size()) {
     throw Error(Fault::usage, fmt::format("{} counts of messages for {} sizes",
                                           config.counts.size(), config.sizes.size()));

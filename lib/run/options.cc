@@ -1,6 +1,7 @@
 #include "run/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -228,7 +229,12 @@ void check_number(const Option& option, std::int64_t value) {
 
 template <class T>
 void check_value(const Option& option, const T& value) {
-  if constexpr (std::is_same_v<T, std::optional<std::uint32_t>>) {
+  if constexpr (std::is_enum_v<T>) {
+    const auto& names = names_of(value);
+    if (static_cast<std::size_t>(value) < names.size()) return;
+    refuse(option, std::to_string(static_cast<unsigned>(value)),
+           fmt::format("{}", fmt::join(names, ", ")));
+  } else if constexpr (std::is_same_v<T, std::optional<std::uint32_t>>) {
     if (value) check_number(option, *value);
   } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     check_number(option, static_cast<std::int64_t>(value));

@@ -11,6 +11,8 @@
 namespace rdmabench::run {
 namespace {
 
+using measure::StopRule;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using transport::OperationCode;
 using workload::Shape;
@@ -167,6 +169,14 @@ TEST(InProcess, RefusesWhatCannotBeRun) {
   EXPECT_THAT(refusal([](Config& c) { c.traffic.signal_every = 99; }), HasSubstr("99"));
   EXPECT_THAT(refusal([](Config& c) { c.backend = "carrier-pigeon"; }),
               HasSubstr("carrier-pigeon"));
+  EXPECT_THAT(refusal([](Config& c) { c.traffic.shape = static_cast<Shape>(77); }),
+              AllOf(HasSubstr("`shape` 77"), HasSubstr("bidirectional")));
+  EXPECT_THAT(refusal([](Config& c) { c.traffic.operation = static_cast<OperationCode>(99); }),
+              AllOf(HasSubstr("`operation` 99"), HasSubstr("fetch-add")));
+  EXPECT_THAT(refusal([](Config& c) { c.stop = {.kind = StopRule::Kind::iterations, .count = 0}; }),
+              HasSubstr("iterations 0"));
+  EXPECT_THAT(refusal([](Config& c) { c.stop.kind = static_cast<StopRule::Kind>(9); }),
+              HasSubstr("kind 9"));
 }
 
 }  // namespace
