@@ -1,15 +1,21 @@
 #include "rdmabench/base/error.h"
 
-#include <algorithm>
-
 namespace rdmabench {
 
 std::string ascii_only(std::string_view text, std::size_t limit) {
-  std::string out(text.substr(0, limit));
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  if (text.size() > limit) out += "...";
-  return out;
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (out.size() >= limit) return out.substr(0, limit) + "...";
+    if (text[i] != '\n') {
+      out += text[i] < ' ' || text[i] > '~' ? '?' : text[i];
+      continue;
+    }
+    const std::size_t next = text.find_first_not_of(" \r\n", i);
+    if (next == std::string_view::npos) break;
+    if (!out.empty()) out += "; ";
+    i = next - 1;
+  }
+  return out.size() > limit ? out.substr(0, limit) + "..." : out;
 }
 
 }  // namespace rdmabench

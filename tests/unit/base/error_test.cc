@@ -40,6 +40,15 @@ TEST(Error, KeepsTheFailedCallForAProgram) {
   EXPECT_EQ(call.code, ENOMEM);
 }
 
+TEST(AsciiOnly, JoinsLinesAndHidesWhatIsNotPrintable) {
+  EXPECT_EQ(ascii_only("no back end\n  verbs: none\n\n ofi: none\n"),
+            "no back end; verbs: none; ofi: none");
+  EXPECT_EQ(ascii_only("a\tb\x1b[2J\xc3\xa9"), "a?b?[2J??");
+  EXPECT_EQ(ascii_only("abcdef", 6), "abcdef");
+  EXPECT_EQ(ascii_only("abcdefg", 6), "abcdef...");
+  EXPECT_EQ(ascii_only("\n a", 6), "a");
+}
+
 TEST(Error, NamesAnUnknownErrnoByItsNumber) {
   EXPECT_NE(errno_text(99999).find("99999"), std::string::npos);
 }

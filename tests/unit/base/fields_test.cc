@@ -35,7 +35,7 @@ TEST(ParseObject, NamesTheMessageThatIsNoObject) {
 
 TEST(ParseObject, ShowsTheTextCutShortAndHarmless) {
   const std::string text = failure_of([] { message("\x1b[31m\n" + std::string(1 << 20, 'x')); });
-  EXPECT_THAT(text, HasSubstr(": ?[31m?xxx"));
+  EXPECT_THAT(text, HasSubstr(": ?[31m; xxx"));
   EXPECT_LT(text.size(), 250U);
 }
 

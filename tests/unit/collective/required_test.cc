@@ -130,7 +130,7 @@ TEST(RankReport, FactsKeepTheirTypesAndLoseWhatATerminalObeys) {
   ASSERT_EQ(facts.size(), 3U);
   EXPECT_EQ(std::get<double>(facts[0].value), 0.5);
   EXPECT_EQ(std::get<std::uint64_t>(facts[1].value), 3U);
-  EXPECT_EQ(facts[2].name, "a?b");
+  EXPECT_EQ(facts[2].name, "a; b");
   EXPECT_EQ(std::get<std::string>(facts[2].value), "c?[2J");
 }
 

@@ -184,7 +184,7 @@ TEST(Channel, ShowsAnAbortOnOneShortLine) {
   pair.client.abort("two\nlines and \x1b[31mred" + std::string(5000, 'x'));
   const std::string text =
       complaint([&] { pair.server.receive(TestMessage::offer, plenty(), "offer"); });
-  EXPECT_THAT(text, HasSubstr("two?lines and ?[31mred"));
+  EXPECT_THAT(text, HasSubstr("two; lines and ?[31mred"));
   EXPECT_LT(text.size(), 1200U);
 }
 
