@@ -4,7 +4,7 @@
  * the number is 0. Configurations and results are JSON texts in UTF-8, so that a new option or a
  * new figure changes no function. docs/c.md lists the keys; docs/schema has the documents.
  *
- * Return value: that of the command, see enum rdmabench_code. It is never a C++ exception, and the
+ * Return value: see enum rdmabench_code. It is never a C++ exception, and the
  * library never prints, ends the process or changes signals.
  *
  * Result: a function with a parameter `result` stores there a text, which the caller gives back by
@@ -12,12 +12,13 @@
  * function failed, the text is an object with these members:
  *
  *   {"error": "what failed and what to do",
- *    "failure": {"fault": "failed" | "usage" | "unavailable", "code": an errno or 0,
- *                "outcome": "cancelled", ... , "library", "call", "status", "operation", "peer",
- *                "remedy": texts, or null where there is none}}
+ *    "failure": {"fault": "failed" | "usage" | "unavailable" | "cancelled", "code": an errno or 0,
+ *                "library", "call", "status", "peer", "remedy", and of an epoch "outcome" and
+ *                "operation": texts, or null where there is none}}
  *
- * Any other document has no "error", or null there. A run that failed after it had begun to measure
- * gives its whole document, with what was finished.
+ * The returned code says the same as "fault". Any other document has no "error", or null there. A
+ * run that failed after it had begun to measure gives its whole document, with what was finished:
+ * docs/api.md says when.
  *
  * Threads: every function may be called from any thread, and several at once, unless it says
  * otherwise. A text that is passed in is the caller's and is not kept. */
@@ -39,9 +40,10 @@ extern "C" {
 
 enum rdmabench_code {
   RDMABENCH_OK = 0,
-  RDMABENCH_FAILED = 1,     /**< the measurement or a check failed, or two sides differ */
-  RDMABENCH_USAGE = 2,      /**< wrong use; the text names the right one */
-  RDMABENCH_UNAVAILABLE = 3 /**< not available on this machine or in this build */
+  RDMABENCH_FAILED = 1,      /**< the measurement or a check failed, or two sides differ */
+  RDMABENCH_USAGE = 2,       /**< wrong use; the text names the right one */
+  RDMABENCH_UNAVAILABLE = 3, /**< not available on this machine or in this build */
+  RDMABENCH_CANCELLED = 4    /**< a rdmabench_cancel_request(), or what a callback returned */
 };
 
 /** "0.2.0". Lives as long as the program. */
@@ -90,8 +92,8 @@ typedef struct rdmabench_hooks {
  * this process, as {"backend": "loop"} needs it. `hooks` may be null. Blocks; binds its thread to
  * "cpus" meanwhile. No single wait is longer than "timeout_s".
  *
- * Result: a document rdmabench/1. RDMABENCH_FAILED where the run ended early, and the document has
- * what was finished. */
+ * Result: a document rdmabench/1. Another code than RDMABENCH_OK where the run ended early, and the
+ * document has what was finished. */
 RDMABENCH_API int rdmabench_run(const char* config, const rdmabench_hooks* hooks, char** result);
 
 /** Examines this node, or a saved one. `options`: {"root": "/", "only": ["port"], "expect":

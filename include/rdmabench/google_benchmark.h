@@ -158,8 +158,8 @@ class Client {
   /// Where the peer gave up, its reason comes when the callback of with_connected() ends.
   void throw_failure() const {
     if (result_.outcome == workload::Outcome::interrupted) return;
-    throw Error(Fault::failed, run::epoch_text(result_, plan_, options_.timeout,
-                                               "the peer in this process", endpoint_.failure()));
+    throw run::epoch_error(result_, plan_, options_.timeout, "the peer in this process",
+                           endpoint_.failure());
   }
 
   void report(benchmark::State& state) {

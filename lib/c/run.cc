@@ -9,7 +9,6 @@
 #include "rdmabench/report/writers.h"
 #include "rdmabench/run/client.h"
 #include "report/row.h"
-#include "run/epoch_text.h"
 
 struct rdmabench_cancel {
   // No callback is registered with it, so that a request only sets an atomic flag.
@@ -18,9 +17,14 @@ struct rdmabench_cancel {
 
 namespace rdmabench::c {
 
+static_assert(RDMABENCH_FAILED == static_cast<int>(Fault::failed) &&
+              RDMABENCH_USAGE == static_cast<int>(Fault::usage) &&
+              RDMABENCH_UNAVAILABLE == static_cast<int>(Fault::unavailable) &&
+              RDMABENCH_CANCELLED == static_cast<int>(Fault::cancelled));
+
 std::string failure_text(const std::exception& error) {
   return report::document_text(
-      {{"error", error.what()}, {"failure", report::to_json(run::failure_of(error))}});
+      {{"error", error.what()}, {"failure", report::to_json(failure_of(error))}});
 }
 
 namespace {
@@ -77,7 +81,7 @@ int measure(const char* config, const rdmabench_hooks* given, std::string& text)
                                     ? run::run_in_process(client.config, calls)
                                     : run::run(client.config, client.host, client.port, calls);
   text = to_json(report);
-  return report.error ? RDMABENCH_FAILED : RDMABENCH_OK;
+  return report.failure ? static_cast<int>(report.failure->fault) : RDMABENCH_OK;
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port) {
   } else if (error == ENETUNREACH || error == EHOSTUNREACH) {
     remedy = fmt::format("Check the route to {}.", host);
   }
-  throw Error(Fault::failed, what, remedy, error, {.library = "libc", .name = "connect"});
+  throw Error(Fault::failed, what, remedy, error, {.library = "libc", .call = "connect"});
 }
 
 /// Before a server that is busy is tried again: not all clients at once.
@@ -172,8 +172,11 @@ class Dialling {
 
 Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline deadline,
                          std::chrono::milliseconds retry, const Authentication& authentication,
-                         const std::stop_token& stop) {
+                         const std::stop_token& stop) try {
   return Dialling(host, port, deadline, authentication, stop).connect(Deadline::after(retry));
+} catch (Error& error) {
+  error.set_peer(host_and_port(host, port));
+  throw;
 }
 
 }  // namespace rdmabench::control

@@ -189,6 +189,8 @@ void Handshake::know_server(Channel& channel, const Authentication& own, const s
     throw;
   } catch (const BrokenHandshake&) {
     throw;
+  } catch (const Cancelled&) {
+    throw;
   } catch (const Error& error) {
     if (heard || deadline.passed()) throw;
     throw BrokenHandshake(Fault::failed, error.what());

@@ -92,8 +92,8 @@ SessionKeys session_keys(const Transcript& transcript, const Digest& key);
 class Handshake {
  public:
   /// The client's, over a connection that is set up: returns when the server is known. Throws
-  /// Error(failed) with the server's reason, or when `stop` is requested, and BrokenHandshake.
-  /// `host` is what the user calls the server.
+  /// Error(failed) with the server's reason, Cancelled when `stop` is requested, and
+  /// BrokenHandshake. `host` is what the user calls the server.
   static Channel of_client(std::unique_ptr<ChannelSocket> connection,
                            const Authentication& authentication, const std::string& host,
                            Deadline deadline, const std::stop_token& stop);

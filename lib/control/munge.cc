@@ -56,7 +56,7 @@ OwnedContext make_context() {
   throw Error(code == kNoDaemon ? Fault::unavailable : Fault::failed,
               fmt::format("{}(): {}", call, functions().text(code)),
               code == kNoDaemon ? "Start munged (systemctl start munge), or use a token." : "", 0,
-              {.library = "libmunge", .name = call});
+              {.library = "libmunge", .call = call});
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ Digest hmac_sha256(std::string_view key, std::string_view data) {
   if (done == nullptr || size != digest.bytes.size()) {
     throw Error(Fault::failed, "HMAC() with SHA-256",
                 "Does this machine's OpenSSL configuration (openssl.cnf) leave SHA-256 out?", 0,
-                {.library = "libcrypto", .name = "HMAC"});
+                {.library = "libcrypto", .call = "HMAC"});
   }
   return digest;
 }

@@ -12,7 +12,7 @@ namespace rdmabench::control {
 
 bool wait_for(std::span<pollfd> entries, Deadline deadline, const std::stop_token& stop) {
   for (;;) {
-    if (stop.stop_requested()) throw Error(Fault::failed, "stopped by the caller");
+    if (stop.stop_requested()) throw Cancelled();
     std::chrono::nanoseconds left = deadline.left();
     if (stop.stop_possible()) left = std::min<std::chrono::nanoseconds>(left, kStopNap);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
@@ -21,7 +21,7 @@ bool wait_for(std::span<pollfd> entries, Deadline deadline, const std::stop_toke
     if (ready > 0) return true;
     if (ready == 0 && left.count() == 0) return false;
     if (ready < 0 && errno != EINTR) {
-      throw Error(Fault::failed, "ppoll()", "", errno, {.library = "libc", .name = "ppoll"});
+      throw Error(Fault::failed, "ppoll()", "", errno, {.library = "libc", .call = "ppoll"});
     }
   }
 }

@@ -17,8 +17,8 @@ namespace rdmabench::control {
 inline constexpr std::chrono::milliseconds kStopNap{50};
 
 /// False when the deadline passed first; it looks once even when it has passed already. Signals do
-/// not end the wait. Throws Error(failed) when ppoll(2) fails, and within kStopNap when `stop` is
-/// requested.
+/// not end the wait. Throws Error(failed) when ppoll(2) fails, and Cancelled within kStopNap when
+/// `stop` is requested.
 bool wait_for(std::span<pollfd> entries, Deadline deadline, const std::stop_token& stop = {});
 
 /// "10 s", "250 ms": three digits are plenty for an error text.

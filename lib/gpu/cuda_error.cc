@@ -71,7 +71,7 @@ Error cuda_error(const Driver& driver, cuda::Result result, std::string_view cal
   return Error(
       known != nullptr ? known->fault : Fault::failed,
       fmt::format("{}: {}", call, result_text(driver, result)), remedy, 0,
-      {.library = "libcuda", .name = std::string(call.substr(0, call.find_first_of("( ")))});
+      {.library = "libcuda", .call = std::string(call.substr(0, call.find_first_of("( ")))});
 }
 
 void check(const Driver& driver, cuda::Result result, std::string_view call,

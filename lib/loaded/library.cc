@@ -106,7 +106,7 @@ const Found& Library::require() const {
   if (found.handle != nullptr) return found;
   throw Error(Fault::unavailable,
               fmt::format("{} cannot be loaded from {}: {}", file_, searched(), found.absence),
-              remedy_, 0, {.library = file_, .name = "dlopen"});
+              remedy_, 0, {.library = file_, .call = "dlopen"});
 }
 
 void* Library::function(const char* name) const {
@@ -116,7 +116,7 @@ void* Library::function(const char* name) const {
   throw Error(Fault::unavailable,
               fmt::format("{} has no {}() as this build of rdmabench needs it", file, name),
               "It is older than the one that rdmabench was built with: install a newer one.", 0,
-              {.library = file_, .name = name});
+              {.library = file_, .call = name});
 }
 
 const Library ibverbs("libibverbs.so.1", "Install libibverbs1 (Debian) or libibverbs (RHEL).");

@@ -56,10 +56,6 @@ Json interval_object(const Interval& interval) {
           {"messages_per_s", interval.messages_per_s}};
 }
 
-std::string_view name(Fault fault) {
-  return fault == Fault::usage ? "usage" : fault == Fault::unavailable ? "unavailable" : "failed";
-}
-
 Json to_object(const Clock& clock) {
   return {{"source", clock.source},
           {"reason", clock.reason},

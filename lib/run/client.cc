@@ -83,7 +83,7 @@ report::Clock clock_facts(const measure::TickRate& rate) {
 
 void set_failure(report::Report& report, Session& session, const std::exception& error) {
   report.error = error.what();
-  report::Failure& failure = report.failure.emplace(failure_of(error));
+  Failure& failure = report.failure.emplace(failure_of(error));
   if (session.peer_gave_up() &&
       (failure.outcome.empty() || failure.outcome == name(workload::Outcome::interrupted))) {
     const workload::Outcome outcome = session.outcome_of_peer();
@@ -129,17 +129,6 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
   if (watch) health::attach(report, watch->end(), server && apart ? &*server : nullptr);
 }
 
-control::Channel connect(const Config& config, const std::string& host, std::uint16_t port,
-                         std::chrono::milliseconds retry, const std::stop_token& stop) {
-  try {
-    return control::Channel::connect(host, port, Deadline::after(config.timeout), retry,
-                                     config.authentication, stop);
-  } catch (const Error&) {
-    if (!stop.stop_requested()) throw;
-    throw EpochError(workload::Outcome::cancelled, "cancelled by the caller");
-  }
-}
-
 }  // namespace
 
 void check_this_side(const Config& config) {
@@ -157,8 +146,10 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   }
   std::optional<PinnedThread> pinned;
   if (!config.placement.cpus.empty()) pinned.emplace(config.placement.cpus.front());
-  Session session(connect(config, host, port, std::min(config.connect_retry, plan.spec.timeout / 2),
-                          hooks.stop),
+  Session session(control::Channel::connect(host, port, Deadline::after(config.timeout),
+                                            std::min<std::chrono::milliseconds>(
+                                                config.connect_retry, plan.spec.timeout / 2),
+                                            config.authentication, hooks.stop),
                   config.timeout);
   session.set_cpus(config.placement.cpus);
   session.set_stop(hooks.stop);
@@ -169,8 +160,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
     answer = negotiate(session, plan);
     obstacle = verify_gpu_memory(session, config, plan, answer, report.notes);
     report.environment.server = std::move(answer.environment);
-  } catch (const std::exception& error) {
-    session.channel().abort(error.what());
+  } catch (std::exception& error) {
+    session.leave(error);
     throw;
   }
   report.config = config_facts(config, plan.spec);

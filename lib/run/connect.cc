@@ -37,8 +37,8 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
                      {.admit = {}, .open = open_one, .introduce = [] { return Introduction(); }});
       connection.send(SessionMessage::ready, to_text(Readiness{}));
     }
-  } catch (const std::exception& error) {
-    channel.abort(error.what());
+  } catch (std::exception& error) {
+    connection.leave(error);
     throw;
   }
 }

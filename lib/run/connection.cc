@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
-#include "run/epoch_text.h"
 
 namespace rdmabench::run {
 
@@ -94,9 +94,12 @@ void Connection::connect(const std::vector<std::string>& peer_addresses) {
 }
 
 void Connection::throw_if_stopped() const {
-  if (stop_.stop_requested()) {
-    throw EpochError(workload::Outcome::cancelled, "cancelled by the caller");
-  }
+  if (stop_.stop_requested()) throw Cancelled();
+}
+
+void Connection::leave(std::exception& error) {
+  if (auto* const known = dynamic_cast<Error*>(&error)) known->set_peer(channel_.peer());
+  channel_.abort(error.what());
 }
 
 void Connection::wait_readable(const Deadline& deadline, std::chrono::nanoseconds timeout,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -33,10 +34,13 @@ class Connection {
   void set_timeout(std::chrono::nanoseconds timeout) { timeout_ = timeout; }
   std::chrono::nanoseconds timeout() const { return timeout_; }
 
-  /// Ends every wait from here on with EpochError(cancelled) when it is requested.
+  /// Ends every wait from here on with Cancelled when it is requested.
   void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
   const std::stop_token& stop() const { return stop_; }
   void throw_if_stopped() const;
+
+  /// Tells the peer why this side leaves, and the error who the peer is.
+  void leave(std::exception& error);
 
   /// Whether the peer said that it leaves what was agreed on, be it to start over.
   bool peer_gave_up() const noexcept { return peer_gave_up_; }

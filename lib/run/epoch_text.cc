@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "rdmabench/run/connect.h"
 
@@ -19,6 +20,11 @@ std::string_view wait_text(Wait wait) {
       "waiting for the peer to confirm that all messages arrived",
       "waiting for room in the send queue"};
   return kWords[static_cast<std::size_t>(wait)];
+}
+
+Failure known_of(Outcome outcome, Failure known) {
+  known.outcome = name(outcome);
+  return known;
 }
 
 }  // namespace
@@ -39,12 +45,9 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
     case Outcome::ok:
       return "ok";
     case Outcome::stalled:
-      return fmt::format(
-          "nothing completed for {}, {}: {}. The peer may have stopped, or the path between the "
-          "devices drops "
-          "packets; raise `timeout` if it is only slow",
-          std::chrono::duration_cast<std::chrono::milliseconds>(timeout), wait_text(result.wait),
-          where);
+      return fmt::format("nothing completed for {}, {}: {}",
+                         std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+                         wait_text(result.wait), where);
     case Outcome::cancelled:
       return "cancelled by the caller";
     case Outcome::interrupted:
@@ -69,20 +72,23 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
   return where;
 }
 
-report::Failure failure_of(const std::exception& error) {
-  report::Failure failure;
-  if (const auto* const known = dynamic_cast<const Error*>(&error)) {
-    failure.fault = known->fault();
-    failure.code = known->code();
-    failure.library = known->call().library;
-    failure.call = known->call().name;
-    failure.status = known->call().status;
-    failure.remedy = known->remedy();
-  }
-  if (const auto* const epoch = dynamic_cast<const EpochError*>(&error)) {
-    failure.outcome = name(epoch->outcome());
-  }
-  return failure;
+std::string_view epoch_remedy(Outcome outcome) noexcept {
+  if (outcome != Outcome::stalled) return "";
+  return "The peer may have stopped, or the path between the devices drops packets; raise `timeout` "
+         "if it is only slow.";
+}
+
+EpochError::EpochError(Outcome outcome, std::string_view text, Failure known)
+    : Error(Fault::failed, text, epoch_remedy(outcome), 0, known_of(outcome, std::move(known))),
+      outcome_(outcome) {}
+
+Error epoch_error(const workload::EpochResult& result, const workload::EpochPlan& plan,
+                  std::chrono::nanoseconds timeout, std::string_view peer, std::string_view failure,
+                  Failure known) {
+  if (result.outcome == Outcome::cancelled) return Cancelled();
+  known.peer = peer;
+  return {Fault::failed, epoch_text(result, plan, timeout, peer, failure),
+          epoch_remedy(result.outcome), 0, known_of(result.outcome, std::move(known))};
 }
 
 }  // namespace rdmabench::run

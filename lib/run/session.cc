@@ -356,7 +356,7 @@ EpochOutcome Session::run(std::span<measure::Ticks> intervals, const WhileIdle* 
   }
   const bool ours = outcome == Outcome::post_failed || outcome == Outcome::completion_failed;
   throw EpochError(outcome, channel().interrupted() ? text + ": " + reason_of_peer() : text,
-                   ours ? workers_[first]->failed_call() : FailedCall());
+                   ours ? workers_[first]->failed_call() : Failure());
 }
 
 void Session::give_up(const std::exception& error, std::string_view reason) noexcept {

@@ -68,7 +68,7 @@ std::string verify_gpu_memory(Session& session, const Config& config, const Clie
       Epochs(session, config).verify();
       return "";
     } catch (const Error& error) {
-      if (error.fault() == Fault::usage) throw;
+      if (error.fault() == Fault::usage || error.fault() == Fault::cancelled) throw;
       why = error.what();
       curable = may_be_the_memory(session, error);
     }
@@ -86,6 +86,8 @@ std::string verify_gpu_memory(Session& session, const Config& config, const Clie
     try {
       failed.start_over(session, why);
       answer = negotiate(session, plan, failed.routes());
+    } catch (const Cancelled&) {
+      throw;
     } catch (const Error& error) {
       throw Error(error.fault(),
                   fmt::format("{}; and then no other route was found: {}", what, error.what()));

@@ -154,9 +154,7 @@ ConnectionManager::Event ConnectionManager::next(const ManagedConnection& with,
   while (rdma_get_cm_event(channel_.get(), &event) != 0) {
     if (errno != EAGAIN && errno != EINTR)
       throw setup_error(SetupCall::any, "rdma_get_cm_event()", errno);
-    if (with.stop.stop_requested()) {
-      throw Error(Fault::failed, fmt::format("{}: ended before there was an event", step));
-    }
+    if (with.stop.stop_requested()) throw Cancelled();
     if (deadline.passed()) {
       throw Error(Fault::failed,
                   fmt::format("{}: no event within {} ms", step, with.timeout.count()),

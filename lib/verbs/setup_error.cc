@@ -118,8 +118,8 @@ std::string setup_remedy(SetupCall call, int code, SetupSubject subject) {
 Error setup_error(SetupCall call, std::string_view what, int code, SetupSubject subject,
                   Fault fault) {
   const bool manager = call >= SetupCall::create_event_channel;
-  FailedCall failed{.library = manager ? "librdmacm" : "libibverbs"};
-  if (call != SetupCall::any) failed.name = name(call).substr(0, name(call).find(' '));
+  Failure failed{.library = manager ? "librdmacm" : "libibverbs"};
+  if (call != SetupCall::any) failed.call = name(call).substr(0, name(call).find(' '));
   return {fault, what, setup_remedy(call, code, subject), code, std::move(failed)};
 }
 

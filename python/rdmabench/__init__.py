@@ -5,8 +5,8 @@ has examples. The work is done by librdmabench-c.so.0, which is loaded when it i
 """
 
 from ._documents import Document, load, to_frame
-from ._library import RdmabenchError
+from ._library import Cancelled, RdmabenchError
 from ._measure import Cancel, Server, compare, doctor, run, version
 
-__all__ = ["Cancel", "Document", "RdmabenchError", "Server", "compare", "doctor", "load", "run", "to_frame",
-           "version"]
+__all__ = ["Cancel", "Cancelled", "Document", "RdmabenchError", "Server", "compare", "doctor", "load", "run",
+           "to_frame", "version"]

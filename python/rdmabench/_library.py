@@ -29,16 +29,29 @@ class RdmabenchError(RuntimeError):
                  report: Optional[Dict[str, Any]] = None) -> None:
         super().__init__(text)
         self.text = text
-        #: "failed" (the measurement), "usage" (wrong use) or "unavailable" (not on this machine)
+        #: "failed" (the measurement), "usage" (wrong use), "unavailable" (not on this machine) or "cancelled"
         self.fault = fault
-        #: The document's "failure": "outcome" is "cancelled" for a run that was.
+        #: The document's "failure", which has more of an epoch that failed.
         self.failure: Dict[str, Any] = failure or {}
         #: An errno, or 0.
         self.code = int(self.failure.get("code") or 0)
+        #: Whose call failed, that call, and the status of a completion; "" where that is not known.
+        self.library = self._text("library")
+        self.call = self._text("call")
+        self.status = self._text("status")
+        #: The other side: "node2:18515"; "" where there is none yet.
+        self.peer = self._text("peer")
         #: What to do, where that is known apart from the text; otherwise "".
-        self.remedy = str(self.failure.get("remedy") or "")
+        self.remedy = self._text("remedy")
         #: The document of a run that had begun to measure, with what was finished.
         self.report = report
+
+    def _text(self, key: str) -> str:
+        return str(self.failure.get(key) or "")
+
+
+class Cancelled(RdmabenchError):
+    """The run was told to end, by Cancel.request(). Its report is None where it had not begun to measure."""
 
 
 def _places() -> Iterator[str]:
@@ -111,5 +124,6 @@ def call(name: str, *arguments: Any) -> Dict[str, Any]:
     if document.get("error") is None:
         return document
     failure = document.get("failure") or {}
-    raise RdmabenchError(document["error"], failure.get("fault", "failed"), failure,
-                         document if "schema" in document else None)
+    fault = failure.get("fault", "failed")
+    kind = Cancelled if fault == "cancelled" else RdmabenchError
+    raise kind(document["error"], fault, failure, document if "schema" in document else None)

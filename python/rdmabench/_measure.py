@@ -75,7 +75,7 @@ def run(*, on_progress: Optional[Callable[[Document], object]] = None,
     on_progress is called between epochs, and about four times a second of a stream without a number of iterations,
     which sends nothing meanwhile; on_row with the document so far after each row; both in a thread that is not the caller's.
 
-    Raises RdmabenchError; its report has what was finished. An exception of a callback ends the run, and
+    Raises RdmabenchError, and Cancelled of `cancel`; its report has what was finished. An exception of a callback ends the run, and
     so does one that reaches this thread meanwhile, such as KeyboardInterrupt: it is raised again once the
     run has ended, with the document so far in its attribute `report`, or None. Where the run only waits for
     the server, that is after 2 s at the latest; the run then ends by itself, at its timeout.

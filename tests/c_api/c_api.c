@@ -92,8 +92,8 @@ static void test_run(void) {
 static const char kEndless[] = "{\"backend\":\"loop\",\"stop\":{\"duration_s\":1000}}";
 
 static void check_cancelled(int code, char* result) {
-  CHECK(code == RDMABENCH_FAILED);
-  CHECK(has(result, "\"outcome\": \"cancelled\""));
+  CHECK(code == RDMABENCH_CANCELLED);
+  CHECK(has(result, "\"fault\": \"cancelled\""));
   CHECK(has(result, "\"schema\": \"rdmabench/1\"")); /* it had begun to measure */
   rdmabench_free(result);
 }
@@ -120,7 +120,7 @@ static void test_cancel_from_a_thread(void) {
   pthread_join(thread, NULL);
   check_cancelled(code, result);
   code = rdmabench_run(kEndless, &hooks, &result); /* the request stays */
-  CHECK(code == RDMABENCH_FAILED && has(result, "\"outcome\": \"cancelled\""));
+  CHECK(code == RDMABENCH_CANCELLED && has(result, "\"fault\": \"cancelled\""));
   rdmabench_free(result);
   rdmabench_cancel_free(seen.cancel);
 }

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -80,8 +81,20 @@ class Run(unittest.TestCase):
     def test_a_server_that_is_not_there_has_its_errno(self):
         with self.assertRaises(rdmabench.RdmabenchError) as caught:
             rdmabench.run(host="127.0.0.1", port=1, connect_retry_s=0)
-        self.assertEqual(caught.exception.fault, "failed")
-        self.assertNotEqual(caught.exception.code, 0)
+        error = caught.exception
+        self.assertEqual((error.fault, error.library, error.call), ("failed", "libc", "connect"))
+        self.assertEqual(error.peer, "127.0.0.1:1")
+        self.assertNotEqual(error.code, 0)
+
+    def test_a_cancel_before_anything_is_measured_has_no_report(self):
+        with socket.socket() as silent:  # takes the connection and never answers
+            silent.bind(("127.0.0.1", 0))
+            silent.listen(1)
+            cancel = rdmabench.Cancel()
+            cancel.request()
+            with self.assertRaises(rdmabench.Cancelled) as caught:
+                rdmabench.run(host="127.0.0.1", port=silent.getsockname()[1], backend="loop", cancel=cancel)
+        self.assertEqual((caught.exception.fault, caught.exception.report), ("cancelled", None))
 
     def test_an_exception_of_a_callback_ends_the_run(self):
         for name in ("on_progress", "on_row"):
@@ -97,10 +110,10 @@ class Run(unittest.TestCase):
         def request(progress):
             if progress["size_index"] == 1:
                 cancel.request()
-        with self.assertRaises(rdmabench.RdmabenchError) as caught:
+        with self.assertRaises(rdmabench.Cancelled) as caught:
             loop(sizes=[8, 64], counts=[100, 1 << 30], cancel=cancel, on_progress=request)
         error = caught.exception
-        self.assertEqual((error.fault, error.failure["outcome"]), ("failed", "cancelled"))
+        self.assertEqual((error.fault, error.failure["outcome"]), ("cancelled", "cancelled"))
         self.assertEqual(error.report["results"][0]["iterations"], 100)
 
     def test_takes_no_number_that_json_has_not(self):

@@ -180,9 +180,9 @@ class Channel {
   /// Returns when both ends have proved who they are. A server that has too many connections
   /// waiting for that is tried again until the deadline.
   ///
-  /// Throws Error: no such host, refused, timed out, `stop` requested (within 100 ms); the peer has
+  /// Throws Error, whose failure() has the peer: no such host, refused, timed out; the peer has
   /// another secret, or another way to authenticate; Error(usage) for an empty host or a token file
-  /// that others can read.
+  /// that others can read; Cancelled within 100 ms of a request of `stop`.
   static Channel connect(const std::string& host, std::uint16_t port, Deadline deadline,
                          std::chrono::milliseconds retry = {},
                          const Authentication& authentication = {},

@@ -143,20 +143,6 @@ struct Clock {
   double resolution_ns = 0;  ///< the smallest step of two stamps; 0 if unknown
 };
 
-/// What ended a run, for a program. Report::error is its text.
-struct Failure {
-  Fault fault = Fault::failed;
-  int code = 0;           ///< a positive errno; 0 if there is none
-  std::string outcome{};  ///< of the epoch it ended: "stalled", "wrong_data"; empty outside one
-  // Empty where that is not known.
-  std::string library{};    ///< whose call failed: "libibverbs", "libfabric", "libc"
-  std::string call{};       ///< "ibv_reg_mr"
-  std::string status{};     ///< of a completion that failed: "IBV_WC_RETRY_EXC_ERR"
-  std::string operation{};  ///< of the epoch: "write", or a pattern's name
-  std::string peer{};       ///< of the run: "node2:18515"
-  std::string remedy{};     ///< whole sentences
-};
-
 /// Everything one run has to say. A run that failed half way still has its finished results.
 struct Report {
   Facts config;  ///< what was asked: op, backend, size, iterations, depth, ...

@@ -25,7 +25,7 @@ class OpenEndpoint {
   virtual transport::Description describe(std::uint64_t bytes = 0) const = 0;
   virtual std::string failure() const = 0;
   /// What failure() tells, for a program; empty where the back end does not know.
-  virtual FailedCall failed_call() const { return {}; }
+  virtual Failure failed_call() const { return {}; }
   /// What the device reported of itself; empty where the back end does not know.
   virtual std::string device_report() const { return {}; }
 
@@ -47,7 +47,7 @@ class EndpointHolder : public Base {
     return endpoint_.describe(bytes);
   }
   std::string failure() const override { return endpoint_.failure(); }
-  FailedCall failed_call() const override {
+  Failure failed_call() const override {
     if constexpr (requires(const T& known) { known.failed_call(); }) return endpoint_.failed_call();
     return {};
   }

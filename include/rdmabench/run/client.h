@@ -24,18 +24,18 @@ struct RunHooks {
   /// the device's driver and may take long or never end, so write here what must not be lost.
   OnReport on_report = nullptr;
   /// Ends the run within some 100 ms and one message, as a failure does: the report's `error` says
-  /// so, its `failure` has the outcome "cancelled", and a row that was begun is not `complete`.
-  /// While both sides still connect, run() throws. Only the look-up of a host's name, and opening
-  /// and connecting endpoints, are not ended.
+  /// so, its `failure` has the fault `cancelled`, and a row that was begun is not `complete`.
+  /// While both sides still connect, run() throws Cancelled. Only the look-up of a host's name, and
+  /// opening and connecting endpoints, are not ended.
   std::stop_token stop = {};
 };
 
 /// Measures against the server at host:port. Returns the report once the session is closed.
 ///
 /// Set-up that fails throws Error. Once measuring has begun, a failure ends the run and becomes the
-/// report's `error`; the sizes that were finished are in it. Bad configuration throws Error(usage)
-/// before anything is opened. Blocks its thread, which it binds to config.cpus during the run. No
-/// single wait is longer than config.timeout.
+/// report's `error` and `failure`; the sizes that were finished are in it. docs/api.md says which
+/// is which. Bad configuration throws Error(usage) before anything is opened. Blocks its thread,
+/// which it binds to config.cpus during the run. No single wait is longer than config.timeout.
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const RunHooks& hooks = {});
 

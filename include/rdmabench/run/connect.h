@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/endpoints.h"
 #include "rdmabench/run/backends.h"
@@ -77,11 +78,12 @@ void with_connected(control::Channel& channel, const transport::EndpointRequest&
   pair.finish();
 }
 
-/// Why an epoch ended, for an error of a loop over an EpochIo: "nothing completed for 10 s, waiting
-/// for the peer's message: message 812 of 1000 (64 bytes) with node2". `timeout` is that of the
-/// Watch, `peer` names the other side, and `failure` is Endpoint::failure().
-std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
-                       std::chrono::nanoseconds timeout, std::string_view peer,
-                       std::string_view failure);
+/// Why an epoch ended, for a loop over an EpochIo to throw: "nothing completed for 10 s, waiting
+/// for the peer's message: message 812 of 1000 (64 bytes) with node2". Its failure() has the
+/// outcome and the peer. `timeout` is that of the Watch, `peer` names the other side, `failure` is
+/// Endpoint::failure(), and `known` Endpoint::failed_call() where there is one.
+Error epoch_error(const workload::EpochResult& result, const workload::EpochPlan& plan,
+                  std::chrono::nanoseconds timeout, std::string_view peer, std::string_view failure,
+                  Failure known = {});
 
 }  // namespace rdmabench::run

@@ -230,7 +230,7 @@ struct Message {
 ///   write_order()        after connect(): which writes of the peer may be seen by polling memory. Nothing promises
 ///                        an order between several writes: wait for the completion of a message behind them
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes
-///   failed_call()        optional: the same as a FailedCall
+///   failed_call()        optional: its library, call, status and code, as a Failure
 ///   device_failed()      optional: whether the device reported that it, or an object of the endpoint, has failed:
 ///                        asked when polls have found nothing for a while. Then failure() says what
 ///   device_report()      optional: what the device reported, as that the link went down; "" for nothing

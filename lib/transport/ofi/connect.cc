@@ -178,6 +178,7 @@ void Objects::post_receives(std::uint32_t queue_pair) {
       result = receive_into(first + i);
     }
     if (result == 0) continue;
+    if (request_.stop.stop_requested()) throw Cancelled();
     throw_fabric_error(
         Fault::failed,
         fmt::format("{}: it took {} of {} receives", call("fi_recv", *info_), i, request_.receives),
@@ -291,10 +292,7 @@ std::uint32_t Objects::next_event(Event& event, const Deadline& deadline,
     if (read != -FI_EAGAIN) throw_fabric_error(Fault::failed, call("fi_eq_read", *info_), read);
     std::this_thread::sleep_for(kNap);
   }
-  if (request_.stop.stop_requested()) {
-    throw Error(Fault::failed, fmt::format("{}: ended while waiting for the {}",
-                                           call("connection", *info_), waiting_for));
-  }
+  if (request_.stop.stop_requested()) throw Cancelled();
   throw Error(Fault::failed,
               fmt::format("{}: no {} within {} ms", call("connection", *info_), waiting_for,
                           request_.timeout / std::chrono::milliseconds(1)),

@@ -22,8 +22,8 @@ std::string fabric_error_text(ssize_t code) {
 void throw_fabric_error(Fault fault, std::string_view call, ssize_t result,
                         std::string_view remedy) {
   const int positive = static_cast<int>(std::abs(result));
-  FailedCall failed{.library = "libfabric"};
-  if (call.starts_with("fi_")) failed.name = call.substr(0, call.find_first_of("( :"));
+  Failure failed{.library = "libfabric"};
+  if (call.starts_with("fi_")) failed.call = call.substr(0, call.find_first_of("( :"));
   if (positive < kFirstOwnCode) throw Error(fault, call, remedy, positive, std::move(failed));
   throw Error(fault, fmt::format("{}: {}", call, fabric_error_text(result)), remedy, 0,
               std::move(failed));

@@ -358,11 +358,11 @@ std::string Objects::failure() const {
   return text + ". Has the peer ended, or the link gone down?";
 }
 
-FailedCall Objects::failed_call() const {
+Failure Objects::failed_call() const {
   if (refused_ || failure_code_ == 0) return {};
-  return {.library = "libfabric",
-          .status = fabric_error_text(failure_code_),
-          .code = failure_code_ < FI_ERRNO_OFFSET ? failure_code_ : 0};
+  return {.code = failure_code_ < FI_ERRNO_OFFSET ? failure_code_ : 0,
+          .library = "libfabric",
+          .status = fabric_error_text(failure_code_)};
 }
 
 Description Objects::describe(std::uint64_t bytes) const {

@@ -66,22 +66,22 @@ std::string Core::failure() const {
                      local_path_.mtu);
 }
 
-FailedCall Core::failed_call() const {
+Failure Core::failed_call() const {
   if (!events_->fatal().empty() && device_comes_first()) {
     return {.library = "libibverbs",
-            .name = "ibv_get_async_event",
+            .call = "ibv_get_async_event",
             .status = std::string(events_->fatal())};
   }
   if (!failed_ || !refused_operation_.empty()) return {};
   if (failed_call_ == nullptr) {
     return {.library = "libibverbs",
-            .name = "ibv_poll_cq",
+            .call = "ibv_poll_cq",
             .status = std::string(ibv::explain(failed_completion_.status).name)};
   }
   const std::string_view call = failed_call_;
-  return {.library = "libibverbs",
-          .name = std::string(call.substr(0, call.find(' '))),
-          .code = failed_code_};
+  return {.code = failed_code_,
+          .library = "libibverbs",
+          .call = std::string(call.substr(0, call.find(' ')))};
 }
 
 PostStatus Core::refuse_send(SendQueue& send_queue, int code) noexcept {

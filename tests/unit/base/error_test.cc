@@ -33,11 +33,29 @@ TEST(Error, SaysFirstWhereItHappened) {
 
 TEST(Error, KeepsTheFailedCallForAProgram) {
   const Error error(Fault::failed, "ibv_reg_mr(8 bytes)", "", ENOMEM,
-                    {.library = "libibverbs", .name = "ibv_reg_mr"});
-  const FailedCall call = error.at("at the server").call();
-  EXPECT_EQ(call.library, "libibverbs");
-  EXPECT_EQ(call.name, "ibv_reg_mr");
-  EXPECT_EQ(call.code, ENOMEM);
+                    {.library = "libibverbs", .call = "ibv_reg_mr"});
+  const Failure failure = error.at("at the server").failure();
+  EXPECT_EQ(failure.library, "libibverbs");
+  EXPECT_EQ(failure.call, "ibv_reg_mr");
+  EXPECT_EQ(failure.code, ENOMEM);
+}
+
+TEST(Error, IsToldOfItsPeerOnce) {
+  Error error(Fault::failed, "no answer");
+  error.set_peer("node2:18515");
+  error.set_peer("node3:18515");
+  EXPECT_EQ(error.failure().peer, "node2:18515");
+}
+
+TEST(Error, ACancelIsOneByItsTypeAndItsFault) {
+  try {
+    throw Cancelled();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::cancelled);
+    EXPECT_EQ(name(error.fault()), "cancelled");
+    EXPECT_EQ(failure_of(error).fault, Fault::cancelled);
+  }
+  EXPECT_EQ(failure_of(std::runtime_error("of another library")).fault, Fault::failed);
 }
 
 TEST(AsciiOnly, JoinsLinesAndHidesWhatIsNotPrintable) {

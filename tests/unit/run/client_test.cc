@@ -22,7 +22,6 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/server.h"
-#include "run/epoch_text.h"
 #include "run/protocol.h"
 #include "run/session.h"
 #include "run/worker.h"
@@ -169,6 +168,7 @@ TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
     EXPECT_LT(Clock::now() - asked, std::chrono::seconds(20));  // 100 ms on an idle machine
     EXPECT_THAT(report.error, Optional(HasSubstr("cancelled")));
     ASSERT_TRUE(report.failure.has_value());
+    EXPECT_EQ(report.failure->fault, Fault::cancelled);
     EXPECT_EQ(report.failure->outcome, "cancelled");
     EXPECT_EQ(report.failure->operation, "send");
     EXPECT_THAT(report.failure->peer, HasSubstr("127.0.0.1:"));
@@ -193,9 +193,23 @@ TEST(Client, AStopEndsAWaitForASilentServer) {
     source.request_stop();
     over.get_future().wait();
   });
-  EXPECT_THROW(run(quick(), "127.0.0.1", listener.port(), {.stop = source.get_token()}), Error);
+  EXPECT_THROW(run(quick(), "127.0.0.1", listener.port(), {.stop = source.get_token()}), Cancelled);
   over.set_value();
   silent.join();
+}
+
+TEST(Client, WhatSetUpThrowsNamesThePeerAndTheCall) {
+  const std::uint16_t closed = control::Listener("127.0.0.1", 0).port();
+  Config config = quick();
+  config.connect_retry = {};
+  const Error unreached = complaint([&] { run(config, "127.0.0.1", closed); });
+  EXPECT_EQ(unreached.failure().peer, "127.0.0.1:" + std::to_string(closed));
+  EXPECT_EQ(unreached.failure().library, "libc");
+  EXPECT_EQ(unreached.failure().call, "connect");
+  const ServerThread server({.address = "127.0.0.1", .port = 0, .max_threads = 1});
+  config.traffic.threads = 2;
+  const Error refused = complaint([&] { run(config, "127.0.0.1", server.port()); });
+  EXPECT_EQ(refused.failure().peer, "127.0.0.1:" + std::to_string(server.port()));
 }
 
 TEST(Client, AStopEndsConnectingToAHostThatDoesNotAnswer) {
@@ -213,21 +227,21 @@ TEST(Client, AStopEndsConnectingToAHostThatDoesNotAnswer) {
   Config config = quick();
   config.timeout = std::chrono::seconds(20);
   std::vector<std::stop_source> stops(2);
-  std::vector<std::future<std::string>> runs;
+  std::vector<std::future<Fault>> runs;
   for (const std::stop_source& stop : stops) {
     runs.push_back(std::async(std::launch::async, [&config, &address, token = stop.get_token()] {
       try {
         run(config, "127.0.0.1", ntohs(address.sin_port), {.stop = token});
-      } catch (const EpochError& error) {
-        return std::string(error.what());
+      } catch (const Cancelled& error) {
+        return error.fault();
       }
-      return std::string();
+      return Fault::failed;
     }));
     EXPECT_EQ(runs.back().wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   }
   const auto asked = Clock::now();
   for (std::stop_source& stop : stops) stop.request_stop();
-  for (auto& run : runs) EXPECT_EQ(run.get(), "cancelled by the caller");
+  for (auto& run : runs) EXPECT_EQ(run.get(), Fault::cancelled);
   EXPECT_LT(Clock::now() - asked, std::chrono::seconds(20));  // 100 ms on an idle machine
   ::close(server);
 }

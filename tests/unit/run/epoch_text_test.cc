@@ -13,9 +13,14 @@ using workload::EpochResult;
 using workload::Outcome;
 using workload::Wait;
 
-std::string text(const EpochResult& result) {
+Error error(const EpochResult& result) {
   const EpochPlan plan{.iterations = 1000, .size = 64};
-  return epoch_text(result, plan, std::chrono::seconds(10), "node2:18515", "status 12");
+  return epoch_error(result, plan, std::chrono::seconds(10), "node2:18515", "status 12",
+                     {.library = "libibverbs"});
+}
+
+std::string text(const EpochResult& result) {
+  return error(result).what();
 }
 
 TEST(EpochText, SaysWhatAStalledLoopWaitedForAndForWhom) {
@@ -35,6 +40,16 @@ TEST(EpochText, PointsAtTheWrongByte) {
   EXPECT_THAT(text({.outcome = Outcome::wrong_data, .message = 3, .byte = 17}),
               AllOf(HasSubstr("byte 17"), HasSubstr("message 3")));
   EXPECT_THAT(text({.outcome = Outcome::wrong_immediate, .message = 3}), HasSubstr("immediate"));
+}
+
+TEST(EpochText, SaysTheSameToAProgram) {
+  const Failure failure = error({.outcome = Outcome::stalled}).failure();
+  EXPECT_EQ(failure.fault, Fault::failed);
+  EXPECT_EQ(failure.outcome, "stalled");
+  EXPECT_EQ(failure.peer, "node2:18515");
+  EXPECT_EQ(failure.library, "libibverbs");
+  EXPECT_THAT(failure.remedy, HasSubstr("`timeout`"));
+  EXPECT_EQ(error({.outcome = Outcome::cancelled}).fault(), Fault::cancelled);
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ TEST_F(DataPath, APollThatFailsSaysSo) {
   fake_verbs::fail(Call::poll_cq, 1, EIO);
   EXPECT_EQ(poll_once(pair.client), -1);
   EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("ibv_poll_cq"), HasSubstr("EIO")));
-  EXPECT_EQ(pair.client.failed_call().name, "ibv_poll_cq");
+  EXPECT_EQ(pair.client.failed_call().call, "ibv_poll_cq");
   EXPECT_EQ(pair.client.failed_call().code, EIO);
 }
 

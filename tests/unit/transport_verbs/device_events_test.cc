@@ -47,7 +47,7 @@ TEST_F(DeviceEvents, AFailedDeviceEndsAWaitOnceItIsNamed) {
   EXPECT_THAT(pair.client.failure(),
               AllOf(HasSubstr("rxe0 reported IBV_EVENT_DEVICE_FATAL (the device failed)"),
                     HasSubstr("dmesg"), HasSubstr("On rxe0:1 10.0.0.1")));
-  EXPECT_EQ(pair.client.failed_call().name, "ibv_get_async_event");
+  EXPECT_EQ(pair.client.failed_call().call, "ibv_get_async_event");
   EXPECT_EQ(pair.client.failed_call().status, "IBV_EVENT_DEVICE_FATAL");
 }
 
@@ -98,7 +98,7 @@ TEST_F(DeviceEvents, OfAHealthyRunEndNothing) {
   EXPECT_FALSE(pair.server.device_failed());
   EXPECT_EQ(pair.server.device_report(), "");
   EXPECT_EQ(pair.server.failure(), "nothing failed");
-  EXPECT_EQ(pair.server.failed_call().name, "");
+  EXPECT_EQ(pair.server.failed_call().call, "");
 }
 
 // RC sends again until its retries are over: a link that comes back in time ends nothing.
@@ -130,7 +130,7 @@ TEST_F(DeviceEvents, OfAQueuePairAreTheEffectOfACompletionThatFailed) {
   EXPECT_EQ(poll_once(pair.client), -1);
   EXPECT_THAT(pair.client.failure(),
               testing::ContainsRegex("^post 0: .*IBV_WC_RETRY_EXC_ERR.* IBV_EVENT_QP_FATAL "));
-  EXPECT_EQ(pair.client.failed_call().name, "ibv_poll_cq");
+  EXPECT_EQ(pair.client.failed_call().call, "ibv_poll_cq");
   EXPECT_EQ(pair.client.failed_call().status, "IBV_WC_RETRY_EXC_ERR");
 }
 

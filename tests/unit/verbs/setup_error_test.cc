@@ -76,11 +76,11 @@ TEST(SetupError, SaysCallErrnoCausesAndRemedyInThisOrder) {
   const Error error = setup_error(SetupCall::connect, "rdma_connect(10.0.0.2:18515)", ECONNREFUSED);
   EXPECT_EQ(error.fault(), Fault::failed);
   EXPECT_EQ(error.code(), ECONNREFUSED);
-  EXPECT_EQ(error.call().library, "librdmacm");
-  EXPECT_EQ(error.call().name, "rdma_connect");
+  EXPECT_EQ(error.failure().library, "librdmacm");
+  EXPECT_EQ(error.failure().call, "rdma_connect");
   const Error to_ready = setup_error(SetupCall::modify_qp_rtr, "ibv_modify_qp(...)", EINVAL);
-  EXPECT_EQ(to_ready.call().library, "libibverbs");
-  EXPECT_EQ(to_ready.call().name, "ibv_modify_qp");
+  EXPECT_EQ(to_ready.failure().library, "libibverbs");
+  EXPECT_EQ(to_ready.failure().call, "ibv_modify_qp");
   EXPECT_STREQ(
       error.what(),
       "rdma_connect(10.0.0.2:18515): Connection refused (ECONNREFUSED). Likely: the peer "

@@ -135,7 +135,7 @@ class Objects : protected OpenObjects {
   Description describe(std::uint64_t bytes = 0) const;
   std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
   std::string failure() const;
-  FailedCall failed_call() const;
+  Failure failed_call() const;
 
   /// fi_recv(3) into a receive slot.
   ssize_t receive_into(std::uint32_t slot) noexcept;

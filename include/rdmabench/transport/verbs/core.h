@@ -62,7 +62,7 @@ class Core {
   void connect(std::string_view peer_address);
   Description describe(std::uint64_t bytes = 0) const;
   std::string failure() const;
-  FailedCall failed_call() const;
+  Failure failed_call() const;
   bool device_failed() noexcept;
   std::string device_report() const;
 
