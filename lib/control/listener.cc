@@ -219,6 +219,13 @@ void Listener::stop() noexcept {
   errno = saved;
 }
 
+void Listener::close() noexcept {
+  stop();
+  while (impl_->pending.drop_oldest()) {
+  }
+  impl_->acceptor = Descriptor();
+}
+
 bool Listener::stopped() const noexcept {
   pollfd entry{stop_handle(), POLLIN, 0};
   return poll(&entry, 1, 0) > 0;

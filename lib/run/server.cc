@@ -238,6 +238,7 @@ void Server::Impl::run() {
       std::this_thread::sleep_for(kBreather);
     }
   }
+  listener.close();
   end_all();
   tell_dropped();
   if (thrown) std::rethrow_exception(thrown);

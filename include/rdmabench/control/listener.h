@@ -50,6 +50,10 @@ class Listener {
   void stop() noexcept;
   bool stopped() const noexcept;
 
+  /// Ends it for good, as stop() does, and closes the port, so that a client is refused at once
+  /// instead of waiting for an answer. port() still tells which one it was.
+  void close() noexcept;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

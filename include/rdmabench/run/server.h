@@ -1,8 +1,10 @@
 // The server of a run: serves clients, which choose every parameter.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -56,7 +58,7 @@ struct ServerConfig {
 /// One line about a client, for a log: "10.0.0.1:4242: latency of write over verbs mlx5_0:1: 9000
 /// messages". Called from the threads of the server, one at a time. When it throws, it is not
 /// called again, the server ends as after stop(), and run() throws the exception; a ServerThread
-/// drops it.
+/// keeps it.
 using OnEvent = std::function<void(const std::string& line)>;
 
 /// Serves clients, each in its own thread, until stop(). Whatever a client does or sends ends only
@@ -74,7 +76,8 @@ class Server {
   std::uint16_t port() const;
 
   /// Returns after stop(), when every session has ended. They are told why, and end within a
-  /// second unless a library's call does not return.
+  /// second unless a library's call does not return. The port is closed first: no client waits for
+  /// a server that is gone.
   void run();
 
   /// Sessions that began to measure and ended with an error.
@@ -102,15 +105,30 @@ class ServerThread {
 
   std::uint16_t port() const { return server_.port(); }
 
+  /// False once it serves nobody any more: it has served ServerConfig::sessions, or error() says
+  /// why. From any thread.
+  bool running() const noexcept { return running_; }
+
+  /// What ended it, an exception of on_event; null while it runs and where it ended as it was told
+  /// to. From any thread.
+  std::exception_ptr error() const noexcept { return running_ ? nullptr : error_; }
+
+  /// As Server::failed_sessions().
+  std::uint64_t failed_sessions() const noexcept { return server_.failed_sessions(); }
+
  private:
   void run() noexcept {
     try {
       server_.run();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): of on_event
+    } catch (...) {
+      error_ = std::current_exception();
     }
+    running_ = false;
   }
 
   Server server_;
+  std::exception_ptr error_;  ///< written before `running_` is false
+  std::atomic<bool> running_{true};
   std::thread thread_;
 };
 

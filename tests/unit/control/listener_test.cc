@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <iterator>
@@ -116,6 +117,22 @@ TEST(Listener, StopWakesAnAcceptForGood) {
 }
 
 Listener* signalled = nullptr;
+
+TEST(Listener, AfterItsEndAClientIsRefusedAtOnce) {
+  Listener listener("127.0.0.1", 0);
+  const std::uint16_t port = listener.port();
+  EXPECT_EQ(listener.accept(Deadline::after({})), std::nullopt);
+  listener.close();
+  EXPECT_TRUE(listener.stopped());
+  EXPECT_EQ(listener.accept(plenty()), std::nullopt);
+  EXPECT_EQ(listener.port(), port);
+  try {
+    Channel::connect("127.0.0.1", port, plenty());
+    FAIL() << "connected";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ECONNREFUSED);
+  }
+}
 
 TEST(Listener, StopMayBeCalledByASignalHandler) {
   Listener listener("127.0.0.1", 0);

@@ -7,9 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <exception>
 #include <fstream>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -137,6 +140,32 @@ TEST(ServerEvents, AnExceptionOfTheCallerEndsTheServer) {
   });
   EXPECT_THROW(server.run(), int);
   client.join();
+}
+
+TEST(ServerEvents, AServerThreadThatDiedSaysSoAndClosesItsPort) {
+  const ServerThread server({.address = "127.0.0.1", .port = 0},
+                            [](const std::string& /*line*/) { throw std::runtime_error("full"); });
+  EXPECT_TRUE(server.running());
+  EXPECT_EQ(server.error(), nullptr);
+  Config config;
+  config.backend = "loop";
+  config.stop = measure::StopRule::iterations(10);
+  EXPECT_EQ(run(config, "127.0.0.1", server.port()).error, std::nullopt);
+  while (server.running()) std::this_thread::yield();
+  EXPECT_THROW(std::rethrow_exception(server.error()), std::runtime_error);
+  EXPECT_EQ(server.failed_sessions(), 0U);
+  config.connect_retry = {};
+  EXPECT_EQ(complaint([&] { run(config, "127.0.0.1", server.port()); }).code(), ECONNREFUSED);
+}
+
+TEST(ServerEvents, AServerThreadThatServedItsSessionsHasNoError) {
+  const ServerThread server({.address = "127.0.0.1", .port = 0, .sessions = 1});
+  Config config;
+  config.backend = "loop";
+  config.stop = measure::StopRule::iterations(10);
+  EXPECT_EQ(run(config, "127.0.0.1", server.port()).error, std::nullopt);
+  while (server.running()) std::this_thread::yield();
+  EXPECT_EQ(server.error(), nullptr);
 }
 
 TEST(ServerEvents, ALineForWhichThereIsNoMemoryIsLost) {
