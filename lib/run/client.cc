@@ -16,7 +16,6 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/conditions.h"
-#include "rdmabench/run/server.h"
 #include "run/epoch_text.h"
 #include "run/options.h"
 #include "run/pattern_table.h"
@@ -190,22 +189,26 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   return report;
 }
 
-report::Report run_in_process(const Config& config, const RunHooks& hooks) {
+report::Report run_in_process(const Config& config, const RunHooks& hooks, ServerConfig server) {
   Config pinned = config;
-  ServerConfig server_config{
-      .address = "127.0.0.1", .port = 0, .max_clients = 1, .timeout = config.timeout};
-  pinned.authentication = server_config.authentication = control::Authentication::of_this_process();
+  server.address = "127.0.0.1";
+  server.port = 0;
+  server.allow = server.allow_providers = {"any"};
+  server.timeout = std::max<std::chrono::nanoseconds>(server.timeout, config.timeout);
+  server.max_timeout = std::max<std::chrono::nanoseconds>(server.max_timeout, config.timeout);
+  pinned.authentication = server.authentication = control::Authentication::of_this_process();
   // Two threads that poll on one processor would measure the scheduler's time slice.
   std::vector<int> cpus = processors();
   // From where this thread is on: several runs at once do not meet on the first processors.
   std::rotate(cpus.begin(), std::find(cpus.begin(), cpus.end(), sched_getcpu()), cpus.end());
-  if (config.placement.cpus.empty() && cpus.size() >= 2 * std::size_t{config.traffic.threads}) {
+  if (config.placement.cpus.empty() && server.cpus.empty() &&
+      cpus.size() >= 2 * std::size_t{config.traffic.threads}) {
     pinned.placement.cpus.assign(cpus.begin(), cpus.begin() + config.traffic.threads);
-    server_config.cpus.assign(cpus.begin() + config.traffic.threads,
-                              cpus.begin() + 2 * config.traffic.threads);
+    server.cpus.assign(cpus.begin() + config.traffic.threads,
+                       cpus.begin() + 2 * config.traffic.threads);
   }
-  const ServerThread server(server_config);
-  return run(pinned, "127.0.0.1", server.port(), hooks);
+  const ServerThread serving(server);
+  return run(pinned, "127.0.0.1", serving.port(), hooks);
 }
 
 }  // namespace rdmabench::run

@@ -8,6 +8,7 @@
 
 #include "rdmabench/report/result.h"
 #include "rdmabench/run/config.h"
+#include "rdmabench/run/server.h"
 
 namespace rdmabench::run {
 
@@ -43,8 +44,13 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
-/// Where config.cpus is empty and there are enough processors, each worker of both sides is bound
-/// to its own processor during the run.
-report::Report run_in_process(const Config& config, const RunHooks& hooks = {});
+/// Where no processors are named on either side and there are enough, each worker of both sides is
+/// bound to its own during the run.
+///
+/// `server` limits the server as any, but has no address, port and authentication of its own: it
+/// serves this process alone, and so trusts whatever its client names (`allow` and
+/// `allow_providers` are "any") and waits as long as that.
+report::Report run_in_process(const Config& config, const RunHooks& hooks = {},
+                              ServerConfig server = {});
 
 }  // namespace rdmabench::run

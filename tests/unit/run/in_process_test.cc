@@ -6,6 +6,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
 #include "rdmabench/run/client.h"
 
 namespace rdmabench::run {
@@ -177,6 +178,28 @@ TEST(InProcess, RefusesWhatCannotBeRun) {
               HasSubstr("iterations 0"));
   EXPECT_THAT(refusal([](Config& c) { c.stop.kind = static_cast<StopRule::Kind>(9); }),
               HasSubstr("kind 9"));
+}
+
+TEST(InProcess, TrustsItselfWithEveryProvider) {
+  if (!RDMABENCH_HAVE_OFI) GTEST_SKIP() << "this build has no libfabric";
+  Config c = config(Shape::latency, OperationCode::send);
+  c.backend = "ofi";
+  c.sizes = {64};
+  for (const char* const provider : {"shm", "tcp;ofi_rxm"}) {
+    c.endpoint.ofi.provider = provider;
+    const report::Report report = run_in_process(c);
+    EXPECT_EQ(report.error, std::nullopt) << provider;
+    EXPECT_EQ(report.resolved.provider, provider);
+  }
+}
+
+TEST(InProcess, TheServerHasTheLimitsThatItIsGivenAndWaitsAsLongAsItsClient) {
+  Config c = config(Shape::latency, OperationCode::send);
+  c.timeout = std::chrono::minutes(5);
+  EXPECT_EQ(run_in_process(c).error, std::nullopt);
+  c.traffic.threads = 3;
+  EXPECT_THAT(complaint([&] { run_in_process(c, {}, {.max_threads = 2}); }).what(),
+              HasSubstr("at most 2"));
 }
 
 }  // namespace
