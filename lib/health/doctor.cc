@@ -159,7 +159,7 @@ const CheckInfo* find_check(std::string_view id) noexcept {
 std::string_view action_of(const Finding& finding) noexcept {
   if (finding.status != Status::fail && finding.status != Status::warn) return "";
   if (!finding.action.empty()) return finding.action;
-  const CheckInfo* const check = find_check(finding.check);
+  const CheckInfo* const check = find_check(finding.id);
   return check == nullptr ? action::kChangeSetting : check->action;
 }
 

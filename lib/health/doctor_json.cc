@@ -8,9 +8,9 @@ namespace {
 using report::Json;
 
 Json to_object(const Finding& finding) {
-  const CheckInfo* const check = find_check(finding.check);
+  const CheckInfo* const check = find_check(finding.id);
   Json object;
-  object["id"] = finding.check;
+  object["id"] = finding.id;
   object["group"] = check->group();
   object["title"] = check->title;
   object["subject"] = finding.subject;

@@ -20,8 +20,8 @@ std::string cut(const std::string& text, std::size_t most) {
 
 /// A finding that is not PASS, with its remedy.
 std::string block(const Finding& finding) {
-  std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.check,
-                                 finding.subject, find_check(finding.check)->title);
+  std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.id,
+                                 finding.subject, find_check(finding.id)->title);
   const auto add = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) text += fmt::format("      {:9} {}\n", label, value);
   };
@@ -45,7 +45,7 @@ std::string block(const Finding& finding) {
 }
 
 std::string line(const Finding& finding) {
-  return fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.check, finding.subject,
+  return fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.id, finding.subject,
                      finding.observed);
 }
 
@@ -58,7 +58,7 @@ std::string skipped(const Diagnosis& diagnosis) {
     if (finding.status != Status::skip) continue;
     std::vector<std::string>& list = by_reason[finding.reason];
     if (list.empty()) order.push_back(finding.reason);
-    std::string entry = finding.check;
+    std::string entry = finding.id;
     if (finding.subject != "node") entry += fmt::format(" {}", finding.subject);
     if (!finding.observed.empty()) entry += fmt::format(" ({})", finding.observed);
     list.push_back(std::move(entry));
@@ -119,9 +119,8 @@ std::string to_line(const Diagnosis& diagnosis) {
   };
   const Finding& first = tally.fail > 0 ? *has(Status::fail) : *has(Status::error);
   const std::string_view action = action_of(first);
-  const std::string head =
-      fmt::format("{} {} {}{}: ", name(first.status), first.check, first.subject,
-                  action.empty() ? "" : fmt::format(", {}", action));
+  const std::string head = fmt::format("{} {} {}{}: ", name(first.status), first.id, first.subject,
+                                       action.empty() ? "" : fmt::format(", {}", action));
   std::string observed = first.observed.empty() ? first.reason : first.observed;
   if (!first.expected.empty()) observed += fmt::format(", expected {}", first.expected);
   const std::string remedy = first.remedy.empty() ? "" : "; " + first.remedy;

@@ -40,7 +40,7 @@ std::map<Key, Majority> majorities(std::span<const Peer> peers, const std::strin
               "Give one of each host; hosts are told apart by their names.");
     std::set<Key> seen;  // count each observation of a document once
     for (const Peer::Observation& one : peer.observations) {
-      const Key key{one.check, one.subject};
+      const Key key{one.id, one.subject};
       if (!one.observed.empty() && seen.insert(key).second) ++counts[key][one.observed];
     }
   }
@@ -72,7 +72,7 @@ void compare(Finding& finding, const Majority& most) {
     finding.reason.clear();
     finding.expected = expected;
     finding.source = Source::peers;
-    finding.remedy = find_check(finding.check)->remedy;
+    finding.remedy = find_check(finding.id)->remedy;
   }
 }
 
@@ -100,9 +100,9 @@ Peer read_peer(std::string_view text, std::string_view origin) {
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
   const std::map<Key, Majority> known = majorities(peers, diagnosis.host);
   for (Finding& finding : diagnosis.findings) {
-    const CheckInfo* const check = find_check(finding.check);
+    const CheckInfo* const check = find_check(finding.id);
     if (check == nullptr || !check->compares || finding.observed.empty()) continue;
-    const auto found = known.find({finding.check, finding.subject});
+    const auto found = known.find({finding.id, finding.subject});
     if (found != known.end() && found->second.clear()) compare(finding, found->second);
   }
 }
@@ -113,13 +113,13 @@ void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier) {
                         report::terminal_safe(earlier.host), report::terminal_safe(diagnosis.host)),
             "Give one that doctor wrote on this node; --peers takes those of others.");
   for (Finding& finding : diagnosis.findings) {
-    if (finding.check != "address.gid" && finding.check != "address.roce_v2" &&
-        finding.check != "address.gid_index") {
+    if (finding.id != "address.gid" && finding.id != "address.roce_v2" &&
+        finding.id != "address.gid_index") {
       continue;
     }
     if (finding.status != Status::pass && finding.status != Status::skip) continue;
     for (const Peer::Observation& one : earlier.observations) {
-      if (one.check != finding.check || one.subject != finding.subject || one.observed.empty() ||
+      if (one.id != finding.id || one.subject != finding.subject || one.observed.empty() ||
           finding.observed.empty() || one.observed == finding.observed) {
         continue;
       }

@@ -51,7 +51,7 @@ Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& 
 struct Peer {
   std::string host;
   struct Observation {
-    std::string check, subject, observed;
+    std::string id, subject, observed;
   };
   std::vector<Observation> observations;
 };

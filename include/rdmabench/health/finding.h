@@ -25,7 +25,7 @@ enum class Source : std::uint8_t {
 std::string_view name(Source source) noexcept;
 
 struct Finding {
-  std::string check;    ///< "port.state"
+  std::string id;       ///< of its check: "port.state"
   std::string subject;  ///< "mlx5_0:1", "0000:17:00.0", "node"
   Status status = Status::error;
   std::string reason;    ///< of SKIP and ERROR

@@ -23,7 +23,7 @@ std::string quotable(std::string text) {
 Probe::Probe(const FileTree& tree, const Inventory& node, const Expectations& expectations,
              const CheckInfo& check, std::string subject)
     : tree_(tree), node_(node), expectations_(expectations), check_(check) {
-  finding_.check = check.id;
+  finding_.id = check.id;
   finding_.subject = std::move(subject);
   finding_.reason = "the check gave no result";
 }

@@ -212,7 +212,7 @@ TEST(Checks, SurviveLinksInCirclesAndFilesForFolders) {
 
 TEST(Checks, NeverPassOnAnEmptyTree) {
   for (const Finding& finding : judge({}).findings) {
-    EXPECT_EQ(finding.status, Status::skip) << finding.check << ": " << finding.observed;
+    EXPECT_EQ(finding.status, Status::skip) << finding.id << ": " << finding.observed;
   }
 }
 
@@ -228,9 +228,9 @@ TEST(Checks, OfFilesThatMayNotBeReadNeverPass) {
       static const std::set<std::string> kByNames{
           "software.modules",  "gpu.driver",   "gpu.peer_memory", "gpu.gdrcopy",
           "device.registered", "iommu.device", "iommu.gpu"};
-      if (kByNames.count(finding.check) != 0) continue;
+      if (kByNames.count(finding.id) != 0) continue;
       EXPECT_NE(finding.status, Status::pass)
-          << fixture << " " << finding.check << " " << finding.subject << ": " << finding.observed;
+          << fixture << " " << finding.id << " " << finding.subject << ": " << finding.observed;
     }
   }
 }

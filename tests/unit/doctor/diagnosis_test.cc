@@ -89,9 +89,8 @@ TEST(Peers, AreNotAskedForWhatMayDiffer) {
 TEST(Peers, AreReadFromWhatADoctorWrote) {
   const Peer one = read_peer(to_json(judge(load("roce"))), "roce.json");
   EXPECT_EQ(one.host, "roce");
-  const auto kernel =
-      std::find_if(one.observations.begin(), one.observations.end(),
-                   [](const auto& seen) { return seen.check == "software.kernel"; });
+  const auto kernel = std::find_if(one.observations.begin(), one.observations.end(),
+                                   [](const auto& seen) { return seen.id == "software.kernel"; });
   ASSERT_NE(kernel, one.observations.end());
   EXPECT_EQ(kernel->observed, "6.8.0-60-generic");
 }
@@ -114,8 +113,7 @@ TEST(Doctor, RunsOnlyWhatIsAskedFor) {
   DoctorOptions options;
   options.only = {"limit", "port.state"};
   for (const Finding& finding : judge(load("roce"), options).findings) {
-    EXPECT_TRUE(finding.check.starts_with("limit.") || finding.check == "port.state")
-        << finding.check;
+    EXPECT_TRUE(finding.id.starts_with("limit.") || finding.id == "port.state") << finding.id;
   }
   options.only = {"limits"};
   EXPECT_THAT(rdmabench::complaint([&] { judge(load("roce"), options); }, Fault::usage),
@@ -145,7 +143,7 @@ TEST(Formats, OfALineHaveTheFirstFaultAndTheNumberOfOthers) {
   Diagnosis diagnosis;
   const auto add = [&](const char* check, const char* subject, Status status) -> Finding& {
     Finding& finding = diagnosis.findings.emplace_back();
-    finding.check = check;
+    finding.id = check;
     finding.subject = subject;
     finding.status = status;
     return finding;
@@ -170,7 +168,7 @@ TEST(Formats, OfALineFitInNodeProblemDetectors240Bytes) {
   Diagnosis diagnosis;
   for (int i = 0; i < 12; ++i) {
     Finding& finding = diagnosis.findings.emplace_back();
-    finding.check = "log.mlx5";
+    finding.id = "log.mlx5";
     finding.subject = "node";
     finding.status = Status::fail;
     finding.observed = std::string(300, 'o');
@@ -206,7 +204,7 @@ TEST(Doctor, WhatIsExpectedOfDevicesFailsANodeWithoutAny) {
 TEST(Doctor, SaysOneActionForWhatFails) {
   const auto action = [](std::string_view check, Status status) {
     Finding finding;
-    finding.check = check;
+    finding.id = check;
     finding.status = status;
     return action_of(finding);
   };
@@ -222,7 +220,7 @@ TEST(Doctor, ActsAsTheRemedySays) {
   for (const CheckInfo& check : checks()) {
     const auto begins = [&](auto... words) { return (check.remedy.starts_with(words) || ...); };
     Finding finding;
-    finding.check = check.id;
+    finding.id = check.id;
     finding.status = Status::warn;
     const std::string_view action = action_of(finding);
     const std::string text = fmt::format("{}: {}: {}", check.id, action, check.remedy);
@@ -243,7 +241,7 @@ TEST(Doctor, SaysTheActionOfTheKernelsLine) {
     MemoryStore store = load("roce");
     store.add_file("rdmabench/kernel_log", line + "\n");
     for (const Finding& one : judge(std::move(store)).findings) {
-      if (one.check.starts_with("log.") && !action_of(one).empty()) return one;
+      if (one.id.starts_with("log.") && !action_of(one).empty()) return one;
     }
     return Finding();
   };
