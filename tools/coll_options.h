@@ -26,7 +26,7 @@ struct CollOptions : Output {
   std::vector<std::string> topology;
   bool bisect = false;
   std::uint32_t launches = 1;
-  Expectations expect;
+  Limits expect;
 };
 
 void add_coll_options(CLI::App& app, CollOptions& options);

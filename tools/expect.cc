@@ -6,10 +6,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
-#include "base/refuse.h"
 #include "launches.h"
 #include "options.h"
+#include "report/limits.h"
 #include "report/row.h"
 #include "terminal.h"
 #include "writing.h"
@@ -19,35 +18,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a profile says to measurements; doctor reads the rest of it.
-void add_profile(const std::string& path, Expectations& to) {
-  const Json profile = Json::parse(read_document(path), nullptr, false);
-  const bool is_list =
-      profile.is_object() && profile.contains("expect") && profile["expect"].is_array();
-  refuse_if(!is_list || profile["expect"].empty(),
-            fmt::format("{} has no {}list \"expect\"", path, is_list ? "limit in its " : ""),
-            R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
-  for (const Json& one : profile["expect"]) {
-    refuse_if(!one.is_string(), fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
-    to.push_back(report::parse_expectation(one.get<std::string>()));
-    to.back().of_profile = true;
-  }
-}
-
-/// As a judgement like those of --expect.
+/// As a finding like those of --expect.
 Json judged_finding(const report::RequirementFinding& finding) {
-  Json judged = report::judgement("require " + finding.required, finding.subject, finding.status,
-                                  finding.text);
-  if (finding.counted && std::isfinite(*finding.counted)) judged["value"] = *finding.counted;
-  if (finding.least > 0) judged["limit"] = finding.least;
-  return judged;
+  report::LimitFinding judged{.limit = "require " + finding.required,
+                              .row = finding.subject,
+                              .status = finding.status,
+                              .text = finding.text};
+  if (finding.counted && std::isfinite(*finding.counted)) judged.value = finding.counted;
+  if (finding.least > 0) judged.bound = finding.least;
+  return to_json(judged);
 }
 
 }  // namespace
 
-void add_expect(const OptionGroup& group, Expectations& to) {
+void add_expect(const OptionGroup& group, Limits& to) {
   const auto add = [&to](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) to.push_back(report::parse_expectation(text));
+    for (const std::string& text : texts) to.push_back(report::parse_limit(text));
   };
   group
       .texts(
@@ -59,23 +45,25 @@ void add_expect(const OptionGroup& group, Expectations& to) {
   group.call("--profile=FILE", "the limits in the list \"expect\" of FILE, which is JSON",
              [&to](const Given& given) {
                // Who launched this process judges, and may have read it from a pipe.
-               if (!launch_part().is_launch()) add_profile(given.text, to);
+               if (launch_part().is_launch()) return;
+               const Limits profile = report::read_profile(given.text);
+               to.insert(to.end(), profile.begin(), profile.end());
              });
 }
 
-void read_baselines(Expectations& expectations) {
-  for (report::Expectation& one : expectations) report::read_baseline(one);
+void read_baselines(Limits& limits) {
+  for (report::Limit& one : limits) report::read_baseline(one);
 }
 
-Judged judge(Json document, const Expectations& expectations,
+Judged judge(Json document, const Limits& limits,
              const std::vector<report::RequirementFinding>& required) {
   std::string schema = document["schema"];
   std::vector<report::Document> documents;
   documents.push_back({"the result", std::move(schema), std::move(document)});
-  return judge(std::move(documents), expectations, required);
+  return judge(std::move(documents), limits, required);
 }
 
-Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
+Judged judge(std::vector<report::Document> documents, const Limits& limits,
              const std::vector<report::RequirementFinding>& required,
              std::span<const report::Document> launches) {
   Judged judged;
@@ -84,19 +72,16 @@ Judged judge(std::vector<report::Document> documents, const Expectations& expect
     const bool judges = launches.empty() || &document == &documents.front();
     // Of a document over launches: what came of --require in each.
     const Json before = document.body.value("expectations", Json::array());
-    if (judges && (!expectations.empty() || !required.empty() || !before.empty())) {
-      report::judge_expectations(document, expectations, launches);
+    if (judges && (!limits.empty() || !required.empty() || !before.empty())) {
+      report::judge(document, limits, launches);
       for (const Json& one : before) document.body["expectations"].push_back(one);
       for (const report::RequirementFinding& one : required) {
         document.body["expectations"].push_back(judged_finding(one));
       }
-      judged.failed = judged.failed || report::failed_expectation(document);
-      judged.lines += report::expectations_text(document);
+      judged.failed = judged.failed || report::limits_failed(document);
+      judged.lines += report::limits_text(document);
       if (&document == &documents.front()) judged.expectations = document.body["expectations"];
-      judged.record +=
-          Json{{"record", "expectations"}, {"expectations", document.body["expectations"]}}.dump(
-              -1, ' ', true, Json::error_handler_t::replace) +
-          '\n';
+      judged.record += report::limits_record(document);
     }
     bodies.push_back(std::move(document.body));
   }

@@ -8,18 +8,18 @@
 
 #include "option_group.h"
 #include "rdmabench/report/conditions.h"
-#include "report/expectation.h"
+#include "rdmabench/report/documents.h"
 
 namespace rdmabench::tools {
 
-using Expectations = std::vector<report::Expectation>;
+using Limits = std::vector<report::Limit>;
 
 /// --expect and --profile.
-void add_expect(const OptionGroup& group, Expectations& to);
+void add_expect(const OptionGroup& group, Limits& to);
 
 /// Before anything is measured: a baseline that cannot be read would cost the results. Throws
 /// Error(usage).
-void read_baselines(Expectations& expectations);
+void read_baselines(Limits& limits);
 
 struct Judged {
   std::string json;                       ///< the documents, with what was judged
@@ -31,10 +31,10 @@ struct Judged {
 
 /// `required`: what came of --require. `launches`: where there are several, the first document is
 /// judged by them, and no other.
-Judged judge(std::vector<report::Document> documents, const Expectations& expectations,
+Judged judge(std::vector<report::Document> documents, const Limits& limits,
              const std::vector<report::RequirementFinding>& required = {},
              std::span<const report::Document> launches = {});
-Judged judge(nlohmann::ordered_json document, const Expectations& expectations,
+Judged judge(nlohmann::ordered_json document, const Limits& limits,
              const std::vector<report::RequirementFinding>& required = {});
 
 /// Writes a result, a table with the lines behind it, and prints the lines on standard error where

@@ -153,7 +153,7 @@ void tell_missing(report::Document& document, const Launched& launched, std::uin
   }
 }
 
-int run_launches(std::uint32_t count, const Output& output, const Expectations& expect,
+int run_launches(std::uint32_t count, const Output& output, const Limits& expect,
                  const std::string& stream) {
   Launched launched;
   for (std::uint32_t i = 0; i < count && !launched.last && interrupted().empty(); ++i) {
@@ -247,7 +247,7 @@ LaunchPart launch_part() {
   return found;
 }
 
-std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect,
+std::optional<int> begin_launches(std::uint32_t count, Output& output, Limits& expect,
                                   const LaunchOptions& options) {
   const LaunchPart part = launch_part();
   if (part.is_check()) {

@@ -50,7 +50,7 @@ struct LaunchOptions {
 /// judges. Of more than one it launches this program so often, one after another, and writes what
 /// came of them: the exit code. It ends with the first that does not come to its end, and then
 /// still writes those before.
-std::optional<int> begin_launches(std::uint32_t count, Output& output, Expectations& expect,
+std::optional<int> begin_launches(std::uint32_t count, Output& output, Limits& expect,
                                   const LaunchOptions& options = {});
 
 /// What a launch came to, as JSON; a rank without a document says kLastLaunch where it knows that

@@ -29,7 +29,7 @@ struct Options : Output {
   bool verbose = false;           ///< every suspicion with its numbers
   std::uint32_t launches = 1;     ///< how often the whole is measured, each time in a process
   std::uint32_t port_number = 0;  ///< of the device, perftest's -i; 0 = any
-  Expectations expect;
+  Limits expect;
   std::string stop;  ///< the option that set the rule; a second one is refused
 };
 

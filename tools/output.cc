@@ -9,16 +9,13 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/writers.h"
-#include "report/row.h"
 
 namespace rdmabench::tools {
 namespace {
 
 std::vector<report::Document> documents_of(std::span<const report::Report> reports) {
   std::vector<report::Document> documents;
-  for (const report::Report& one : reports) {
-    documents.push_back({"the result", std::string(report::kRunSchema), report::to_document(one)});
-  }
+  for (const report::Report& one : reports) documents.push_back(to_document(one));
   return documents;
 }
 

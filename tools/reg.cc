@@ -38,7 +38,7 @@ struct RegOptions : Output {
   verbs::RegistrationRequest registration{.access = verbs::Access::window};
   run::RegistrationStop stop;
   std::vector<int> cpus;
-  Expectations expect;
+  Limits expect;
   std::uint32_t launches = 1;
 };
 

@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-#include "expectation_rows.h"
+#include "base/refuse.h"
+#include "limits_rows.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
@@ -162,6 +163,17 @@ bool ended_early(const Document& launch) {
 }
 
 Document over_launches(std::span<const Document> launches) {
+  refuse_if(launches.empty(), "there is no launch", "Give the document of each launch.");
+  const auto kind = [](const Document& one) {
+    const std::string test = text_of(one.body, "test");
+    return test.empty() ? one.schema : fmt::format("{} of {}", one.schema, test);
+  };
+  for (const Document& one : launches) {
+    refuse_if(kind(one) != kind(launches.front()),
+              fmt::format("{} is {}, {} is {}", launches.front().source, kind(launches.front()),
+                          one.source, kind(one)),
+              "Give the launches of one run together, and each run by itself.");
+  }
   Document over = launches.front();
   over.source = fmt::format("{} launches", launches.size());
   Json& body = over.body;

@@ -15,15 +15,7 @@ std::size_t launches_of(const nlohmann::ordered_json& body);
 /// Whether it ended before its time, or lost a node: then no other launch follows.
 bool ended_early(const Document& launch);
 
-/// A document whose rows are those of the launches, without those that were cut off where a launch
-/// has the whole row: "launches" of each, sums of its counts,
-/// geometric means of its times and rates, and in place of the intervals within a run the 95 %
-/// intervals by Student's t over the launches' logs. Errors, suspicions and notes are of all.
-/// The loads of a curve are alike where their shares of the capacity are. One launch at least.
-/// Of fabrics it has each pair once, and the findings of all with the number of their launches.
-Document over_launches(std::span<const Document> launches);
-
-/// The same of fabrics: `over` is one of them.
+/// over_launches() of fabrics: `over` is one of them.
 void join_fabrics(Document& over, std::span<const Document> launches);
 
 /// Of the 95 % interval around the mean of these logs, by Student's t. Two at least.

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "expectation_rows.h"
 #include "fabric_document.h"
 #include "launches.h"
+#include "limits_rows.h"
 #include "rdmabench/measure/statistics.h"
 #include "row.h"
 

@@ -291,8 +291,7 @@ Fields fields_of(const LoadResult& result, const Resolved& resolved) {
   return fields;
 }
 
-Json to_document(const Report& report) {
-  constexpr std::array kTests{"latency", "bandwidth", "load"};  // in the variant's order
+Json document_body(const Report& report) {
   Json document;
   document["schema"] = kRunSchema;
   document["test"] = kTests[report.results.index()];
@@ -313,6 +312,10 @@ Json to_document(const Report& report) {
   return document;
 }
 
+Document to_document(const Report& report) {
+  return {"the result", std::string(kRunSchema), document_body(report)};
+}
+
 std::string document_text(const Json& document) {
   // As ASCII: a terminal that shows it takes no C1 control nor turns the direction of its text.
   return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
@@ -331,11 +334,12 @@ Json to_json(const Failure& failure) {
 }
 
 std::string to_json(const Report& report) {
-  return document_text(to_document(report));
+  return document_text(document_body(report));
 }
 
 std::string to_json(std::span<const Report> reports) {
-  return document_text({{"schema", kRunSchema}, {"documents", list_of_each(reports, to_document)}});
+  return document_text(
+      {{"schema", kRunSchema}, {"documents", list_of_each(reports, document_body)}});
 }
 
 }  // namespace rdmabench::report

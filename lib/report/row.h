@@ -112,7 +112,11 @@ Fields fields_of(const LoadResult& result, const Resolved& resolved);
 
 Json to_row(const Fields& fields);
 
-Json to_document(const Report& report);
+/// The key "test", in the order of the variant of results.
+inline constexpr std::array kTests{"latency", "bandwidth", "load"};
+
+/// The body of to_document().
+Json document_body(const Report& report);
 
 /// A document's text, in ASCII: indented and ended by a newline. Bytes that are not UTF-8 become
 /// U+FFFD.

@@ -1,15 +1,20 @@
-// The documents of rdmabench: read back from files, and written in other formats.
+// The documents of rdmabench: read back from files, held against limits, and written in other
+// formats.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/base/status.h"
 #include "rdmabench/report/result.h"
 
 namespace rdmabench::report {
@@ -28,7 +33,10 @@ struct Document {
   std::vector<std::string> notes{};      ///< what reading left out; whole sentences
 };
 
-/// Limits; anything larger is refused.
+/// Of one run, as to_json() has it.
+Document to_document(const Report& report);
+
+/// Anything larger is refused.
 struct ReadLimits {
   std::size_t file_bytes = std::size_t{512} << 20;
   std::size_t document_bytes = std::size_t{64} << 20;  ///< and of one line of JSON Lines
@@ -86,6 +94,80 @@ bool is_imported(std::string_view text) noexcept;
 std::vector<nlohmann::ordered_json> imported_documents(std::string_view text,
                                                        const std::string& source,
                                                        const std::string& program = "");
+
+struct Baseline;
+
+/// A number that results must keep, as `--expect` takes it: docs/expect.md.
+struct Limit {
+  enum class Of : std::uint8_t { absolute, line, baseline };
+
+  std::string text;      ///< as the user wrote it
+  std::string quantity;  ///< "bw", "p99", "busbw", or a key of a row: "register_p50_ns"
+  bool at_least = true;  ///< >=, else <=
+  double value = 0;      ///< bit/s, byte/s, ns or 1/s; a share, 0.9, where `of` is not absolute
+  Of of = Of::absolute;
+  std::string baseline;          ///< the path of a document, where `of` says so
+  std::uint64_t least_size = 0;  ///< bytes: messages of these sizes
+  std::uint64_t most_size = std::numeric_limits<std::uint64_t>::max();
+  bool of_profile = false;  ///< where others of the profile apply, it may have no row
+  std::shared_ptr<const Baseline> read{};  ///< of a baseline: see read_baseline()
+};
+
+/// "bw>=360Gb/s", "p99<=5us", "bw>=90%line", "p50<=110%old.json", "busbw>=40GB/s@64M" (of this
+/// size) or "@64M+" (from this size on). Throws Error(usage) that names what is wrong in the text.
+Limit parse_limit(std::string_view text);
+
+/// The list "expect" of a profile, which is a file of JSON. Throws Error(usage) that names it.
+std::vector<Limit> read_profile(const std::string& path);
+
+/// Reads the baseline of a limit that has one and was not read yet: each document is a launch.
+/// judge() does so itself; before a measurement a file that cannot be read costs no results. Throws
+/// Error(usage).
+void read_baseline(Limit& limit);
+
+/// What came of one limit for one row.
+struct LimitFinding {
+  std::string limit{};            ///< "bw>=90%line"
+  std::string row{};              ///< "write of 64K"; "": the whole result
+  Status status = Status::open;   ///< pass, fail or open
+  std::string text{};             ///< both numbers, and why it is open
+  std::optional<double> value{};  ///< bit/s, byte/s, ns or 1/s, as all four
+  std::optional<double> low{};    ///< of its 95 % interval, as launches differ
+  std::optional<double> high{};
+  std::optional<double> bound{};                   ///< the limit, of a share the product
+  std::optional<std::uint32_t> launches{};         ///< that `value` is over
+  std::optional<std::uint32_t> launches_needed{};  ///< of open: in all, that would decide
+};
+
+/// Judges every row that has the quantity, and writes the findings as body["expectations"] in place
+/// of earlier ones: of each limit those that FAIL first, then the open ones, of each status at most
+/// kMostJudged with the number of the rest. `launches`: the documents that `document` is over, see
+/// over_launches(); without them it is one run.
+///
+/// A row PASSes or FAILs where its value lies further from the limit than launches differ by, of
+/// one run also by the samples within it; else it is OPEN. What FAILs is judged together, by Holm's
+/// rule over all rows that have a limit. A limit of which there is no row, or whose baseline has
+/// none of the rows, FAILs; one of a profile is OPEN instead where another one of the profile has a
+/// row. "line" is the payload that the devices' link can carry, from what the document says of both
+/// ends; where it says too little the finding is OPEN with the reason. That a run ended early is no
+/// finding. Throws Error(usage) for a baseline that cannot be read.
+std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& limits,
+                                std::span<const Document> launches = {});
+std::vector<LimitFinding> judge(const Report& report, const std::vector<Limit>& limits);
+
+inline constexpr std::size_t kMostJudged = 64;
+
+/// Whether one is a FAIL.
+bool failed(const std::vector<LimitFinding>& findings) noexcept;
+
+/// A document whose rows are those of the launches, without those that were cut off where a launch
+/// has the whole row: "launches" of each, sums of its counts, geometric means of its times and
+/// rates, and in place of the intervals within a run the 95 % intervals by Student's t over the
+/// launches' logs. Errors, suspicions and notes are of all. The loads of a curve are alike where
+/// their shares of the capacity are. Of fabrics it has each pair once, and the findings of all with
+/// the number of their launches. Throws Error(usage) where there is none, or they are not of one
+/// kind.
+Document over_launches(std::span<const Document> launches);
 
 /// CSV: a line of names, then a line for each measurement (kind latency, bandwidth, load,
 /// registration, pair, ...) and for each judgement (kind judgement) of all documents. The columns

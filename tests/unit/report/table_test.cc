@@ -110,7 +110,7 @@ TEST(Table, SaysWhetherAKneeIsReliable) {
 std::string over_text(std::span<const Report> launches) {
   std::vector<Document> documents;
   for (const Report& one : launches) {
-    documents.push_back({"x", std::string(kRunSchema), to_document(one)});
+    documents.push_back(to_document(one));
   }
   return launches_text(over_launches(documents), 300);
 }
@@ -158,7 +158,7 @@ TEST(Launches, AtARateThatWasAskedForAreOneRowWhateverItsShareOfTheCapacity) {
     std::get<std::vector<LoadResult>>(report.results).resize(1);
     std::get<std::vector<LoadResult>>(report.results)[0].load = rate / 1e7;
     report.config.push_back({"rate_messages_per_s", 1e6});
-    launches.push_back({"x", std::string(kRunSchema), to_document(report)});
+    launches.push_back(to_document(report));
   }
   EXPECT_EQ(over_launches(launches).body["results"].size(), 1);
 }
@@ -258,7 +258,7 @@ TEST(Launches, AreOneRowWithTheirInterval) {
   for (const double p50 : {900.0, 1000.0, 1100.0}) {
     Report report = latency_sample();
     latency_row(report, 0).latency.p50_ns = p50;
-    launches.push_back({"x", std::string(kRunSchema), to_document(report)});
+    launches.push_back(to_document(report));
   }
   const Document over = over_launches(launches);
   const auto& row = over.body["results"][0];

@@ -5,8 +5,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/file.h"
+#include "base/refuse.h"
 #include "digest.h"
-#include "expectation.h"
+#include "limits.h"
 #include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -49,12 +51,12 @@ constexpr std::array kAliases{Alias{"bw", "bits_per_s"},
                               Alias{"max", "max_ns"}};
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw Error(Fault::usage, fmt::format("invalid expectation '{}': {}", text, why),
+  throw Error(Fault::usage, fmt::format("invalid limit '{}': {}", text, why),
               "Write for example bw>=360Gb/s, p99<=5us, bw>=90%line or busbw>=40GB/s@64M+.");
 }
 
 /// "@64M" and "@64M+" at the end, which it takes off. Another @ may be of a baseline's path.
-void take_sizes(Expectation& expectation, std::string_view& rest) {
+void take_sizes(Limit& limit, std::string_view& rest) {
   const std::size_t at = rest.rfind('@');
   if (at == std::string_view::npos) return;
   std::string_view size = rest.substr(at + 1);
@@ -66,43 +68,40 @@ void take_sizes(Expectation& expectation, std::string_view& rest) {
   if (path && !is_size) return;
   const bool from = size.ends_with('+');
   if (from) size.remove_suffix(1);
-  expectation.least_size = parse_size(size);
-  if (!from) expectation.most_size = expectation.least_size;
+  limit.least_size = parse_size(size);
+  if (!from) limit.most_size = limit.least_size;
   rest = rest.substr(0, at);
 }
 
-void take_limit(Expectation& expectation, std::string_view limit, const Measure& measure) {
-  const auto [end, error] =
-      std::from_chars(limit.data(), limit.data() + limit.size(), expectation.value);
-  if (error != std::errc() || expectation.value < 0 || !std::isfinite(expectation.value)) {
-    refuse(expectation.text, fmt::format("'{}' does not begin with a number", limit));
+void take_value(Limit& limit, std::string_view text, const Measure& measure) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit.value);
+  if (error != std::errc() || limit.value < 0 || !std::isfinite(limit.value)) {
+    refuse(limit.text, fmt::format("'{}' does not begin with a number", text));
   }
-  std::string_view unit = limit.substr(static_cast<std::size_t>(end - limit.data()));
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   if (unit.starts_with('%')) {
     unit.remove_prefix(1);
-    if (unit.empty())
-      refuse(expectation.text, "% must be followed by line or by a document's path");
-    if (expectation.value == 0) refuse(expectation.text, "0 % holds nothing back");
-    expectation.value /= 100;
-    expectation.of = unit == "line" ? Expectation::Of::line : Expectation::Of::baseline;
-    if (expectation.of == Expectation::Of::baseline) expectation.baseline = unit;
-    if (expectation.of == Expectation::Of::line && key_of(expectation.quantity) != "bits_per_s") {
-      refuse(expectation.text, "only bw has a line rate");
+    if (unit.empty()) refuse(limit.text, "% must be followed by line or by a document's path");
+    if (limit.value == 0) refuse(limit.text, "0 % holds nothing back");
+    limit.value /= 100;
+    limit.of = unit == "line" ? Limit::Of::line : Limit::Of::baseline;
+    if (limit.of == Limit::Of::baseline) limit.baseline = unit;
+    if (limit.of == Limit::Of::line && key_of(limit.quantity) != "bits_per_s") {
+      refuse(limit.text, "only bw has a line rate");
     }
     return;
   }
   std::string known;
   for (const Unit& one : measure.units) {
     if (one.text == unit) {
-      if (expectation.value == 0) refuse(expectation.text, "a limit of 0 holds nothing back");
-      expectation.value *= one.factor;
-      if (!std::isfinite(expectation.value)) refuse(expectation.text, "the limit is too large");
+      if (limit.value == 0) refuse(limit.text, "a limit of 0 holds nothing back");
+      limit.value *= one.factor;
+      if (!std::isfinite(limit.value)) refuse(limit.text, "the limit is too large");
       return;
     }
     if (!one.text.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.text);
   }
-  refuse(expectation.text,
-         fmt::format("'{}' is not a unit of {}: {}", unit, expectation.quantity, known));
+  refuse(limit.text, fmt::format("'{}' is not a unit of {}: {}", unit, limit.quantity, known));
 }
 
 }  // namespace
@@ -122,29 +121,45 @@ std::string_view key_of(std::string_view quantity) {
   return quantity;
 }
 
-Expectation parse_expectation(std::string_view text) {
-  Expectation expectation;
-  expectation.text = text;
+Limit parse_limit(std::string_view text) {
+  Limit limit;
+  limit.text = text;
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals < 2 ||
       (text[equals - 1] != '>' && text[equals - 1] != '<')) {
     refuse(text, "it is not QUANTITY>=LIMIT or QUANTITY<=LIMIT");
   }
-  expectation.quantity = text.substr(0, equals - 1);
-  expectation.at_least = text[equals - 1] == '>';
-  const std::optional<Measure> measure = measure_of(key_of(expectation.quantity));
+  limit.quantity = text.substr(0, equals - 1);
+  limit.at_least = text[equals - 1] == '>';
+  const std::optional<Measure> measure = measure_of(key_of(limit.quantity));
   if (!measure) {
     std::string known;
     for (const Alias& alias : kAliases) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", alias.name);
     }
     refuse(text, fmt::format("'{}' is not a quantity: {}, or a key of a result in JSON",
-                             expectation.quantity, known));
+                             limit.quantity, known));
   }
-  std::string_view limit = text.substr(equals + 1);
-  take_sizes(expectation, limit);
-  take_limit(expectation, limit, *measure);
-  return expectation;
+  std::string_view rest = text.substr(equals + 1);
+  take_sizes(limit, rest);
+  take_value(limit, rest, *measure);
+  return limit;
+}
+
+std::vector<Limit> read_profile(const std::string& path) {
+  const Json profile = Json::parse(read_document(path), nullptr, false);
+  const bool is_list =
+      profile.is_object() && profile.contains("expect") && profile["expect"].is_array();
+  refuse_if(!is_list || profile["expect"].empty(),
+            fmt::format("{} has no {}list \"expect\"", path, is_list ? "limit in its " : ""),
+            R"(A profile is {"expect": ["bw>=90%line"], "rate_gbps": 400, ...}.)");
+  std::vector<Limit> limits;
+  for (const Json& one : profile["expect"]) {
+    refuse_if(!one.is_string(), fmt::format("{}: \"expect\" has {}, not a text", path, one.dump()));
+    limits.push_back(parse_limit(one.get<std::string>()));
+    limits.back().of_profile = true;
+  }
+  return limits;
 }
 
 }  // namespace rdmabench::report

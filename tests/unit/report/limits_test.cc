@@ -1,11 +1,12 @@
-// Expectations: how they are read, and how rows are judged by them.
-#include "report/expectation.h"
+// Limits: how they are read, and how rows are judged by them.
+#include "report/limits.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -21,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string refusal(std::string_view text) {
-  return complaint([&] { parse_expectation(text); }, Fault::usage);
+  return complaint([&] { parse_limit(text); }, Fault::usage);
 }
 
 /// A write of 64 KiB over a port of 400 Gb/s of which 346.7 Gb/s are nine tenths of the payload.
@@ -39,12 +40,12 @@ std::string bandwidth(const std::string& value, const std::string& low, const st
 
 nlohmann::ordered_json judged(const std::string& json, std::string_view expectation) {
   Document document = parse_documents(json, "test").at(0);
-  const std::vector<Expectation> one{parse_expectation(expectation)};
-  judge_expectations(document, one);
+  const std::vector<Limit> one{parse_limit(expectation)};
+  judge(document, one);
   EXPECT_EQ(document.body["expectations"].size(), 1);
   const auto row = document.body["expectations"][0];
-  EXPECT_EQ(failed_expectation(document), row["status"] == "FAIL");
-  EXPECT_THAT(expectations_text(document), HasSubstr(row["text"].get<std::string>()));
+  EXPECT_EQ(limits_failed(document), row["status"] == "FAIL");
+  EXPECT_THAT(limits_text(document), HasSubstr(row["text"].get<std::string>()));
   return row;
 }
 
@@ -52,35 +53,35 @@ nlohmann::ordered_json judged(const std::string& json, std::string_view expectat
 std::string config(const Facts& facts) {
   Report report;
   report.config = facts;
-  return to_document(report)["config"].dump();
+  return to_document(report).body["config"].dump();
 }
 
-TEST(Expectation, IsReadWithItsUnitAndSizes) {
-  const Expectation bits = parse_expectation("bw>=360Gb/s");
+TEST(Limits, IsReadWithItsUnitAndSizes) {
+  const Limit bits = parse_limit("bw>=360Gb/s");
   EXPECT_TRUE(bits.at_least);
   EXPECT_DOUBLE_EQ(bits.value, 360e9);
-  EXPECT_DOUBLE_EQ(parse_expectation("bw>=45GB/s").value, 360e9);
-  const Expectation time = parse_expectation("p99<=5us@8");
+  EXPECT_DOUBLE_EQ(parse_limit("bw>=45GB/s").value, 360e9);
+  const Limit time = parse_limit("p99<=5us@8");
   EXPECT_FALSE(time.at_least);
   EXPECT_DOUBLE_EQ(time.value, 5000);
   EXPECT_EQ(time.least_size, 8);
   EXPECT_EQ(time.most_size, 8);
-  const Expectation bus = parse_expectation("busbw>=40GB/s@64M+");
+  const Limit bus = parse_limit("busbw>=40GB/s@64M+");
   EXPECT_DOUBLE_EQ(bus.value, 40e9);
   EXPECT_EQ(bus.least_size, 64 << 20);
   EXPECT_GT(bus.most_size, std::uint64_t{1} << 60);
-  EXPECT_DOUBLE_EQ(parse_expectation("rate>=2M").value, 2e6);
-  EXPECT_DOUBLE_EQ(parse_expectation("register_p50_ns<=1ms").value, 1e6);
-  EXPECT_EQ(parse_expectation("bw>=90%line").of, Expectation::Of::line);
-  EXPECT_EQ(parse_expectation("p50<=110%a.json").baseline, "a.json");
-  EXPECT_EQ(parse_expectation("p50<=110%a@b.json").baseline, "a@b.json");
-  EXPECT_EQ(parse_expectation("p50<=110%run@2026-11.json").baseline, "run@2026-11.json");
-  const Expectation both = parse_expectation("p50<=110%a@b.json@8");
+  EXPECT_DOUBLE_EQ(parse_limit("rate>=2M").value, 2e6);
+  EXPECT_DOUBLE_EQ(parse_limit("register_p50_ns<=1ms").value, 1e6);
+  EXPECT_EQ(parse_limit("bw>=90%line").of, Limit::Of::line);
+  EXPECT_EQ(parse_limit("p50<=110%a.json").baseline, "a.json");
+  EXPECT_EQ(parse_limit("p50<=110%a@b.json").baseline, "a@b.json");
+  EXPECT_EQ(parse_limit("p50<=110%run@2026-11.json").baseline, "run@2026-11.json");
+  const Limit both = parse_limit("p50<=110%a@b.json@8");
   EXPECT_EQ(both.baseline, "a@b.json");
   EXPECT_EQ(both.least_size, 8);
 }
 
-TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
+TEST(Limits, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("bw=3"), HasSubstr("it is not QUANTITY>=LIMIT"));
   EXPECT_THAT(refusal(">=3"), HasSubstr("it is not QUANTITY>=LIMIT"));
   EXPECT_THAT(refusal("speed>=3Gb/s"),
@@ -97,7 +98,7 @@ TEST(Expectation, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("bw>=1e308GB/s"), HasSubstr("the limit is too large"));
 }
 
-TEST(Expectation, OneRunIsJudgedByHowRunsVary) {
+TEST(Limits, OneRunIsJudgedByHowRunsVary) {
   EXPECT_EQ(judged(bandwidth("400e9", "399e9", "401e9"), "bw>=360Gb/s")["status"], "PASS");
   EXPECT_EQ(judged(bandwidth("320e9", "319e9", "321e9"), "bw>=360Gb/s")["status"], "FAIL");
   EXPECT_EQ(judged(bandwidth("400e9", "360e9", "440e9"), "bw>=360Gb/s")["status"], "OPEN")
@@ -113,14 +114,69 @@ TEST(Expectation, OneRunIsJudgedByHowRunsVary) {
                                   HasSubstr("launches would decide")));
 }
 
-TEST(Expectation, LaunchesAreJudgedByTheirOwnInterval) {
+/// Of one run of an epoch.
+Report run_of(double bits_per_s) {
+  BandwidthResult row;
+  row.operation = "write";
+  row.size_bytes = 65536;
+  row.bits_per_s = bits_per_s;
+  Report report;
+  report.results = std::vector{row};
+  return report;
+}
+
+TEST(Limits, AReportIsJudgedWithoutJson) {
+  const std::vector<Limit> limits{parse_limit("bw>=360Gb/s")};
+  const auto judged = [&](double bits_per_s) {
+    const std::vector<LimitFinding> found = judge(run_of(bits_per_s), limits);
+    EXPECT_EQ(found.size(), 1);
+    EXPECT_EQ(failed(found), found.at(0).status == Status::fail);
+    return found.at(0);
+  };
+  const LimitFinding pass = judged(400e9);
+  EXPECT_EQ(pass.status, Status::pass);
+  EXPECT_EQ(pass.limit, "bw>=360Gb/s");
+  EXPECT_EQ(pass.row, "write of 64K");
+  EXPECT_EQ(pass.value, 400e9);
+  EXPECT_EQ(pass.bound, 360e9);
+  EXPECT_EQ(pass.launches, 1);
+  EXPECT_LT(pass.low, 400e9);
+  EXPECT_GT(pass.high, 400e9);
+  EXPECT_EQ(pass.launches_needed, std::nullopt);
+  EXPECT_EQ(judged(320e9).status, Status::fail);
+  const LimitFinding open = judged(370e9);
+  EXPECT_EQ(open.status, Status::open);
+  EXPECT_GT(open.launches_needed, 5);
+  EXPECT_TRUE(failed(judge(run_of(400e9), {parse_limit("p99<=5us")}))) << "it has none";
+}
+
+TEST(Limits, FindingsStandInTheDocumentThatIsWritten) {
+  Document document = to_document(run_of(320e9));
+  EXPECT_TRUE(failed(judge(document, {parse_limit("bw>=360Gb/s")})));
+  EXPECT_THAT(to_junit(std::array{document}), HasSubstr("<failure"));
+  EXPECT_THAT(to_markdown(std::array{document}), HasSubstr("360 Gb/s"));
+  EXPECT_FALSE(failed(judge(document, {parse_limit("bw>=300Gb/s@64K")}))) << "in their place";
+  EXPECT_EQ(document.body["expectations"].size(), 1);
+}
+
+TEST(Limits, OnlyLaunchesOfOneRunAreJudgedTogether) {
+  Report latency;
+  latency.results = std::vector<LatencyResult>(1);
+  const std::vector<Document> mixed{to_document(run_of(1e9)), to_document(latency)};
+  EXPECT_THAT(
+      complaint([&] { over_launches(mixed); }, Fault::usage),
+      AllOf(HasSubstr("of bandwidth"), HasSubstr("of latency"), HasSubstr("each run by itself")));
+  EXPECT_THAT(complaint([] { over_launches({}); }, Fault::usage), HasSubstr("no launch"));
+}
+
+TEST(Limits, LaunchesAreJudgedByTheirOwnInterval) {
   const auto judged_over = [](const std::vector<std::string>& values, std::string_view limit) {
     std::vector<Document> launches;
     for (const std::string& value : values) {
       launches.push_back(parse_documents(bandwidth(value, "null", "null"), "test").at(0));
     }
     Document document = launches.front();
-    judge_expectations(document, std::vector{parse_expectation(limit)}, launches);
+    judge(document, std::vector{parse_limit(limit)}, launches);
     return document.body["expectations"][0];
   };
   const std::vector<std::string> five{"365e9", "368e9", "370e9", "371e9", "376e9"};
@@ -137,24 +193,24 @@ TEST(Expectation, LaunchesAreJudgedByTheirOwnInterval) {
 }
 
 // What breaks a limit by chance once in 100 rows is no failure of all of them.
-TEST(Expectation, RowsThatFailAreJudgedTogether) {
+TEST(Limits, RowsThatFailAreJudgedTogether) {
   Document document = parse_documents(bandwidth("325e9", "null", "null"), "test").at(0);
-  judge_expectations(document, std::vector{parse_expectation("bw>=360Gb/s")});
+  judge(document, std::vector{parse_limit("bw>=360Gb/s")});
   EXPECT_EQ(document.body["expectations"][0]["status"], "FAIL");
   const auto row = document.body["results"][0];
   for (int i = 0; i < 50; ++i) {
     document.body["results"].push_back(row);
     document.body["results"].back()["bits_per_s"] = 400e9;
   }
-  judge_expectations(document, std::vector{parse_expectation("bw>=360Gb/s")});
+  judge(document, std::vector{parse_limit("bw>=360Gb/s")});
   EXPECT_EQ(document.body["expectations"][0]["status"], "OPEN");
   EXPECT_THAT(document.body["expectations"][0]["text"], HasSubstr("among 51 rows"));
   document.body["results"][0]["bits_per_s"] = 180e9;
-  judge_expectations(document, std::vector{parse_expectation("bw>=360Gb/s")});
+  judge(document, std::vector{parse_limit("bw>=360Gb/s")});
   EXPECT_EQ(document.body["expectations"][0]["status"], "FAIL") << "half of it always fails";
 }
 
-TEST(Expectation, JudgesAMeanByItsStandardError) {
+TEST(Limits, JudgesAMeanByItsStandardError) {
   const auto status = [](const std::string& deviation, const std::string& samples) {
     const std::string text =
         R"({"schema": "rdmabench/1", "test": "latency", "resolved": {}, "results": [{"size_bytes": 8,)"
@@ -168,14 +224,14 @@ TEST(Expectation, JudgesAMeanByItsStandardError) {
   EXPECT_EQ(status("2000", "50"), "PASS") << "too few samples for an interval";
 }
 
-TEST(Expectation, IsJudgedByTheValueWhereThereIsNoInterval) {
+TEST(Limits, IsJudgedByTheValueWhereThereIsNoInterval) {
   EXPECT_EQ(judged(bandwidth("400e9", "null", "null"), "bw>=360Gb/s")["status"], "PASS");
   EXPECT_EQ(judged(bandwidth("320e9", "null", "null"), "bw>=360Gb/s")["status"], "FAIL");
   EXPECT_EQ(judged(bandwidth("359e9", "null", "null"), "rate<=2k")["status"], "PASS");
   EXPECT_EQ(judged(bandwidth("100", "90", "110"), "rate>=1k")["status"], "OPEN") << "as of bw";
 }
 
-TEST(Expectation, WithoutARowFails) {
+TEST(Limits, WithoutARowFails) {
   const auto row = judged(bandwidth("361e9", "null", "null"), "p99<=5us");
   EXPECT_EQ(row["status"], "FAIL");
   EXPECT_EQ(row["text"], "no row that was measured has p99");
@@ -183,13 +239,13 @@ TEST(Expectation, WithoutARowFails) {
             "no row that was measured has bw at 1M or more");
 }
 
-TEST(Expectation, OfAProfileIsOpenWithoutARowWhereAnotherOneApplies) {
+TEST(Limits, OfAProfileIsOpenWithoutARowWhereAnotherOneApplies) {
   const auto statuses = [](const std::vector<std::string>& texts) {
-    std::vector<Expectation> profile;
-    for (const std::string& text : texts) profile.push_back(parse_expectation(text));
-    for (Expectation& one : profile) one.of_profile = true;
+    std::vector<Limit> profile;
+    for (const std::string& text : texts) profile.push_back(parse_limit(text));
+    for (Limit& one : profile) one.of_profile = true;
     Document document = parse_documents(bandwidth("361e9", "null", "null"), "f").front();
-    judge_expectations(document, profile);
+    judge(document, profile);
     std::vector<std::string> found;
     for (const auto& one : document.body["expectations"]) found.push_back(one["status"]);
     return found;
@@ -198,7 +254,7 @@ TEST(Expectation, OfAProfileIsOpenWithoutARowWhereAnotherOneApplies) {
   EXPECT_THAT(statuses({"bw>=1Gb/s@1M+", "p99<=5us"}), ElementsAre("FAIL", "FAIL"));
 }
 
-TEST(Expectation, KnowsWhatTheLinkCarries) {
+TEST(Limits, KnowsWhatTheLinkCarries) {
   // Around 4,096 bytes of payload 38 of Ethernet, 20 of IPv4, 8 of UDP and 16 of InfiniBand.
   const auto row = judged(bandwidth("390e9", "389e9", "391e9"), "bw>=90%line");
   EXPECT_EQ(row["status"], "PASS");
@@ -217,14 +273,14 @@ TEST(Expectation, KnowsWhatTheLinkCarries) {
   EXPECT_NEAR(global["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 66), 1);
 }
 
-TEST(Expectation, TakesNoHeadersOffALinkWhosePacketsAreNotKnown) {
+TEST(Limits, TakesNoHeadersOffALinkWhosePacketsAreNotKnown) {
   const auto row = judged(bandwidth("90e9", "89e9", "91e9",
                                     R"({"rate_gbps": "100", "mtu": "4096", "link_layer": "EFA"})"),
                           "bw>=90%line");
   EXPECT_NEAR(row["limit"].get<double>(), 90e9, 1);
 }
 
-TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {
+TEST(Limits, NamesThePcieLinkThatCarriesLessThanThePort) {
   const auto row = judged(
       bandwidth("90e9", "89e9", "91e9",
                 R"({"rate_gbps": "126.03", "rate_of": "the PCIe link of the server's mlx5_0",)"
@@ -236,7 +292,7 @@ TEST(Expectation, NamesThePcieLinkThatCarriesLessThanThePort) {
 }
 
 // Each of two threads with one queue pair uses one port of a bond: the same, or another one.
-TEST(Expectation, IsOpenWhereThreadsShareABond) {
+TEST(Limits, IsOpenWhereThreadsShareABond) {
   auto document = nlohmann::ordered_json::parse(
       bandwidth("99e9", "98e9", "100e9",
                 R"({"rate_gbps": "100", "mtu": "4096",)"
@@ -250,14 +306,14 @@ TEST(Expectation, IsOpenWhereThreadsShareABond) {
   EXPECT_THAT(row["text"], HasSubstr("which ports of a bond several threads use is not known"));
 }
 
-TEST(Expectation, IsOpenWhereTheLinkIsNotKnown) {
+TEST(Limits, IsOpenWhereTheLinkIsNotKnown) {
   const auto row = judged(bandwidth("380e9", "379e9", "381e9", "{}"), "bw>=90%line");
   EXPECT_EQ(row["status"], "OPEN");
   EXPECT_EQ(row["limit"], nullptr);
   EXPECT_THAT(row["text"], HasSubstr("the rate of the link is not known"));
 }
 
-TEST(Expectation, ComparesWithTheSameRowOfABaseline) {
+TEST(Limits, ComparesWithTheSameRowOfABaseline) {
   const std::string path = ::testing::TempDir() + "baseline.json";
   std::ofstream(path) << bandwidth("380e9", "null", "null");
   const std::string expectation = "bw>=95%" + path;
@@ -268,12 +324,12 @@ TEST(Expectation, ComparesWithTheSameRowOfABaseline) {
   EXPECT_THROW(judged(bandwidth("350e9", "null", "null"), expectation), Error);
 }
 
-TEST(Expectation, OfABaselineThatHasNoneOfTheRowsFails) {
+TEST(Limits, OfABaselineThatHasNoneOfTheRowsFails) {
   const std::string path = ::testing::TempDir() + "other.json";
   std::string other = bandwidth("380e9", "null", "null");
   std::ofstream(path) << other.replace(other.find("65536"), 5, "4096");
   Document document = parse_documents(bandwidth("370e9", "null", "null"), "test").at(0);
-  judge_expectations(document, std::vector{parse_expectation("bw>=95%" + path)});
+  judge(document, std::vector{parse_limit("bw>=95%" + path)});
   const auto& rows = document.body["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "OPEN");
@@ -282,7 +338,7 @@ TEST(Expectation, OfABaselineThatHasNoneOfTheRowsFails) {
   std::filesystem::remove(path);
 }
 
-TEST(Expectation, OfSeveralLaunchesOfABaselineTheMeanAndTheNoiseCount) {
+TEST(Limits, OfSeveralLaunchesOfABaselineTheMeanAndTheNoiseCount) {
   const std::string path = ::testing::TempDir() + "launches.json";
   const auto with = [&](const std::vector<std::string>& values, const std::string& run) {
     std::string list;
@@ -316,7 +372,7 @@ TEST(Expectation, OfSeveralLaunchesOfABaselineTheMeanAndTheNoiseCount) {
   std::filesystem::remove(path);
 }
 
-TEST(Expectation, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
+TEST(Limits, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
   const auto with = [](const Facts& facts, const std::string& complete) {
     std::string text = bandwidth("100e9", "null", "null");
     text.insert(1, R"("config": )" + config(facts) + ", ");
@@ -327,7 +383,7 @@ TEST(Expectation, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
   const auto statuses = [&](const std::string& baseline, const std::string& run) {
     std::ofstream(path) << baseline;
     Document document = parse_documents(run, "test").at(0);
-    judge_expectations(document, std::vector{parse_expectation("bw>=1%" + path)});
+    judge(document, std::vector{parse_limit("bw>=1%" + path)});
     std::string all;
     for (const auto& row : document.body["expectations"]) {
       all += row["status"].get<std::string>() + " ";
@@ -341,7 +397,7 @@ TEST(Expectation, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
   std::filesystem::remove(path);
 }
 
-TEST(Expectation, TheLatencyOfALoadThatIsTooMuchIsNotJudged) {
+TEST(Limits, TheLatencyOfALoadThatIsTooMuchIsNotJudged) {
   const auto load = [](const Facts& facts) {
     return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": )" +
            config(facts) +
@@ -351,11 +407,11 @@ TEST(Expectation, TheLatencyOfALoadThatIsTooMuchIsNotJudged) {
   };
   EXPECT_EQ(judged(load({}), "p99<=6us")["status"], "PASS");
   Document asked = parse_documents(load({{"rate_messages_per_s", 1000.0}}), "test").at(0);
-  judge_expectations(asked, std::vector{parse_expectation("p99<=6us")});
-  EXPECT_TRUE(failed_expectation(asked)) << "this rate was asked for";
+  judge(asked, std::vector{parse_limit("p99<=6us")});
+  EXPECT_TRUE(limits_failed(asked)) << "this rate was asked for";
 }
 
-TEST(Expectation, ALoadIsComparedByTheRateThatWasAskedFor) {
+TEST(Limits, ALoadIsComparedByTheRateThatWasAskedFor) {
   const auto load = [](const std::string& share, const Facts& facts) {
     return R"({"schema": "rdmabench/1", "test": "load", "error": null, "config": )" +
            config(facts) +
@@ -373,7 +429,7 @@ TEST(Expectation, ALoadIsComparedByTheRateThatWasAskedFor) {
   std::filesystem::remove(path);
 }
 
-TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
+TEST(Limits, HoldsAPairOfAFabricAgainstTheSamePair) {
   const auto fabric = [](const std::string& first, const std::string& second) {
     const auto pair = [](int sender, const std::string& value) {
       return R"({"record":"measurement","round":0,"pattern":"round-robin","sender":)" +
@@ -395,7 +451,7 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
       "\n";
   std::ofstream(path) << fabric("100e9", "1e9") << again;
   Document document = parse_documents(fabric("120e9", "30e9"), "test").at(0);
-  judge_expectations(document, std::vector{parse_expectation("bw>=90%" + path)});
+  judge(document, std::vector{parse_limit("bw>=90%" + path)});
   const auto& rows = document.body["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "FAIL");
@@ -406,7 +462,7 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstTheSamePair) {
   std::filesystem::remove(path);
 }
 
-TEST(Expectation, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
+TEST(Limits, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
   const auto pair = [](int receiver, const std::string& value, const std::string& confirming) {
     return R"({"record":"measurement","round":0,"sender":0,"receiver":)" +
            std::to_string(receiver) +
@@ -421,7 +477,7 @@ TEST(Expectation, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
                           pair(1, "99e9", "true") + pair(2, "41e9", "true"),
                       "test")
           .at(0);
-  judge_expectations(document, std::vector{parse_expectation("bw>=80Gb/s")});
+  judge(document, std::vector{parse_limit("bw>=80Gb/s")});
   const auto& rows = document.body["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "FAIL");
@@ -430,7 +486,7 @@ TEST(Expectation, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
   EXPECT_EQ(rows[1]["value"], 99e9);
 }
 
-TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
+TEST(Limits, HoldsAPairOfAFabricAgainstItsOwnLine) {
   const auto judgements = [](const std::string& fields) {
     Document document =
         parse_documents(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},)"
@@ -442,7 +498,7 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
                             fields + "}\n",
                         "test")
             .at(0);
-    judge_expectations(document, std::vector{parse_expectation("bw>=80%line")});
+    judge(document, std::vector{parse_limit("bw>=80%line")});
     return document.body["expectations"][0];
   };
   const std::string line = R"(,"line_bits_per_s":100e9,"line_origin":"100 Gb/s of mlx5_0")";
@@ -455,13 +511,13 @@ TEST(Expectation, HoldsAPairOfAFabricAgainstItsOwnLine) {
       << "several pairs share the link";
   Document document{.source = "x", .schema = "", .body = {}};
   document.body["expectations"].push_back(
-      judgement("bw", "a\nPASS b", Status::fail, "\x1b[2J of a file"));
-  const std::string text = expectations_text(document);
+      to_json(LimitFinding{"bw", "a\nPASS b", Status::fail, "\x1b[2J of a file"}));
+  const std::string text = limits_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
-TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
+TEST(Limits, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   const std::string coll =
       R"({"schema": "rdmabench-coll/1", "backend": "nccl", "error": null, "ranks": [{}, {}],
           "results": [{"operation": "all-reduce", "size_bytes": 67108864, "p50_ns": 1000,
@@ -476,7 +532,7 @@ TEST(Expectation, JudgesBusBandwidthByTheIntervalOfTheMedian) {
   EXPECT_EQ(judged(few, "busbw>=80GB/s")["status"], "FAIL") << "half of it fails";
 }
 
-TEST(Expectation, OfACollectiveTakesTheSizeThatWasAskedFor) {
+TEST(Limits, OfACollectiveTakesTheSizeThatWasAskedFor) {
   const std::string coll =
       R"({"schema": "rdmabench-coll/1", "backend": "mpi", "error": null, "ranks": [{}, {}, {}],
           "results": [{"operation": "all-gather", "size_bytes": 1048572, "count": 87381,
@@ -486,7 +542,7 @@ TEST(Expectation, OfACollectiveTakesTheSizeThatWasAskedFor) {
   EXPECT_THAT(judged(coll, "busbw>=1GB/s@2M")["text"], HasSubstr("no row"));
 }
 
-TEST(Expectation, JudgesAPercentileByItsInterval) {
+TEST(Limits, JudgesAPercentileByItsInterval) {
   const auto latency = [](const std::string& low, const std::string& high) {
     return R"({"schema": "rdmabench/1", "test": "latency", "error": null, "results": [
         {"operation": "write", "size_bytes": 8, "p99_ns": 4900, "p99_low_ns": )" +
@@ -503,7 +559,7 @@ TEST(Expectation, JudgesAPercentileByItsInterval) {
   EXPECT_EQ(judged(latency("null", "null"), "p99<=6us")["status"], "PASS") << "as older files";
 }
 
-TEST(Expectation, ATailVariesMoreFromRunToRun) {
+TEST(Limits, ATailVariesMoreFromRunToRun) {
   const auto status = [](std::string_view quantity) {
     return judged(R"({"schema": "rdmabench/1", "test": "latency", "error": null, "results": [
         {"operation": "write", "size_bytes": 8, "p99_ns": 4900, "p999_ns": 4900, "max_ns": 4900}]})",
@@ -514,7 +570,7 @@ TEST(Expectation, ATailVariesMoreFromRunToRun) {
   EXPECT_EQ(status("max"), "OPEN");
 }
 
-TEST(Expectation, JudgesThePercentileOfAPairByItsInterval) {
+TEST(Limits, JudgesThePercentileOfAPairByItsInterval) {
   const auto status = [](const std::string& fields) {
     return judged(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},)"
                   R"({"rank":1}],"plan":{}})"
@@ -531,7 +587,7 @@ TEST(Expectation, JudgesThePercentileOfAPairByItsInterval) {
   EXPECT_EQ(status(""), "PASS") << "as older files";
 }
 
-TEST(Expectation, JudgesTheTimesOfRegByTheirIntervals) {
+TEST(Limits, JudgesTheTimesOfRegByTheirIntervals) {
   const std::string reg =
       R"({"schema": "rdmabench/1", "test": "registration", "error": null, "results": [
           {"memory": "host", "size_bytes": 1000, "iterations": 400, "route": "system",
@@ -547,53 +603,52 @@ TEST(Expectation, JudgesTheTimesOfRegByTheirIntervals) {
   EXPECT_EQ(judged(reg, "deregister_p50_ns<=1100ns")["status"], "PASS") << "as older files";
 }
 
-TEST(Expectation, ManyRowsAlikeAreCountedInTheText) {
+TEST(Limits, ManyRowsAlikeAreCountedInTheText) {
   Document document = parse_documents(bandwidth("1e9", "1e9", "1e9"), "test").at(0);
   const auto row = document.body["results"][0];
   for (int i = 0; i < 19; ++i) document.body["results"].push_back(row);
   for (const char* key : {"bits_per_s", "bits_per_s_low", "bits_per_s_high"})
     document.body["results"][4][key] = 1;
-  judge_expectations(document, std::vector{parse_expectation("bw>=1kb/s")});
-  const std::string text = expectations_text(document);
+  judge(document, std::vector{parse_limit("bw>=1kb/s")});
+  const std::string text = limits_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << "one that fails, eight, the rest";
   EXPECT_THAT(text, HasSubstr("FAIL bw>=1kb/s: write of 64K"));
   EXPECT_THAT(text, HasSubstr("PASS bw>=1kb/s: 11 more rows, listed in the JSON\n"));
 }
 
-TEST(Expectation, OpenRowsComeBeforeThoseThatPassAndAllAreCounted) {
+TEST(Limits, OpenRowsComeBeforeThoseThatPassAndAllAreCounted) {
   Document document = parse_documents(bandwidth("2e9", "1e9", "3e9"), "test").at(0);
   const auto row = document.body["results"][0];
   for (int i = 0; i < 99; ++i) document.body["results"].push_back(row);
   for (int i = 0; i < 90; ++i) document.body["results"][i]["bits_per_s_low"] = 2e9;
-  judge_expectations(document, std::vector{parse_expectation("bw>=1.5Gb/s")});
+  judge(document, std::vector{parse_limit("bw>=1.5Gb/s")});
   const auto& rows = document.body["expectations"];
   ASSERT_EQ(rows.size(), 10 + kMostJudged + 1);
   EXPECT_EQ(rows[9]["status"], "OPEN");
   EXPECT_EQ(rows[10]["status"], "PASS");
   EXPECT_EQ(rows.back()["text"], "26 more rows keep it, not listed here");
-  const std::string text = expectations_text(document);
+  const std::string text = limits_text(document);
   EXPECT_LT(text.find("OPEN bw>=1.5Gb/s: 2 more rows"), text.find("PASS"));
 }
 
-TEST(Expectation, OfAFabricGivesNoSeriesForEachPair) {
+TEST(Limits, OfAFabricGivesNoSeriesForEachPair) {
   Document document = parse_documents(R"({"schema":"rdmabench-fabric/1","record":"plan",)"
                                       R"("nodes":[{"rank":0}],"plan":{}})",
                                       "test")
                           .at(0);
   for (const char* const round : {"1", "2"}) {
     document.body["expectations"].push_back(
-        judgement("bw>=1b/s", std::string("a to b, round ") + round, Status::pass, ""));
+        to_json(LimitFinding{"bw>=1b/s", std::string("a to b, round ") + round, Status::pass}));
   }
   const std::string text = to_prometheus(std::vector{document});
   EXPECT_THAT(text, ::testing::Not(HasSubstr("round")));
   EXPECT_THAT(text, HasSubstr(R"(id="bw>=1b/s")"));
 }
 
-TEST(Expectation, IsAJudgementOfEveryFormat) {
+TEST(Limits, IsAJudgementOfEveryFormat) {
   Document document = parse_documents(bandwidth("300e9", "299e9", "301e9"), "test").at(0);
-  const std::vector<Expectation> both{parse_expectation("bw>=360Gb/s"),
-                                      parse_expectation("rate>=1")};
-  judge_expectations(document, both);
+  const std::vector<Limit> both{parse_limit("bw>=360Gb/s"), parse_limit("rate>=1")};
+  judge(document, both);
   const std::vector<Document> documents{document};
   EXPECT_THAT(to_junit(documents), AllOf(HasSubstr("<failure"), HasSubstr("bw>=360Gb/s")));
   EXPECT_THAT(to_prometheus(documents), HasSubstr("bw>=360Gb/s"));

@@ -1,4 +1,4 @@
-#include "expectation_rows.h"
+#include "limits_rows.h"
 
 #include <fmt/format.h>
 
@@ -128,13 +128,13 @@ bool counts(const Judged& of, std::string_view key) {
   return !latency || value_of(of.row, "saturated") != 1 || !rate_asked_for(of.document).empty();
 }
 
-bool has_size(const Expectation& expectation, const Measured& row) {
+bool has_size(const Limit& limit, const Measured& row) {
   const std::string text = label_of(row, "size_bytes");
-  if (text.empty()) return expectation.least_size == 0;
+  if (text.empty()) return limit.least_size == 0;
   const double size = std::strtod(text.c_str(), nullptr);
   const double count = value_of(row, "count");
   const double next = row.kind == "collective" && count >= 1 ? size + size / count : size + 1;
-  return next > double(expectation.least_size) && size <= double(expectation.most_size);
+  return next > double(limit.least_size) && size <= double(limit.most_size);
 }
 
 LaunchValues launch_values(std::span<const Document> launches, std::string_view key,

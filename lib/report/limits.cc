@@ -1,4 +1,4 @@
-#include "expectation.h"
+#include "limits.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,13 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "expectation_rows.h"
 #include "launches.h"
+#include "limits_rows.h"
 #include "line_rate.h"
 #include "measure/limit.h"
 #include "quantity.h"
@@ -24,9 +25,9 @@
 namespace rdmabench::report {
 namespace {
 
-using Of = Expectation::Of;
+using Of = Limit::Of;
 
-struct Limit {
+struct Bound {
   double value = kNone;
   std::string origin;  ///< how it was computed, or why it could not be
 };
@@ -42,7 +43,7 @@ bool threads_share_a_bond(const Document& document) {
          text_of(object_of(resolved, "details"), "rate_of_bond") == "true";
 }
 
-Limit line_limit(const Judged& of) {
+Bound line_bound(const Judged& of) {
   LineRate line = line_rate(object_of(of.document.body, "resolved"));
   if (of.row.kind == "pair") {
     const std::string pattern = label_of(of.row, "pattern");
@@ -84,25 +85,24 @@ struct Logs {
   }
 };
 
-Limit baseline_limit(const Expectation& expectation, const std::optional<Logs>& baseline,
+Bound baseline_bound(const Limit& limit, const std::optional<Logs>& baseline,
                      const Measure& measure) {
   if (!baseline)
     return {.value = kNone, .origin = "the baseline has no such row with a value above 0"};
   return {
       .value = baseline->value,
       .origin = fmt::format(
-          "{} of {}{}", measure.text(baseline->value), expectation.baseline,
+          "{} of {}{}", measure.text(baseline->value), limit.baseline,
           baseline->logs.size() > 1 ? fmt::format(" ({} launches)", baseline->logs.size()) : "")};
 }
 
-Limit limit_of(const Expectation& expectation, const Judged& of,
-               const std::optional<Logs>& baseline, const Measure& measure) {
-  if (expectation.of == Of::absolute) return {.value = expectation.value, .origin = {}};
-  Limit whole =
-      expectation.of == Of::line ? line_limit(of) : baseline_limit(expectation, baseline, measure);
+Bound bound_of(const Limit& limit, const Judged& of, const std::optional<Logs>& baseline,
+               const Measure& measure) {
+  if (limit.of == Of::absolute) return {.value = limit.value, .origin = {}};
+  Bound whole = limit.of == Of::line ? line_bound(of) : baseline_bound(limit, baseline, measure);
   if (std::isfinite(whole.value)) {
-    whole.origin = fmt::format("{:.4g} % of {}", expectation.value * 100, whole.origin);
-    whole.value *= expectation.value;
+    whole.origin = fmt::format("{:.4g} % of {}", limit.value * 100, whole.origin);
+    whole.value *= limit.value;
   }
   return whole;
 }
@@ -113,7 +113,7 @@ struct Case {
   Logs measured;
   std::optional<Logs> baseline;
   double usual;  ///< deviation of runs
-  Limit limit;
+  Bound bound;
   double value = measured.value;
   bool keeps = false;        ///< by the value alone
   bool few_samples = false;  ///< towards the limit: only longer runs decide
@@ -137,24 +137,24 @@ double usual_of(std::string_view key) {
 }
 
 void compare(Case& one, bool at_least) {
-  if (!std::isfinite(one.limit.value)) return;
-  const bool is_below = one.value < one.limit.value;
-  one.keeps = one.value == one.limit.value || is_below != at_least;
+  if (!std::isfinite(one.bound.value)) return;
+  const bool is_below = one.value < one.bound.value;
+  one.keeps = one.value == one.bound.value || is_below != at_least;
   double within = is_below ? one.measured.above : one.measured.below;
   one.few_samples = std::isinf(within) && one.keeps;
   constexpr double kOfFewSamples = 0.1;  // what breaks the limit by far fails all the same
   if (std::isinf(within) && !one.keeps) within = kOfFewSamples;
-  one.distance = measure::distance({one.measured.logs, within}, std::log(one.limit.value),
+  one.distance = measure::distance({one.measured.logs, within}, std::log(one.bound.value),
                                    one.held(), one.usual);
   one.to_pass = at_least ? one.distance.chance_above() : one.distance.chance_below();
   one.to_fail = at_least ? one.distance.chance_below() : one.distance.chance_above();
   if (one.distance.error == 0 && one.distance.difference == 0) one.to_pass = 0;
 }
 
-/// The rows that an expectation is for; of those that keep it for sure the first kMostJudged, for a
+/// The rows that a limit is for; of those that keep it for sure the first kMostJudged, for a
 /// fabric has millions.
 struct Cases {
-  Cases(const Document& document, std::span<const Document> launches, const Expectation& expected,
+  Cases(const Document& document, std::span<const Document> launches, const Limit& expected,
         std::vector<double>& chances)
       : of(expected), measure(*measure_of(key_of(of.quantity))) {
     const std::string_view key = key_of(of.quantity);
@@ -170,15 +170,15 @@ struct Cases {
       const Logs measured =
           found != values.end() ? Logs(found->second) : Logs(std::array{row_value(row, key)});
       std::optional<Logs> baseline;
-      if (of.rows) {
-        const auto same = of.rows->find(identity_of(judged, false));
-        if (same != of.rows->end()) baseline.emplace(same->second);
+      if (of.read) {
+        const auto same = of.read->rows.find(identity_of(judged, false));
+        if (same != of.read->rows.end()) baseline.emplace(same->second);
       }
-      Limit limit = limit_of(of, judged, baseline, measure);
-      Case one{{}, measured, std::move(baseline), usual_of(key), std::move(limit)};
+      Bound bound = bound_of(of, judged, baseline, measure);
+      Case one{{}, measured, std::move(baseline), usual_of(key), std::move(bound)};
       compare(one, of.at_least);
-      if (std::isfinite(one.limit.value)) {
-        any_limit = true;
+      if (std::isfinite(one.bound.value)) {
+        any_bound = true;
         one.at = chances.size();
         chances.push_back(one.to_fail);
       }
@@ -188,12 +188,12 @@ struct Cases {
     });
   }
 
-  const Expectation& of;
+  const Limit& of;
   Measure measure;
   std::vector<Case> list{};
   std::size_t passing = 0;
   bool any = false;
-  bool any_limit = false;
+  bool any_bound = false;
 };
 
 Status outcome_of(const Case& one, double adjusted) {
@@ -210,49 +210,53 @@ std::string range_text(double value, double low, double high, std::size_t launch
                      launches < measure::kLaunchesToJudge ? " as runs vary" : "");
 }
 
+std::optional<double> if_finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
 /// `together`: how many rows were judged with this one.
-Json judge(const std::string& expectation, const Case& one, Status status, std::size_t together,
-           const Measure& measure) {
+LimitFinding finding_of(const std::string& limit, const Case& one, Status status,
+                        std::size_t together, const Measure& measure) {
   const auto reach = [&](double within) {
     return measure::distance({one.measured.logs, within}, 0, one.held(), one.usual).reach();
   };
   const double low = one.value * std::exp(-reach(one.measured.below));
   const double high = one.value * std::exp(reach(one.measured.above));
   const std::size_t launches = one.measured.logs.size();
-  std::string text = range_text(one.value, low, high, launches, measure);
-  Json needed = nullptr;
-  if (!std::isfinite(one.limit.value)) {
-    text += "; " + one.limit.origin;
-  } else {
-    text += fmt::format(", limit {}{}", measure.text(one.limit.value),
-                        one.limit.origin.empty() ? "" : ": " + one.limit.origin);
-    if (status == Status::open && one.few_samples) {
-      text += "; a longer run would decide: there are too few samples for it";
-    } else if (status == Status::open) {
-      if (one.to_fail <= measure::kFalse) {
-        text += fmt::format("; among {} rows chance may do that", together);
-      }
-      const double chance = measure::kFalse / (one.keeps ? 1 : static_cast<double>(together));
-      needed = measure::launches_to_decide(one.distance, chance);
-      text += fmt::format("; about {} launches{} would decide", needed.get<std::uint32_t>(),
-                          one.baseline ? " of each side" : "");
-    }
+  LimitFinding found{.limit = limit,
+                     .row = one.row,
+                     .status = status,
+                     .text = range_text(one.value, low, high, launches, measure),
+                     .value = if_finite(one.value),
+                     .low = if_finite(low),
+                     .high = if_finite(high),
+                     .bound = if_finite(one.bound.value),
+                     .launches = static_cast<std::uint32_t>(launches)};
+  if (!found.bound) {
+    found.text += "; " + one.bound.origin;
+    return found;
   }
-  Json judged = judgement(expectation, one.row, status, std::move(text));
-  judged["value"] = finite(one.value);
-  judged["low"] = finite(low);
-  judged["high"] = finite(high);
-  judged["limit"] = finite(one.limit.value);
-  judged["launches"] = launches;
-  judged["launches_needed"] = needed;
-  if (needed.is_number()) judged["more_runs"] = needed.get<std::size_t>() - launches;
-  return judged;
+  found.text += fmt::format(", limit {}{}", measure.text(one.bound.value),
+                            one.bound.origin.empty() ? "" : ": " + one.bound.origin);
+  if (status != Status::open) return found;
+  if (one.few_samples) {
+    found.text += "; a longer run would decide: there are too few samples for it";
+    return found;
+  }
+  if (one.to_fail <= measure::kFalse) {
+    found.text += fmt::format("; among {} rows chance may do that", together);
+  }
+  const double chance = measure::kFalse / (one.keeps ? 1 : static_cast<double>(together));
+  found.launches_needed = measure::launches_to_decide(one.distance, chance);
+  found.text += fmt::format("; about {} launches{} would decide", *found.launches_needed,
+                            one.baseline ? " of each side" : "");
+  return found;
 }
 
-std::string absent_text(const Expectation& expectation) {
-  std::string text = fmt::format("no row that was measured has {}", expectation.quantity);
-  if (expectation.least_size > 0) text += " at " + format_size(expectation.least_size);
-  if (expectation.least_size > 0 && expectation.most_size > expectation.least_size) {
+std::string absent_text(const Limit& limit) {
+  std::string text = fmt::format("no row that was measured has {}", limit.quantity);
+  if (limit.least_size > 0) text += " at " + format_size(limit.least_size);
+  if (limit.least_size > 0 && limit.most_size > limit.least_size) {
     text += " or more";
   }
   return text;
@@ -260,52 +264,53 @@ std::string absent_text(const Expectation& expectation) {
 
 }  // namespace
 
-Json judgement(std::string expectation, std::string row, Status status, std::string text) {
-  return {{"expectation", std::move(expectation)},
-          {"row", std::move(row)},
-          {"status", name(status)},
-          {"value", nullptr},
-          {"low", nullptr},
-          {"high", nullptr},
-          {"limit", nullptr},
-          {"launches", nullptr},
-          {"launches_needed", nullptr},
-          {"more_runs", nullptr},
-          {"text", std::move(text)}};
+Json to_json(const LimitFinding& finding) {
+  const std::optional<std::uint32_t>& needed = finding.launches_needed;
+  return {{"expectation", finding.limit},
+          {"row", finding.row},
+          {"status", name(finding.status)},
+          {"value", or_null(finding.value)},
+          {"low", or_null(finding.low)},
+          {"high", or_null(finding.high)},
+          {"limit", or_null(finding.bound)},
+          {"launches", or_null(finding.launches)},
+          {"launches_needed", or_null(needed)},
+          {"more_runs", needed ? Json(*needed - finding.launches.value_or(0)) : Json(nullptr)},
+          {"text", finding.text}};
 }
 
-void read_baseline(Expectation& expectation) {
-  if (expectation.of != Of::baseline || expectation.rows) return;
-  const std::vector<Document> documents = read_documents(expectation.baseline);
+void read_baseline(Limit& limit) {
+  if (limit.of != Of::baseline || limit.read) return;
+  const std::vector<Document> documents = read_documents(limit.baseline);
   const auto is_over = [](const Document& one) { return launches_of(one.body) > 1; };
   if (std::ranges::all_of(documents, is_over)) {
     throw Error(Fault::usage,
-                expectation.baseline + ": it holds what launches had in common, and none of them",
+                limit.baseline + ": it holds what launches had in common, and none of them",
                 "Give the whole file that --launches wrote, with each launch's document.");
   }
-  expectation.rows = std::make_shared<const LaunchValues>(
-      launch_values(documents, key_of(expectation.quantity), true));
+  limit.read = std::make_shared<const Baseline>(
+      Baseline{launch_values(documents, key_of(limit.quantity), true)});
 }
 
-void judge_expectations(Document& document, std::span<const Expectation> expectations,
-                        std::span<const Document> launches) {
-  Json judged = Json::array();
-  std::vector<std::pair<const Expectation*, std::string>> absent;  // and why
+std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& limits,
+                                std::span<const Document> launches) {
+  std::vector<LimitFinding> findings;
+  std::vector<std::pair<const Limit*, std::string>> absent;  // and why
   bool profile_applies = false;
-  std::vector<Expectation> read(expectations.begin(), expectations.end());
+  std::vector<Limit> read = limits;
   std::vector<Cases> found;
   std::vector<double> chances;
-  for (Expectation& one : read) {
+  for (Limit& one : read) {
     read_baseline(one);
     found.emplace_back(document, launches, one, chances);
   }
   const std::vector<double> adjusted = measure::holm(chances);
   for (const Cases& cases : found) {
-    const Expectation& expectation = cases.of;
+    const Limit& limit = cases.of;
     struct Sort {
       Status status;
       const char* rest;
-      std::vector<Json> rows{};
+      std::vector<LimitFinding> rows{};
       std::size_t more = 0;
     };
     std::array<Sort, 3> sorts{Sort{Status::fail, "break it"}, Sort{Status::open, "are open"},
@@ -313,63 +318,83 @@ void judge_expectations(Document& document, std::span<const Expectation> expecta
                                    .rest = "keep it",
                                    .more = cases.passing - std::min(cases.passing, kMostJudged)}};
     for (const Case& one : cases.list) {
-      const bool known = std::isfinite(one.limit.value);
+      const bool known = std::isfinite(one.bound.value);
       const Status status = known ? outcome_of(one, adjusted[one.at]) : Status::open;
       Sort& sort = *std::ranges::find(sorts, status, &Sort::status);
       if (sort.rows.size() < kMostJudged) {
-        sort.rows.push_back(judge(expectation.text, one, status, adjusted.size(), cases.measure));
+        sort.rows.push_back(finding_of(limit.text, one, status, adjusted.size(), cases.measure));
       } else {
         ++sort.more;
       }
     }
     for (Sort& sort : sorts) {
-      for (Json& one : sort.rows) judged.push_back(std::move(one));
+      std::move(sort.rows.begin(), sort.rows.end(), std::back_inserter(findings));
       if (sort.more == 0) continue;
-      judged.push_back(
-          judgement(expectation.text, "", sort.status,
-                    fmt::format("{} more rows {}, not listed here", sort.more, sort.rest)));
+      findings.push_back(
+          {.limit = limit.text,
+           .status = sort.status,
+           .text = fmt::format("{} more rows {}, not listed here", sort.more, sort.rest)});
     }
-    profile_applies |= cases.any && expectation.of_profile;
+    profile_applies |= cases.any && limit.of_profile;
     if (!cases.any) {
-      absent.emplace_back(&expectation, absent_text(expectation));
-    } else if (expectation.of == Of::baseline && !cases.any_limit) {
-      absent.emplace_back(&expectation, fmt::format("{} has none of the rows that were measured",
-                                                    expectation.baseline));
+      absent.emplace_back(&limit, absent_text(limit));
+    } else if (limit.of == Of::baseline && !cases.any_bound) {
+      absent.emplace_back(
+          &limit, fmt::format("{} has none of the rows that were measured", limit.baseline));
     }
   }
-  for (const auto& [expectation, why] : absent) {
-    const bool open = expectation->of_profile && profile_applies;
-    judged.push_back(judgement(expectation->text, "", open ? Status::open : Status::fail, why));
+  for (const auto& [limit, why] : absent) {
+    const bool open = limit->of_profile && profile_applies;
+    findings.push_back(
+        {.limit = limit->text, .status = open ? Status::open : Status::fail, .text = why});
   }
-  document.body["expectations"] = std::move(judged);
+  document.body["expectations"] =
+      list_of_each(findings, [](const LimitFinding& one) { return to_json(one); });
+  return findings;
 }
 
-bool failed_expectation(const Document& document) {
+std::vector<LimitFinding> judge(const Report& report, const std::vector<Limit>& limits) {
+  Document document = to_document(report);
+  return judge(document, limits);
+}
+
+bool failed(const std::vector<LimitFinding>& findings) noexcept {
+  return std::ranges::any_of(findings,
+                             [](const LimitFinding& one) { return one.status == Status::fail; });
+}
+
+bool limits_failed(const Document& document) {
   const Json& judged = list_of(document.body, "expectations");
   return std::any_of(judged.begin(), judged.end(), [](const Json& one) {
     return status_of(text_of(one, "status")) == Status::fail;
   });
 }
 
-std::string expectations_text(const Document& document) {
-  constexpr std::size_t kMostShown = 8;  // rows of one expectation with one status
+std::string limits_record(const Document& document) {
+  const Json record{{"record", "expectations"},
+                    {"expectations", list_of(document.body, "expectations")}};
+  return record.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
+std::string limits_text(const Document& document) {
+  constexpr std::size_t kMostShown = 8;  // rows of one limit with one status
   std::string text;
   for (const std::string_view status :
        {name(Status::fail), name(Status::open), name(Status::pass)}) {
-    std::map<std::string, std::size_t> rows;  // by expectation
-    const auto add = [&](const std::string& expectation, const std::string& said) {
-      text += terminal_safe(fmt::format("{} {}: {}", status, expectation, said)) + '\n';
+    std::map<std::string, std::size_t> rows;  // by limit
+    const auto add = [&](const std::string& limit, const std::string& said) {
+      text += terminal_safe(fmt::format("{} {}: {}", status, limit, said)) + '\n';
     };
     for (const Json& one : list_of(document.body, "expectations")) {
       if (text_of(one, "status") != status) continue;
       const std::string row = text_of(one, "row");  // "": of the whole result
-      const std::string expectation = text_of(one, "expectation");
-      if (!row.empty() && ++rows[expectation] > kMostShown) continue;
-      add(expectation, row + (row.empty() ? "" : ": ") + text_of(one, "text"));
+      const std::string limit = text_of(one, "expectation");
+      if (!row.empty() && ++rows[limit] > kMostShown) continue;
+      add(limit, row + (row.empty() ? "" : ": ") + text_of(one, "text"));
     }
-    for (const auto& [expectation, count] : rows) {
+    for (const auto& [limit, count] : rows) {
       if (count <= kMostShown) continue;
-      add(expectation, fmt::format("{} more rows, listed in the JSON", count - kMostShown));
+      add(limit, fmt::format("{} more rows, listed in the JSON", count - kMostShown));
     }
   }
   return text;

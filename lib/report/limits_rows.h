@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "digest.h"
-#include "expectation.h"
+#include "limits.h"
 
 namespace rdmabench::report {
 
@@ -44,7 +44,7 @@ std::string identity_of(const Judged& of, bool of_one_job);
 bool counts(const Judged& of, std::string_view key);
 
 /// A collective takes the largest size that its ranks can share, up to the one that was asked for.
-bool has_size(const Expectation& expectation, const Measured& row);
+bool has_size(const Limit& limit, const Measured& row);
 
 /// The quantity by the identity of its row, a value for each document that has it: of several rows
 /// of one document the median. `of_baseline`: each document once, without values of too few samples
