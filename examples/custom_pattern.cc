@@ -91,7 +91,7 @@ int main(int argc, char** argv) try {
   config.traffic.validate = true;
   config.stop = measure::StopRule::iterations(500);
   const report::Report report = run::run(config, argv[3], std::uint16_t(std::stoi(argv[4])));
-  for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
+  for (const auto& row : report.latency()) {
     std::printf("%s of %llu bytes: p50 %.0f ns of %llu gets\n", row.kind.c_str(),
                 static_cast<unsigned long long>(row.size_bytes), row.latency.p50_ns,
                 static_cast<unsigned long long>(row.iterations));

@@ -60,7 +60,7 @@ int main(int argc, char** argv) try {
       {.address = "127.0.0.1", .port = 0, .allow_providers = {"tcp"}},
       [](const std::string& line) { std::printf("server: %s\n", line.c_str()); });
   const report::Report report = measure(bytes, backend, server.port());
-  for (const auto& row : std::get<std::vector<report::BandwidthResult>>(report.results)) {
+  for (const auto& row : report.bandwidth()) {
     std::printf("%s of %s: %.2f Gb/s, %s\n", row.operation.c_str(),
                 report.resolved.provider.c_str(), row.bits_per_s / 1e9, row.completion.c_str());
   }

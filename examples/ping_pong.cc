@@ -28,7 +28,7 @@ int print(const report::Report& report) {
   std::printf("%s on %s: %s\n", report.resolved.provider.c_str(), report.resolved.device.c_str(),
               report.resolved.reason.c_str());
   // Plain values in nanoseconds. A latency run holds latency rows, a stream bandwidth rows.
-  for (const auto& row : std::get<std::vector<report::LatencyResult>>(report.results)) {
+  for (const auto& row : report.latency()) {
     std::printf("%5llu bytes: p50 %.0f ns, p99 %.0f ns of %llu messages\n",
                 static_cast<unsigned long long>(row.size_bytes), row.latency.p50_ns,
                 row.latency.p99_ns, static_cast<unsigned long long>(row.iterations));

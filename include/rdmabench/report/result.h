@@ -157,6 +157,15 @@ struct Report {
   std::vector<std::string> notes;    ///< about the whole run
   std::optional<std::string> error;  ///< why the run ended early
   std::optional<Failure> failure;    ///< the same as types; set where `error` is
+
+  /// The rows of a run of that shape. Throw Error(usage) that names the one that it has.
+  const std::vector<LatencyResult>& latency() const;
+  const std::vector<BandwidthResult>& bandwidth() const;
+  const std::vector<LoadResult>& load() const;
+
+  /// A fact by the name that `compare` gives it: "config.depth", "details.mtu" (of `resolved`),
+  /// "environment.client.kernel", "conditions.server.watched_ns"; nullptr where there is none.
+  const Fact* find(std::string_view name) const noexcept;
 };
 
 }  // namespace rdmabench::report

@@ -8,7 +8,7 @@ int main() {
   config.backend = "loop";
   config.stop = rdmabench::measure::StopRule::iterations(1000);
   const rdmabench::report::Report report = rdmabench::run::run_in_process(config);
-  const auto& rows = std::get<std::vector<rdmabench::report::LatencyResult>>(report.results);
+  const auto& rows = report.latency();
   if (report.error || rows.size() != 1 || rows[0].latency.count != 1000) return 1;
   std::printf("rdmabench %s: 8 B over loop: p50 %.1f ns\n", RDMABENCH_VERSION,
               rows[0].latency.p50_ns);

@@ -1,0 +1,49 @@
+// The rows and the facts of a report.
+#include "rdmabench/report/result.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../complaint.h"
+
+namespace rdmabench::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Report, GivesItsRowsByTheirShape) {
+  Report report;
+  report.results = std::vector<LatencyResult>(2);
+  EXPECT_EQ(report.latency().size(), 2);
+  report.results = std::vector<LoadResult>(3);
+  EXPECT_EQ(report.load().size(), 3);
+  EXPECT_THAT(complaint([&] { report.latency(); }, Fault::usage),
+              AllOf(HasSubstr("latency()"), HasSubstr("load run"), HasSubstr("Ask it for load()")));
+  report.results = std::vector<BandwidthResult>(1);
+  EXPECT_EQ(report.bandwidth().size(), 1);
+}
+
+TEST(Report, FindsAFactByTheNameThatCompareGivesIt) {
+  Report report;
+  report.config = {{"depth", std::uint64_t{8}}};
+  report.resolved.details = {{"mtu", "4096"}};
+  report.environment.client = {{"kernel", "6.1"}};
+  report.environment.server = {{"kernel", "6.8"}};
+  report.conditions.server = {{"watched_ns", 5.0}};
+  const auto text = [&](std::string_view name) {
+    const Fact* const fact = report.find(name);
+    return fact == nullptr ? "none" : std::get<std::string>(fact->value);
+  };
+  EXPECT_EQ(std::get<std::uint64_t>(report.find("config.depth")->value), 8);
+  EXPECT_EQ(text("details.mtu"), "4096");
+  EXPECT_EQ(text("environment.client.kernel"), "6.1");
+  EXPECT_EQ(text("environment.server.kernel"), "6.8");
+  EXPECT_EQ(std::get<double>(report.find("conditions.server.watched_ns")->value), 5);
+  for (const char* const name : {"", "config.", "depth", "config.dept", "environment.kernel"}) {
+    EXPECT_EQ(text(name), "none") << name;
+  }
+}
+
+}  // namespace
+}  // namespace rdmabench::report
