@@ -232,10 +232,18 @@ void read_run(Launch& launch, const ResultJson& json) {
   add_facts(launch, "details", get_object(resolved, "details"));
 }
 
-Launch read_launch(const report::Document& document) {
+/// Made of the documents that follow it, by `lat --launches`.
+bool is_over_launches(const report::Document& document) {
+  return report::launches_of(document.body) > 1;
+}
+
+}  // namespace
+
+Launch to_launch(const report::Document& document) {
   const bool is_coll = document.schema == report::kCollSchema;
   Launch launch;
   launch.source = document.source;
+  if (is_over_launches(document)) refuse(launch.source, "it is of several launches");
   if (!is_coll && document.schema != report::kRunSchema) {
     refuse(launch.source,
            fmt::format("its schema is '{}', not '{}'", document.schema, report::kRunSchema));
@@ -257,12 +265,9 @@ Launch read_launch(const report::Document& document) {
   return launch;
 }
 
-/// Made of the documents that follow it, by `lat --launches`.
-bool is_over_launches(const report::Document& document) {
-  return report::launches_of(document.body) > 1;
+Launch to_launch(const report::Report& report) {
+  return to_launch(report::to_document(report));
 }
-
-}  // namespace
 
 std::string fact_of(const Launch& launch, const std::string& name) {
   const auto found = launch.facts.find(name);
@@ -282,7 +287,7 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
   std::vector<Launch> launches;
   for (const report::Document& document : report::parse_documents(text, source, program)) {
     if (!document.notes.empty()) refuse(source, document.notes.front());
-    if (!is_over_launches(document)) launches.push_back(read_launch(document));
+    if (!is_over_launches(document)) launches.push_back(to_launch(document));
   }
   if (launches.empty()) refuse(source, "it holds what launches had in common, and none of them");
   return launches;

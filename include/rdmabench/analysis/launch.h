@@ -10,6 +10,11 @@
 #include <utility>
 #include <vector>
 
+namespace rdmabench::report {
+struct Document;
+struct Report;
+}  // namespace rdmabench::report
+
 namespace rdmabench::analysis {
 
 /// What of a row is compared.
@@ -64,6 +69,10 @@ struct Launch {
 /// that it does not know are left alone. `program` is for report::imported_documents().
 std::vector<Launch> read_launches(const std::string& text, const std::string& source,
                                   const std::string& program = "");
+
+/// Of a document that was read, or of a run of this process. Throws Error(usage) as above.
+Launch to_launch(const report::Document& document);
+Launch to_launch(const report::Report& report);
 
 /// Of files, of the *.json of directories, by name, and of documents themselves: texts that begin
 /// with '{'. Throws Error(usage) for what cannot be read, for a path that holds nothing, and for

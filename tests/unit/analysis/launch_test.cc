@@ -47,6 +47,15 @@ TEST(ReadLaunches, TakesWhatTheReportWrites) {
   EXPECT_TRUE(launch.rows[0].percentiles[4].supported);
 }
 
+TEST(ReadLaunches, TakesAReportWithoutItsText) {
+  const report::Report report = latency_report({{8, 1000}}, 61);
+  EXPECT_EQ(to_launch(report).document, launch_of(report).document);
+  const std::vector<report::Document> both{report::to_document(report),
+                                           report::to_document(latency_report({{8, 1100}}))};
+  EXPECT_THAT(complaint([&] { to_launch(report::over_launches(both)); }, Fault::usage),
+              HasSubstr("it is of several launches"));
+}
+
 TEST(ReadLaunches, KnowsTheRemediesOfSuspicions) {
   report::Report report = bandwidth_report({{64, 1e9}});
   report.suspicions = {{"noise", "text", "client", "the machine is noisy", "use another CPU"}};
