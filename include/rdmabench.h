@@ -103,14 +103,32 @@ RDMABENCH_API int rdmabench_run(const char* config, const rdmabench_hooks* hooks
  * made because of an error. */
 RDMABENCH_API int rdmabench_doctor(const char* options, char** result);
 
+/* Where a request has lists of documents, each item is a document as an object, its text, or the
+ * path of a file or folder of such. */
+
 /** Decides whether two sides of results differ by more than a margin. `request`: {"a": [...], "b":
  * [...], "a_name": "A", "b_name": "B", "margin": 0.05, "alpha": 0.05, "factors": ["device"],
- * "metrics": ["p50"], "skip_failed": false}. Each item of a side is the text of a document
- * rdmabench/1 or rdmabench-coll/1, or the path of a file or folder of such.
+ * "metrics": ["p50"], "skip_failed": false}. The sides are documents rdmabench/1 or
+ * rdmabench-coll/1.
  *
  * Result: a document rdmabench-compare/1. RDMABENCH_FAILED where some quantity of b is worse
  * than a's by more than the margin. */
 RDMABENCH_API int rdmabench_compare(const char* request, char** result);
+
+/** Holds one run against limits, as --expect does (docs/expect.md). `request`: {"documents": [...],
+ * "limits": ["p99<=5us", "bw>=90%line"], "profile": "connectx-7.json"}, of which one of the last
+ * two may be left out. Several documents are launches of the same run.
+ *
+ * Result: the document, of several launches one over them, with the judgements as "expectations",
+ * whose "status" is PASS, FAIL or OPEN; of a fabric it is JSON Lines. RDMABENCH_FAILED where one is
+ * FAIL or a run ended early. */
+RDMABENCH_API int rdmabench_judge(const char* request, char** result);
+
+/** Writes documents of any kind in another format. `request`: {"documents": [...], "format": "html"
+ * | "junit" | "prometheus" | "csv" | "markdown"}, without a format html.
+ *
+ * Result: that text, which is no JSON. RDMABENCH_OK whatever the documents say. */
+RDMABENCH_API int rdmabench_report(const char* request, char** result);
 
 /** A server in threads of its own. */
 typedef struct rdmabench_server rdmabench_server;

@@ -14,6 +14,7 @@
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
+#include "report/formats.h"
 
 namespace rdmabench::tools {
 namespace {
@@ -113,7 +114,7 @@ int decide(const DecideOptions& options) {
   check_writable(options.output);
   const analysis::Decision made =
       analysis::decide(analysis::load_launches({a}), analysis::load_launches({b}), decision);
-  write_text(to_document(made, format, options.language, time_of_page()), options.output);
+  write_text(to_document(made, format, options.language, report::time_of_page()), options.output);
   return 0;
 }
 

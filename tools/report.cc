@@ -12,7 +12,7 @@
 #include "import/run.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/report/documents.h"
+#include "report/formats.h"
 #include "report/kinds.h"
 
 namespace rdmabench::tools {
@@ -33,14 +33,6 @@ std::string known_commands() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string to_text(const std::vector<Document>& documents, const std::string& format) {
-  if (format == "junit") return report::to_junit(documents);
-  if (format == "prometheus") return report::to_prometheus(documents);
-  if (format == "csv") return report::to_csv(documents);
-  if (format == "markdown") return report::to_markdown(documents);
-  return report::to_html(documents, time_of_page());
-}
-
 int make_report(ReportOptions& options) {
   const std::string format = format_of(options, {{".html", "html"},
                                                  {".htm", "html"},
@@ -55,7 +47,7 @@ int make_report(ReportOptions& options) {
   const report::FolderDocuments read =
       report::read_folders(options.files, {".json", ".jsonl"}, options.program);
   const std::vector<Document>& documents = read.documents;
-  const std::string text = to_text(documents, format);
+  const std::string text = report::to_format(documents, format);
   write_text(text, options.output);
   for (const Document& document : documents) {
     for (const std::string& note : document.notes) {

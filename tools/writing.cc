@@ -1,12 +1,10 @@
 #include "writing.h"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -46,12 +44,6 @@ void write_text(const std::string& text, const std::string& path) {
     print();  // what took minutes must not be lost
     throw;
   }
-}
-
-std::string time_of_page() {
-  return fmt::format(
-      "{:%Y-%m-%d %H:%M} UTC",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
 void prepare_streams() {

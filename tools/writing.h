@@ -23,9 +23,6 @@ void append(const std::string& text, const std::string& path);
 /// to the file goes to standard output, and Error(failed) is thrown.
 void write_text(const std::string& text, const std::string& path = "");
 
-/// Now, as a page shows when it was made: "2026-03-01 12:00 UTC".
-std::string time_of_page();
-
 /// At the start of the process: a standard stream that the caller has closed is opened so that what
 /// is written to it fails, because the next file or socket would take its number; and a pipe whose
 /// reader is gone makes a write fail instead of ending the process.

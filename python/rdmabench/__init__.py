@@ -6,7 +6,7 @@ has examples. The work is done by librdmabench-c.so.0, which is loaded when it i
 
 from ._documents import Document, load, to_frame
 from ._library import Cancelled, RdmabenchError
-from ._measure import Cancel, Server, compare, doctor, run, version
+from ._measure import Cancel, Server, compare, doctor, judge, report, run, version
 
-__all__ = ["Cancel", "Cancelled", "Document", "RdmabenchError", "Server", "compare", "doctor", "load", "run",
+__all__ = ["Cancel", "Cancelled", "Document", "RdmabenchError", "Server", "compare", "doctor", "judge", "load", "report", "run",
            "to_frame", "version"]

@@ -13,9 +13,34 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
 def texts_of(sources: Union[Source, Iterable[Source]]) -> List[str]:
-    """Each source as the C library takes it: a document's text or a path."""
+    """Each source as a document's text or a path."""
     several: Iterable[Any] = [sources] if isinstance(sources, (str, os.PathLike, Mapping)) else sources
     return [json.dumps(one) if isinstance(one, Mapping) else _without_blanks(os.fspath(one)) for one in several]
+
+
+def items_of(sources: Union[Source, Iterable[Source]]) -> List[Any]:
+    """Each source as a request of the C library has it: a document, its text or a path."""
+    several: Iterable[Any] = [sources] if isinstance(sources, (str, os.PathLike, Mapping)) else sources
+    return [_item_of(one) if isinstance(one, Mapping) else _without_blanks(os.fspath(one)) for one in several]
+
+
+def _item_of(document: Mapping[str, Any]) -> Union[str, Document]:
+    if "records" not in document:
+        return dict(document)
+    plan = {key: document[key] for key in document if key not in ("records", "expectations")}
+    return "".join(json.dumps(one) + "\n" for one in [plan, *document["records"]])
+
+
+def document_of(text: str) -> Document:
+    """The document of a text of the C library, which is lines of a fabric."""
+    try:
+        document: Document = json.loads(text)
+    except ValueError:
+        document, = _plans([json.loads(line) for line in text.splitlines()], "the result")
+        for record in document["records"]:
+            if "expectations" in record:
+                document["expectations"] = record["expectations"]
+    return document
 
 
 def _without_blanks(text: str) -> str:

@@ -99,6 +99,8 @@ def _declare(found: ctypes.CDLL) -> None:
             ("run", ctypes.c_int, text, ctypes.POINTER(Hooks), result),
             ("doctor", ctypes.c_int, text, result),
             ("compare", ctypes.c_int, text, result),
+            ("judge", ctypes.c_int, text, result),
+            ("report", ctypes.c_int, text, result),
             ("server_start", ctypes.c_int, text, CALLBACK, handle, ctypes.POINTER(handle), result),
             ("server_port", ctypes.c_uint16, handle),
             ("server_stop", None, handle)):
@@ -107,8 +109,8 @@ def _declare(found: ctypes.CDLL) -> None:
         function.argtypes = list(takes)
 
 
-def call(name: str, *arguments: Any) -> Dict[str, Any]:
-    """The document that a function with a `result` gives; {} where it gives none. Raises RdmabenchError."""
+def call_for_text(name: str, *arguments: Any) -> str:
+    """The text that a function with a `result` gives, whatever it returns; "" where it gives none."""
     text = ctypes.c_void_p()
     code = getattr(library(), f"rdmabench_{name}")(*arguments, ctypes.byref(text))
     try:
@@ -116,11 +118,19 @@ def call(name: str, *arguments: Any) -> Dict[str, Any]:
         written = ctypes.string_at(text.value).decode() if text.value else ""
     finally:
         library().rdmabench_free(text)
-    if not written:
-        if code == 0:
-            return {}
+    if not written and code != 0:
         raise RdmabenchError(f"rdmabench_{name}() returned {code} and no text: memory is short", "failed")
-    document: Dict[str, Any] = json.loads(written)
+    return written
+
+
+def call(name: str, *arguments: Any) -> Dict[str, Any]:
+    """The document that a function with a `result` gives; {} where it gives none. Raises RdmabenchError."""
+    written = call_for_text(name, *arguments)
+    return checked(json.loads(written)) if written else {}
+
+
+def checked(document: Dict[str, Any]) -> Dict[str, Any]:
+    """The document. Raises the RdmabenchError that it tells."""
     if document.get("error") is None:
         return document
     failure = document.get("failure") or {}

@@ -7,8 +7,9 @@ import json
 import threading
 from typing import Any, Callable, Iterable, List, Optional, Union
 
-from ._documents import Document, Source, texts_of
-from ._library import CALLBACK, NO_CALLBACK, Hooks, RdmabenchError, call, library
+from ._documents import Document, Source, document_of, items_of
+from ._library import (CALLBACK, NO_CALLBACK, Hooks, RdmabenchError, call, call_for_text, checked,
+                       library)
 
 _PATIENCE_S = 2.0  # for a run that was told to end; one that only connects ends by its timeout
 
@@ -172,7 +173,32 @@ def compare(a: Union[Source, Iterable[Source]], b: Union[Source, Iterable[Source
     A side is what load() takes. Settings are margin (0.05), alpha (0.05), factors, metrics and
     skip_failed. Raises RdmabenchError.
     """
-    return call("compare", _encode({"a": texts_of(a), "b": texts_of(b), **settings}))
+    return call("compare", _encode({"a": items_of(a), "b": items_of(b), **settings}))
 
 
-__all__ = ["Cancel", "RdmabenchError", "Server", "compare", "doctor", "run", "version"]
+def judge(documents: Union[Source, Iterable[Source]], limits: Union[str, Iterable[str]] = (), *,
+          profile: str = "") -> Document:
+    """Holds one run against limits: judge(document, ["p99<=5us", "bw>=90%line"]), as --expect does.
+
+    Several documents are launches of the same run, and what load() takes. Returns the document, of several launches
+    one over them, with the judgements as "expectations", whose "status" is PASS, FAIL or OPEN. profile is the path of
+    a file with limits. Raises RdmabenchError, for a run that ended early too; its report has the judgements then.
+    """
+    texts = [limits] if isinstance(limits, str) else list(limits)
+    request = {"documents": items_of(documents), "limits": texts, "profile": profile}
+    return checked(document_of(call_for_text("judge", _encode(request))))
+
+
+def report(documents: Union[Source, Iterable[Source]],
+           format: str = "html") -> str:  # pylint: disable=redefined-builtin
+    """Documents of any kind, as load() takes them, as a text: html (one page), junit, prometheus, csv or markdown.
+
+    Raises RdmabenchError.
+    """
+    text = call_for_text("report", _encode({"documents": items_of(documents), "format": format}))
+    if text.startswith('{'):
+        checked(json.loads(text))
+    return text
+
+
+__all__ = ["Cancel", "RdmabenchError", "Server", "compare", "doctor", "judge", "report", "run", "version"]

@@ -243,6 +243,28 @@ static void test_doctor(const char* root) {
   rdmabench_free(result);
 }
 
+/* A document is an object in the request, and no text in it. */
+static void compare_objects(void) {
+  char* run[2] = {NULL, NULL};
+  char* request;
+  char* result = NULL;
+  size_t size = 100;
+  int i;
+  for (i = 0; i < 2; ++i) {
+    rdmabench_run("{\"backend\":\"loop\",\"stop\":{\"iterations\":300}}", NULL, &run[i]);
+    CHECK(run[i] != NULL);
+    if (run[i] == NULL) return;
+    size += strlen(run[i]);
+  }
+  request = malloc(size);
+  snprintf(request, size, "{\"a\":[%s],\"b\":[%s]}", run[0], run[1]);
+  CHECK(rdmabench_compare(request, &result) == RDMABENCH_OK);
+  CHECK(has(result, "\"schema\": \"rdmabench-compare/1\""));
+  rdmabench_free(result);
+  free(request);
+  for (i = 0; i < 2; ++i) rdmabench_free(run[i]);
+}
+
 static void test_compare(const char* scratch) {
   char request[8192];
   char path[2][4000];
@@ -262,9 +284,67 @@ static void test_compare(const char* scratch) {
   CHECK(rdmabench_compare(request, &result) == RDMABENCH_OK); /* one launch proves nothing */
   CHECK(has(result, "\"schema\": \"rdmabench-compare/1\""));
   rdmabench_free(result);
+  compare_objects();
   snprintf(request, sizeof request, "{\"a\":[\"%.4000s\"],\"b\":[\"%.4000s\"]}", path[0], path[0]);
   code = rdmabench_compare(request, &result);
   check_refused(code, result, "same launch");
+}
+
+/* A bandwidth of one epoch, and so judged by its value. */
+#define WRITE(bits)                                                                    \
+  "{\"schema\":\"rdmabench/1\",\"test\":\"bandwidth\",\"error\":null,\"resolved\":{}," \
+  "\"results\":[{\"operation\":\"write\",\"size_bytes\":65536,\"bits_per_s\":" #bits "}]}"
+#define LIMIT "\"limits\":[\"bw>=360Gb/s\"]}"
+
+static void check_judged(const char* request, int code, const char* status) {
+  char* result = NULL;
+  char report[16384];
+  CHECK(rdmabench_judge(request, &result) == code);
+  CHECK(has(result, status) && has(result, "\"expectation\": \"bw>=360Gb/s\""));
+  if (result == NULL) return;
+  snprintf(report, sizeof report, "{\"format\":\"junit\",\"documents\":[%.16000s]}", result);
+  rdmabench_free(result);
+  CHECK(rdmabench_report(report, &result) == RDMABENCH_OK);
+  CHECK(has(result, "<testsuite") && has(result, "=360Gb/s"));
+  CHECK((strstr(result, "<failure") != NULL) == (code == RDMABENCH_FAILED));
+  rdmabench_free(result);
+}
+
+static void test_judge(const char* scratch) {
+  char request[8192];
+  char path[4000];
+  char* result = NULL;
+  FILE* file;
+  int code;
+  check_judged("{\"documents\":[" WRITE(400e9) "]," LIMIT, RDMABENCH_OK, "\"status\": \"PASS\"");
+  check_judged("{\"documents\":[" WRITE(300e9) "]," LIMIT, RDMABENCH_FAILED,
+               "\"status\": \"FAIL\"");
+  check_judged("{\"documents\":[" WRITE(365e9) "]," LIMIT, RDMABENCH_OK, "\"status\": \"OPEN\"");
+  check_judged("{\"documents\":[" WRITE(365e9) "," WRITE(366e9) "," WRITE(367e9) "," WRITE(
+                   368e9) "," WRITE(369e9) "]," LIMIT,
+               RDMABENCH_OK, "over 5 launches");
+  snprintf(path, sizeof path, "%.3900s/profile.json", scratch);
+  file = fopen(path, "w");
+  CHECK(file != NULL && fputs("{\"expect\":[\"bw>=360Gb/s\",\"p99<=5us\"]}", file) >= 0 &&
+        fclose(file) == 0);
+  snprintf(request, sizeof request, "{\"documents\":[" WRITE(400e9) "],\"profile\":\"%.4000s\"}",
+           path);
+  CHECK(rdmabench_judge(request, &result) == RDMABENCH_OK); /* it has no p99, which is OPEN */
+  CHECK(has(result, "\"expectation\": \"p99<=5us\""));
+  rdmabench_free(result);
+  code = rdmabench_judge("{\"documents\":[" WRITE(1) "]}", &result);
+  check_refused(code, result, "no limit");
+  code = rdmabench_judge("{\"documents\":[]," LIMIT, &result);
+  check_refused(code, result, "`documents` of the request has no document");
+  code = rdmabench_judge("{\"documents\":[" WRITE(1) "],\"limits\":[\"bw>=fast\"]}", &result);
+  check_refused(code, result, "invalid limit 'bw>=fast'");
+  code = rdmabench_judge("{\"document\":[" WRITE(1) "]," LIMIT, &result);
+  check_refused(code, result, "Did you mean `documents`?");
+  code = rdmabench_report("{\"documents\":[" WRITE(1) "],\"format\":\"pdf\"}", &result);
+  check_refused(code, result, "markdown");
+  CHECK(rdmabench_report("{\"documents\":[" WRITE(1) "]}", &result) == RDMABENCH_OK);
+  CHECK(has(result, "<!DOCTYPE html>"));
+  rdmabench_free(result);
 }
 
 int main(int count, char** words) {
@@ -278,6 +358,7 @@ int main(int count, char** words) {
   test_server();
   test_doctor(words[2]);
   test_compare(words[3]);
+  test_judge(words[3]);
   rdmabench_free(NULL);
   rdmabench_cancel_free(NULL);
   return failures != 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the build tree into a prefix of its own, builds a project against it twice, builds and runs the examples, and
-# runs those of docs/c.md and docs/python.md; before, the ELF headers of what was installed.
+# runs those of docs/c.md, docs/python.md and docs/expect.md; before, the ELF headers of what was installed.
 # Usage: consumer.sh CMAKE BUILD_DIR PROJECT_DIR SOURCE_DIR WORK_DIR COMPILER PYTHON
 set -eu
 cmake=$1 build=$2 project=$3 source=$4 work=$5 compiler=$6 python=$7
@@ -19,10 +19,12 @@ fi
 example_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" "$source/docs/$2"; }
 example_of c c.md >"$work/example.c"
 example_of python python.md >"$work/example.py"
+for language in c cpp python; do example_of $language expect.md >"$work/gate.$language"; done
 
 # Builds the project in $1 in $work/$2.
 build_by_package() {
   "$cmake" -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$work/prefix" -DC_EXAMPLE="$work/example.c" \
+    -DC_GATE="$work/gate.c" -DCPP_GATE="$work/gate.cpp" \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug >"$work/$2-configure.log" 2>&1
   "$cmake" --build "$work/$2" >"$work/$2-build.log" || { cat "$work/$2-build.log"; exit 1; }
 }
@@ -48,3 +50,12 @@ LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name librdmabench-c.so.0)") "$
 (unset RDMABENCH_LIBRARY
  PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 "$python" "$work/example.py") \
   | tee "$work/python.log" | grep -qx 'usage Did you mean `depth`?'
+
+# The gates of docs/expect.md; that in Python writes what the one in C judges.
+cd "$work"
+(unset RDMABENCH_LIBRARY
+ PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 "$python" gate.python)
+"$work/cmake/gate_c" | grep -q '"status": "PASS"'
+grep -q '<testsuite' gate.xml && rm gate.xml
+"$work/cmake/gate_cpp"
+grep -q '<testsuite' gate.xml

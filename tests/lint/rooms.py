@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "fabric": {"base", "measure", "control", "report", "health", "run"},
     "collective": {"base", "measure", "control", "report", "health", "gpu", "memory", "run"},
     "netplugin": {"base", "measure", "control", "report", "run"},
-    "c": {"base", "report", "health", "analysis", "run"},
+    "c": {"base", "report", "health", "analysis", "run", "fabric"},
 }
 # The tools are on top of all, and a test may look anywhere.
 

@@ -191,6 +191,56 @@ class Judge(unittest.TestCase):
             rdmabench.compare(runs[0], runs[0])
 
 
+class Limits(unittest.TestCase):
+    @staticmethod
+    def write(gbps):
+        """A bandwidth of one epoch, and so judged by its value."""
+        return {"schema": "rdmabench/1", "test": "bandwidth", "error": None, "resolved": {},
+                "results": [{"operation": "write", "size_bytes": 65536, "bits_per_s": gbps * 1e9}]}
+
+    def test_judge_says_pass_fail_and_open(self):
+        for gbps, status in ((400, "PASS"), (300, "FAIL"), (365, "OPEN")):
+            judged = rdmabench.judge(self.write(gbps), "bw>=360Gb/s")
+            self.assertEqual([one["status"] for one in judged["expectations"]], [status])
+            junit = rdmabench.report(judged, "junit")
+            self.assertEqual("<failure" in junit, status == "FAIL")
+            self.assertIn("=360Gb/s", rdmabench.report([judged]))
+
+    def test_judge_takes_launches_and_a_profile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number in range(5):
+                path = pathlib.Path(folder) / f"{number}.json"
+                path.write_text(json.dumps(self.write(365 + number)), encoding="utf-8")
+            profile = pathlib.Path(folder) / "profile"
+            profile.write_text('{"expect": ["bw>=360Gb/s", "p99<=5us"]}', encoding="utf-8")
+            judged = rdmabench.judge(folder, profile=str(profile))
+        self.assertEqual([(one["status"], one["launches"]) for one in judged["expectations"]], [("PASS", 5), ("OPEN", None)])
+        self.assertEqual(judged["over_launches"], 5)
+
+    def test_judge_refuses_what_it_cannot_judge(self):
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "no limit"):
+            rdmabench.judge(self.write(1))
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "of bandwidth.* of latency"):
+            rdmabench.judge([self.write(1), {**self.write(1), "test": "latency"}], ["bw>=1Gb/s"])
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "cut off") as caught:
+            rdmabench.judge({**self.write(400), "error": "cut off"}, ["bw>=360Gb/s"])
+        self.assertEqual(caught.exception.report["expectations"][0]["status"], "PASS")
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "markdown"):
+            rdmabench.report(self.write(1), "pdf")
+
+    def test_a_fabric_keeps_its_records(self):
+        pair = {"record": "measurement", "round": 0, "rail": 0, "metric": "bandwidth", "size_bytes": 65536,
+                "p99_ns": None, "error": None, "notes": [], "confirming": False}
+        document = {"schema": "rdmabench-fabric/1", "record": "plan", "nodes": [{"rank": 0}, {"rank": 1}], "plan": {},
+                    "records": [{**pair, "sender": 0, "receiver": 1, "value": 90e9},
+                                {**pair, "sender": 1, "receiver": 0, "value": 40e9}]}
+        judged = rdmabench.judge(document, ["bw>=80Gb/s"])
+        self.assertEqual([one["record"] for one in judged["records"]], ["measurement"] * 2 + ["expectations"])
+        self.assertEqual([one["status"] for one in judged["expectations"]], ["FAIL", "PASS"])
+        self.assertIn("40 Gb/s", rdmabench.report(judged, "markdown"))
+        self.assertEqual([one["status"] for one in rdmabench.judge(judged, ["bw>=30Gb/s"])["expectations"]], ["PASS"] * 2)
+
+
 class Read(unittest.TestCase):
     def setUp(self):
         self.one = {"schema": "rdmabench/1", "test": "latency", "results": [{"size_bytes": 8, "p50_ns": 1.5}]}
