@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "has_all.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench {

@@ -64,7 +64,7 @@ TEST(Channel, RefusesToSendMoreThanTheLimit) {
   EXPECT_THAT(complaint([&] {
                 pair.client.send(TestMessage::offer, std::string(kMaxPayload + 1, 'x'), plenty());
               }),
-              AllOf(HasSubstr("'offer' message of 1048577 bytes"), HasSubstr("1048576")));
+              has_all("'offer' message of 1048577 bytes", "1048576"));
   pair.client.send(TestMessage::hello, "still whole", plenty());
   EXPECT_EQ(pair.server.receive(TestMessage::hello, plenty(), "greeting"), "still whole");
 }
@@ -84,7 +84,7 @@ TEST(Channel, MovesWithItsConnection) {
 TEST(Channel, SaysWhatDidNotComeInTime) {
   Pair pair;
   EXPECT_THAT(complaint([&] { pair.server.receive(TestMessage::hello, brief(), "greeting"); }),
-              MatchesRegex("no greeting from the peer 127\\.0\\.0\\.1:[0-9]+ within [0-9.]+ ms"));
+              testing::ContainsRegex("no greeting .*127\\.0\\.0\\.1:[0-9]+ within [0-9.]+ ms"));
 }
 
 TEST(Channel, ReceivesAfterADeadlineThatPassed) {
@@ -118,22 +118,21 @@ TEST(Channel, SaysWhichMessageThePeerDoesNotTake) {
   const std::string text = complaint([&] {
     for (int i = 0; i < 1000; ++i) pair.client.send(TestMessage::offer, payload, brief());
   });
-  EXPECT_THAT(text, HasSubstr("did not take the 'offer' message within"));
+  EXPECT_THAT(text, has_all("did not take", "'offer'"));
   // Half a frame is out, so nothing may follow it: the peer reads the end of the stream.
   EXPECT_THAT(complaint([&] { pair.client.send(TestMessage::bye, "", plenty()); }),
               HasSubstr("lost the peer"));
   EXPECT_THAT(complaint([&] {
                 for (;;) pair.server.receive(TestMessage::offer, plenty(), "offer");
               }),
-              HasSubstr("closed the connection while waiting for offer ("));
+              has_all("closed the connection", "offer ("));
 }
 
 TEST(Channel, SaysThatThePeerClosed) {
   Pair pair;
   { const Channel gone = std::move(pair.client); }
   EXPECT_THAT(complaint([&] { pair.server.receive(TestMessage::ready, plenty(), "start"); }),
-              AllOf(StartsWith("the peer 127.0.0.1:"),
-                    HasSubstr("closed the connection while waiting for start")));
+              AllOf(StartsWith("the peer 127.0.0.1:"), has_all("closed the connection", "start")));
 }
 
 TEST(Channel, SendingToAPeerThatLeftIsAnErrorAndNoSignal) {

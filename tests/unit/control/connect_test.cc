@@ -10,19 +10,16 @@ using namespace std::chrono_literals;
 TEST(Connect, SaysHowToStartTheServerThatRefuses) {
   const RawSocket socket;
   const std::uint16_t port = socket.bind();
-  EXPECT_EQ(
-      complaint([&] { Channel::connect("127.0.0.1", port, plenty()); }),
-      "connect to 127.0.0.1:" + std::to_string(port) +
-          ": Connection refused (ECONNREFUSED). Nothing listens there: start the server on 127.0.0.1 "
-          "('rdmabench serve'), or check `port`.");
+  EXPECT_THAT(complaint([&] { Channel::connect("127.0.0.1", port, plenty()); }),
+              has_all("127.0.0.1:" + std::to_string(port), "ECONNREFUSED", "server on 127.0.0.1",
+                      "'rdmabench serve'", "`port`"));
 }
 
 TEST(Connect, NamesTheAddressesThatItTried) {
   const RawSocket socket;
   const std::uint16_t port = socket.bind();
   EXPECT_THAT(complaint([&] { Channel::connect("localhost", port, plenty()); }),
-              AllOf(StartsWith("connect to localhost:"), HasSubstr("127.0.0.1"),
-                    HasSubstr("(ECONNREFUSED)")));
+              AllOf(StartsWith("connect to localhost:"), has_all("127.0.0.1", "(ECONNREFUSED)")));
 }
 
 TEST(Connect, TriesEveryAddressOfAName) {
@@ -61,8 +58,8 @@ TEST(Connect, SaysThatNothingAnsweredInTime) {
   const RawSocket first;
   first.connect(port);
   EXPECT_THAT(complaint([&] { Channel::connect("127.0.0.1", port, brief()); }),
-              AllOf(HasSubstr("connect to 127.0.0.1:" + std::to_string(port) + " within "),
-                    HasSubstr("ms: Connection timed out (ETIMEDOUT)"), HasSubstr("firewall")));
+              has_all("connect to 127.0.0.1:" + std::to_string(port) + " within ",
+                      "ms: Connection timed out (ETIMEDOUT)", "firewall"));
 }
 
 TEST(Connect, SaysThatTheServerWasBusyTheWholeTime) {

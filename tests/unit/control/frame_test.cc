@@ -52,20 +52,17 @@ TEST(Header, OfAnotherProtocolIsToldFromItsFourthByte) {
   EXPECT_EQ(decode_header("GET").fault, HeaderFault::incomplete);
   const DecodedHeader decoded = decode_header("GET ");
   EXPECT_EQ(decoded.fault, HeaderFault::foreign);
-  EXPECT_STREQ(
-      header_error(decoded, kPeer).what(),
-      "the peer at 127.0.0.1:1234 does not speak the rdmabench protocol (first bytes 47 45 "
-      "54 20). Is it 'rdmabench serve'?");
+  EXPECT_THAT(header_error(decoded, kPeer).what(),
+              has_all("127.0.0.1:1234", "does not speak", "47 45 54 20", "'rdmabench serve'"));
 }
 
 TEST(Header, OfAnotherVersionNamesBothVersions) {
   // Type and length make no sense, which is another version's right.
   const DecodedHeader decoded = decode_header("RDMB\0\2\xff\xff\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::other_version);
-  EXPECT_STREQ(header_error(decoded, kPeer).what(),
-               ("the peer at 127.0.0.1:1234 speaks protocol version 2, this is version " +
-                std::to_string(kProtocolVersion) + ". Install the same rdmabench on both sides.")
-                   .c_str());
+  EXPECT_THAT(header_error(decoded, kPeer).what(),
+              has_all("127.0.0.1:1234", "protocol version 2,",
+                      "this is version " + std::to_string(kProtocolVersion), "same rdmabench"));
 }
 
 TEST(Header, OfAnUnknownTypeNamesIt) {
@@ -83,9 +80,7 @@ TEST(Header, OfTooLongAPayloadNamesTheLimit) {
   EXPECT_EQ(decode_header(kStart + "\0\1\0\x10\0\1"s).fault, HeaderFault::too_long);
   const DecodedHeader decoded = decode_header(kStart + "\0\1\xff\xff\xff\xff"s);
   EXPECT_EQ(decoded.fault, HeaderFault::too_long);
-  EXPECT_THAT(
-      header_error(decoded, kPeer).what(),
-      ::testing::HasSubstr("announced a message of 4294967295 bytes; the limit is 1048576"));
+  EXPECT_THAT(header_error(decoded, kPeer).what(), has_all("4294967295 bytes", "1048576"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(Handshake, LetsTheRightSecretIn) {
 
 TEST(Handshake, RefusesAnotherSecretAndSaysHowToCopyIt) {
   EXPECT_THAT(refusal(right(), Authentication::secret(kWrong)),
-              AllOf(HasSubstr("has another token"), HasSubstr("the same `token_file`")));
+              has_all("has another token", "the same `token_file`"));
   const std::string path = ::testing::TempDir() + "handshake_test.token";
   std::ofstream(path) << kWrong;
   ASSERT_EQ(chmod(path.c_str(), 0600), 0);
@@ -62,11 +62,11 @@ TEST(Handshake, RefusesAnotherSecretAndSaysHowToCopyIt) {
 }
 
 TEST(Handshake, NamesTheSideThatIsInsecure) {
-  EXPECT_THAT(refusal(right(), Authentication::insecure()),
-              AllOf(HasSubstr("uses a token, this side no authentication (`insecure`)"),
-                    HasSubstr("to both or to neither")));
+  EXPECT_THAT(
+      refusal(right(), Authentication::insecure()),
+      has_all("uses a token", "this side no authentication (`insecure`)", "to both or to neither"));
   EXPECT_THAT(refusal(Authentication::insecure(), right()),
-              HasSubstr("uses no authentication (`insecure`), this side a token"));
+              has_all("uses no authentication (`insecure`)", "this side a token"));
 }
 
 /// HMAC takes both of each pair for the same key (RFC 2104).
@@ -153,16 +153,14 @@ class RogueServer {
 
 TEST(Handshake, TheClientRefusesAServerWithoutTheSecret) {
   EXPECT_THAT(RogueServer().answer(frame(HandshakeMessage::welcome, std::string(kDigest, 'p'))),
-              HasSubstr("did not prove that it has this side's secret"));
-  EXPECT_THAT(RogueServer().answer(frame(HandshakeMessage::welcome)),
-              HasSubstr("did not prove that it has this side's secret"));
+              HasSubstr("did not prove"));
+  EXPECT_THAT(RogueServer().answer(frame(HandshakeMessage::welcome)), HasSubstr("did not prove"));
   EXPECT_THAT(RogueServer().answer(frame(TestMessage::hello, "x")), HasSubstr("was due"));
 }
 
 TEST(Handshake, TheClientDoesNotRepeatWhatAStrangerSays) {
-  EXPECT_THAT(
-      RogueServer().answer(frame(TestMessage::abort, "type your password here")),
-      AllOf(HasSubstr("did not prove that it has this side's secret"), Not(HasSubstr("password"))));
+  EXPECT_THAT(RogueServer().answer(frame(TestMessage::abort, "type your password here")),
+              AllOf(HasSubstr("did not prove"), Not(HasSubstr("password"))));
 }
 
 /// A client that has the secret, but writes its frames itself.
@@ -215,7 +213,7 @@ class Frames : public ::testing::Test {
   std::string taken() { return server->receive(TestMessage::hello, plenty(), "hello"); }
 
   const testing::Matcher<std::string> kNotThePeers =
-      AllOf(HasSubstr("has a wrong authentication code"), HasSubstr("due was hello"));
+      has_all("has a wrong authentication code", "due was hello");
 
   Listener listener{"127.0.0.1", 0, right()};
   RawClient client{listener};
@@ -287,20 +285,20 @@ TEST_F(Frames, ThatAreCutShortAreNotTaken) {
   EXPECT_THAT(refused(), HasSubstr("(18 of 19 bytes of its payload came)"));
 }
 
-/// Why the server refuses a peer: the frame that it gets, or "" where it is closed without.
-std::string reason_given(Listener& listener, const RawSocket& stranger) {
+/// Why the server refuses a peer: of the frame that it gets; nothing where it is closed without.
+std::optional<RefusalReason> reason_given(Listener& listener, const RawSocket& stranger) {
   EXPECT_FALSE(listener.accept(brief()));
   const std::string answer = stranger.read(kFrameOfRefusal);
-  if (answer.size() != kFrameOfRefusal) return answer;
+  if (answer.size() != kFrameOfRefusal) return std::nullopt;
   EXPECT_EQ(answer.substr(0, kHeaderBytes),
             frame(HandshakeMessage::refusal, "xx").substr(0, kHeaderBytes));
-  return std::string(name_of(static_cast<RefusalReason>(answer[kHeaderBytes])));
+  return static_cast<RefusalReason>(answer[kHeaderBytes]);
 }
 
 TEST(UnauthenticatedPeer, BehindTranslatedAddressesIsToldSo) {
   Listener listener("127.0.0.1", 0, right());
   const RawClient client(listener, kRight, "10.0.0.1");
-  EXPECT_EQ(reason_given(listener, client.socket), "addresses are translated on the way");
+  EXPECT_EQ(reason_given(listener, client.socket), RefusalReason::other_addresses);
 }
 
 TEST(UnauthenticatedPeer, WithARecordedProofIsRefused) {
@@ -313,7 +311,7 @@ TEST(UnauthenticatedPeer, WithARecordedProofIsRefused) {
               frame(HandshakeMessage::proof, honest.proof));
   EXPECT_FALSE(listener.accept(brief()));
   EXPECT_EQ(thief.read(kHeaderBytes + kNonce).size(), kHeaderBytes + kNonce);
-  EXPECT_EQ(reason_given(listener, thief), "it has another secret");
+  EXPECT_EQ(reason_given(listener, thief), RefusalReason::other_secret);
 }
 
 TEST(UnauthenticatedPeer, MayNotAnswerWithTheServersOwnProof) {
@@ -324,7 +322,7 @@ TEST(UnauthenticatedPeer, MayNotAnswerWithTheServersOwnProof) {
   EXPECT_FALSE(listener.accept(brief()));
   const std::string challenge = stranger.read(kHeaderBytes + kNonce);
   stranger.write(challenge);
-  EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does");
+  EXPECT_EQ(reason_given(listener, stranger), RefusalReason::unreadable);
 }
 
 TEST(UnauthenticatedPeer, MaySendNothingButTheHandshake) {
@@ -338,8 +336,7 @@ TEST(UnauthenticatedPeer, MaySendNothingButTheHandshake) {
     const RawSocket stranger;
     stranger.connect(listener.port());
     stranger.write(bytes);
-    EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does")
-        << bytes;
+    EXPECT_EQ(reason_given(listener, stranger), RefusalReason::unreadable) << bytes;
   }
 }
 
@@ -348,7 +345,7 @@ TEST(UnauthenticatedPeer, MaySendLessThan4KiB) {
   const RawSocket stranger;
   stranger.connect(listener.port());
   stranger.write(frame(HandshakeMessage::greeting, std::string(4096, 'x')));
-  EXPECT_EQ(reason_given(listener, stranger), "it does not authenticate as rdmabench does");
+  EXPECT_EQ(reason_given(listener, stranger), RefusalReason::unreadable);
   EXPECT_LT(2 * (kHeaderBytes + kMaxUnproved), 4096);  // two frames at most
 }
 
@@ -363,8 +360,7 @@ TEST(UnauthenticatedPeer, ThatIsSilentDelaysNobodyAndIsClosed) {
   for (const RawSocket& one : silent) {
     const std::string answer = one.read(kFrameOfRefusal);
     ASSERT_EQ(answer.size(), kFrameOfRefusal);
-    EXPECT_EQ(name_of(static_cast<RefusalReason>(answer[kHeaderBytes])),
-              "it did not say who it is in time");
+    EXPECT_EQ(static_cast<RefusalReason>(answer[kHeaderBytes]), RefusalReason::late);
   }
 }
 

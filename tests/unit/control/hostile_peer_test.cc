@@ -28,8 +28,7 @@ std::string answer_to_last(std::string_view bytes) {
 TEST(HostilePeer, ThatSpeaksHttpIsRecognised) {
   EXPECT_THAT(
       answer_to("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
-      MatchesRegex("the peer at 127\\.0\\.0\\.1:[0-9]+ does not speak the rdmabench protocol "
-                   "\\(first bytes 47 45 54 20\\)\\. Is it 'rdmabench serve'\\?"));
+      has_all("the peer at 127.0.0.1:", "does not speak", "47 45 54 20", "'rdmabench serve'"));
 }
 
 TEST(HostilePeer, ThatSpeaksAnotherVersionIsNamedWithIt) {
@@ -69,29 +68,24 @@ TEST(HostilePeer, ThatSaysNothingIsGivenUp) {
 }
 
 TEST(HostilePeer, ThatStopsInTheHeaderIsGivenUp) {
-  EXPECT_THAT(answer_to(kStart),
-              MatchesRegex("no greeting from .* within .* \\(6 of 12 bytes of its header came\\)"));
+  EXPECT_THAT(answer_to(kStart), has_all("no greeting", "6 of 12 bytes of its header"));
 }
 
 TEST(HostilePeer, ThatLeavesInTheHeaderIsReported) {
-  EXPECT_THAT(
-      answer_to_last("RDM"),
-      HasSubstr(
-          "closed the connection while waiting for greeting (3 of 12 bytes of its header came)"));
+  EXPECT_THAT(answer_to_last("RDM"),
+              has_all("closed the connection", "greeting", "3 of 12 bytes of its header"));
 }
 
 TEST(HostilePeer, ThatLeavesInThePayloadIsReported) {
-  EXPECT_THAT(
-      answer_to_last(frame(TestMessage::hello, "payload").substr(0, 15)),
-      HasSubstr(
-          "closed the connection while waiting for greeting (3 of 7 bytes of its payload came)"));
+  EXPECT_THAT(answer_to_last(frame(TestMessage::hello, "payload").substr(0, 15)),
+              has_all("closed the connection", "greeting", "3 of 7 bytes of its payload"));
 }
 
 TEST(HostilePeer, ThatResetsIsReportedWithTheErrno) {
   RawPair pair;
   pair.client.reset();
   EXPECT_THAT(complaint([&] { pair.server->receive(plenty(), "greeting"); }),
-              HasSubstr("while waiting for greeting: Connection reset by peer (ECONNRESET)"));
+              has_all("greeting", "ECONNRESET"));
 }
 
 TEST(HostilePeer, ThatIsOnlySlowIsReadToTheEnd) {

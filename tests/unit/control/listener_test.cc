@@ -82,8 +82,7 @@ TEST(Listener, NamesThePortThatIsInUse) {
   const std::string port = std::to_string(first.port());
   for (const char* address : {"127.0.0.1", ""}) {
     EXPECT_THAT(complaint([&] { Listener(address, first.port()); }),
-                AllOf(HasSubstr("listen on port " + port), HasSubstr("(EADDRINUSE)"),
-                      HasSubstr("give another `port`")));
+                has_all("listen on port " + port, "(EADDRINUSE)", "give another `port`"));
   }
 }
 
@@ -99,12 +98,10 @@ TEST(Listener, TakesItsPortAgainAtOnce) {
 }
 
 TEST(Listener, NamesAnAddressThatIsNotHere) {
-  EXPECT_THAT(
-      complaint([] { Listener("192.0.2.1", 0); }),
-      AllOf(HasSubstr("of 192.0.2.1"), HasSubstr("(EADDRNOTAVAIL)"), HasSubstr("'ip addr")));
+  EXPECT_THAT(complaint([] { Listener("192.0.2.1", 0); }),
+              has_all("of 192.0.2.1", "(EADDRNOTAVAIL)", "'ip addr"));
   const std::string label(70, 'x');
-  EXPECT_THAT(complaint([&] { Listener(label, 0); }),
-              AllOf(HasSubstr(label), HasSubstr("'ip addr")));
+  EXPECT_THAT(complaint([&] { Listener(label, 0); }), has_all(label, "'ip addr"));
 }
 
 TEST(Listener, StopWakesAnAcceptForGood) {
@@ -222,7 +219,7 @@ TEST(Listener, SurvivesRunningOutOfFileDescriptors) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   const std::string text = complaint([&] { listener.accept(plenty()); });
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_THAT(text, AllOf(HasSubstr("(EMFILE)"), HasSubstr("Raise 'ulimit -n'")));
+  EXPECT_THAT(text, has_all("(EMFILE)", "Raise 'ulimit -n'"));
   EXPECT_EQ(listener.accept(plenty()).value().peer_ip(), "127.0.0.1");
 }
 

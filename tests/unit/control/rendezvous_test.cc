@@ -17,7 +17,6 @@
 namespace rdmabench::control {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
@@ -86,14 +85,14 @@ TEST(Rendezvous, OfOneRankNeedsNoAddress) {
 
 TEST(Rendezvous, RefusesAnotherPortThanThatOfTheAddress) {
   EXPECT_THAT(complaint([&] { rank_of_two(0, 18516)->meet("use", 5, plenty()); }),
-              AllOf(HasSubstr("`port` is 5"), HasSubstr("127.0.0.1:18516")));
+              has_all("`port` is 5", "127.0.0.1:18516"));
 }
 
 TEST(Rendezvous, SaysThatItsPortIsTaken) {
   const Listener other("127.0.0.1", 0);
-  EXPECT_THAT(complaint([&] { rank_of_two(0, other.port())->meet("use", 0, plenty()); }),
-              AllOf(HasSubstr("rank 0 cannot serve the others: listen on port "),
-                    HasSubstr("EADDRINUSE"), HasSubstr("Does another job use this port?")));
+  EXPECT_THAT(
+      complaint([&] { rank_of_two(0, other.port())->meet("use", 0, plenty()); }),
+      has_all("rank 0 ", "listen on port ", "EADDRINUSE", "Does another job use this port?"));
 }
 
 TEST(JoinRankZero, SaysThatRankZeroWasNotReached) {
@@ -101,16 +100,15 @@ TEST(JoinRankZero, SaysThatRankZeroWasNotReached) {
       .port = free_port(), .addresses = {"127.0.0.1"}, .may_be_starting = true};
   EXPECT_THAT(
       complaint([&] { join_rank_0(nobody, {.rank = 1, .size = 2}, Deadline::after(80ms)); }),
-      AllOf(HasSubstr("rank 1 did not reach rank 0 at 127.0.0.1:"), HasSubstr("within 80 ms"),
-            HasSubstr("ECONNREFUSED"), HasSubstr("Is rank 0 started")));
+      has_all("rank 1 did not reach rank 0 at 127.0.0.1:", "within 80 ms", "ECONNREFUSED",
+              "Is rank 0 started"));
 }
 
 TEST(JoinRankZero, IsRefusedTheSecondOfARank) {
   const RankZero zero;
   const Channel one = join(zero.port());
   EXPECT_THAT(complaint([&] { join(zero.port()); }),
-              AllOf(HasSubstr("rank 1 came already, from "), HasSubstr("127.0.0.1"),
-                    HasSubstr("Two processes have one rank")));
+              has_all("rank 1 came already, from ", "127.0.0.1", "Two processes have one rank"));
 }
 
 TEST(JoinRankZero, IsToldWhatTheServersOfTheRunAskFor) {
@@ -151,7 +149,7 @@ TEST(JoinRankZero, TakesAnAnswerForFinal) {
   Channel channel = rank_0.accept(plenty()).value();
   channel.abort("not you");
   joiner.join();
-  EXPECT_THAT(text, AllOf(HasSubstr("rank 1 was not admitted"), HasSubstr("gave up: not you")));
+  EXPECT_THAT(text, has_all("rank 1 was not admitted", "gave up: not you"));
 }
 
 class AdmissionTest : public ::testing::Test {

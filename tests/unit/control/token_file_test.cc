@@ -18,7 +18,6 @@
 namespace rdmabench::control {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class TokenFile : public ::testing::Test {
@@ -64,7 +63,7 @@ TEST(OwnTokenFile, IsInAnAbsolutePathAlone) {
 
 TEST_F(TokenFile, OfAnotherLengthIsRefused) {
   write(31);
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("has 31 bytes; 32 to 4096"), HasSubstr(path())));
+  EXPECT_THAT(refusal(), has_all("has 31 bytes; 32 to 4096", path()));
   write(4097);
   EXPECT_THAT(refusal(), HasSubstr("more than 4096"));
 }
@@ -72,7 +71,7 @@ TEST_F(TokenFile, OfAnotherLengthIsRefused) {
 TEST_F(TokenFile, ThatOthersCanUseIsRefused) {
   for (const mode_t mode : {0640, 0604, 0620, 0602, 0610}) {
     write(32, mode);
-    EXPECT_THAT(refusal(), AllOf(HasSubstr("others can use it too"), HasSubstr("chmod 600")));
+    EXPECT_THAT(refusal(), has_all("others can use it too", "chmod 600"));
   }
   EXPECT_NO_THROW(read_token_file(write(32, 0400)));
 }
@@ -109,7 +108,7 @@ TEST_F(TokenFile, OfAnotherUserIsRefused) {
 }
 
 TEST_F(TokenFile, ThatIsNoFileIsRefused) {
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("there is no token file"), HasSubstr("umask 077")));
+  EXPECT_THAT(refusal(), has_all("there is no token file", "umask 077"));
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   EXPECT_THAT(refusal(), HasSubstr("is not a regular file"));  // and nobody waits for its writer
 }
