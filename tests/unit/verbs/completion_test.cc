@@ -5,10 +5,11 @@
 
 #include <set>
 
+#include "../has_all.h"
+
 namespace rdmabench::verbs {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Explain, KnowsEveryStatusByItsName) {
@@ -34,8 +35,7 @@ TEST(CompletionText, NamesStatusVendorErrorAndWhatToLookAt) {
   ibv_wc failed{};
   failed.status = IBV_WC_RETRY_EXC_ERR;
   failed.vendor_err = 0x81;
-  EXPECT_THAT(to_text(failed), AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR = 12"), HasSubstr("0x81"),
-                                     HasSubstr("`gid_index`"), HasSubstr("MTU")));
+  EXPECT_THAT(to_text(failed), has_all("IBV_WC_RETRY_EXC_ERR = 12", "0x81", "`gid_index`", "MTU"));
 }
 
 TEST(CompletionText, OfAFullFabricNamesWhatAnEngineerWouldCheckFirst) {
@@ -44,12 +44,11 @@ TEST(CompletionText, OfAFullFabricNamesWhatAnEngineerWouldCheckFirst) {
     failed.status = status;
     return to_text(failed);
   };
-  EXPECT_THAT(text(IBV_WC_RETRY_EXC_ERR),
-              AllOf(HasSubstr("4791"), HasSubstr("partition keys"), HasSubstr("ping -I")));
-  EXPECT_THAT(text(IBV_WC_RNR_RETRY_EXC_ERR), AllOf(HasSubstr("SIGSTOP"), HasSubstr("`depth`")));
-  EXPECT_THAT(text(IBV_WC_REM_ACCESS_ERR), AllOf(HasSubstr("remote key"), HasSubstr("atomic")));
+  EXPECT_THAT(text(IBV_WC_RETRY_EXC_ERR), has_all("4791", "partition keys", "ping -I"));
+  EXPECT_THAT(text(IBV_WC_RNR_RETRY_EXC_ERR), has_all("SIGSTOP", "`depth`"));
+  EXPECT_THAT(text(IBV_WC_REM_ACCESS_ERR), has_all("remote key", "atomic"));
   EXPECT_THAT(text(IBV_WC_LOC_QP_OP_ERR), HasSubstr("`inline_limit` of 0"));
-  EXPECT_THAT(text(IBV_WC_LOC_LEN_ERR), AllOf(HasSubstr("UD"), HasSubstr("MTU")));
+  EXPECT_THAT(text(IBV_WC_LOC_LEN_ERR), has_all("UD", "MTU"));
   EXPECT_THAT(text(IBV_WC_WR_FLUSH_ERR), HasSubstr("first failure"));
 }
 

@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using fake_verbs::Call;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// A folder in place of /sys/class/infiniband/NAME, gone at the end.
@@ -83,8 +82,7 @@ TEST_F(Devices, ThatCannotBeOpenedAreListedWithTheReason) {
   fake_verbs::fail(Call::open_device, 1, EACCES);
   const std::vector<DeviceInfo> devices = list_devices();
   ASSERT_EQ(devices.size(), 2U);
-  EXPECT_THAT(devices[0].fault,
-              AllOf(HasSubstr("ibv_open_device(mlx5_0)"), HasSubstr("/dev/infiniband/uverbs")));
+  EXPECT_THAT(devices[0].fault, has_all("ibv_open_device(mlx5_0)", "/dev/infiniband/uverbs"));
   EXPECT_TRUE(devices[0].ports.empty());
   EXPECT_TRUE(devices[1].fault.empty());
 }
@@ -241,12 +239,12 @@ TEST_F(Devices, ThatAreNotThereAreAnsweredWithWhatIs) {
   for (const char* text : {"mlx5_7", "rxe0:2"}) {
     const Error error = complaint([&] { select_ports(devices, text); });
     EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr(text), HasSubstr("mlx5_0:1, mlx5_0:2, rxe0:1")));
+    EXPECT_THAT(error.what(), has_all(text, "mlx5_0:1, mlx5_0:2, rxe0:1"));
   }
   for (const char* text : {"rxe0:", "rxe0:x", "rxe0:0", "rxe0:1x", "rxe0:999", ":1"}) {
     const Error error = complaint([&] { select_ports(devices, text); });
     EXPECT_EQ(error.fault(), Fault::usage) << text;
-    EXPECT_THAT(error.what(), AllOf(HasSubstr(text), HasSubstr("NAME:PORT")));
+    EXPECT_THAT(error.what(), has_all(text, "NAME:PORT"));
   }
 }
 

@@ -46,8 +46,7 @@ TEST_F(Memory, ThatCannotBeLockedNamesTheLimit) {
   fake_verbs::fail(fake_verbs::Call::reg_mr, 1, ENOMEM);
   const Error error = complaint([&] { register_memory(*domain_, bytes_, Access::local); });
   setrlimit(RLIMIT_MEMLOCK, &old);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("ibv_reg_mr(4096 bytes)"), HasSubstr("ENOMEM"),
-                                  HasSubstr("64 KiB"), HasSubstr("ulimit -l")));
+  EXPECT_THAT(error.what(), has_all("ibv_reg_mr(4096 bytes)", "ENOMEM", "64 KiB", "ulimit -l"));
 }
 
 TEST_F(Memory, ThatFailsForAnotherReasonDoesNotBlameTheLimit) {

@@ -191,8 +191,8 @@ TEST(ChooseInfiniBandPath, GoesByLidWithinTheSubnet) {
   EXPECT_EQ(path.client, &client[1]);
   EXPECT_EQ(path.server, &server[1]);
   EXPECT_FALSE(path.global);
-  EXPECT_EQ(path.reason,
-            "InfiniBand m:1 LID 3 to LID 9, subnet fe80000000000000, the default of every fabric");
+  EXPECT_THAT(path.reason,
+              has_all("m:1 LID 3 to LID 9", "subnet fe80000000000000", "default of every fabric"));
 }
 
 // Two rails that no cable joins, each with a subnet manager that left the default prefix.
@@ -202,11 +202,10 @@ TEST(ChooseInfiniBandPath, TakesTheRailOfTheNameWhereThePrefixIsTheDefault) {
   server[1].gbps = 200;  // the faster one is of the other rail
   const Path path = choose_path(client, server, {}, routes());
   EXPECT_EQ(path.server, &server[1]);
-  EXPECT_THAT(path.reason, EndsWith("; of 200 Gb/s, as devices of one name are taken for one rail: "
-                                    "mlx5_1:1 to mlx5_0:1 has 400 Gb/s"));
+  EXPECT_THAT(path.reason, has_all("; of 200 Gb/s", "mlx5_1:1 to mlx5_0:1 has 400 Gb/s"));
   server[1].gbps = 400;  // nothing was passed over
   EXPECT_THAT(choose_path(client, server, {}, routes()).reason,
-              EndsWith("the default of every fabric"));
+              EndsWith("default of every fabric"));
 }
 
 TEST(ChooseInfiniBandPath, TakesTheFasterLinkOfASubnetThatIsKnown) {
@@ -239,7 +238,7 @@ TEST(ChooseInfiniBandPath, DoesNotLeaveTheSubnetOrUseAPortWithoutLid) {
   const Candidate elsewhere[] = {infiniband("m", 9, "fec0:0:0:7::2")};
   const Candidate without_lid[] = {infiniband("m", 0, "fe80::2")};
   EXPECT_THAT(complaint([&] { choose_path(client, elsewhere, {}, routes()); }).what(),
-              AllOf(HasSubstr("LID 3 subnet fe80000000000000"), HasSubstr("fec0000000000007")));
+              has_all("LID 3 subnet fe80000000000000", "fec0000000000007"));
   EXPECT_EQ(complaint([&] { choose_path(client, without_lid, {}, routes()); }).fault(),
             Fault::unavailable);
 }
@@ -251,15 +250,15 @@ TEST(ChooseNoPath, ListsWhatBothSidesHave) {
   const Error error = complaint([&] { choose_path(client, server, {}, routes()); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
   EXPECT_THAT(error.what(),
-              AllOf(HasSubstr("client has: a:1 RoCE v2 GID 0 fe80::1/64 (eth0), a:1 RoCE v2 GID 1"),
-                    HasSubstr("server has: b:1 RoCE v1 GID 3 10.0.0.2/24 (eth0)"),
-                    HasSubstr("`gid_index`"), Not(HasSubstr("more"))));
+              AllOf(has_all("client has: a:1 RoCE v2 GID 0 fe80::1/64 (eth0), a:1 RoCE v2 GID 1",
+                            "server has: b:1 RoCE v1 GID 3 10.0.0.2/24 (eth0)", "`gid_index`"),
+                    Not(HasSubstr("more"))));
 }
 
 TEST(ChooseNoPath, KeepsALongListShort) {
   const std::vector<Candidate> client(20, roce("a", 1, "10.0.0.1", 24));
   const Error error = complaint([&] { choose_path(client, {}, {}, routes()); });
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("and 12 more"), HasSubstr("server has: none")));
+  EXPECT_THAT(error.what(), has_all("and 12 more", "server has: none"));
 }
 
 TEST(KernelRoute, OfTheLoopbackAddressIsItself) {

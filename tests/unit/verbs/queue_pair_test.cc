@@ -14,7 +14,6 @@ namespace rdmabench::verbs {
 namespace {
 
 using fake_verbs::Call;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -94,8 +93,7 @@ TEST_F(QueuePairs, ThatCannotBeCreatedSayWhatWasAskedFor) {
   fake_verbs::fail(Call::create_qp, 1, ENOMEM);
   const Error error = complaint([&] { create(0); });
   EXPECT_EQ(error.code(), ENOMEM);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("rxe0"), HasSubstr("4 sends"),
-                                  HasSubstr("max_qp_wr is 1024"), HasSubstr("ulimit -l")));
+  EXPECT_THAT(error.what(), has_all("rxe0", "4 sends", "max_qp_wr is 1024", "ulimit -l"));
 }
 
 TEST_F(QueuePairs, AreConnectedWithTheWholeAddress) {
@@ -207,7 +205,7 @@ TEST_F(QueuePairs, RefuseAnMtuThatIsNone) {
   initialize(*sized.queue_pair, 1);
   const Error error = complaint([&] { connect(*sized.queue_pair, {.mtu = 1500}); });
   EXPECT_EQ(error.fault(), Fault::usage);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("1500"), HasSubstr("1024")));
+  EXPECT_THAT(error.what(), has_all("1500", "1024"));
 }
 
 }  // namespace

@@ -89,9 +89,8 @@ TEST_F(Registering, ADmaBufIsTakenWhereTheDeviceTakesIt) {
 TEST_F(Registering, ADeviceThatRefusesTheDmaBufIsNamedAndThePagesPinned) {
   const Registration made = register_memory(*domain_, with_dma_buf(), {});
   EXPECT_EQ(made.route, Route::pinned);
-  EXPECT_THAT(made.others[1],
-              attempt(Route::dma_buf, AllOf(HasSubstr("ibv_reg_dmabuf_mr(8192 bytes)"),
-                                            HasSubstr("rxe0"), HasSubstr("EOPNOTSUPP"))));
+  EXPECT_THAT(made.others[1], attempt(Route::dma_buf, has_all("ibv_reg_dmabuf_mr(8192 bytes)",
+                                                              "rxe0", "EOPNOTSUPP")));
   EXPECT_EQ(fake_verbs::region(made.region->lkey).dma_buf, -1);
 }
 
@@ -99,7 +98,7 @@ TEST_F(Registering, ADmaBufThatIsDemandedIsNotReplaced) {
   const Error lacking =
       complaint([&] { register_memory(*domain_, with_dma_buf(), {.require_dma_buf = true}); });
   EXPECT_EQ(lacking.fault(), Fault::unavailable);
-  EXPECT_THAT(lacking.what(), AllOf(HasSubstr("rxe0"), HasSubstr("EOPNOTSUPP")));
+  EXPECT_THAT(lacking.what(), has_all("rxe0", "EOPNOTSUPP"));
   EXPECT_EQ(fake_verbs::calls(fake_verbs::Call::reg_mr), 0);
 
   const Error none =
@@ -137,7 +136,7 @@ TEST_F(Registering, AFailedQueryIsNoLackOfOnDemandPaging) {
   fake_verbs::fail(fake_verbs::Call::query_device_ex, 1, EIO);
   const Error error = complaint([&] { register_memory(*domain_, plain(), {.on_demand = true}); });
   EXPECT_EQ(error.fault(), Fault::failed);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("ibv_query_device_ex(rxe0)"), HasSubstr("EIO")));
+  EXPECT_THAT(error.what(), has_all("ibv_query_device_ex(rxe0)", "EIO"));
 }
 
 TEST_F(Registering, TwoDemandsThatExcludeEachOtherAreRefused) {
@@ -152,7 +151,7 @@ TEST_F(Registering, RelaxedOrderingIsAskedForOnEveryRouteAndItsLimitsAreSaid) {
   for (const MemoryArea& area : {plain(), with_dma_buf()}) {
     const Registration made = register_memory(*domain_, area, {.relaxed_ordering = true});
     EXPECT_THAT(fake_verbs::region(made.region->lkey).access & IBV_ACCESS_RELAXED_ORDERING, Not(0));
-    EXPECT_THAT(made.notes, ElementsAre(HasSubstr("no call reports whether it is active")));
+    EXPECT_THAT(made.notes, ElementsAre(HasSubstr("whether it is active")));
   }
 }
 
@@ -161,7 +160,7 @@ TEST_F(Registering, EveryFailureNamesItsLikelyCause) {
     fake_verbs::fail(fake_verbs::Call::reg_mr, 1, code);
     return std::string(complaint([&] { register_memory(*domain_, plain(), {}); }).what());
   };
-  EXPECT_THAT(text_of(EFAULT), AllOf(HasSubstr("cannot be pinned"), HasSubstr("tmpfs")));
+  EXPECT_THAT(text_of(EFAULT), has_all("cannot be pinned", "tmpfs"));
   EXPECT_THAT(text_of(EOPNOTSUPP), HasSubstr("driver does not support it"));
   EXPECT_THAT(text_of(ENOSPC), HasSubstr("rdma resource show mr"));
   EXPECT_THAT(text_of(EBADF), HasSubstr("not a dma-buf"));
@@ -196,8 +195,7 @@ TEST_F(Registering, DeregisteringLooksAtTheResult) {
   fake_verbs::fail(fake_verbs::Call::dereg_mr, 1, EBUSY);
   const Error error =
       complaint([&] { deregister(register_by(Route::pinned, *domain_, plain(), {})); });
-  EXPECT_THAT(error.what(),
-              AllOf(HasSubstr("ibv_dereg_mr()"), HasSubstr("rxe0"), HasSubstr("EBUSY")));
+  EXPECT_THAT(error.what(), has_all("ibv_dereg_mr()", "rxe0", "EBUSY"));
   EXPECT_EQ(fake_verbs::live(), 2);
 }
 

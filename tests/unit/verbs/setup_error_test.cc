@@ -81,19 +81,15 @@ TEST(SetupError, SaysCallErrnoCausesAndRemedyInThisOrder) {
   const Error to_ready = setup_error(SetupCall::modify_qp_rtr, "ibv_modify_qp(...)", EINVAL);
   EXPECT_EQ(to_ready.failure().library, "libibverbs");
   EXPECT_EQ(to_ready.failure().call, "ibv_modify_qp");
-  EXPECT_STREQ(
-      error.what(),
-      "rdma_connect(10.0.0.2:18515): Connection refused (ECONNREFUSED). Likely: the peer "
-      "rejected the connection: nothing listens on that port, or its server refused. Start "
-      "'rdmabench serve' there. A firewall would cause a timeout instead.");
+  EXPECT_THAT(error.what(), has_all("rdma_connect(10.0.0.2:18515)", "ECONNREFUSED",
+                                    "'rdmabench serve'", "firewall"));
 }
 
 TEST(SetupError, NamesTheLimitOnLockedMemory) {
   const Memlock limit(64 * 1024);
   for (const SetupCall call : {SetupCall::create_srq, SetupCall::create_qp, SetupCall::create_cq}) {
     EXPECT_THAT(setup_remedy(call, ENOMEM),
-                AllOf(HasSubstr("(locked memory is limited to 64 KiB"), HasSubstr("ulimit -l"),
-                      HasSubstr("LimitMEMLOCK=")))
+                has_all("(locked memory is limited to 64 KiB", "ulimit -l", "LimitMEMLOCK="))
         << name(call);
   }
   EXPECT_THAT(setup_remedy(SetupCall::create_srq, EFAULT), Not(HasSubstr("ulimit -l")));
@@ -118,7 +114,7 @@ TEST(DeviceFile, OfAnotherUserIsClosed) {
   std::filesystem::remove(file);
   if (geteuid() == 0) GTEST_SKIP() << "root may open everything";
   EXPECT_FALSE(found.open);
-  EXPECT_THAT(found.text, AllOf(HasSubstr("is not accessible to user"), HasSubstr("mode 0000")));
+  EXPECT_THAT(found.text, has_all("is not accessible to user", "mode 0000"));
 }
 
 class OnADevice : public testing::Test {
@@ -134,9 +130,8 @@ class OnADevice : public testing::Test {
 TEST_F(OnADevice, ACompletionQueueNamesTheDevicesLimit) {
   fake_verbs::fail(fake_verbs::Call::create_cq, 1, EINVAL);
   const Error error = complaint([&] { create_completion_queue(*context_, 70000); });
-  EXPECT_THAT(error.what(),
-              AllOf(HasSubstr("ibv_create_cq(rxe0, 70000 entries): Invalid argument"),
-                    HasSubstr("(the device's max_cqe is 4096)"), HasSubstr("Lower `depth`")));
+  EXPECT_THAT(error.what(), has_all("ibv_create_cq(rxe0, 70000 entries): Invalid argument",
+                                    "(the device's max_cqe is 4096)", "Lower `depth`"));
 }
 
 TEST_F(OnADevice, AQueuePairNamesTheDevicesLimit) {
@@ -155,7 +150,7 @@ TEST_F(OnADevice, LimitsThatCannotBeAskedForAreLeftOut) {
 TEST_F(OnADevice, AProtectionDomainIsExplained) {
   fake_verbs::fail(fake_verbs::Call::alloc_pd, 1, ENOMEM);
   EXPECT_THAT(complaint([&] { allocate_protection_domain(*context_); }).what(),
-              AllOf(HasSubstr("ibv_alloc_pd(rxe0)"), HasSubstr("rdma resource show")));
+              has_all("ibv_alloc_pd(rxe0)", "rdma resource show"));
 }
 
 TEST_F(OnADevice, ThatCannotBeOpenedItsFileIsLookedAt) {
@@ -163,15 +158,15 @@ TEST_F(OnADevice, ThatCannotBeOpenedItsFileIsLookedAt) {
     fake_verbs::fail(fake_verbs::Call::open_device, 1, code);
     const Error error = complaint([] { open_device("rxe0"); });
     EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("/dev/infiniband/uverbs-fake does not exist"),
-                                    HasSubstr("--device=/dev/infiniband")));
+    EXPECT_THAT(error.what(),
+                has_all("/dev/infiniband/uverbs-fake does not exist", "--device=/dev/infiniband"));
   }
 }
 
 TEST_F(OnADevice, AnEmptyGidIsExplained) {
   fake_verbs::fail(fake_verbs::Call::query_gid, 1, ENODATA);
   EXPECT_THAT(complaint([&] { query_gid(*context_, 1, 9); }).what(),
-              AllOf(HasSubstr("index 9"), HasSubstr("another `gid_index`")));
+              has_all("index 9", "another `gid_index`"));
 }
 
 }  // namespace
