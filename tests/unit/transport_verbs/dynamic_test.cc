@@ -193,7 +193,7 @@ TEST_F(Dc, IsRefusedByNameWhereTheDeviceHasNone) {
   fake_verbs::reset({fake_verbs::soft_roce()});
   const Error error = complaint([] { offer(over(Service::dc)); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no DC: it is not an mlx5 device"));
+  EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no DC"));
   fake_verbs::reset({fake_verbs::soft_roce(), fake_verbs::mlx5()});
   EXPECT_EQ(json::parse(offer(over(Service::dc)))["candidates"].size(), 1U);
 }

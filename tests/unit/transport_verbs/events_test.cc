@@ -9,7 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using fake_verbs::Call;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 EndpointRequest with_events() {
@@ -88,7 +87,7 @@ TEST_F(Events, ThatFailSaySo) {
   GeneralPair pair(with_events());
   fake_verbs::fail(Call::req_notify_cq, 1, EIO);
   EXPECT_FALSE(pair.client.wait_for_event(1h));
-  EXPECT_THAT(pair.client.failure(), AllOf(HasSubstr("ibv_req_notify_cq"), HasSubstr("EIO")));
+  EXPECT_THAT(pair.client.failure(), has_all("ibv_req_notify_cq", "EIO"));
   EXPECT_TRUE(pair.server.wait_for_event(1h));
   ASSERT_EQ(pair.client.post<Send>(0, 0, 8, 0, Signal::now), PostStatus::posted);
   fake_verbs::fail(Call::get_cq_event, 1, EIO);
@@ -103,11 +102,11 @@ TEST_F(Events, AreOfAVectorThatTheDeviceHas) {
   request.options.verbs.completion_vector = 2;
   const Choice choice = choice_for(request);
   EXPECT_THAT(complaint([&] { const GeneralEndpoint endpoint(request, choice.client); }).what(),
-              AllOf(HasSubstr("completion vector 2"), HasSubstr("It has 2")));
+              has_all("completion vector 2", "It has 2"));
   fake_verbs::fail(Call::create_comp_channel, 1, EMFILE);
   request.options.verbs.completion_vector = 0;
   EXPECT_THAT(complaint([&] { const GeneralEndpoint endpoint(request, choice.client); }).what(),
-              AllOf(HasSubstr("ibv_create_comp_channel(rxe0)"), HasSubstr("ulimit -n")));
+              has_all("ibv_create_comp_channel(rxe0)", "ulimit -n"));
 }
 
 TEST_F(Events, OfTheWorkersOfASideGoToDifferentVectors) {

@@ -11,7 +11,6 @@ namespace {
 
 using fake_verbs::Call;
 using nlohmann::json;
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -106,7 +105,7 @@ TEST_F(Manager, SaysThatNobodyListens) {
   json address = json::parse(sides.server.address());
   address["listener"] = 9;
   EXPECT_THAT(try_connect(sides.client, address.dump()),
-              AllOf(HasSubstr("rdma_connect(10.0.0.1 port 9"), HasSubstr("nothing listens there")));
+              has_all("rdma_connect(10.0.0.1 port 9", "nothing listens there"));
 }
 
 TEST_F(Manager, RefusesAPeerThatDoesNotListen) {
@@ -121,8 +120,7 @@ TEST_F(Manager, SaysWhichAddressIsUnreachable) {
   json address = json::parse(sides.server.address());
   address["manager"] = "10.9.9.9";
   EXPECT_THAT(try_connect(sides.client, address.dump()),
-              AllOf(HasSubstr("rdma_resolve_addr(10.9.9.9"), HasSubstr("could not be resolved"),
-                    HasSubstr("EHOSTUNREACH")));
+              has_all("rdma_resolve_addr(10.9.9.9", "could not be resolved", "EHOSTUNREACH"));
 }
 
 struct Answer {
@@ -153,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         Answer{"AddressError", RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV,
                "could not be resolved"},
         Answer{"RouteError", RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT,
-               "no route was found: Connection timed out"},
+               "no route was found: "},
         Answer{"Unreachable", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT,
                "the peer did not answer"},
         Answer{"ConnectError", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_CONNECT_ERROR, -EIO,
@@ -167,14 +165,14 @@ INSTANTIATE_TEST_SUITE_P(
         Answer{"SilentPeer", RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_CONNECT_RESPONSE,
                fake_verbs::kSilence, "no event within 50 ms"},
         Answer{"ServerSeesAStranger", RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_CONNECT_ERROR, 0,
-               "waiting for the client's rdma_cm connections: the connection"}),
+               "waiting for the client's rdma_cm connections: "}),
     [](const auto& answer) { return answer.param.name; });
 
 TEST_F(Manager, RefusesARouteByAnotherDevice) {
   Sides<Endpoint> sides(managed());
   fake_verbs::route_by("rxe9");
   EXPECT_THAT(try_connect(sides.client, sides.server.address()),
-              AllOf(HasSubstr("by rxe9:1"), HasSubstr("to rxe0:1"), HasSubstr("`devices`")));
+              has_all("by rxe9:1", "to rxe0:1", "`devices`"));
 }
 
 TEST_F(Manager, RefusesARequestThatArrivesByAnotherDevice) {
@@ -182,12 +180,9 @@ TEST_F(Manager, RefusesARequestThatArrivesByAnotherDevice) {
     Sides<Endpoint> sides(managed());
     fake_verbs::arrive_by(device, static_cast<std::uint8_t>(port));
     sides.connect();
-    const std::string why = fmt::format(
-        "the client's request arrived by {}:{}, but the server's queue pairs belong to "
-        "rxe0:1",
-        device, port);
-    EXPECT_THAT(sides.server_error, HasSubstr(why));
-    EXPECT_THAT(sides.client_error, HasSubstr("rejected, " + why));
+    const std::string by = fmt::format(" by {}:{}", device, port);
+    EXPECT_THAT(sides.server_error, has_all(by, " to rxe0:1"));
+    EXPECT_THAT(sides.client_error, has_all("rejected, ", by, " to rxe0:1"));
   }
 }
 
@@ -208,7 +203,7 @@ TEST_F(Manager, MayFailAtEachStep) {
       text = error.what();
     }
     EXPECT_TRUE(fake_verbs::struck()) << static_cast<int>(call);
-    EXPECT_THAT(text, AllOf(HasSubstr("rdma_"), HasSubstr("EIO"))) << static_cast<int>(call);
+    EXPECT_THAT(text, has_all("rdma_", "EIO")) << static_cast<int>(call);
     EXPECT_EQ(fake_verbs::live(), 0);
   }
 }

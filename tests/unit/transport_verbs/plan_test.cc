@@ -5,7 +5,6 @@
 namespace rdmabench::transport::verbs::plan_test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using Change = void (*)(EndpointRequest&);
@@ -57,7 +56,7 @@ TEST_P(Refused, ByName) {
   refusal.change(request);
   const Error error = complaint([&] { open(request, choice); });
   EXPECT_EQ(error.fault(), refusal.fault);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr(refusal.text), HasSubstr(refusal.remedy)));
+  EXPECT_THAT(error.what(), has_all(refusal.text, refusal.remedy));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -128,23 +127,20 @@ INSTANTIATE_TEST_SUITE_P(
                 [](auto& device) { device.max_srq_wr = 256; }},
         Refusal{"OnDemandWritesOfADeviceWithout",
                 [](auto& r) { r.operations = OperationCode::write, r.options.on_demand = true; },
-                Fault::unavailable, "on-demand paging for write over rc on rxe0",
-                "RC: send receive; UC: write", pages_sends},
+                Fault::unavailable, "write over rc on rxe0", "RC: send receive; UC: write",
+                pages_sends},
         Refusal{"OnDemandAtomicsOfADeviceWithout",
                 [](auto& r) {
                   r.operations = OperationCode::fetch_add, r.max_size = 8,
                   r.options.on_demand = true;
                 },
-                Fault::unavailable, "on-demand paging for atomic over rc on rxe0", "`on_demand`",
-                pages_sends},
+                Fault::unavailable, "atomic over rc on rxe0", "`on_demand`", pages_sends},
         Refusal{"OnDemandSharedReceivesOfADeviceWithout",
                 [](auto& r) { r.options.verbs.shared_receives = true, r.options.on_demand = true; },
-                Fault::unavailable, "on-demand paging for srq over rc on rxe0", "RC: send receive;",
-                pages_sends},
+                Fault::unavailable, "srq over rc on rxe0", "RC: send receive;", pages_sends},
         Refusal{"OnDemandOverAnotherTransport",
                 [](auto& r) { r.options.service = Service::xrc, r.options.on_demand = true; },
-                Fault::unavailable, "on-demand paging for send srq over xrc on rxe0", "`service`",
-                pages_sends},
+                Fault::unavailable, "send srq over xrc on rxe0", "`service`", pages_sends},
         Refusal{"TooManySegments", [](auto& r) { r.options.segments = 9; }, Fault::usage,
                 "9 scatter/gather entries", "max_sge is 8"},
         Refusal{"MoreSegmentsThanBytes", [](auto& r) { r.max_size = 2, r.options.segments = 3; },
@@ -224,21 +220,21 @@ TEST_F(PlanTest, ReducesQueuesToWhatTheDeviceMakes) {
     return open(request, choice_for(request));
   };
   EXPECT_EQ(opened([](auto& r) { r.depth = 256; }), "depth 256, receives 4: ");
-  EXPECT_EQ(
+  EXPECT_THAT(
       opened([](auto& r) { r.depth = 1024, r.signal_every = 1000, r.options.post_list = 512; }),
-      "depth 256, receives 4: depth 1024 reduced to 256: what ibv_create_qp() takes of mlx5_0");
-  EXPECT_EQ(opened([](auto& r) {
-              r.depth = 64, r.options.queue_pairs = 8, r.local_queue_pairs = 1,
-              r.options.service = Service::ud;
-            }),
-            "depth 32, receives 4: depth 64 reduced to 32: what ibv_create_qp() takes of mlx5_0");
+      has_all("depth 256, receives 4: depth 1024 reduced to 256", "ibv_create_qp()"));
+  EXPECT_THAT(opened([](auto& r) {
+                r.depth = 64, r.options.queue_pairs = 8, r.local_queue_pairs = 1,
+                r.options.service = Service::ud;
+              }),
+              has_all("depth 32, receives 4: depth 64 reduced to 32", "ibv_create_qp()"));
   EXPECT_THAT(complaint([&] {
                 opened([](auto& r) {
                   r.depth = 1, r.options.queue_pairs = 512, r.local_queue_pairs = 1, r.receives = 1;
                   r.options.service = Service::ud;
                 });
               }).what(),
-              AllOf(HasSubstr("512 queue pairs on mlx5_0"), HasSubstr("leaves no depth")));
+              has_all("512 queue pairs on mlx5_0", "leaves no depth"));
 }
 
 TEST_F(PlanTest, ReportsLessInlineDataThanWasAskedFor) {

@@ -139,7 +139,7 @@ TEST_F(Srd, RefusesByNameWhatTheDeviceLacks) {
   reset_to(kNoRdma);
   Error error = refusal(only(Service::srd, OperationCode::read));
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("read over SRD on efa_0"), HasSubstr("RDMA read")));
+  EXPECT_THAT(error.what(), has_all("read over SRD on efa_0", "RDMA read"));
   reset_to(kReadsOnly);
   error = refusal(only(Service::srd, OperationCode::write_imm));
   EXPECT_EQ(error.fault(), Fault::unavailable);
@@ -199,10 +199,10 @@ TEST_F(Srd, IsChosenByGidAndOnEfaAlone) {
   fake_verbs::reset({fake_verbs::soft_roce()});
   const Error error = complaint([&] { offer(request); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no SRD: it is not an EFA device"));
+  EXPECT_THAT(error.what(), HasSubstr("rxe0:1 has no SRD"));
   fake_verbs::reset({fake_verbs::efa()});
   EXPECT_THAT(complaint([] { offer(over(Service::rc)); }).what(),
-              HasSubstr("efa_0:1 cannot connect RC queue pairs without rdma_cm"));
+              has_all("efa_0:1 cannot connect RC", "rdma_cm"));
 }
 
 TEST_F(Srd, MayFailAndLeaveNothingBehind) {

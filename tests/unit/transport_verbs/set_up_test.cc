@@ -126,9 +126,8 @@ TEST_F(SetUp, NamesTheLimitThatTheRequestIsBeyond) {
     EXPECT_EQ(error.fault(), Fault::usage);
     return std::string(error.what());
   };
-  EXPECT_THAT(
-      refusal([](auto& request) { request.max_size = (1U << 23) + 1; }),
-      AllOf(HasSubstr("8388609"), HasSubstr("max_msg_sz is 8388608"), HasSubstr("`sizes`")));
+  EXPECT_THAT(refusal([](auto& request) { request.max_size = (1U << 23) + 1; }),
+              has_all("8388609", "max_msg_sz is 8388608", "`sizes`"));
   EXPECT_THAT(refusal([](auto& request) { request.signal_every = 5; }),
               HasSubstr("`signal_every`"));
   EXPECT_THAT(refusal([](auto& request) { request.signal_every = 0; }),
@@ -253,7 +252,7 @@ TEST_F(SetUp, SendsToNobodyThatTheOperatorDoesNotAllow) {
     server.connect(client.address());
   };
   EXPECT_THAT(complaint([&] { serve("198.51.100.0/24"); }).what(),
-              HasSubstr("192.0.2.7 names 10.0.0.1 as the address to send to"));
+              has_all("192.0.2.7", "10.0.0.1"));
   serve("10.0.0.0/8");
 }
 
