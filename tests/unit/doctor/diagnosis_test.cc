@@ -117,7 +117,7 @@ TEST(Doctor, RunsOnlyWhatIsAskedFor) {
   }
   options.only = {"limits"};
   EXPECT_THAT(rdmabench::complaint([&] { judge(load("roce"), options); }, Fault::usage),
-              ::testing::AllOf(HasSubstr("'limits'"), HasSubstr("device, port, counter, address")));
+              has_all("'limits'", "device, port, counter, address"));
 }
 
 TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
@@ -131,11 +131,10 @@ TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   EXPECT_EQ(diagnosis.findings[0].status, Status::pass);
   EXPECT_EQ(diagnosis.findings[1].status, Status::fail);
   EXPECT_EQ(diagnosis.findings[1].observed, "126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0");
-  EXPECT_EQ(diagnosis.findings[1].expected, "at least 400 Gb/s, the rate of its ports");
+  EXPECT_THAT(diagnosis.findings[1].expected, StartsWith("at least 400 Gb/s"));
   const std::string line = to_line(diagnosis);
-  EXPECT_THAT(line,
-              StartsWith("FAIL pcie.path mlx5_1, reseat: 126 Gb/s: PCIe 16 GT/s x8 at "
-                         "0000:97:01.0, expected at least 400 Gb/s, the rate of its ports; "));
+  EXPECT_THAT(line, StartsWith("FAIL pcie.path mlx5_1, reseat: " + diagnosis.findings[1].observed +
+                               ", expected " + diagnosis.findings[1].expected + "; "));
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
@@ -195,7 +194,7 @@ TEST(Doctor, WhatIsExpectedOfDevicesFailsANodeWithoutAny) {
   EXPECT_EQ(count.observed, "0");
   EXPECT_EQ(count.expected, "1 or more, because of rate_gbps=800");
   EXPECT_EQ(count.source, Source::profile);
-  EXPECT_THAT(count.remedy, StartsWith("Look for the missing device with lspci"));
+  EXPECT_THAT(count.remedy, HasSubstr("lspci"));
   EXPECT_EQ(to_line(diagnosis),
             "FAIL device.count node, reseat: 0, expected 1 or more, because of rate_gbps=800; " +
                 count.remedy + "\n");
@@ -255,7 +254,7 @@ TEST(Doctor, SaysTheActionOfTheKernelsLine) {
   EXPECT_EQ(action_of(finding("NVRM: Xid (PCI:0000:2b:00): 999, new")), "ask vendor");
   const auto pci =
       finding("mlx5_core 0000:1b:00.0: poll_health:825:(pid 0): Fatal error 1 detected");
-  EXPECT_THAT(pci.observed, StartsWith("it does not answer over PCIe in 1 line, last: "));
+  EXPECT_THAT(pci.observed, has_all("PCIe", "1 line, last: "));
   EXPECT_EQ(action_of(pci), "reboot");
 }
 
@@ -268,8 +267,8 @@ TEST(Doctor, DoesNotBlameANodeForPacketsDamagedElsewhere) {
   const Diagnosis diagnosis = judge(std::move(store));
   EXPECT_EQ(diagnosis.tally().fail, 0U);
   EXPECT_EQ(diagnosis.tally().warn, 1U);
-  EXPECT_THAT(to_text(diagnosis, false), HasSubstr("      action    investigate\n"
-                                                   "      remedy    This node is not at fault"));
+  EXPECT_THAT(to_text(diagnosis, false),
+              HasSubstr("      action    investigate\n      remedy    This node"));
 }
 
 TEST(Formats, AreHarmlessWhateverAFileHeld) {

@@ -30,7 +30,7 @@ TEST(Expectations, OfTheUserGoBeforeTheProfile) {
 TEST(Expectations, ThatAreWrongAreNamed) {
   Expectations expectations;
   EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate=400"); }),
-              ::testing::AllOf(HasSubstr("'rate'"), HasSubstr("rate_gbps")));
+              has_all("'rate'", "rate_gbps"));
   EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate_gbps=fast"); }),
               HasSubstr("'fast'"));
   EXPECT_THAT(usage_complaint([&] { expectations.add_user("rate_gbps="); }), HasSubstr("''"));
