@@ -59,8 +59,7 @@ TEST_F(Baseline, NamesAreData) {
 TEST_F(Baseline, ThatIsUnknownListsWhatThereIs) {
   BaselineStore store(path_, Open::create);
   store.add("weekly", bandwidth_launches(1, 1e11, 0.01, 1));
-  EXPECT_THAT(complaint([&] { store.load("nightly"); }).what(),
-              ::testing::AllOf(HasSubstr("'nightly'"), HasSubstr("weekly")));
+  EXPECT_THAT(complaint([&] { store.load("nightly"); }).what(), has_all("'nightly'", "weekly"));
 }
 
 TEST_F(Baseline, CanBeListedShownAndRemoved) {
@@ -90,15 +89,14 @@ Launch of_provider(const std::string& provider, const std::string& source, int m
 TEST_F(Baseline, ALaunchOfAnotherConfigurationIsRefusedByName) {
   BaselineStore store(path_, Open::create);
   store.add("nightly", {of_provider("tcp", "tcp.json", 0)});
-  EXPECT_THAT(
-      complaint(
-          [&] {
-            store.add("nightly",
-                      {of_provider("tcp", "tcp2.json", 1), of_provider("shm", "shm.json", 2)});
-          },
-          Fault::usage),
-      ::testing::AllOf(HasSubstr("shm.json"), HasSubstr("resolved.provider shm instead of tcp"),
-                       HasSubstr("config.depth 64 instead of 128")));
+  EXPECT_THAT(complaint(
+                  [&] {
+                    store.add("nightly", {of_provider("tcp", "tcp2.json", 1),
+                                          of_provider("shm", "shm.json", 2)});
+                  },
+                  Fault::usage),
+              has_all("shm.json", "resolved.provider shm instead of tcp",
+                      "config.depth 64 instead of 128"));
   EXPECT_EQ(store.load("nightly").size(), 1U) << "all or none";
   EXPECT_THROW(store.add("new", {of_provider("tcp", "a", 3), of_provider("shm", "b", 4)}), Error);
   EXPECT_EQ(

@@ -202,8 +202,7 @@ TEST(Compare, ARunThatEndedEarlyMustBeLeftOutAloud) {
   broken.error = "node2 does not answer";
   sides.b.push_back(launch_of(broken, "broken.json"));
   EXPECT_THAT(complaint([&] { compare(sides.a, sides.b, {}); }).what(),
-              ::testing::AllOf(HasSubstr("broken.json: node2 does not answer"),
-                               HasSubstr("`skip_failed`")));
+              has_all("broken.json: node2 does not answer", "`skip_failed`"));
   const Comparison comparison = compare(sides.a, sides.b, {.skip_failed = true});
   EXPECT_EQ(comparison.b.launches, 6U);
   EXPECT_THAT(to_table(comparison), HasSubstr("node2 does not answer"));
@@ -438,14 +437,13 @@ TEST(Regression, SaysWhatTheBaselineHasAndTonightLacks) {
   EXPECT_EQ(comparison.absent, 1U);
   EXPECT_EQ(comparison.lost, 2U);
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("2 quantities of A have no value in B")));
-  EXPECT_THAT(regression_line(comparison),
-              HasSubstr("; 2 quantities of the baseline have no value in this run"));
+  EXPECT_THAT(regression_line(comparison), HasSubstr("; 2 quantities of the baseline"));
   // What is new in this run is not lost, nor what the baseline never had.
   const Comparison other = compare(b, a, {});
   EXPECT_EQ(other.lost, 0U);
   EXPECT_EQ(other.absent, 0U);
   EXPECT_EQ(other.refused, 1U);
-  EXPECT_THAT(regression_line(other), Not(HasSubstr("no value in this run")));
+  EXPECT_THAT(regression_line(other), Not(HasSubstr("of the baseline")));
 }
 
 TEST(Regression, OfALatencyIsItsRise) {

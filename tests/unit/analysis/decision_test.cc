@@ -22,6 +22,7 @@
 namespace rdmabench::analysis {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -280,12 +281,12 @@ TEST(Decision, NamesAllThatIsMissingAndHowToMeasureIt) {
   failed.error = "the peer is gone";
   std::vector<Launch> b{launch_of(latency_report({{8, 1000}}, 2)), launch_of(failed, "f.json")};
   const std::string text = refusal_to_decide(a, b, with);
-  EXPECT_THAT(text, HasSubstr("InfiniBand: the job sends messages of 405844 to 3246753 bytes, and "
-                              "'bw' covers 8 to 64"));
-  EXPECT_THAT(text, HasSubstr("InfiniBand: the slowest of 64 links takes 1000 samples of each "
-                              "latency, and 8 bytes have 200"));
-  EXPECT_THAT(text, HasSubstr("Ethernet: there is no document of 'bw'"));
-  EXPECT_THAT(text, HasSubstr("Ethernet: f.json ended early: the peer is gone"));
+  EXPECT_THAT(
+      text, ContainsRegex("InfiniBand: [^\n]* 405844 to 3246753 bytes[^\n]* 'bw' covers 8 to 64"));
+  EXPECT_THAT(text, ContainsRegex(
+                        "InfiniBand: [^\n]* 64 links [^\n]* 1000 samples [^\n]* 8 bytes have 200"));
+  EXPECT_THAT(text, ContainsRegex("Ethernet: [^\n]*no document of 'bw'"));
+  EXPECT_THAT(text, ContainsRegex("Ethernet: f.json [^\n]*: the peer is gone"));
   EXPECT_THAT(text, HasSubstr("rdmabench bw HOST --op write --size 32K,64K,128K"));
   EXPECT_THAT(text, HasSubstr("rdmabench decide --plan"));
 }
@@ -319,14 +320,11 @@ TEST(Decision, SaysWhatDisturbedTheLaunchesAndInWhichOrderTheyRan) {
   EXPECT_EQ(decision.projection.b->suspect_launches, 0U);
   EXPECT_TRUE(decision.order.separate);
   const std::string text = to_document(decision, DecisionFormat::markdown, Language::english);
-  EXPECT_THAT(text, HasSubstr("All launches of InfiniBand ran before all of Ethernet"));
-  EXPECT_THAT(text, HasSubstr("2 of them disturbed: a thread moved to another "
-                              "processor (1), noise of the machine (2)."));
+  EXPECT_THAT(text, ContainsRegex("launches of InfiniBand [^\n]*before all of Ethernet"));
+  EXPECT_THAT(text, has_all("2 of them disturbed", "processor (1)", "noise of the machine (2)"));
   EXPECT_FALSE(decided(2e11, 1e11).order.separate);
-  EXPECT_THAT(
-      to_document(decision, DecisionFormat::markdown, Language::korean),
-      HasSubstr(
-          "대역폭 측정 6회. 그중 2회가 방해를 받았습니다: 스레드가 다른 프로세서로 옮겨감 1회, 시스템 잡음 2회."));
+  EXPECT_THAT(to_document(decision, DecisionFormat::markdown, Language::korean),
+              has_all("측정 6회. 그중 2회가", "프로세서로 옮겨감 1회", "시스템 잡음 2회"));
 }
 
 TEST(Decision, CountsASingleLaunchInTheSingular) {
@@ -334,9 +332,10 @@ TEST(Decision, CountsASingleLaunchInTheSingular) {
   for (Launch& one : a) one.suspicions = {"noise"};
   const std::string text = to_document(decide(a, launches_on(1e11, 1, 1), question()),
                                        DecisionFormat::markdown, Language::english);
-  EXPECT_THAT(text, HasSubstr("InfiniBand: 1 launch of latency and 1 of bandwidth, both of them "
-                              "disturbed: noise of the machine (2)."));
-  EXPECT_THAT(text, HasSubstr("Ethernet: 1 launch of latency and 1 of bandwidth, none of them"));
+  EXPECT_THAT(
+      text,
+      ContainsRegex("InfiniBand: 1 launch of latency [^\n]*1 of bandwidth, both [^\n]*\\(2\\)"));
+  EXPECT_THAT(text, ContainsRegex("Ethernet: 1 launch of latency [^\n]*1 of bandwidth, none"));
 }
 
 TEST(Decision, SaysWhatFlipsItOnlyWhereSomethingDoes) {
@@ -344,9 +343,9 @@ TEST(Decision, SaysWhatFlipsItOnlyWhereSomethingDoes) {
     return to_document(decision, DecisionFormat::markdown, Language::english);
   };
   const std::string none = text(decided(2e11, 1e11));
-  EXPECT_THAT(none, HasSubstr("no value that was tried flips it."));
+  EXPECT_THAT(none, HasSubstr("no value that was tried"));
   EXPECT_THAT(none, Not(HasSubstr("the nearest flip comes first")));
-  EXPECT_THAT(none, HasSubstr("At 64 nodes no value within these ranges changes it: "));
+  EXPECT_THAT(none, HasSubstr("At 64 nodes no value"));
   EXPECT_THAT(text(decided(2e11, 1e11, question(33, 20))),
               HasSubstr("the nearest flip comes first"));
 }
@@ -550,7 +549,7 @@ TEST(DecisionPage, KeepsTheColumnsOfMoneyAndPutsTheRangeBelow) {
   with.steps = 5'000'000;
   const std::string text =
       to_document(decided(2e11, 1e11, with, 6, 0.02), DecisionFormat::text, Language::english);
-  EXPECT_THAT(text, testing::ContainsRegex("\n1,000 steps, time  .*[0-9]\n +\\([0-9.,]+ to "));
+  EXPECT_THAT(text, ContainsRegex("\n1,000 steps, time  .*[0-9]\n +\\([0-9.,]+ to "));
   EXPECT_THAT(text, Not(testing::AnyOf(HasSubstr("- 1,000 steps"), HasSubstr("- 64: "))));
 }
 

@@ -22,8 +22,7 @@ TEST(Direction, ADirectionFollowsFromTheMetric) {
   EXPECT_EQ(faster.direction, Direction::better);
   EXPECT_EQ(faster.families.at(0).cells.at(0).judgement.direction, Direction::better);
   EXPECT_FALSE(faster.failed()) << "an improvement is no failure";
-  EXPECT_THAT(to_table(faster),
-              testing::StartsWith("B is BETTER than A: 1 of 1 quantity is better"));
+  EXPECT_THAT(to_table(faster), testing::StartsWith("B is BETTER than A: 1 of 1 quantity"));
   const Comparison slower = compare(sides.b, sides.a, {});
   EXPECT_EQ(slower.direction, Direction::worse);
   EXPECT_TRUE(slower.failed());
@@ -106,8 +105,8 @@ TEST(Direction, NoiseIsSaidWithItsRemedyInPlaceOfACount) {
   EXPECT_EQ(noisy.obstacle, Obstacle::noise);
   EXPECT_GT(*noisy.more, kManyLaunches);
   const std::string text = summary(noisy);
-  EXPECT_THAT(text, testing::ContainsRegex("These launches vary by [0-9]+ %: remove the noise"));
-  EXPECT_THAT(text, HasSubstr("6 launches are suspect of preemption: pin to a free CPU."));
+  EXPECT_THAT(text, testing::ContainsRegex("vary by [0-9]+ %: remove the noise"));
+  EXPECT_THAT(text, has_all("6 launches", "preemption", "free CPU"));
   EXPECT_THAT(to_table(noisy), Not(HasSubstr(" more of each side")));
   EXPECT_THAT(regression_line(noisy), HasSubstr("remove the noise first"));
   const Sides calm = in_turn(5, 1e11, 1e11, 0.12);

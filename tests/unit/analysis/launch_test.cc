@@ -116,7 +116,7 @@ TEST(ReadLaunches, RefusesWhatIsNoResult) {
   EXPECT_THAT(refusal(""), HasSubstr("x.json', line 1: "));
   EXPECT_THAT(refusal(" \n"), HasSubstr("no document"));
   EXPECT_THAT(refusal("{"), HasSubstr("syntax error"));
-  EXPECT_THAT(refusal(good().dump() + "\n{"), HasSubstr("Line 2 was not written to its end"));
+  EXPECT_THAT(refusal(good().dump() + "\n{"), HasSubstr("Line 2 was not written"));
   // A copy of such a value, or its text, takes a call for each level.
   EXPECT_THAT(refusal(R"({"schema": "rdmabench/1", "x": )" + std::string(300'000, '[')),
               HasSubstr("nested deeper than 32"));
@@ -200,9 +200,8 @@ TEST_F(Files, ThatAreCopiesAreRefused) {
   const std::string text = report::to_json(bandwidth_report({{64, 1e9}}));
   write("a.json", text);
   write("copy.json", text + "\n");
-  EXPECT_THAT(
-      complaint([&] { load_launches({folder_.path()}); }).what(),
-      ::testing::AllOf(HasSubstr("a.json"), HasSubstr("copy.json"), HasSubstr("the same launch")));
+  EXPECT_THAT(complaint([&] { load_launches({folder_.path()}); }).what(),
+              has_all("a.json", "copy.json", "the same launch"));
 }
 
 TEST_F(Files, OfADirectoryThatNobodyKnowsAreLeftOutByName) {
@@ -229,8 +228,7 @@ TEST_F(Files, ThatAreNotThereAreNamed) {
 
 TEST(ParseMetric, ListsThem) {
   EXPECT_EQ(parse_metric("p99.9"), Metric::p999);
-  EXPECT_THAT(complaint([&] { parse_metric("p98"); }).what(),
-              ::testing::AllOf(HasSubstr("'p98'"), HasSubstr("bandwidth")));
+  EXPECT_THAT(complaint([&] { parse_metric("p98"); }).what(), has_all("'p98'", "bandwidth"));
 }
 
 TEST(SideNames, AreWhatTellsThePathsApart) {

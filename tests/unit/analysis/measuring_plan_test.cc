@@ -104,7 +104,7 @@ TEST(MeasuringPlan, WritesAScript) {
                                               .folder_b = "ethernet",
                                               .plan_command = "rdmabench decide --plan",
                                               .decide_command = "\"$RDMABENCH\" decide"});
-  EXPECT_TRUE(script.starts_with("#!/bin/sh\n# Measures A = My net and B = Ethernet in turn, 7 "));
+  EXPECT_TRUE(script.starts_with("#!/bin/sh\n# Measures A = My net and B = Ethernet"));
   EXPECT_THAT(script, HasSubstr("lat \"$2\" --op write --size 8,256K,512K,1M,2M,4M --iterations "
                                 "1000 $5\n"));
   EXPECT_THAT(script, HasSubstr("bw \"$2\" --op write --size 256K,512K,1M,2M,4M --duration"));

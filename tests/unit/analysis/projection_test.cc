@@ -218,7 +218,7 @@ TEST(Project, SaysWhoIsBetterWhereThereIsNoBreakEven) {
   named.b_name = "roce";
   const Projection slower = project(fabric(400e9), fabric(100e9), named);
   EXPECT_TRUE(slower.break_evens.empty());
-  EXPECT_THAT(to_table(slower), testing::StartsWith("ib is better from 2 nodes on: its step is "));
+  EXPECT_THAT(to_table(slower), testing::StartsWith("ib is better from 2 nodes on: "));
   EXPECT_EQ(slower.rows[0].difference->direction, Direction::worse);
   const Projection faster = project(fabric(100e9), fabric(400e9), named);
   EXPECT_THAT(summary(faster), testing::StartsWith("roce is better from 2 nodes on: "));
@@ -263,17 +263,18 @@ TEST(Project, NamesARangeBetweenTwoBreakEvensOnce) {
       {.from = 64, .to = 128, .about = 65, .beyond_after = false, .after = Direction::none}};
   const auto sentences = [&] { return break_even_sentences(projection); };
   using testing::ElementsAre;
-  const std::string range = "better by more than the margin of 5 % from about 20 to about 65 nodes";
-  EXPECT_THAT(sentences(), ElementsAre("Break-even: A is " + range + "."));
+  using testing::Not;
+  const auto range = has_all("Break-even: A ", " 5 % from about 20 to about 65 nodes");
+  EXPECT_THAT(sentences(), ElementsAre(AllOf(range, Not(HasSubstr("not proved")))));
   projection.rows[2].difference->verdict = Verdict::inconclusive;
-  EXPECT_THAT(sentences(), ElementsAre("Break-even: A is " + range + ", but not proved at 64."));
+  EXPECT_THAT(sentences(), ElementsAre(AllOf(range, HasSubstr(", but not proved at 64"))));
   projection.rows[1].difference->verdict = Verdict::inconclusive;
-  EXPECT_THAT(sentences(), ElementsAre("Break-even: A may be " + range + ", which is not proved."));
+  EXPECT_THAT(sentences(), ElementsAre(AllOf(range, has_all("A may be", "not proved."))));
   projection.rows[3].difference->verdict = Verdict::inconclusive;
   projection.break_evens.erase(projection.break_evens.begin());
   EXPECT_THAT(sentences(),
-              ElementsAre("Break-even: within the margin of 5 % from about 65 nodes on "
-                          "(between 64 and 128), which is not proved."));
+              ElementsAre(has_all("within the margin of 5 %",
+                                  "about 65 nodes on (between 64 and 128)", "not proved")));
 }
 
 TEST(Project, SaysAllThatIsMissingAtOnce) {
@@ -292,11 +293,11 @@ TEST(Project, SaysAllThatIsMissingAtOnce) {
     FAIL();
   } catch (const Error& error) {
     const std::string text = error.what();
-    EXPECT_THAT(text, HasSubstr("tcp lacks messages of 6546645 to 13093290 bytes"));
+    EXPECT_THAT(text, has_all("tcp lacks", "6546645 to 13093290 bytes"));
     EXPECT_THAT(text, HasSubstr("100 samples of a latency of each size"));
     EXPECT_THAT(text, HasSubstr("'rdmabench lat HOST --op write -s 1K:16M -n 100 "));
     EXPECT_THAT(text, HasSubstr("'rdmabench bw HOST --op write -s 1K:16M --format json"));
-    EXPECT_THAT(text, HasSubstr("Or allow `extrapolate` and set `stragglers` to none."));
+    EXPECT_THAT(text, has_all("`extrapolate`", "`stragglers` to none"));
   }
 }
 

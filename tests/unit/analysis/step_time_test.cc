@@ -12,8 +12,6 @@
 namespace rdmabench::analysis {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr double kGbps = 1e9;
 
 /// A wire of constant bandwidth: bits per second.
@@ -153,9 +151,8 @@ TEST(MessageTime, BeyondTheMeasuredSizesIsRefused) {
       collect_link({launch_of(latency_report({{64, 1000}, {1024, 3000}}))}, "");
   const MessageTime strict(samples, TimeSource::latency, false);
   for (const double size : {32.0, 2048.0}) {
-    EXPECT_THAT(
-        complaint([&] { static_cast<void>(strict.seconds(size)); }).what(),
-        ::testing::AllOf(HasSubstr("64 to 1024 bytes were measured"), HasSubstr("`extrapolate`")));
+    EXPECT_THAT(complaint([&] { static_cast<void>(strict.seconds(size)); }).what(),
+                has_all("64 to 1024 bytes were measured", "`extrapolate`"));
   }
   const MessageTime bold(samples, TimeSource::latency, true);
   EXPECT_NEAR(bold.seconds(2048), 6e-6, 1e-15);
@@ -203,7 +200,7 @@ TEST(Stragglers, OfTooFewSamplesAreRefused) {
   const MessageTime message(samples, TimeSource::latency, false);
   EXPECT_GT(message.excess_seconds(64, 60), 0);
   EXPECT_THAT(complaint([&] { static_cast<void>(message.excess_seconds(64, 1024)); }).what(),
-              ::testing::AllOf(HasSubstr("takes 14779 samples"), HasSubstr("has 1000")));
+              has_all("takes 14779 samples", "has 1000"));
   const LinkSamples many = delay(10'000);
   EXPECT_THROW(
       static_cast<void>(MessageTime(many, TimeSource::latency, false).excess_seconds(64, 10'000)),
