@@ -16,7 +16,6 @@
 namespace rdmabench::run {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -155,13 +154,12 @@ TEST_F(GpuSession, TheFirstWayThatWorksIsKept) {
   EXPECT_EQ(fact(report.resolved.details, "memory_route"), "dma-buf, mapping default");
   EXPECT_THAT(fact(report.resolved.details, "gpu_flush"), HasSubstr("not needed"));
   EXPECT_EQ(notes(report).find("failed"), std::string::npos) << notes(report);
-  EXPECT_THAT(notes(report),
-              AllOf(HasSubstr("mapping default, relaxed ordering asked for; the server's"),
-                    HasSubstr("mapping default, relaxed ordering asked for.")));
+  EXPECT_THAT(notes(report), has_all("mapping default, relaxed ordering asked for; the server's",
+                                     "mapping default, relaxed ordering asked for."));
   Config strict = config_of();
   strict.endpoint.relaxed_ordering = false;
-  EXPECT_THAT(notes(measure(strict)), AllOf(HasSubstr("no relaxed ordering; the server's"),
-                                            HasSubstr("no relaxed ordering.")));
+  EXPECT_THAT(notes(measure(strict)),
+              has_all("no relaxed ordering; the server's", "no relaxed ordering."));
 }
 
 TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {
@@ -177,13 +175,12 @@ TEST_F(GpuSession, AMappingThatMovesWrongBytesIsLeftForTheNextOnBothSides) {
     EXPECT_EQ(rows(report)[0].iterations, 50U);
     for (const report::Facts* side : {&report.resolved.details, &report.environment.server}) {
       EXPECT_EQ(fact(*side, "memory_route"), "dma-buf, mapping pcie");
-      EXPECT_THAT(
-          fact(*side, "memory_routes_refused"),
-          HasSubstr("dma-buf, mapping default: registered, but the verifying transfer failed: "));
+      EXPECT_THAT(fact(*side, "memory_routes_refused"),
+                  has_all("dma-buf, mapping default: registered", "verifying transfer failed"));
     }
-    EXPECT_THAT(notes(report), AllOf(HasSubstr("verified before any is timed failed, with the "
-                                               "client's cuda:0 by dma-buf, mapping default"),
-                                     HasSubstr("The next route was taken")));
+    EXPECT_THAT(notes(report),
+                has_all("verified", "the client's cuda:0 by dma-buf, mapping default",
+                        "The next route was taken"));
     fake_verbs::lose_bytes_of_mapping("");
   }
   EXPECT_THAT(said_, HasSubstr("messages"));
@@ -207,8 +204,7 @@ TEST_F(GpuSession, AWayThatFailedByChanceIsKept) {
   for (const report::Facts* side : {&report.resolved.details, &report.environment.server}) {
     EXPECT_EQ(fact(*side, "memory_route"), "dma-buf, mapping default");
   }
-  EXPECT_THAT(notes(report),
-              AllOf(HasSubstr("IBV_WC_RETRY_EXC_ERR"), HasSubstr("It was tried once more")));
+  EXPECT_THAT(notes(report), has_all("IBV_WC_RETRY_EXC_ERR", "It was tried once more"));
   EXPECT_EQ(notes(report).find("The next route"), std::string::npos) << notes(report);
 }
 
@@ -216,7 +212,7 @@ TEST_F(GpuSession, WhatIsNotOfTheMemoryStepsNowhere) {
   have({{"FAKE_CUDA_FAIL", "cuLaunchKernel:1:700"}});  // the first is that which fills
   const report::Report report = measure(config_of());
   EXPECT_THAT(report.error.value_or(""),
-              AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("cuLaunchKernel")));
+              has_all("verified before any is timed failed", "cuLaunchKernel"));
   EXPECT_THAT(rows(report), IsEmpty());
   EXPECT_EQ(notes(report).find("tried once more"), std::string::npos) << notes(report);
 }
@@ -230,8 +226,8 @@ TEST_F(GpuSession, TheClientsOfAnIncastStartTogetherOrNotAtAll) {
   const auto both = [&] { return measure_all({on_gpu, on_host}); };
   std::vector<report::Report> reports = both();
   EXPECT_THAT(reports[0].error.value_or(""),
-              AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("incast"),
-                    HasSubstr("`gpu_mapping` (default, pcie or data-direct)")));
+              has_all("verified before any is timed failed", "incast",
+                      "`gpu_mapping` (default, pcie or data-direct)"));
   EXPECT_THAT(reports[1].error.value_or(""), HasSubstr("1 of 2 clients of the incast"));
   on_gpu.endpoint.gpu_mapping = memory::GpuMapping::pcie;
   reports = both();
@@ -330,8 +326,7 @@ TEST_F(GpuSession, WhenNoMappingWorksTheLastWayIsStagedAndIsSaid) {
   EXPECT_EQ(fact(report.environment.server, "memory_route"), "staged");
   EXPECT_THAT(notes(report), HasSubstr("staged, no relaxed ordering")) << "it lies in the host's";
   const std::string refused = fact(report.resolved.details, "memory_routes_refused");
-  EXPECT_THAT(refused, AllOf(HasSubstr("mapping default: registered"),
-                             HasSubstr("mapping pcie: registered")));
+  EXPECT_THAT(refused, has_all("mapping default: registered", "mapping pcie: registered"));
 }
 
 TEST_F(GpuSession, GpuDirectIsRequiredOfBothSides) {
@@ -342,16 +337,14 @@ TEST_F(GpuSession, GpuDirectIsRequiredOfBothSides) {
   config.placement.peer_memory = "cuda:1";
   EXPECT_EQ(measure(config).error.value_or(""), "");
   config.placement.peer_memory = "host";
-  EXPECT_THAT(measure(config).error.value_or(""), HasSubstr("of both sides lie in host memory"));
+  EXPECT_THAT(measure(config).error.value_or(""), has_all("both sides", "host memory"));
 
   fake_verbs::lose_gpu_bytes(true);
   config.placement.memory = config.placement.peer_memory = "cuda:1";
-  EXPECT_THAT(measure(config).error.value_or(""),
-              HasSubstr("The client's GPU memory is copied through the host's"));
+  EXPECT_THAT(measure(config).error.value_or(""), HasSubstr("The client's GPU memory is copied"));
   config.placement.memory = "host";
   config.placement.peer_memory = "cuda:1";
-  EXPECT_THAT(measure(config).error.value_or(""),
-              HasSubstr("The server's GPU memory is copied through the host's"));
+  EXPECT_THAT(measure(config).error.value_or(""), HasSubstr("The server's GPU memory is copied"));
   fake_verbs::lose_gpu_bytes(false);
 }
 
@@ -378,10 +371,10 @@ TEST_F(GpuSession, OneStagedDeviceMakesItsSideStaged) {
   EXPECT_TRUE(report.resolved.staged);
   config.requirements = parse_requirements("gpudirect");
   EXPECT_THAT(server.measure(config).error.value_or(""),
-              HasSubstr("The server's GPU memory is copied through the host's"));
+              HasSubstr("The server's GPU memory is copied"));
   std::swap(config.placement.memory, config.placement.peer_memory);
   EXPECT_THAT(server.measure(config).error.value_or(""),
-              HasSubstr("The client's GPU memory is copied through the host's"));
+              HasSubstr("The client's GPU memory is copied"));
   wait_for_lines(4);
 }
 
@@ -390,9 +383,8 @@ TEST_F(GpuSession, AMappingThatWasAskedForFailsAndIsNotReplaced) {
   Config config = config_of();
   config.endpoint.gpu_mapping = memory::GpuMapping::standard;
   const report::Report report = measure(config);
-  EXPECT_THAT(report.error.value_or(""),
-              AllOf(HasSubstr("verified before any is timed failed"),
-                    HasSubstr("dma-buf, mapping default"), HasSubstr("`gpu_mapping`")));
+  EXPECT_THAT(report.error.value_or(""), has_all("verified before any is timed failed",
+                                                 "dma-buf, mapping default", "`gpu_mapping`"));
   EXPECT_THAT(rows(report), IsEmpty());
 }
 
@@ -402,7 +394,7 @@ TEST_F(GpuSession, WhatNoWayCuresEndsWithItsReasonAndSoDoesTheServer) {
   const report::Report report = measure(config_of());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   EXPECT_THAT(report.error.value_or(""),
-              AllOf(HasSubstr("verified before any is timed failed"), HasSubstr("cuLaunchKernel")));
+              has_all("verified before any is timed failed", "cuLaunchKernel"));
   EXPECT_THAT(rows(report), IsEmpty());
   EXPECT_NE(said_, "");
 }
