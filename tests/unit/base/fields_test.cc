@@ -85,17 +85,14 @@ TEST(GetUint, NamesFieldValueAndBounds) {
   const auto why = [&](const char* key) {
     return failure_of([&] { get_uint<std::uint32_t>(object, key, 1, 65536); });
   };
-  EXPECT_EQ(why("zero"),
-            "the field 'zero' of the message is 0, not a whole number from 1 to 65536. Install the "
-            "same rdmabench on both sides.");
+  EXPECT_THAT(why("zero"), has_all("'zero'", "is 0,", "from 1 to 65536", "same rdmabench"));
   EXPECT_THAT(why("big"), HasSubstr("is 65537, not"));
   EXPECT_THAT(why("huge"), HasSubstr("is 1.8446744073709552e+19, not"));
   EXPECT_THAT(why("minus"), HasSubstr("is -1, not"));
   EXPECT_THAT(why("real"), HasSubstr("is 8.0, not"));
   EXPECT_THAT(why("text"), HasSubstr("is \"8\", not"));
   EXPECT_THAT(why("no"), HasSubstr("is null, not"));
-  EXPECT_THAT(why("none"),
-              HasSubstr("has no field 'none', which is a whole number from 1 to 65536"));
+  EXPECT_THAT(why("none"), has_all("no field 'none'", "from 1 to 65536"));
   EXPECT_THAT(failure_of([] { get_uint(nlohmann::json(3), "none", 1, 2); }), HasSubstr("no field"));
 }
 
@@ -131,7 +128,7 @@ TEST(GetString, IsBoundedInBytes) {
   const auto object = message(R"({"name":"rxe0","number":1,"odd":"\u001b\u00e9"})");
   EXPECT_EQ(get_string(object, "name", 4), "rxe0");
   EXPECT_THAT(failure_of([&] { get_string(object, "name", 3); }),
-              HasSubstr("is \"rxe0\", not a text of at most 3 bytes"));
+              has_all("\"rxe0\"", "at most 3 bytes"));
   EXPECT_THAT(failure_of([&] { get_string(object, "number", 3); }), HasSubstr("is 1, not a text"));
   EXPECT_THAT(failure_of([&] { get_string(object, "odd", 2); }), HasSubstr(R"("\u001b\u00e9")"));
 }
@@ -140,9 +137,9 @@ TEST(GetUintList, IsBoundedInCountAndEachItem) {
   const auto object = message(R"({"sizes":[8,64,4096],"bad":[8,0],"mixed":[8,"x"],"one":8})");
   EXPECT_THAT(get_uint_list(object, "sizes", 3, 1, 4096), ElementsAre(8, 64, 4096));
   EXPECT_THAT(failure_of([&] { get_uint_list(object, "sizes", 2, 1, 4096); }),
-              HasSubstr("is a list of 3, not a list of at most 2"));
+              has_all("'sizes'", "list of 3", "at most 2"));
   EXPECT_THAT(failure_of([&] { get_uint_list(object, "bad", 3, 1, 9); }),
-              HasSubstr("the field 'bad[1]' of the message is 0, not"));
+              has_all("'bad[1]'", "is 0,"));
   EXPECT_THAT(failure_of([&] { get_uint_list(object, "mixed", 3, 1, 9); }), HasSubstr("mixed[1]"));
   EXPECT_THAT(failure_of([&] { get_uint_list(object, "one", 3, 1, 9); }),
               HasSubstr("is 8, not a list"));

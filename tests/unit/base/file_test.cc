@@ -32,9 +32,7 @@ TEST(ReadDocument, GivesAllOfAFile) {
 }
 
 TEST(ReadDocument, NamesAFileThatIsMissingOrAFolder) {
-  EXPECT_THAT(
-      refusal("/none/such.json", kMebi),
-      testing::AllOf(testing::HasSubstr("/none/such.json"), testing::HasSubstr("No such file")));
+  EXPECT_THAT(refusal("/none/such.json", kMebi), has_all("/none/such.json", "No such file"));
   EXPECT_THAT(refusal("/", kMebi), testing::HasSubstr("Is a directory"));
   EXPECT_THAT(refusal("-", kMebi), testing::HasSubstr("read '-'"));  // no file of that name here
 }

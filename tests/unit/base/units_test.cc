@@ -24,8 +24,7 @@ TEST(ParseSize, TakesPowersOf1024) {
 }
 
 TEST(ParseSize, NamesTheBadTextAndARightOne) {
-  EXPECT_THAT(usage_complaint([] { parse_size("3Q"); }),
-              AllOf(HasSubstr("'3Q'"), HasSubstr("64K")));
+  EXPECT_THAT(usage_complaint([] { parse_size("3Q"); }), has_all("'3Q'", "64K"));
   EXPECT_THAT(usage_complaint([] { parse_size(""); }), HasSubstr("''"));
   EXPECT_THAT(usage_complaint([] { parse_size("-1"); }), HasSubstr("'-1'"));
   EXPECT_THAT(usage_complaint([] { parse_size("1.5K"); }), HasSubstr("'1.5K'"));
