@@ -11,7 +11,6 @@
 namespace rdmabench::run {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -38,8 +37,8 @@ class BudgetOfKind : public ::testing::TestWithParam<KindOfUsage> {
 
 TEST_P(BudgetOfKind, AFullAddressKeepsNoOtherOut) {
   Budget::Share full = budget_.take("a", only(4));
-  EXPECT_THAT(refusal("a", 1), AllOf(HasSubstr("a has 4 " + GetParam().name + " of at most 4"),
-                                     HasSubstr(GetParam().each_remedy)));
+  EXPECT_THAT(refusal("a", 1),
+              has_all("a has 4 " + GetParam().name + " of at most 4", GetParam().each_remedy));
   const Budget::Share other = budget_.take("b", only(4));
   full.reset();
   const Budget::Share again = budget_.take("a", only(4));
@@ -48,9 +47,8 @@ TEST_P(BudgetOfKind, AFullAddressKeepsNoOtherOut) {
 TEST_P(BudgetOfKind, AllTogetherHaveALimitToo) {
   const Budget::Share first = budget_.take("a", only(4));
   const Budget::Share second = budget_.take("b", only(4));
-  EXPECT_THAT(refusal("c", 3),
-              AllOf(HasSubstr("this server has 8 " + GetParam().name + " of at most 10"),
-                    HasSubstr(GetParam().all_remedy)));
+  EXPECT_THAT(refusal("c", 3), has_all("this server has 8 " + GetParam().name + " of at most 10",
+                                       GetParam().all_remedy));
   const Budget::Share third = budget_.take("c", only(2));
 }
 

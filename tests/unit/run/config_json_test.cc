@@ -15,7 +15,6 @@ namespace rdmabench::run {
 namespace {
 
 using std::chrono::milliseconds;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -111,7 +110,7 @@ TEST(ConfigFromJson, ReadsHowTheServerAndThisSideKnowOneAnother) {
   for (const char* const both :
        {R"({"insecure":true,"token_file":"t"})", R"({"insecure":true,"auth":"munge"})",
         R"({"auth":"munge","token_file":"t"})"}) {
-    EXPECT_THAT(json_refusal(both), HasSubstr("more than one of `insecure`, `auth` and"));
+    EXPECT_THAT(json_refusal(both), has_all("more than one", "`insecure`", "`auth`"));
   }
 }
 
@@ -150,11 +149,11 @@ TEST(ConfigFromJson, TakesOneStoppingRule) {
             milliseconds(200));
   for (const char* text : {R"({"stop":{}})", R"({"stop":{"iterations":5,"duration_s":1}})",
                            R"({"stop":{"max_noise":0.1,"duration_s":1}})"}) {
-    EXPECT_THAT(json_refusal(text), HasSubstr("`stop` has none of its rules, or several"));
+    EXPECT_THAT(json_refusal(text), has_all("`stop`", "none", "several"));
   }
   EXPECT_THAT(json_refusal(R"({"stop":{"min_time_s":20}})"), HasSubstr("more than `max_time_s`"));
   EXPECT_THAT(json_refusal(R"({"stop":{"duration_s":0}})"),
-              HasSubstr("`duration_s` of `stop` of the configuration is 0"));
+              has_all("`duration_s` of `stop`", " is 0"));
   EXPECT_THAT(json_refusal(R"({"stop":{"iteration":1}})"), HasSubstr("mean `iterations`?"));
   EXPECT_THAT(json_refusal(R"({"stop":7})"), HasSubstr("`stop` of the configuration is 7"));
 }
@@ -164,9 +163,9 @@ TEST(ConfigFromJson, NamesTheKeyItsValueAndWhatIsAllowed) {
   EXPECT_THAT(json_refusal(R"({"threads":65})"), HasSubstr("`threads` 65"));
   EXPECT_THAT(json_refusal(R"({"depth":"8"})"), HasSubstr("is \"8\""));
   EXPECT_THAT(json_refusal(R"({"validate":1})"), HasSubstr("It must be true or false"));
-  EXPECT_THAT(json_refusal(R"({"shape":"bw"})"),
-              AllOf(HasSubstr("`shape` of the configuration is 'bw'"),
-                    HasSubstr("latency, bandwidth, bidirectional, load")));
+  EXPECT_THAT(
+      json_refusal(R"({"shape":"bw"})"),
+      has_all("`shape` of the configuration is 'bw'", "latency, bandwidth, bidirectional, load"));
   EXPECT_THAT(json_refusal(R"({"operation":""})"), HasSubstr("send-imm"));
   EXPECT_THAT(json_refusal(R"({"devices":"mlx5_0"})"), HasSubstr("`devices` of the configuration"));
   EXPECT_THAT(json_refusal(R"({"devices":[7]})"), HasSubstr("`devices[0]`"));
@@ -175,8 +174,7 @@ TEST(ConfigFromJson, NamesTheKeyItsValueAndWhatIsAllowed) {
 }
 
 TEST(ConfigFromJson, NamesTheNearestKeyForAnUnknownOne) {
-  EXPECT_THAT(json_refusal(R"({"dept":8})"),
-              HasSubstr("the unknown key `dept`. Did you mean `depth`?"));
+  EXPECT_THAT(json_refusal(R"({"dept":8})"), has_all("`dept`", "mean `depth`?"));
   EXPECT_THAT(json_refusal(R"({"workers":2})"), HasSubstr("unknown key `workers`"));
   EXPECT_THAT(json_refusal(R"({"\u001b\n":1})"), HasSubstr("unknown key `??`"));
 }

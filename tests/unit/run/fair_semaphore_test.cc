@@ -13,7 +13,6 @@ namespace rdmabench::run {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class FairSemaphoreTest : public ::testing::Test {
  protected:
@@ -72,8 +71,7 @@ TEST_F(FairSemaphoreTest, ADeadlineSaysHowManyWereBefore) {
   FairSemaphore turns(1, 1);
   const FairSemaphore::Turn first = turns.wait("a", in_time());
   EXPECT_THAT(complaint([&] { static_cast<void>(turns.wait("b", at_once())); }).what(),
-              HasSubstr("waited 1 ms for its turn to open an endpoint, after 1 "
-                        "other clients"));
+              has_all("waited 1 ms", "after 1 other"));
   EXPECT_EQ(turns.waiting(), 0U);
 }
 

@@ -9,7 +9,6 @@ namespace rdmabench::run {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class IdleLimitTest : public ::testing::Test {
@@ -48,9 +47,7 @@ TEST_F(IdleLimitTest, EndsASessionThatMeasuresLittle) {
   wait(6s);
   epoch(1s);
   EXPECT_EQ(idle_.left(), 5s);
-  EXPECT_THAT(complaint([&] { wait(6s); }).what(),
-              AllOf(HasSubstr("paused 11000ms longer than it measured; the limit is 10000ms"),
-                    HasSubstr("--max-idle")));
+  EXPECT_THAT(complaint([&] { wait(6s); }).what(), has_all("11000ms", "10000ms", "--max-idle"));
 }
 
 TEST_F(IdleLimitTest, ATimeInWhichNothingArrivesIsAPauseToo) {

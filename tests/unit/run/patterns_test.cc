@@ -132,7 +132,7 @@ TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
 
 TEST(Patterns, AnUnknownPatternIsRefusedByName) {
   EXPECT_THAT(complaint([] { run_in_process(config_of("example.com/none")); }).what(),
-              AllOf(HasSubstr("'example.com/none'"), HasSubstr("example.com/ping-pong")));
+              has_all("'example.com/none'", "example.com/ping-pong"));
 }
 
 TEST(Patterns, ANameHasADomainAndIsRegisteredOnce) {

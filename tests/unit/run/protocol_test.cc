@@ -315,7 +315,7 @@ TEST(Combination, WhatVerbsForbidsIsRefusedByName) {
   EXPECT_EQ(pair(Service::ud, OperationCode::send_imm), "no error");
 }
 
-TEST(Combination, WhatThisBuildLacksIsSaidBeforeAnythingIsOpened) {
+TEST(Combination, WhatThisBuildLacksIsUnavailableBeforeAnythingIsOpened) {
   SessionSpec spec = stream_of(8);
   const auto fault = [&](transport::Service service) -> std::optional<Fault> {
     spec.endpoint.service = service;

@@ -70,9 +70,9 @@ TEST(Requirements, WhatWasTakenInsteadIsNamed) {
   const auto missed =
       unmet(parse_requirements("backend=verbs,provider=mlx5,device=mlx5_0:1"), efa({}));
   ASSERT_EQ(missed.size(), 3U);
-  EXPECT_EQ(missed[0].reason, "The backend of efa on rdmap0s29-rdm is 'ofi'.");
-  EXPECT_EQ(missed[1].reason, "The provider of efa on rdmap0s29-rdm is 'efa'.");
-  EXPECT_EQ(missed[2].reason, "The device of efa on rdmap0s29-rdm is 'rdmap0s29-rdm'.");
+  EXPECT_THAT(missed[0].reason, has_all("backend of efa on rdmap0s29-rdm", "'ofi'"));
+  EXPECT_THAT(missed[1].reason, has_all("provider of efa on rdmap0s29-rdm", "'efa'"));
+  EXPECT_THAT(missed[2].reason, has_all("device of efa on rdmap0s29-rdm", "'rdmap0s29-rdm'"));
 }
 
 TEST(Requirements, WhatIsNotToldIsNotMet) {

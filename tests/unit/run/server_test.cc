@@ -29,8 +29,6 @@ namespace rdmabench::run {
 namespace {
 
 using control::Channel;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// As a client in the server's process offers it.
@@ -269,9 +267,8 @@ TEST_F(ServerTest, TheMessagesOfASessionAreCountedBeforeOneArrives) {
   const Channel second = dial();
   Channel third = dial();
   EXPECT_THAT(complaint([&] { third.receive(SessionMessage::offer, soon(), "offer"); }).what(),
-              AllOf(HasSubstr("this session needs 4194304 bytes, and this server has 8388608 bytes "
-                              "of at most 8388608"),
-                    HasSubstr("--max-memory")));
+              has_all("needs 4194304 bytes", "this server", "8388608 bytes of at most 8388608",
+                      "--max-memory"));
 }
 
 TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
@@ -280,7 +277,7 @@ TEST_F(ServerTest, MemoryBeyondItsLimitIsRefusedAndGivenBack) {
   big.backend = "loop";
   big.sizes = {8 << 20};
   EXPECT_THAT(complaint([&] { run(big, "127.0.0.1", server_->port()); }).what(),
-              HasSubstr("this server has 4194304 bytes of at most 5242880"));
+              has_all("this server", "4194304 bytes of at most 5242880"));
   // The client hears of it before its session has ended and given back what it had.
   const Deadline given_back = soon();
   bool served = is_served();
@@ -293,7 +290,7 @@ TEST_F(ServerTest, OneClientTooManyIsToldSo) {
   Channel first = dial();
   Channel second = dial();
   EXPECT_THAT(complaint([&] { second.receive(SessionMessage::offer, soon(), "offer"); }).what(),
-              HasSubstr("this server has 1 sessions of at most 1"));
+              has_all("this server", "1 sessions of at most 1"));
 }
 
 TEST_F(ServerTest, AnAddressHasNoMoreThanItsShare) {
@@ -302,8 +299,7 @@ TEST_F(ServerTest, AnAddressHasNoMoreThanItsShare) {
   const Channel second = dial();
   Channel third = dial();
   EXPECT_THAT(complaint([&] { third.receive(SessionMessage::offer, soon(), "offer"); }).what(),
-              AllOf(HasSubstr("this host has 2 sessions of at most 2"),
-                    HasSubstr("--max-address-clients")));
+              has_all("this host", "2 sessions of at most 2", "--max-address-clients"));
 }
 
 TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
@@ -312,7 +308,7 @@ TEST_F(ServerTest, ThreadsBeyondTheirLimitAreRefusedAndGivenBack) {
   wide.backend = "loop";
   wide.traffic.threads = 3;
   EXPECT_THAT(complaint([&] { run(wide, "127.0.0.1", server_->port()); }).what(),
-              HasSubstr("this session needs 3 threads, and this host has 0 threads of at most 2"));
+              has_all("needs 3 threads", "this host", "0 threads of at most 2"));
   expect_service();
 }
 
@@ -407,7 +403,7 @@ TEST_F(ServerTest, AnEpochInWhichNothingArrivesIsAPause) {
   channel.send(SessionMessage::epoch, to_text(EpochOrder{8, 1000}), soon());
   channel.receive(SessionMessage::ready, soon(), "readiness");
   EXPECT_THAT(complaint([&] { channel.receive(SessionMessage::result, soon(), "result"); }).what(),
-              AllOf(HasSubstr("the client paused 100ms longer"), HasSubstr("--max-idle")));
+              has_all("the client paused 100ms longer", "--max-idle"));
   expect_service();
 }
 

@@ -12,9 +12,6 @@
 namespace rdmabench::run {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 TEST(RunTogether, AllWorkAtTheSameTime) {
   std::atomic<int> prepared{0};
   std::barrier meet(4);  // a worker that came alone would wait for ever
@@ -52,8 +49,7 @@ TEST(RunTogether, NothingWorksWhereAThreadCannotBeStarted) {
                         5, [](std::size_t) {}, [&](std::size_t) { ++worked; }, two_threads);
                   },
                   Fault::failed),
-              AllOf(HasSubstr("3 of 5 threads could be started: Resource temporarily"),
-                    HasSubstr("`threads`")));
+              has_all("3 of 5 threads", "Resource temporarily", "`threads`"));
   EXPECT_EQ(worked, 0);
   EXPECT_EQ(ended, 2);  // those that started were joined
 }
