@@ -12,7 +12,6 @@ namespace rdmabench::tools {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 struct Pipe {
   Pipe() { EXPECT_EQ(pipe(ends.data()), 0); }
@@ -71,7 +70,7 @@ TEST(LogQueue, ADroppedLineIsCounted) {
       first.append(some.data(), static_cast<std::size_t>(got));
     }
   }
-  EXPECT_THAT(first, HasSubstr(" lines were dropped: standard error is read too slowly"));
+  EXPECT_THAT(first, HasSubstr(" lines were dropped"));
 }
 
 }  // namespace
