@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "../folder.h"
+#include "../has_all.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/health/file_tree.h"
 
@@ -36,7 +37,8 @@ class FirmwareTest : public ::testing::Test {
 };
 
 TEST_F(FirmwareTest, OfNoToolIsNotTold) {
-  EXPECT_THAT(ask(), StartsWith("not told: neither mstconfig nor mlxconfig is in /nonexistent, "));
+  EXPECT_THAT(ask(),
+              AllOf(StartsWith("not told: "), has_all("mstconfig", "mlxconfig", "/nonexistent")));
 }
 
 TEST_F(FirmwareTest, IsWhatTheToolPrints) {
@@ -53,7 +55,7 @@ TEST_F(FirmwareTest, OfAToolThatFailsIsItsLastLine) {
   EXPECT_THAT(ask(), HasSubstr("mstconfig was ended by signal 9\n"));
   tool("mstconfig", "echo '#!/nonexistent' >\"$0\"\n");
   EXPECT_EQ(ask(), "");
-  EXPECT_THAT(ask(), HasSubstr("mstconfig does not start: No such file or directory"));
+  EXPECT_THAT(ask(), has_all("mstconfig does not start", "No such file"));
 }
 
 TEST_F(FirmwareTest, OfAToolThatNeverEndsIsNotTold) {

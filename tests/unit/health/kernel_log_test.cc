@@ -1,11 +1,13 @@
 #include "health/kernel_log.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <string>
 
 namespace rdmabench::health {
 namespace {
+
+using testing::HasSubstr;
 
 std::string_view action_for(std::string_view line) {
   const std::optional<KnownLine> known = known_line(line);
@@ -69,10 +71,8 @@ TEST(KernelLog, TheSyndromeSaysWhatMlx5sFirmwareReports) {
   ASSERT_TRUE(hot);
   EXPECT_EQ(hot->meaning, "it is too hot");
   EXPECT_EQ(hot->action, action::kAskVendor);
-  EXPECT_EQ(known_line(card + "synd 0x7: irisc not responding")->meaning,
-            "its firmware reports an error of its own");
-  EXPECT_EQ(known_line(card + "synd 0xff: unrecognized error")->meaning,
-            "it does not answer over PCIe");
+  EXPECT_THAT(known_line(card + "synd 0x7: irisc not responding")->meaning, HasSubstr("firmware"));
+  EXPECT_THAT(known_line(card + "synd 0xff: unrecognized error")->meaning, HasSubstr("PCIe"));
   for (const char* other :
        {"synd 0x0: unrecognized error", "ext_synd 0x40d0", "assert_var[0] 0x00000001"}) {
     EXPECT_FALSE(known_line(card + other)) << other;
@@ -150,8 +150,8 @@ TEST(KernelLog, BnxtsFirmwareInTheWordsOfEveryKernel) {
        {"cmdq[0x1a2]=0x3 timedout (20000)msec",
         "QPLIB: bnxt_re_is_fw_stalled: FW STALL Detected. cmdq[0xe]=0x3 waited (103641 > 100000) "
         "msec active 1"}) {
-    EXPECT_EQ(known_line("bnxt_en 0000:12:00.0: " + std::string(text))->meaning,
-              "a command of the driver was not answered");
+    EXPECT_THAT(known_line("bnxt_en 0000:12:00.0: " + std::string(text))->meaning,
+                HasSubstr("command"));
   }
   for (const char* text : {"Firmware non-fatal reset event, data1: 0x1",
                            "Non-fatal firmware reset event, data1: 0x1a0105",
@@ -239,8 +239,8 @@ TEST(KernelLog, AnXidHasNvidiasAction) {
     EXPECT_EQ(status(to_reset), Status::fail) << to_reset;
   }
   for (const int missing : {7, 59, 118, 177, 184, 186}) {
-    EXPECT_EQ(known_line("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(missing))->meaning,
-              "an Xid that this release does not know");
+    EXPECT_THAT(known_line("NVRM: Xid (PCI:0000:2b:00): " + std::to_string(missing))->meaning,
+                HasSubstr("release does not know"));
   }
 }
 
@@ -255,10 +255,10 @@ TEST(KernelLog, AnSxidIsKnownByItsNumberElseByItsLine) {
   const std::string begin = "nvidia-nvswitch3: SXid (PCI:0000:08:00.0): ";
   EXPECT_EQ(status_of(begin + "22013, Non-fatal, Link 60 Minion Link DLREQ interrupt"),
             Status::pass);
-  EXPECT_EQ(known_line(begin + "12021, Non-fatal, Link 3 egress ECC limit")->meaning,
-            "an NVLink switch corrected errors of its memory");
-  EXPECT_EQ(known_line(begin + "23005, Fatal, ingress packet burst error")->meaning,
-            "an NVLink switch failed, and the node's whole fabric with it");
+  EXPECT_THAT(known_line(begin + "12021, Non-fatal, Link 3 egress ECC limit")->meaning,
+              HasSubstr("corrected"));
+  EXPECT_THAT(known_line(begin + "23005, Fatal, ingress packet burst error")->meaning,
+              HasSubstr("whole fabric"));
   EXPECT_EQ(status_of(begin + "20009, Non-fatal, Link 04 RX Short Error Rate"), Status::warn);
   EXPECT_EQ(status_of(begin + "12028, Non-fatal, Link 32 egress non-posted PRIV error (First)"),
             Status::fail);
@@ -341,18 +341,18 @@ TEST(KernelLog, TheDriverSaysWhichRecoveryItWants) {
   const auto reset = known_line(changed + "from 0x0 (None) to 0x1 (GPU Reset Required)");
   ASSERT_TRUE(reset);
   EXPECT_EQ(reset->status, Status::fail);
-  EXPECT_EQ(reset->meaning, "the driver asks for a reset of the GPU");
+  EXPECT_THAT(reset->meaning, HasSubstr("reset of the GPU"));
   const auto reboot = known_line(changed + "from 0x0 (None) to 0x2 (Node Reboot Required)");
   ASSERT_TRUE(reboot);
-  EXPECT_EQ(reboot->meaning, "the driver asks for a reboot of the node");
+  EXPECT_THAT(reboot->meaning, HasSubstr("reboot of the node"));
   EXPECT_FALSE(known_line(changed + "from 0x1 (GPU Reset Required) to 0x0 (None)"));
-  EXPECT_EQ(known_line(changed + "from 0x0 (None) to 0x7 (System Reboot)")->meaning,
-            "the driver asks for a reboot of the node");
+  EXPECT_THAT(known_line(changed + "from 0x0 (None) to 0x7 (System Reboot)")->meaning,
+              HasSubstr("reboot of the node"));
   EXPECT_EQ(action_for(changed + "from 0x0 (None) to 0x3 (Drain P2P)"), action::kRestartJob);
   EXPECT_EQ(action_for(changed + "from 0x0 (None) to 0x5 (Recover IMEX Domain)"),
             action::kInvestigate);
-  EXPECT_EQ(known_line(changed + "from 0x0 (None) to 0x4 (Drain and Reset)")->meaning,
-            "the driver asks for a reset of the GPU");
+  EXPECT_THAT(known_line(changed + "from 0x0 (None) to 0x4 (Drain and Reset)")->meaning,
+              HasSubstr("reset of the GPU"));
 }
 
 }  // namespace
