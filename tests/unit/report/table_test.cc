@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../has_all.h"
 #include "report/launches.h"
 #include "report/row.h"
 #include "samples.h"
@@ -92,19 +93,17 @@ Report curve(std::size_t knee, bool reliable, double rate) {
 
 TEST(Table, SaysWhetherAKneeIsReliable) {
   EXPECT_THAT(to_table(curve(1, true, 1e6)),
-              HasSubstr("knee: latency rises steeply above 2 Mmsg/s, 60 % of capacity\n"));
+              AllOf(has_all("knee: ", "above 2 Mmsg/s, 60 % of capacity\n"),
+                    Not(HasSubstr("not reliable"))));
   EXPECT_THAT(to_table(curve(1, false, 1e6)),
-              AllOf(HasSubstr("knee: not reliable: "), HasSubstr("at 120 % it was normal again")));
-  EXPECT_THAT(to_table(curve(9, true, 1e6)),
-              HasSubstr("does not rise steeply up to the highest load"));
+              has_all("knee: not reliable: ", "at 120 % it was normal again"));
+  EXPECT_THAT(to_table(curve(9, true, 1e6)), has_all("does not rise", "highest load"));
   Report early = curve(9, true, 1e6);
   for (LoadResult& row : std::get<std::vector<LoadResult>>(early.results)) row.saturated = true;
   EXPECT_THAT(to_table(early), HasSubstr("already at the lowest load"));
   LoadResult& third = std::get<std::vector<LoadResult>>(early.results)[2];
   third.saturated = false;
-  EXPECT_THAT(to_table(early),
-              HasSubstr("knee: not reliable: latency rises steeply at the lowest load, but is "
-                        "normal again at 90 %"));
+  EXPECT_THAT(to_table(early), has_all("knee: not reliable: ", "lowest load", "again at 90 %"));
 }
 
 std::string over_text(std::span<const Report> launches) {
@@ -117,20 +116,16 @@ std::string over_text(std::span<const Report> launches) {
 
 TEST(Launches, GiveAKneeAnInterval) {
   std::vector<Report> launches{curve(1, true, 1e6), curve(2, true, 1e6), curve(1, false, 2e6)};
-  EXPECT_THAT(
-      over_text(launches),
-      AllOf(HasSubstr("knee of 8 in 3 of 3 launches: 3 Mmsg/s (2 to 4), 60 % of capacity (60 "
-                      "to 90 %)"),
-            HasSubstr("minimum and maximum"), HasSubstr("1 of 3 curves are not reliable")));
-  for (int i = 0; i < 3; ++i) launches.push_back(curve(1, true, 1e6));
   EXPECT_THAT(over_text(launches),
-              AllOf(HasSubstr("in 6 of 6 launches"), HasSubstr("95 % interval of")));
+              has_all("in 3 of 3 launches: 3 Mmsg/s (2 to 4)", "60 % of capacity (60 to 90 %)",
+                      "minimum and maximum", "1 of 3 curves are not reliable"));
+  for (int i = 0; i < 3; ++i) launches.push_back(curve(1, true, 1e6));
+  EXPECT_THAT(over_text(launches), has_all("in 6 of 6 launches", "95 % interval of"));
   EXPECT_THAT(to_table(curve(1, true, 1e6)), Not(HasSubstr("launches")));
   for (std::size_t i = 1; i < launches.size(); ++i) launches[i] = curve(9, true, 1e6);
-  EXPECT_THAT(over_text(launches), HasSubstr("knee of 8 in 1 of 6 launches: no interval"));
+  EXPECT_THAT(over_text(launches), has_all("in 1 of 6 launches", "no interval"));
   launches[1] = curve(1, true, 1e6);
-  EXPECT_THAT(over_text(launches),
-              HasSubstr("knee of 8 in 2 of 6 launches: above the highest load (2 to above"));
+  EXPECT_THAT(over_text(launches), HasSubstr("in 2 of 6 launches: above the highest load (2 to"));
 }
 
 TEST(Table, ShowsNoDigitBelowTheClocksResolution) {
@@ -144,9 +139,8 @@ TEST(Table, ShowsNoDigitBelowTheClocksResolution) {
 TEST(Launches, WithoutAKneeCountAsBeyondTheirLoads) {
   std::vector<Report> launches(6, curve(1, true, 1e6));
   launches[4] = launches[5] = curve(9, true, 1e6);
-  EXPECT_THAT(over_text(launches), AllOf(HasSubstr("in 4 of 6 launches: 2 Mmsg/s (2 to above the "
-                                                   "highest load)"),
-                                         HasSubstr("without a knee")));
+  EXPECT_THAT(over_text(launches),
+              has_all("in 4 of 6 launches: 2 Mmsg/s (2 to above the", "without a knee"));
   launches[5].error = "interrupted by SIGINT";
   EXPECT_THAT(over_text(launches), HasSubstr("in 4 of 5 launches")) << "its curve was cut";
 }
@@ -197,8 +191,7 @@ TEST(Launches, OfAFabricKeepThatAPairFailedInOne) {
   const Document over = over_launches(std::span(launches).first(2));
   EXPECT_THAT(over.pairs.at(0).notes, Each("Only 1 of 2 launches have a value."));
   EXPECT_EQ(over.pairs[0].notes.size(), 1);
-  EXPECT_THAT(launches_text(over, 80),
-              AllOf(HasSubstr("too few"), HasSubstr("in some of the 2 launches alone: 1.")));
+  EXPECT_THAT(launches_text(over, 80), has_all("too few", "in some of the 2 launches alone: 1."));
 }
 
 TEST(Table, PartsRowsThatMeanDifferentThings) {
@@ -270,7 +263,7 @@ TEST(Launches, AreOneRowWithTheirInterval) {
   // 4.303 standard errors of a log of 0.1005: those of three launches.
   EXPECT_NEAR(row["median_low_ns"].get<double>(), 996.65 * std::exp(-4.303 * 0.1004 / std::sqrt(3)),
               3);
-  EXPECT_THAT(launches_text(over, 80), AllOf(HasSubstr("launches"), HasSubstr("p50 low[us]")));
+  EXPECT_THAT(launches_text(over, 80), has_all("launches", "p50 low[us]"));
   EXPECT_EQ(launches_of(launches[0].body), 1);
   launches[1].body["results"][0]["complete"] = false;  // a signal ended it
   launches[2].body["results"] = nlohmann::ordered_json::array();
