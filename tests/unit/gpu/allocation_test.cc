@@ -45,7 +45,7 @@ TEST_F(AllocationTest, VmmMemoryIsWholeUnitsAndCanBeReached) {
   expect_nothing_alive();
 }
 
-TEST_F(AllocationTest, VmmMemoryThatNoNicCanReachSaysSo) {
+TEST_F(AllocationTest, VmmMemoryThatNoNicCanReachHasNoGpudirect) {
   pretend("FAKE_CUDA_VMM_RDMA", "0");
   const Allocation memory(Context(0), 100, Mode::vmm);
   EXPECT_EQ(memory.gpudirect(), false);

@@ -80,7 +80,7 @@ TEST_F(DmaBufTest, AnOldDriverIsNotEvenAskedForPcie) {
   const Driver old = driver_without({});
   const Allocation memory(Context(old, 0), 1);
   EXPECT_THAT(complaint([&] { export_dma_buf(memory, DmaBufMapping::pcie); }).what(),
-              HasSubstr("driver 12.4 does not support it: it needs 12.8"));
+              has_all("driver 12.4", "needs 12.8"));
   EXPECT_EQ(fake_cuda_calls("cuMemGetHandleForAddressRange"), 0);
 }
 
@@ -96,8 +96,7 @@ TEST_F(DmaBufTest, WithACoherentLinkPcieComesFirst) {
   const Allocation memory(Context(0), 1);
   const DmaBuf fallen = export_dma_buf(memory);
   EXPECT_EQ(fallen.mapping(), DmaBufMapping::standard);
-  EXPECT_THAT(fallen.reason(),
-              StartsWith("standard, over the coherent link; PCIe is not possible"));
+  EXPECT_THAT(fallen.reason(), StartsWith("standard, over the coherent link"));
   EXPECT_THAT(fallen.reason(), HasSubstr("CUDA_ERROR_NOT_SUPPORTED"));
 }
 

@@ -103,7 +103,7 @@ TEST_F(DriverTest, FlushesInTheContextOfTheDevice) {
   EXPECT_EQ(fake_cuda_calls("cuFlushGPUDirectRDMAWrites"), 1);
 }
 
-TEST_F(DriverTest, SaysWhereItCannotFlush) {
+TEST_F(DriverTest, TellsAFlushThatIsLackingFromOneThatFails) {
   const Driver old = driver_without({"cuFlushGPUDirectRDMAWrites"});
   EXPECT_EQ(complaint([&] { flush_writes(Context(old, 0)); }).fault(), Fault::unavailable);
   pretend("FAKE_CUDA_FLUSH", "2");

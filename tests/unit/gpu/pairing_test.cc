@@ -9,6 +9,7 @@
 #include <string>
 
 #include "../folder.h"
+#include "../has_all.h"
 
 namespace rdmabench::gpu {
 namespace {
@@ -93,14 +94,14 @@ class DgxTest : public testing::Test {
 
 TEST_F(DgxTest, EachDistanceHasItsReason) {
   EXPECT_EQ(pair("mlx5_0").distance, PciDistance::pix);
-  EXPECT_EQ(pair("mlx5_0").text,
-            "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the PCIe switch 0000:16:00.0");
+  EXPECT_THAT(pair("mlx5_0").text,
+              has_all("mlx5_0 and GPU 0000:1b:00.0: PIX", "switch 0000:16:00.0"));
   EXPECT_EQ(pair("mlx5_2").distance, PciDistance::pxb);
   EXPECT_THAT(pair("mlx5_2").text, HasSubstr("0000:16:00.0 is above both"));
   EXPECT_EQ(pair("mlx5_3").distance, PciDistance::phb);
   EXPECT_THAT(pair("mlx5_3").text, EndsWith("PHB, the host bridge pci0000:15"));
   EXPECT_EQ(pair("mlx5_10").distance, PciDistance::node);
-  EXPECT_THAT(pair("mlx5_10").text, HasSubstr("NODE, different host bridges of NUMA node 0"));
+  EXPECT_THAT(pair("mlx5_10").text, has_all("NODE", "NUMA node 0"));
   EXPECT_EQ(pair("mlx5_4").distance, PciDistance::sys);
   EXPECT_THAT(pair("mlx5_4").text, HasSubstr("SYS, NUMA nodes 1 and 0"));
 }
