@@ -28,7 +28,7 @@ TEST(Buffer, MovesItsPages) {
   EXPECT_EQ(third.size(), 100U);
 }
 
-TEST(Buffer, SaysWhatItCouldNotGet) {
+TEST(Buffer, OfNothingOrOfMoreThanThereIsIsRefused) {
   EXPECT_THROW(Buffer(0), Error);
   try {
     Buffer(std::uint64_t{1} << 62);

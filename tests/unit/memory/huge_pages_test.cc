@@ -11,7 +11,6 @@
 namespace rdmabench::memory {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,9 +48,8 @@ TEST_F(Machine, WithoutHugePagesHasNone) {
 
 TEST(HugePageRemedy, CountsWhatIsInUse) {
   const HugePagePool pool{.page_bytes = 2 * kMebi, .total = 10, .free = 6, .reserved = 2};
-  EXPECT_EQ(huge_page_remedy(pool, 5, true),
-            "5 huge pages of 2M are needed, 4 of 10 are free. Reserve them as root with 'sysctl -w "
-            "vm.nr_hugepages=11'.");
+  EXPECT_THAT(huge_page_remedy(pool, 5, true),
+              has_all("5 huge pages of 2M", "4 of 10", "sysctl -w vm.nr_hugepages=11"));
   EXPECT_THAT(huge_page_remedy(pool, 5, false),
               HasSubstr("echo 11 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"));
   EXPECT_THAT(huge_page_remedy(pool, 4, true), HasSubstr("control group"));
@@ -66,8 +64,8 @@ TEST(HugePages, ThatAreNotThereAreRefusedWithTheirNumber) {
   constexpr std::uint64_t kPages = 1000000;  // 2 TB
   const Error error = complaint([] { map_huge(kPages * default_huge_page_bytes(), 0); });
   EXPECT_EQ(error.fault(), Fault::unavailable);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("ENOMEM"), HasSubstr("1000000 huge pages of"),
-                                  HasSubstr("sysctl -w vm.nr_hugepages=10")));
+  EXPECT_THAT(error.what(),
+              has_all("ENOMEM", "1000000 huge pages of", "sysctl -w vm.nr_hugepages=10"));
 }
 
 TEST(HugePages, OfASizeThatTheKernelLacksAreRefusedByName) {

@@ -17,7 +17,6 @@ namespace rdmabench::memory {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kPage = 4096;
@@ -76,7 +75,7 @@ TEST(File, ThatIsTooSmallIsLeftAlone) {
   const Error error =
       complaint([&] { Buffer({.kind = Kind::file, .path = folder.file("notes")}, kPage); });
   EXPECT_EQ(error.fault(), Fault::usage);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("8 bytes, but 4096"), HasSubstr(folder.file("notes"))));
+  EXPECT_THAT(error.what(), has_all("8 bytes, but 4096", folder.file("notes")));
   EXPECT_EQ(read(folder.file("notes")), "my notes");
 }
 
@@ -85,7 +84,7 @@ TEST(File, ThatCannotBeOpenedOrMappedSaysWhy) {
   EXPECT_EQ(complaint([] { Buffer({.kind = Kind::file, .path = "/no/such/x"}, 1); }).code(),
             ENOENT);
   const Error error = complaint([] { Buffer({.kind = Kind::file, .path = "/dev/null"}, kPage); });
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("mmap("), HasSubstr("/dev/null"), HasSubstr("ENODEV")));
+  EXPECT_THAT(error.what(), has_all("mmap(", "/dev/null", "ENODEV"));
 }
 
 TEST(File, OnAFullFileSystemIsAnErrorAndNoSignal) {
@@ -107,8 +106,7 @@ TEST(DmaBuf, HasADescriptorOrNamesTheDriverThatLacks) {
   if (!fs::exists(kDriver)) {
     const Error error = complaint([&] { Buffer(request, kPage); });
     EXPECT_EQ(error.fault(), Fault::unavailable);
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr(kDriver), HasSubstr("ENOENT"), HasSubstr("CONFIG_UDMABUF")));
+    EXPECT_THAT(error.what(), has_all(kDriver, "ENOENT", "CONFIG_UDMABUF"));
   } else {
     const Buffer buffer(request, kPage);
     EXPECT_GE(buffer.dma_buf(), 0);
@@ -132,7 +130,7 @@ TEST(DmaBuf, ItsPagesAreAMemfdThatCannotShrink) {
 TEST(DmaBuf, ADriverThatIsNoneIsReported) {
   Mapping mapping = map_dma_buf(kPage);
   const Error error = complaint([&] { export_dma_buf(mapping, "/dev/null"); });
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("UDMABUF_CREATE(4096 bytes)"), HasSubstr("ENOTTY")));
+  EXPECT_THAT(error.what(), has_all("UDMABUF_CREATE(4096 bytes)", "ENOTTY"));
   EXPECT_EQ(mapping.dma_buf.get(), -1);
 }
 

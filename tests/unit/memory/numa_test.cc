@@ -80,9 +80,10 @@ TEST(NumaPlacement, OnANodeIsKeptToOrRefused) {
 
 TEST(NumaPlacement, NearADeviceOfNoKnownNodeIsAnywhereAndSaysSo) {
   const Numa near{.place = Numa::Place::near};
-  EXPECT_EQ(Buffer({.numa = near}, kPageBytes).placement(), "any node: no RDMA device is given");
-  EXPECT_EQ(Buffer({.numa = near, .device = "nowhere0"}, kPageBytes).placement(),
-            "any node: the node of nowhere0 is unknown");
+  EXPECT_THAT(Buffer({.numa = near}, kPageBytes).placement(),
+              has_all("any node: ", "no RDMA device"));
+  EXPECT_THAT(Buffer({.numa = near, .device = "nowhere0"}, kPageBytes).placement(),
+              has_all("any node: ", "nowhere0"));
   EXPECT_EQ(Buffer(kPageBytes).placement(), "any node");
 }
 

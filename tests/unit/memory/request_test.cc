@@ -9,7 +9,6 @@
 namespace rdmabench::memory {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Request, EveryKindIsReadAndWrittenAlike) {
@@ -35,7 +34,7 @@ TEST(Request, WhatIsNoMemoryIsRefusedByName) {
     EXPECT_EQ(error.fault(), Fault::usage) << text;
   }
   EXPECT_THAT(complaint([] { parse_request("hots"); }).what(),
-              AllOf(HasSubstr("'hots'"), HasSubstr("file:PATH@OFFSET")));
+              has_all("'hots'", "file:PATH@OFFSET"));
   EXPECT_THAT(complaint([] { parse_request("file:/a@100"); }).what(), HasSubstr("4096"));
 }
 
