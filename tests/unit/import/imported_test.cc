@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "../has_all.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/writers.h"
@@ -162,7 +163,7 @@ TEST(Imported, ARowWithAWordTooManyIsAnErrorAndNoPass) {
 TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
   const std::string latency = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n";
   const auto cut = parse_documents(latency + "0  0.19\n1  0.20\n2  0.21\n4", "x")[0].body;
-  EXPECT_EQ(cut["error"], "it stops within line 6, which has 1 of 2 columns");
+  EXPECT_THAT(cut["error"], has_all("line 6", "1 of 2 columns"));
   EXPECT_EQ(cut["results"].size(), 2U);
   const auto empty = parse_documents(latency, "x")[0].body;
   EXPECT_THAT(empty["error"], HasSubstr("no row"));
@@ -179,7 +180,7 @@ TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
           "256     10k     4.8m\n",
           "fi_rdm_pingpong.txt")[0]
           .body;
-  EXPECT_EQ(pingpong["error"], "it stops within line 3, which has 3 of 7 columns");
+  EXPECT_THAT(pingpong["error"], has_all("line 3", "3 of 7 columns"));
   EXPECT_EQ(pingpong["results"].size(), 1U);
 }
 
@@ -304,7 +305,7 @@ TEST(Imported, WordsOfALibraryThatBeginWithADigitAreNoRow) {
   EXPECT_THAT(refusal_to_import("# OSU MPI Barrier Latency Test v5.8\n# Avg Latency(us)\n"
                                 "             128.14\n",
                                 "x"),
-              HasSubstr("no row with a size is in it"));
+              HasSubstr("no row with a size"));
   EXPECT_THAT(refusal_to_import("# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n"
                                 "1                       1.6[hpc-65\n",
                                 "x"),

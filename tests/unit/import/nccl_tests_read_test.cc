@@ -309,7 +309,7 @@ TEST(NcclTestsRead, ARankThatGaveUpIsTheError) {
 TEST(NcclTestsRead, ATableWithoutItsLastLinesIsAnError) {
   const NcclTestsTable table = parse_nccl_tests_text(first_row(), "x").at(0);
   EXPECT_EQ(table.rows.size(), 1U);
-  EXPECT_EQ(table.error, "its table stops without its last lines: the run was aborted");
+  EXPECT_THAT(table.error, HasSubstr("aborted"));
   const std::string whole = kNew;
   for (const char* kept : {"# Avg bus bandwidth", "#\n# Collective test concluded"}) {
     const auto cut = whole.substr(0, whole.find(kept));
@@ -374,10 +374,10 @@ TEST(NcclTestsRead, LastLinesThatFailedAreTheError) {
     return parse_documents(text, "x.txt").at(0).body["error"];
   };
   EXPECT_EQ(error_with("#\n", "#\n"), nullptr);
-  EXPECT_EQ(error_with("values : 0 OK", "values : 4 FAILED"),
-            "Out of bounds values: 4 FAILED, which no row has");
-  EXPECT_EQ(error_with("bandwidth    : 0.07 ", "bandwidth    : 0.07 FAILED"),
-            "Avg bus bandwidth: 0.07 FAILED, below NCCL_TESTS_MIN_BW");
+  EXPECT_THAT(error_with("values : 0 OK", "values : 4 FAILED"),
+              HasSubstr("Out of bounds values: 4 FAILED"));
+  EXPECT_THAT(error_with("bandwidth    : 0.07 ", "bandwidth    : 0.07 FAILED"),
+              has_all("0.07 FAILED", "NCCL_TESTS_MIN_BW"));
   EXPECT_EQ(error_with("bandwidth    : 0.07 ", "bandwidth    : 0.07 OK"), nullptr);
   EXPECT_EQ(error_with("concluded: reduce_scatter_perf\n", "concluded\n# error: iommu=pt\n"),
             nullptr)

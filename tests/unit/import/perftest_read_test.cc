@@ -115,7 +115,7 @@ TEST(PerftestRead, ARowWithAWordTooManyIsAnErrorAndNoRow) {
       " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
       " 2          1000             1.50               1.00\n"
       " 4          1000             3.00      7        2.00\n");
-  EXPECT_EQ(body["error"], "line 4: a row of 5 columns below a heading of 4");
+  EXPECT_THAT(body["error"], has_all("line 4: ", "5 columns", "heading of 4"));
   EXPECT_EQ(body["results"].size(), 1U);
 }
 
@@ -327,7 +327,7 @@ const std::string kRow = " 32768      5000             96.63             96.58 \
 TEST(PerftestRead, ATableWithoutItsLastLineIsOfARunThatWasAborted) {
   EXPECT_EQ(only(kHead + kRow + "----\n")["error"], nullptr);
   const auto killed = only(kHead + " 2 " + kRow.substr(7));
-  EXPECT_EQ(killed["error"], "its table stops without its last line: the run was aborted");
+  EXPECT_THAT(killed["error"], HasSubstr("aborted"));
   EXPECT_EQ(killed["results"].size(), 1U);
   EXPECT_EQ(only(kHead + kRow)["error"], nullptr)
       << "one size, or the first row of --run_infinitely";
@@ -473,7 +473,7 @@ TEST(PerftestRead, RefusesWhatMakesNoSense) {
   const std::string heading =
       " #bytes #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n";
   EXPECT_THAT(refusal_of(heading + " 8  1000  1.5\n"),
-              HasSubstr("line 2: a row of 3 columns below a heading of 5"));
+              has_all("line 2: ", "3 columns", "heading of 5"));
   const auto other = only(
       " #bytes     #iterations    BW min[Gb/sec]    BW peak[Gb/sec]    BW average[Gb/sec]   "
       "MsgRate[Mpps]\n 8  1000  1.1 1.5 1.4 0.1\n")["results"][0];
@@ -508,7 +508,7 @@ TEST(PerftestRead, TakesJsonAndTellsItsUnitByTheMessageRate) {
   EXPECT_EQ(mebi["results"][0]["depth"], 128);
   const auto unknown = only(json(1, ""));
   EXPECT_EQ(unknown["results"][0]["bits_per_s"], nullptr);
-  EXPECT_THAT(unknown["notes"].dump(), HasSubstr("unit of its rates is not told"));
+  EXPECT_THAT(unknown["notes"].dump(), HasSubstr("unit of its rates"));
 }
 
 TEST(PerftestRead, TakesJsonWithNumbersThatAreNone) {
