@@ -106,8 +106,7 @@ TEST(Attribution, ASlowNodeIsOneFindingOfBothDirections) {
   EXPECT_NEAR(finding.ratio, 0.9, 0.01);
   EXPECT_GT(finding.score, 5);
   EXPECT_FALSE(finding.confirmed);
-  EXPECT_THAT(finding.text,
-              HasSubstr("node 5 (n5), bandwidth of 1M: sends at 0.90 of the typical 39"));
+  EXPECT_THAT(finding.text, has_all("node 5 (n5), bandwidth of 1M: sends", " 0.90 ", "typical 39"));
   EXPECT_EQ(node_of(found, 5).verdict, Verdict::suspect);
   EXPECT_NEAR(node_of(found, 5).sender_ratio, 0.9, 0.01);
 }
@@ -260,8 +259,7 @@ TEST(Attribution, RoutesThatShareALinkAreABlock) {
   ASSERT_THAT(found.findings, SizeIs(6));
   for (const Finding& finding : found.findings) {
     EXPECT_EQ(finding.part, Part::route);
-    EXPECT_THAT(finding.evidence,
-                Contains(HasSubstr("6 of 6 measured pairs from nodes 0, 1 to nodes 9, 10, 11")));
+    EXPECT_THAT(finding.evidence, Contains(has_all("6 of 6 ", "nodes 0, 1 to nodes 9, 10, 11")));
   }
 }
 
@@ -385,8 +383,7 @@ TEST(Attribution, WhenEverythingFailedThatIsSaid) {
   const Attribution found = attribute(matrix);
   EXPECT_THAT(found.not_judged, Contains(HasSubstr("no measurement gave a value")));
   EXPECT_THAT(found.not_judged,
-              Contains(HasSubstr("56 of 56 measurements failed, too many to blame "
-                                 "nodes for; the first error: no route to host.")));
+              Contains(has_all("56 of 56 measurements failed", "no route to host")));
   EXPECT_THAT(found.findings, IsEmpty());
   EXPECT_EQ(node_of(found, 3).verdict, Verdict::failing);
   EXPECT_EQ(found.typical[0].failed, 56U);

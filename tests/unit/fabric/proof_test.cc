@@ -1,12 +1,12 @@
 // Whether the devices carried what was measured, by made-up counters.
 #include <gmock/gmock.h>
 
+#include "../has_all.h"
 #include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -35,7 +35,7 @@ TEST(Prove, ADeviceThatCountedTheBytesPasses) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].status, Status::pass);
   EXPECT_EQ(findings[0].subject, "mlx5_0 of node 0 (host0)");
-  EXPECT_EQ(findings[0].text, "it sent 1030 MB, where the measurements sent 1000 MB");
+  EXPECT_THAT(findings[0].text, has_all("sent 1030 MB", "sent 1000 MB"));
 }
 
 TEST(Prove, TheNodeWhoseBytesWentAnotherWayFailsWithItsName) {
@@ -47,10 +47,9 @@ TEST(Prove, TheNodeWhoseBytesWentAnotherWayFailsWithItsName) {
   EXPECT_EQ(findings[0].status, Status::pass);
   EXPECT_EQ(findings[1].status, Status::fail);
   EXPECT_EQ(findings[1].subject, "mlx5_0 of node 1 (host1)");
-  EXPECT_THAT(findings[1].text, AllOf(HasSubstr("it sent 3 MB"), HasSubstr("sent 1000 MB"),
-                                      HasSubstr("; sent by eth0 1100 MB")));
+  EXPECT_THAT(findings[1].text, has_all("it sent 3 MB", "sent 1000 MB", "; sent by eth0 1100 MB"));
   EXPECT_EQ(findings[2].status, Status::fail);
-  EXPECT_THAT(findings[2].text, HasSubstr("no other device sent as much: memory shared"));
+  EXPECT_THAT(findings[2].text, HasSubstr("no other device"));
 }
 
 TEST(Prove, OneRailOfTwoIsNotEnough) {
@@ -68,7 +67,7 @@ TEST(Prove, WithoutACounterItIsOpen) {
       {{.rank = 0, .devices = {measured("rxe0", 1000, std::nullopt), other("eth0", 1100)}}}));
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].status, Status::open);
-  EXPECT_THAT(findings[0].text, AllOf(HasSubstr("counted no bytes"), HasSubstr("by eth0 1100 MB")));
+  EXPECT_THAT(findings[0].text, has_all("counted no bytes", "by eth0 1100 MB"));
 }
 
 TEST(Prove, ACounterAtItsEndProvesWhatItCounted) {
@@ -86,7 +85,7 @@ TEST(Prove, TooLittleProvesNothing) {
   const auto findings =
       prove(matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 0.1, 5 * kMega)}}}));
   EXPECT_EQ(findings[0].status, Status::open);
-  EXPECT_THAT(findings[0].text, HasSubstr("too little to distinguish from control messages"));
+  EXPECT_THAT(findings[0].text, HasSubstr("too little"));
 }
 
 TEST(Prove, ANodeThatTellsNothingIsOpen) {
@@ -117,7 +116,7 @@ TEST(Prove, TheRanksOfAHostAreOne) {
 TEST(Prove, OfAReadTheInitiatorsDeviceReceives) {
   Matrix matrix = matrix_of({{.rank = 0, .devices = {measured("mlx5_0", 1000, 1030 * kMega)}}});
   matrix.plan.operation = "read";
-  EXPECT_EQ(prove(matrix)[0].text, "it received 1030 MB, where the measurements received 1000 MB");
+  EXPECT_THAT(prove(matrix)[0].text, has_all("received 1030 MB", "received 1000 MB"));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 namespace rdmabench::fabric {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Nobody is twice in a step; returns how many nodes are idle in it.
@@ -138,8 +137,7 @@ std::string complaint(const FabricPlan& plan) {
 }
 
 TEST(Plan, NamesTheFieldThatIsWrong) {
-  EXPECT_THAT(complaint({.pattern = "ring"}),
-              AllOf(HasSubstr("unknown `pattern` 'ring'"), HasSubstr("bisection")));
+  EXPECT_THAT(complaint({.pattern = "ring"}), has_all("unknown `pattern` 'ring'", "bisection"));
   EXPECT_THAT(complaint({.bandwidth_sizes = {}, .latency_sizes = {}}),
               HasSubstr("`bandwidth_sizes` or `latency_sizes`"));
   EXPECT_THAT(complaint({.bandwidth_sizes = {0}}),

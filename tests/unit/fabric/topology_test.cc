@@ -200,9 +200,8 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(""), HasSubstr("no line but comments"));
   EXPECT_THAT(refusal("hello\n"), HasSubstr("file, line 1: it is not ibnetdiscover's"));
   EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
-  EXPECT_THAT(
-      refusal("node,leaf,pod\na,1,1\nb,1,2\na,1,2\n"),
-      HasSubstr("line 4: a is under pod 2 leaf 1, but under pod 1 leaf 1 in line 2 of file"));
+  EXPECT_THAT(refusal("node,leaf,pod\na,1,1\nb,1,2\na,1,2\n"),
+              has_all("line 4: a ", "pod 2 leaf 1", "pod 1 leaf 1 in line 2 of file"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[3-0]\n"), HasSubstr("range '3-0' runs backwards"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
@@ -210,9 +209,9 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(R"({"lldp": {"interface": {"eth0": {"chassis": {}}}}})"),
               HasSubstr("an interface without a chassis"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
-              HasSubstr("line 3: invalid port of a switch or adapter '[1] nonsense'"));
+              has_all("line 3: invalid port", "'[1] nonsense'"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 S-1\n[1] \"S-2\"[1]\n"),
-              HasSubstr("line 2: invalid heading of a switch, adapter or router 'Switch 2 S-1'"));
+              has_all("line 2: invalid heading", "'Switch 2 S-1'"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a" + std::string(1, '\0') + "\"\n"),
               HasSubstr("line 2: a byte of 0"));
   EXPECT_LT(refusal("switchguid=0x1(1)\n[1]" + std::string(4000, 'x') + "\n").size(), 500U);
@@ -232,7 +231,7 @@ TEST(Topology, RefusesWhatWouldBeAnotherGraph) {
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-2]\nSwitchName=s Swtches=a\n"),
               HasSubstr("unknown key 'swtches'"));
   EXPECT_THAT(refusal("instance,nn1,nn2,nn3\ni1,top,m,b1\ni2,top,m,b2\n"),
-              HasSubstr("line 1: each 'nn3' has one 'nn2', and not the other way round"));
+              HasSubstr("line 1: each 'nn3' has one 'nn2'"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=\"n1, n2\"\n"), HasSubstr("unknown key 'n2\"'"));
   parsed("node,leaf,pod\nn1,leaf0,podA\nn2,leaf0,podB\n");
   parsed("node,leaf,pod,core\nn1,,podA,c\nn2,,podB,c\n");
@@ -333,10 +332,10 @@ TEST(Topology, PairsWithoutAWayAreADoubt) {
     matrix.measurements.push_back({.sender = sender, .receiver = receiver, .value = 1});
   }
   const Attribution found = attribute(matrix, &tree);
-  EXPECT_THAT(found.not_judged, testing::Contains(HasSubstr(
-                                    "2 measured pairs have no way in the topology, and no link "
-                                    "is judged by them: node01.cluster to node03.cluster; "
-                                    "node03.cluster to node02.cluster.")));
+  EXPECT_THAT(found.not_judged,
+              testing::Contains(
+                  has_all("2 measured pairs",
+                          "node01.cluster to node03.cluster; node03.cluster to node02.cluster")));
   EXPECT_EQ(found.crossed->directions, 0U);
 }
 
@@ -360,8 +359,7 @@ TEST(Topology, OneOfSeveralCablesIsNotCrossedForSure) {
                  hosts(4));
   EXPECT_EQ(found.crossed->directions, 8U);
   EXPECT_EQ(found.crossed->crossed, 0U);
-  EXPECT_THAT(found.not_judged, testing::Contains(HasSubstr("8 of 8 directions of links between "
-                                                            "switches are one of several")));
+  EXPECT_THAT(found.not_judged, testing::Contains(has_all("8 of 8 directions", "several")));
 }
 
 TEST(Topology, AHostOfTwoLeavesCountsForBoth) {
@@ -533,9 +531,9 @@ TEST_F(PlantedLinks, TheSquareTestMeasuresTheSameNodesBesideTheLink) {
   const Attribution found =
       settle(1, [&](const Crossing& one) { return paths_.name(one.link, one.forward) == name; });
   ASSERT_EQ(found.findings.size(), 1U);
-  EXPECT_THAT(found.findings[0].evidence,
-              testing::Contains(testing::ContainsRegex(
-                  "pairs of these nodes that do not cross it are at (0.9|1.0). in [0-9]+ meas")));
+  EXPECT_THAT(
+      found.findings[0].evidence,
+      testing::Contains(testing::ContainsRegex("not cross it [^;]*(0.9|1.0). in [0-9]+ meas")));
 }
 
 TEST_F(PlantedLinks, BothUplinksOfALeafAreNamed) {

