@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../has_all.h"
 #include "netplugin/isolate.h"
 #include "netplugin/net_of.h"
 #include "netplugin/oob_channel.h"
@@ -87,18 +88,16 @@ TEST(Isolate, NamesTheSignalThatAHandlerTook) {
         },
         std::chrono::seconds(1));
   };
-  EXPECT_THAT(
-      with([](int) { _exit(5); }, SIGSEGV),
-      HasSubstr("crashed (SIGSEGV), and its own signal handler ended the process (exit code "
-                "5)"));
+  EXPECT_THAT(with([](int) { _exit(5); }, SIGSEGV),
+              has_all("crashed (SIGSEGV)", "handler ended the process (exit code 5)"));
   EXPECT_THAT(with([](int) { std::abort(); }, SIGBUS),
-              HasSubstr("crashed (SIGBUS), and its own signal handler crashed (SIGABRT)"));
+              has_all("crashed (SIGBUS)", "handler crashed (SIGABRT)"));
   EXPECT_THAT(with(
                   [](int) {
                     for (;;) pause();
                   },
                   SIGFPE),
-              HasSubstr("crashed (SIGFPE), and its own signal handler does not return"));
+              has_all("crashed (SIGFPE)", "handler does not return"));
   // As that of UCX does after its backtrace.
   EXPECT_THAT(with(
                   [](int signal) {
@@ -118,7 +117,7 @@ TEST(Isolate, AFaultReachesTheHandlerToo) {
                 *static_cast<volatile char*>(page) = 1;
                 return "";
               }),
-              HasSubstr("crashed (SIGSEGV), and its own signal handler ended the process"));
+              has_all("crashed (SIGSEGV)", "handler ended the process"));
 }
 
 TEST(Isolate, AProcessThatTheChildLeavesBehindHidesNothing) {
@@ -152,10 +151,8 @@ TEST(Isolate, TheLastLinesAreBoundedAndPrintable) {
   EXPECT_EQ(last_lines("one\n\ntw\x1bo"), ". The plugin wrote: one | tw?o");
   std::string many;
   for (int i = 1; i <= 30; ++i) many += std::to_string(i) + "\n";
-  EXPECT_EQ(
-      last_lines(many),
-      ". The plugin wrote 30 lines, of which the last 10: 21 | 22 | 23 | 24 | 25 | 26 | 27 | 28 "
-      "| 29 | 30");
+  EXPECT_THAT(last_lines(many),
+              has_all("30 lines", "last 10: 21 | 22 | 23 | 24 | 25 | 26 | 27 | 28 | 29 | 30"));
   EXPECT_LT(last_lines(std::string(100000, 'x')).size(), 1000U);
 }
 
