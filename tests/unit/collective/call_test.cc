@@ -99,7 +99,7 @@ TEST(Launcher, OneRankWhereItSaysMoreIsAnError) {
   };
   const control::JobPosition alone{.rank = 0, .size = 1, .host = "h", .source = "options"};
   EXPECT_THAT(complaint([&] { check_not_alone(alone, eight); }, Fault::usage),
-              HasSubstr("one rank by options, but OMPI_COMM_WORLD_SIZE is 8"));
+              has_all("by options", "OMPI_COMM_WORLD_SIZE is 8"));
   check_not_alone(alone, [](const char*) -> const char* { return nullptr; });
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "../has_all.h"
 #include "commands.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
@@ -36,9 +37,8 @@ Blame judge_signs(const std::vector<RankStatus>& statuses) {
 TEST(WhoHangs, TheSilentOneIsNamed) {
   const Blame blame = judge_signs({sign(0, 17), sign(1, 17), sign(2, 17, milliseconds(2000))});
   EXPECT_THAT(blame.ranks, ElementsAre(2));
-  EXPECT_EQ(blame.text,
-            "rank 2 (n2, process 102) hangs: it has been silent for 2.00 s; it was last running, "
-            "all-reduce of 64K, iteration 17");
+  EXPECT_THAT(blame.text, has_all("rank 2 (n2, process 102) hangs", "2.00 s",
+                                  "all-reduce of 64K, iteration 17"));
 }
 
 TEST(WhoHangs, TheOneThatIsGoneComesFirst) {
@@ -57,7 +57,7 @@ TEST(WhoHangs, TheOneBehindIsNamedWhereAllSpeak) {
 TEST(WhoHangs, NobodyWhereAllAreAlike) {
   const Blame blame = judge_signs({sign(0, 17), sign(1, 17)});
   EXPECT_THAT(blame.ranks, IsEmpty());
-  EXPECT_THAT(blame.text, HasSubstr("all ranks are alive and at the same place"));
+  EXPECT_THAT(blame.text, HasSubstr("all ranks are alive"));
 }
 
 /// A rank alone, whose heartbeat ends the run after a guarded call of more than 5 ms.

@@ -72,7 +72,7 @@ TEST(Late, IsNobodyWithinTheClocksError) {
   for (int i = 0; i < 50; ++i) world.sample({1e6 * i, 1e6 * i + 20'000}, samples);
   const Numbers numbers = judge(samples, world.clocks(), 1);
   EXPECT_FALSE(numbers.arrivals.late);
-  EXPECT_EQ(numbers.arrivals.reason, "no rank came later than the clocks can tell");
+  EXPECT_THAT(numbers.arrivals.reason, testing::HasSubstr("clocks"));
 }
 
 TEST(Late, IsNobodyWhereItChanges) {
@@ -83,8 +83,8 @@ TEST(Late, IsNobodyWhereItChanges) {
     came[static_cast<std::size_t>(i % 3)] += 50'000;
     world.sample(came, samples);
   }
-  EXPECT_EQ(judge(samples, world.clocks(), 1).arrivals.reason,
-            "no rank came last in half of the samples");
+  EXPECT_THAT(judge(samples, world.clocks(), 1).arrivals.reason,
+              testing::HasSubstr("half of the samples"));
 }
 
 TEST(Late, IsFoundHoweverLongTheMachinesHaveBeenUp) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "../has_all.h"
 #include "collective/commands.h"
 #include "collective/point_to_point.h"
 #include "rdmabench/collective/rank_group.h"
@@ -48,9 +49,8 @@ TEST(WireMemory, IsTheHostsWhereTheDeviceCannotRegisterIt) {
   const PointToPointResult pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
   EXPECT_EQ(pair.bits_per_s, 1e9);
   EXPECT_EQ(pair.error, "");
-  EXPECT_EQ(
-      pair.route,
-      "verbs mlx5_0:1 rc, memory host, for with cuda:0 to cuda:1: cuda:0 cannot be registered");
+  EXPECT_THAT(pair.route,
+              has_all("memory host", "cuda:0 to cuda:1", "cuda:0 cannot be registered"));
   EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1"), Pair("host", "host")));
 }
 
@@ -65,9 +65,8 @@ TEST(WireMemory, ThatIsStagedIsNotTakenForTheGpus) {
   Measured measured{.works = "cuda:0", .staged = true};
   const PointToPointResult pair = measure_in("cuda:0", "cuda:1", true, std::ref(measured));
   EXPECT_FALSE(pair.staged);
-  EXPECT_EQ(pair.route,
-            "verbs mlx5_0:1 rc, memory host, for with cuda:0 to cuda:1: it is staged: "
-            "verbs mlx5_0:1 rc, memory cuda:0");
+  EXPECT_THAT(pair.route, has_all("memory host", "cuda:0 to cuda:1",
+                                  "staged: verbs mlx5_0:1 rc, memory cuda:0"));
   EXPECT_THAT(measured.asked, ElementsAre(Pair("cuda:0", "cuda:1"), Pair("host", "host")));
 }
 
@@ -105,7 +104,7 @@ TEST(WireSteps, WithoutARowThatTheyExplainANoteSaysSo) {
     join(run, measure_point_to_point(*group, options, run));
   }
   other.join();
-  EXPECT_THAT(run.notes, Contains(StartsWith("Wire as NCCL: not measured, no row of all ranks")));
+  EXPECT_THAT(run.notes, Contains(StartsWith("Wire as NCCL: not measured")));
 }
 
 TEST(WirePair, WithoutARateHasAnError) {

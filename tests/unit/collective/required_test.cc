@@ -1,6 +1,7 @@
 // Whether the intended device carried a run, by made-up counters.
 #include <gmock/gmock.h>
 
+#include "../has_all.h"
 #include "collective/commands.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
@@ -55,8 +56,7 @@ TEST(Required, TheDeviceThatSentTheBytesMeetsIt) {
 
 TEST(Required, AFallBackNamesWhatWasUsedOnEachNode) {
   EXPECT_THAT(unmet(run_with(3, 1010), parse_required("device=mlx5_0")),
-              ElementsAre(AllOf(HasSubstr("n0: it sent 3 MB"), HasSubstr("1000 MB"),
-                                HasSubstr("sent by eth0 1010 MB")),
+              ElementsAre(has_all("n0: it sent 3 MB", "1000 MB", "sent by eth0 1010 MB"),
                           HasSubstr("n1: ")));
   EXPECT_THAT(unmet(run_with(3, 4), parse_required("device=mlx5_0")),
               ElementsAre(HasSubstr("no other device sent as much"), HasSubstr("n1")));
@@ -90,8 +90,7 @@ TEST(Required, GpuDirectIsTheWordOfEachRanksLog) {
   EXPECT_EQ(findings[0].status, Status::pass);
   EXPECT_EQ(findings[1].status, Status::fail);
   EXPECT_EQ(findings[1].subject, "rank 1 (n0)");
-  EXPECT_THAT(findings[1].text, HasSubstr("not all its connections through a NIC are direct: "
-                                          "NET/IB/0/GDRDMA, NET/IB/1"));
+  EXPECT_THAT(findings[1].text, HasSubstr("direct: NET/IB/0/GDRDMA, NET/IB/1"));
   EXPECT_EQ(findings[2].status, Status::open);
   EXPECT_THAT(findings[2].text, HasSubstr("NCCL_DEBUG is set"));
   EXPECT_EQ(findings[3].status, Status::open);
@@ -118,8 +117,7 @@ TEST(Required, AProofThatPassedIsThereToo) {
   EXPECT_EQ(findings[0].required, "device=mlx5_0");
   EXPECT_EQ(findings[0].subject, "n0");
   EXPECT_EQ(findings[0].status, Status::pass);
-  EXPECT_EQ(findings[0].text,
-            "it sent 1000 MB, where the rows need 1000 MB or more to leave the node");
+  EXPECT_THAT(findings[0].text, has_all("sent 1000 MB", "need 1000 MB"));
 }
 
 TEST(RankReport, FactsKeepTheirTypesAndLoseWhatATerminalObeys) {
