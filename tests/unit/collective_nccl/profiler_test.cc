@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "../folder.h"
+#include "../has_all.h"
 #include "ranks.h"
 
 namespace rdmabench::collective::nccl {
@@ -129,7 +130,7 @@ TEST(NcclProfiler, SendsHaveNoAlgorithm) {
   const std::vector<Call> sends{call_of(Operation::all_to_all, kSmall),
                                 call_of(Operation::send_receive, kSmall)};
   for (const std::string& said : rows(sends)) {
-    EXPECT_THAT(said, HasSubstr("algorithm_unknown=NCCL's sends and receives have no algorithm"));
+    EXPECT_THAT(said, has_all("algorithm_unknown=", "sends and receives"));
     EXPECT_THAT(said, HasSubstr("channels=2 "));
     EXPECT_THAT(said, Not(HasSubstr("protocol=")));
   }
@@ -145,12 +146,11 @@ TEST(NcclProfiler, CopyEnginesAreToldFromVersionSixOn) {
   {
     const Setting version("FAKE_NCCL_VERSION", "23007");
     const std::string said = rows(kTwoSizes)[0];
-    EXPECT_THAT(said, HasSubstr("algorithm_unknown=NCCL copied with the GPU's copy engines"));
+    EXPECT_THAT(said, has_all("algorithm_unknown=", "copy engines"));
     EXPECT_THAT(said, Not(HasSubstr("channels")));
   }
   const Setting version("FAKE_NCCL_VERSION", "22809");
-  EXPECT_THAT(rows(kTwoSizes)[0],
-              HasSubstr("algorithm_unknown=NCCL reported no collective to its profiler"));
+  EXPECT_THAT(rows(kTwoSizes)[0], has_all("algorithm_unknown=", "no collective"));
 }
 
 TEST(NcclProfiler, WhatCannotBeKnownSaysWhy) {
@@ -158,12 +158,11 @@ TEST(NcclProfiler, WhatCannotBeKnownSaysWhy) {
     const Profiler old(version_code(2, 22, 5), 0);
     EXPECT_THAT(old.unavailable(), HasSubstr("NCCL 2.22.5 does not report"));
     const Profiler first(version_code(2, 23, 4), 0);
-    EXPECT_EQ(first.unavailable(), "NCCL did not load this program's profiler plugin");
+    EXPECT_THAT(first.unavailable(), HasSubstr("did not load"));
   }
   {
     const Setting none("NCCL_PROFILER_PLUGIN", "none");
-    EXPECT_THAT(rows(kTwoSizes)[0],
-                HasSubstr("algorithm_unknown=NCCL_PROFILER_PLUGIN is set, so NCCL's profiler is"));
+    EXPECT_THAT(rows(kTwoSizes)[0], HasSubstr("algorithm_unknown=NCCL_PROFILER_PLUGIN is set"));
   }
   {
     // Of NCCL 2.27 and later, of a symmetric kernel.
@@ -250,8 +249,7 @@ TEST(NcclProfiler, ARankThatStallsInTheUntimedCallEndsThePreparation) {
       throw;
     }
   });
-  EXPECT_THAT(error,
-              HasSubstr("the first call of ncclAllReduce, before timing, did not finish in time"));
+  EXPECT_THAT(error, has_all("first call of ncclAllReduce", "before timing", "in time"));
 }
 
 TEST(NcclProfiler, ARefusedUntimedCallNamesItself) {
