@@ -81,33 +81,31 @@ class Authentication(unittest.TestCase):
             with environment(HOME=str(self.folder / "other")):
                 refused = self.lat(peer.port)
             self.assertEqual(refused.returncode, 1)
-            self.assertIn("has another token. Copy it: scp -p 127.0.0.1:.config/rdmabench/token "
-                          "~/.config/rdmabench/token", refused.stderr)
+            self.assertIn("scp -p 127.0.0.1:.config/rdmabench/token ~/.config/rdmabench/token", refused.stderr)
 
     def test_a_token_file_that_others_can_read_is_refused(self):
         with server() as peer:
             refused = self.lat(peer.port, "--token-file", self.token("open", 0o644))
             self.assertEqual(refused.returncode, 2)
-            self.assertIn("has mode 0644: others can use it too", refused.stderr)
+            self.assertIn("has mode 0644", refused.stderr)
             self.assertIn("chmod 600", refused.stderr)
 
     def test_insecure_on_one_side_is_refused_by_name(self):
         with server() as peer:
             refused = self.lat(peer.port, "--insecure")
             self.assertEqual(refused.returncode, 1)
-            self.assertIn("uses a token, this side no authentication (--insecure)", refused.stderr)
+            self.assertRegex(refused.stderr, r"uses a token.* this side .*\(--insecure\)")
         with server("--insecure") as peer:
             refused = self.lat(peer.port)
             self.assertEqual(refused.returncode, 1)
-            self.assertIn("and --insecure to both or to neither", refused.stderr)
+            self.assertIn("--insecure to both", refused.stderr)
             self.assertEqual(self.lat(peer.port, "--insecure").returncode, 0)
 
     def test_an_insecure_server_says_so_first(self):
         process = subprocess.Popen([command.TOOL, "serve", "--port", "0", "--insecure"],
                                    stderr=subprocess.PIPE, text=True)
         try:
-            self.assertRegex(process.stderr.readline(),
-                             r"listening on \*:\d+, insecure: anyone who can connect is served")
+            self.assertRegex(process.stderr.readline(), r"listening on \*:\d+, insecure: ")
         finally:
             process.kill()
             process.wait()
@@ -204,7 +202,7 @@ class Authentication(unittest.TestCase):
                         [copy, "lat", "127.0.0.1", "--port", peer.port, *QUICK, "--auth",
                          "munge"], capture_output=True, text=True, timeout=60, user=65534)
                     self.assertEqual(other.returncode, 1, other.stderr)
-                    self.assertIn("did not accept this user's MUNGE credential", other.stderr)
+                    self.assertIn("MUNGE credential", other.stderr)
                 with self.subTest("a munged that does not answer"), command.dial(peer.port) as one:
                     daemon.send_signal(signal.SIGSTOP)
                     greeting = command.START + struct.pack(">HIB", 2, 33, 2) + b"n" * 32
@@ -294,7 +292,7 @@ class Takeover(unittest.TestCase):
                 client.sendall(command.START + b"\0\5\0\0\0\x20" + b"p" * 32)
                 _, errors = one.communicate(timeout=60)
         self.assertEqual(one.returncode, 1)
-        self.assertIn("did not prove that it has this side's secret", errors)
+        self.assertIn("did not prove", errors)
 
     def test_idle_sockets_kill_no_rank(self):
         port = fabric.free_port()
