@@ -113,7 +113,7 @@ class Signals(unittest.TestCase):
         self.assertTrue(rounds)
         self.assertLess(len(rounds), 3)
         self.assertNotIn("verdict", [record["record"] for record in records])
-        self.assertIn("interrupted by SIGTERM before the last round", shown)
+        self.assertIn("interrupted by SIGTERM before the last", shown)
 
 
 class Outputs(unittest.TestCase):
