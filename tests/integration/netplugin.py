@@ -24,42 +24,39 @@ RDMABENCH, PLUGIN, BROKEN, LATE, SCHEMA = sys.argv[1:6]
 # Each fault, the cases of which at least one must find it, and what it must say. Other cases may fail too.
 FAULTS = {
     "order": ({"order"}, r"receive \d+ has the data of \d+"),
-    "tags": ({"tags", "group-order"}, r"has the data of|bytes of the buffer of tag"),
-    "lost": ({"outstanding"}, r"32 of 32 (sends|receives) were posted and 8 are done"),
-    "close-hang": ({"close-busy-send"}, r"the plugin hangs while sender: in closeSend\(\) with \d+ sends under way"),
-    "close-crash": ({"close-busy-receive"}, r"crashed \(SIGABRT\) while .*in closeRecv\(\) with 8 receives under way"),
+    "tags": ({"tags", "group-order"}, r"has the data of|of the buffer of tag"),
+    "lost": ({"outstanding"}, r"32 of 32 (sends|receives) .* 8 are done"),
+    "close-hang": ({"close-busy-send"}, r"hangs while sender: in closeSend\(\) with \d+ sends"),
+    "close-crash": ({"close-busy-receive"}, r"crashed \(SIGABRT\) while .*in closeRecv\(\) with 8 receives"),
     "handle-long": ({"handle"}, r"a handle of \d+ bytes or more"),
     "handle-garbage": ({"handle"}, r"connect"),
-    "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which must return before the other end accepts"),
+    "connect-waits": ({"connect"}, r"hangs while .*in connect\(\), which must return before"),
     "no-devices": ({"init"}, r"devices\(\) gives 0"),
-    "late-hole": ({"init"}, r"after init\(\) the table lacks closeRecv, which NCCL calls"),
+    "late-hole": ({"init"}, r"after init\(\) the table lacks closeRecv"),
     "refused-early": ({"outstanding"}, r"with 4 requests under way irecv returned 3"),
-    "init-crashes": ({"init"}, r"the plugin crashed \(SIGSEGV\) while in init\(\)"),
+    "init-crashes": ({"init"}, r"crashed \(SIGSEGV\) while in init\(\)"),
     "no-init": ({"init"}, r"the table lacks init"),
-    "vnic-overflow": ({"properties"}, r"vProps.ndevs is 9, of which there is room for 8"),
-    "no-bytes": ({"properties"}, r"maxP2pBytes is 0: NCCL would refuse every connection"),
-    "unknown-type": ({"properties"}, r"netDeviceType 9 of version 0 is unknown: NCCL would not take the plugin"),
-    "no-flush": ({"flush"}, r"offers GPU memory and has no iflush\(\)"),
-    "exits": ({"order"}, r"the plugin called exit\(3\) while .*sender: moving 200 messages"),
-    "handler-exits": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler ended the process "
-                                 r"\(exit code 7\) while .*sender: moving 200 messages"),
-    "handler-late": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler ended the process"),
-    "handler-hangs": ({"order"}, r"the plugin crashed \(SIGSEGV\), and its own signal handler does not return while "
-                                 r".*sender: moving 200 messages"),
-    "forks": ({"order"}, r"the plugin ended the process \(exit code 4\)"),
-    "logs": ({"init"}, r"init returned 2 \(system error\)\. The plugin wrote 13 lines, of which the last 10: "
+    "vnic-overflow": ({"properties"}, r"vProps.ndevs is 9, .* 8"),
+    "no-bytes": ({"properties"}, r"maxP2pBytes is 0: NCCL would refuse"),
+    "unknown-type": ({"properties"}, r"netDeviceType 9 of version 0 is unknown: NCCL"),
+    "no-flush": ({"flush"}, r"GPU memory .*no iflush\(\)"),
+    "exits": ({"order"}, r"called exit\(3\) while .*sender: moving 200 messages"),
+    "handler-exits": ({"order"}, r"crashed \(SIGSEGV\), .*handler ended .*\(exit code 7\) while .*sender: moving 200 messages"),
+    "handler-late": ({"order"}, r"crashed \(SIGSEGV\), .*handler ended"),
+    "handler-hangs": ({"order"}, r"crashed \(SIGSEGV\), .*handler does not return while .*sender: moving 200 messages"),
+    "forks": ({"order"}, r"ended the process \(exit code 4\)"),
+    "logs": ({"init"}, r"init returned 2 \(system error\).* 13 lines, .* 10: "
                        r"WARN line 4 \| INFO line 5 .* \| WARN line 12 \| printed$"),
 }
 # What NCCL works with.
 WARNINGS = {
-    "size": ({"larger-receive", "sizes", "order"}, r"^test says \d+ bytes of a message of \d+ \(NCCL reads only whether"),
-    "refused": ({"outstanding"}, r"with 8 requests under way irecv gives no request.*\(NCCL calls again"),
-    "refused-by-error": ({"outstanding"}, r"with 8 requests under way irecv returned 3 \(internal error\); the interface "
-                                          r"demands 32 \(NCCL itself posts up to 8\)"),
+    "size": ({"larger-receive", "sizes", "order"}, r"^test says \d+ bytes .* \d+ \(NCCL reads only"),
+    "refused": ({"outstanding"}, r"with 8 requests .*irecv gives no request.*\(NCCL calls"),
+    "refused-by-error": ({"outstanding"}, r"with 8 requests .*irecv returned 3 \(internal error\); .* 32 \(NCCL .* 8\)"),
     "no-speed": ({"properties"}, r"pciPath '/sys/nowhere' .*speed is 0 Mb/s \(NCCL takes 10000.*railId is -7"),
     "no-name": ({"init"}, r"the table lacks name \(NCCL"),
     "slow-twins": ({"properties"}, r"^devices 0, 1: speed is 0 Mb/s .*device 1: the name"),
-    "same-names": ({"properties"}, r"device 1: the name 'reference' is that of device 0 \(NCCL takes"),
+    "same-names": ({"properties"}, r"device 1: .* 'reference' .* device 0 \(NCCL"),
 }
 # Faults that break every case.
 EVERYTHING = {"handle-long", "handle-garbage", "connect-waits", "no-devices", "late-hole", "no-init", "init-crashes", "logs", "exits",
