@@ -135,7 +135,7 @@ class Report(unittest.TestCase):
         empty.mkdir()
         result = run("report", str(empty), "--format", "csv")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("no *.json, *.jsonl and no *.log, *.out, *.txt in", result.stderr)
+        self.assertIn("*.log, *.out, *.txt", result.stderr)
         osu = pathlib.Path(__file__).parents[1] / "imported" / "osu_latency.txt"
         (empty / "osu.log").write_text(osu.read_text(encoding="utf-8"), encoding="utf-8")
         result = run("report", str(empty), "--format", "markdown")
@@ -163,7 +163,7 @@ class Report(unittest.TestCase):
             result = run(*arguments)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertTrue(result.stdout, result.stderr)
-            self.assertIn(f"left out: '{folder / 'c.txt'}', line 1: neither JSON nor the text of a tool", result.stderr)
+            self.assertIn(f"left out: '{folder / 'c.txt'}', line 1: neither JSON", result.stderr)
 
     def test_standard_input(self):
         with open(self.files[0], encoding="utf-8") as file:
