@@ -259,7 +259,7 @@ class Fails(unittest.TestCase):
         self.assertEqual(ranks.codes, [1, 1], ranks.said())
 
     def test_an_init_that_never_ends(self):
-        for more, named in ([], "opening nccl did not return in time"), (["--non-blocking"], "ncclCommInitRankConfig"):
+        for more, named in ([], "opening nccl did not"), (["--non-blocking"], "ncclCommInitRankConfig"):
             ranks = coll(2, "all-reduce", "--size", "1K", "--timeout", "2s", *more, FAKE_NCCL_INIT_HANG="1")
             self.assertEqual(ranks.codes, [1, 1], ranks.said())
             self.assertIn(named, ranks.said())
@@ -341,8 +341,9 @@ class Fails(unittest.TestCase):
                          [("rank 0", "PASS"), ("rank 1", "PASS")])
         mixed = self.judged(1, each=lambda rank: {"FAKE_NCCL_ROUTE": staged if rank else direct})
         self.assertEqual(mixed[0][1], "PASS")
-        self.assertEqual(mixed[1], ("rank 1", "FAIL", f"not all its connections through a NIC are direct: {staged}"))
-        for words, reason in (({"FAKE_NCCL_ROUTE": "P2P/CUMEM"}, "no connection of this rank goes through a NIC"),
+        self.assertEqual(mixed[1][:2], ("rank 1", "FAIL"))
+        self.assertRegex(mixed[1][2], f"^not all .*: {staged}$")
+        for words, reason in (({"FAKE_NCCL_ROUTE": "P2P/CUMEM"}, "no connection of this rank"),
                               ({"NCCL_DEBUG": "WARN"}, "NCCL_DEBUG is set")):
             for _, status, text in self.judged(1, **words):
                 self.assertEqual(status, "FAIL", "no rank has proved it")
@@ -461,11 +462,11 @@ class Wire(unittest.TestCase):
             self.assertEqual(len(pairs), 2)
             for pair in pairs:
                 if staged:
-                    self.assertIn("memory cuda:0 (the client's cuda:0 by staged; the server's cuda:0 by staged)", pair)
-                    self.assertIn("staged: the wire moved pinned host memory", pair)
+                    self.assertIn("memory cuda:0 (", pair)
+                    self.assertIn("staged: the wire", pair)
                 else:
-                    self.assertRegex(pair, r", memory host, for with cuda:\d to cuda:\d: it is staged: ")
-                    self.assertRegex(pair, r"the client's cuda:\d by staged; the server's cuda:\d by staged")
+                    self.assertRegex(pair, r", memory host, .* cuda:\d to cuda:\d: .*staged: ")
+                self.assertRegex(pair, r"client's cuda:\d by staged; .*server's cuda:\d by staged")
         ranks = coll(2, *words, "--wire-memory", "cuda:0")
         self.assertEqual(ranks.codes, [0, 0], ranks.said())
         self.assertRegex(ranks.out[0], r"[0-9.]+ %, staged")
