@@ -66,7 +66,7 @@ class Case(unittest.TestCase):
         """Rank 0 named rank 1, and none of the others believes that all have met."""
         lines = done.stdout.splitlines()
         self.assertEqual(len(lines), ranks - 1, done)
-        named = [line for line in lines if re.match(r"rank 1\b.* did not connect to rank 0 in time", line)]
+        named = [line for line in lines if re.match(r"rank 1\b.* did not connect", line)]
         self.assertEqual(len(named), 1, done)
 
     def expect_going_on(self, done: subprocess.CompletedProcess) -> None:
@@ -127,7 +127,7 @@ class Environment(Case):
     def test_without_a_launcher_it_says_what_to_do(self) -> None:
         alone = run([OPTIONS.peer])
         self.assertEqual((alone.returncode, alone.stdout), (2, ""))
-        self.assertRegex(alone.stderr, r"^no launcher found .* Start it with mpirun or srun.*\n$")
+        self.assertRegex(alone.stderr, r"^no launcher .*mpirun or srun.*\n$")
 
 
 @functools.cache
