@@ -45,7 +45,7 @@ class Expectations(unittest.TestCase):
         result = run(*broken)
         self.assertEqual(result.returncode, 1, result)
         self.assertRegex(result.stdout, r"(?m)^FAIL bw>=9e15Gb/s: ")
-        self.assertRegex(result.stdout, r"(?m)^OPEN bw>=90%line: .*the rate of the link is not known")
+        self.assertRegex(result.stdout, r"(?m)^OPEN bw>=90%line: .*rate of the link")
         result = run(*broken, "--format", "json")
         self.assertEqual(result.returncode, 1, result)
         judged = json.loads(result.stdout)["expectations"]
@@ -375,7 +375,7 @@ class Width(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             notes = json.loads(process.communicate(timeout=30)[0])["notes"]
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
-        self.assertRegex("\n".join(notes), r"of 50 launches of A and \d+ of B: interrupted by SIGINT")
+        self.assertRegex("\n".join(notes), r"of 50 .* of A and \d+ of B: .*SIGINT")
 
     def test_a_launch_that_fails_ends_them(self):
         result = run("lat", "127.0.0.1", "--port", "1", "--launches", "3", "--insecure")
