@@ -65,8 +65,7 @@ class Limits(unittest.TestCase):
             port = re.search(r"listening on .*:(\d+)", process.stderr.readline()).group(1)
             result = run(*client(port, "bw", "-n", "100", "--threads", "48", "--provider", rdm_provider(), "--insecure"))
             self.assertEqual(result.returncode, 1, result.stderr)
-            self.assertRegex(result.stderr, r"\d+ of 48 threads could be started: Resource "
-                                            "temporarily unavailable")
+            self.assertRegex(result.stderr, r"\d+ of 48 threads .*Resource temporarily")
             self.assertIsNone(process.poll())
             self.assert_serves(port, "--insecure")
         finally:
@@ -176,7 +175,7 @@ class Limits(unittest.TestCase):
         done = subprocess.run(["bash", "-c", 'ulimit -n 60; exec "$0" serve --port 0', command.TOOL],
                               capture_output=True, text=True, timeout=30)
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("a limit of 60 open files leaves none for a client", done.stderr)
+        self.assertIn("60 open files", done.stderr)
 
     def test_a_pause_beyond_the_limit_ends_the_session(self):
         with server("--max-idle", "1s", "--max-session", "3s", "--insecure") as peer:
