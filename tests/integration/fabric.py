@@ -211,8 +211,7 @@ class Broken(unittest.TestCase):
                 found = command.records(path.read_text(), SCHEMA)
                 self.assertEqual([lost["rank"] for lost in found["lost"]], [3], errors)
                 self.assertIn(reason, found["lost"][0]["reason"])
-                self.assertRegex(output, rf"Verdict: 1 of {self.RANKS} nodes lost: node 3.*; among the "
-                                         rf"other {self.RANKS - 1} ")
+                self.assertRegex(output, rf"Verdict: 1 of {self.RANKS} nodes lost: node 3.*; .* {self.RANKS - 1} ")
                 self.assertLess(len(output.splitlines()), 80, "what is alike is folded")
                 others = {(a, b) for a in range(self.RANKS) for b in range(self.RANKS)
                           if a != b and 3 not in (a, b)}
