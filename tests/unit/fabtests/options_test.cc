@@ -163,7 +163,7 @@ TEST(FabtestsOptions, NamedTypesStayWhatTheyAre) {
   EXPECT_EQ(parsed(Program::rma_pingpong, {"-e", "msg"}).config.endpoint.service, Service::msg);
 }
 
-TEST(FabtestsOptions, HelpNamesEveryOptionOfTheTest) {
+TEST(FabtestsOptions, HelpNamesTheTestAndItsOptions) {
   EXPECT_THAT(parsed(Program::rma_bw, {"-h"}).answer,
               ::testing::AllOf(HasSubstr("fi_rma_bw"), HasSubstr("-o op")));
   EXPECT_THAT(parsed(Program::rdm_bw, {"-h"}).answer, ::testing::Not(HasSubstr("-o op")));
