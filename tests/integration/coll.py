@@ -185,8 +185,7 @@ class Faults(unittest.TestCase):
         self.assertIn(done.returncode, STOPPED, done)
         body = document(done)
         self.assertEqual(body["blame"]["ranks"], [2])
-        self.assertRegex(body["error"], r"rank 2 \(\S+, process \d+\) hangs: it has been silent for [\d.]+ s; it was "
-                                        r"last \w+, all-reduce of 1K, iteration \d+$")
+        self.assertRegex(body["error"], r"rank 2 \(\S+, process \d+\) hangs: .*[\d.]+ s; .*all-reduce of 1K, iteration \d+$")
         self.assertEqual(len(body["results"]), 1)  # what was finished is there
 
     def test_a_rank_that_stops_before_mpi_is_up_is_named(self) -> None:
@@ -245,7 +244,7 @@ class Documents(unittest.TestCase):
         with open(path, encoding="utf-8") as file:
             body = json.load(file)
         self.assertEqual([row["size_bytes"] for row in body["results"]], [8])
-        self.assertRegex(body["error"], "^interrupted by SIGTERM$|^the run was killed after this row$|is gone")
+        self.assertRegex(body["error"], "^interrupted by SIGTERM$|^the run was killed|is gone")
 
     def test_report_reads_it_in_every_format(self) -> None:
         path = self.measured("a.json", RDMABENCH_MPI_MODULE=FAULTY, FAULTY_MPI_REAL=REAL, FAULTY_MPI_RANK="1",
@@ -276,7 +275,7 @@ class Refusals(unittest.TestCase):
     def test_one_rank_where_the_launcher_says_more(self) -> None:
         done = self.alone("all-reduce", "--ranks", "1", WORLD_SIZE="8", RANK="3")
         self.assertEqual(done.returncode, 2, done)
-        self.assertIn("one rank by options, but WORLD_SIZE is 8", done.stderr)
+        self.assertIn("by options, but WORLD_SIZE is 8", done.stderr)
 
     def test_no_module(self) -> None:
         done = self.alone("all-reduce", "--ranks", "1", RDMABENCH_MPI_MODULE="/nonexistent.so")
