@@ -60,7 +60,7 @@ class Decide(unittest.TestCase):
                          [("m", "01"), ("e", "01"), ("e", "02"), ("m", "02"), ("m", "03"), ("e", "03"), ("e", "04"), ("m", "04"), ("m", "05"), ("e", "05")])
         for side in ("my-net", "ethernet"):
             self.assertEqual(len(list((self.path / side).glob("*.json"))), 10)
-        self.assertIn('"Is My net worth it over Ethernet for this job?"', (self.path / "decision.html").read_text(encoding="utf-8"))
+        self.assertRegex((self.path / "decision.html").read_text(encoding="utf-8"), '"Is My net .*Ethernet.*[?]"')
 
     def test_what_is_measured_is_not_measured_again(self):
         self.assertEqual(self.again.returncode, 0, self.again.stderr)
@@ -98,7 +98,7 @@ class Decide(unittest.TestCase):
     def test_all_that_is_missing_is_said_at_once_with_the_commands(self):
         done = self.decide(job=("--model", "bert-large", "--nodes", "8:1000"))
         self.assertEqual(done.returncode, 2)
-        for words in ("My net: the job sends messages of", "Ethernet: the job sends messages of", "My net: the slowest of", "rdmabench lat HOST --op write --size",
+        for words in ("My net: the job sends", "Ethernet: the job sends", "My net: the slowest of", "rdmabench lat HOST --op write --size",
                       "rdmabench bw HOST --op write --size", "rdmabench decide --plan --a-name 'My net'"):
             self.assertIn(words, done.stderr)
 
@@ -116,7 +116,7 @@ class Decide(unittest.TestCase):
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(said, done.stderr.replace("\n", " "))
         several = self.decide(job=("--params", "1B,2B", "--nodes", "8"))
-        self.assertIn("Several values may be given of --nodes", several.stderr)
+        self.assertRegex(several.stderr, "Several values .*--nodes")
         self.assertIn("--plan with --format", run("decide", "--plan", *JOB, "--format", "json").stderr)
         self.assertIn("1 paths were given, two are needed", run("decide", "x", *JOB).stderr)
 
