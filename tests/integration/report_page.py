@@ -172,7 +172,7 @@ class Page(unittest.TestCase):
         lost = next(row for row in rows if "lost in round 8" in row)
         self.assertIn(report_fixtures.host(report_fixtures.LOST), lost)
         self.assertIn("rank: 50", lost)
-        self.assertRegex(self.section("Fabric").text, r"^.*\n\S+ FAIL 1 of 64 nodes lost: .*; among the other 63 there are 3 findings\n")
+        self.assertRegex(self.section("Fabric").text, r"^.*\n\S+ FAIL 1 of 64 nodes lost: .* 63 .* 3 findings\n")
         nodes = self.rows("Fabric", "Each node's medians over its partners, the worst first; 100 % is typical".replace("'", "\\'"))
         self.assertEqual(len(nodes), 64 * 2 * 2)
 
@@ -197,7 +197,7 @@ class Page(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.browser.get(page.as_uri())
         self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
-        self.assertIn("A cell is the worst of 4 by 4 pairs.", self.text(".words"))
+        self.assertIn("worst of 4 by 4 pairs", self.text(".words"))
         chart = self.all(".chart")[0]
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
         self.assertGreaterEqual(colours(chart.screenshot_as_png), 4)
@@ -402,7 +402,7 @@ class Page(unittest.TestCase):
         self.report("better", json.dumps(better))
         self.assertEqual(self.text(".verdict .badge.pass"), "\u2713 PASS")
         self.assertIn("roce is BETTER than ib", self.text(".verdict"))
-        self.assertIn("Nothing in these documents asks for attention", self.text("#summary"))
+        self.assertIn("Nothing in these documents", self.text("#summary"))
         self.assertEqual([row.split(" times")[0].split()[-1] for row in self.rows("Comparison", "write latency p50")], ["0.12", "9.03"])
         self.assertEqual([one.text for one in self.section("Comparison").find_elements(By.CSS_SELECTOR, "td .badge")], ["\u2713 BETTER", "\u2717 WORSE"])
         self.assertFalse([one for one in self.all("details") if one.text.startswith("What else differs") and one.get_attribute("open")])
@@ -428,7 +428,7 @@ class Page(unittest.TestCase):
 
     def test_a_projection_has_its_cost_its_bounds_and_its_first_sentence(self):
         section = self.section("Projection")
-        self.assertTrue(section.text.splitlines()[1].startswith("Break-even: ib is better by more than"), section.text[:200])
+        self.assertTrue(section.text.splitlines()[1].startswith("Break-even: ib is better"), section.text[:200])
         for caption, words in (("Cost of one step, in the currency of the prices per node and hour", ("ib", "roce", "0.01253")),
                                ("Bounds by overlap of communication and computation", ("ib: nothing hidden", "roce: all hidden that can be"))):
             table = self.text(f"[aria-label='{caption}']")
@@ -466,11 +466,11 @@ class Page(unittest.TestCase):
         rail = next(one for one in self.all("label.choice") if one.text.startswith("Rail"))
         Select(rail.find_element(By.TAG_NAME, "select")).select_by_visible_text("mlx5_0")
         figure = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text)
-        self.assertIn("Of 55 cells, 0 are below 90 % of typical. Empty", figure.text)
+        self.assertIn("Of 55 cells, 0 are below 90 %", figure.text)
         self.browser.find_element(By.XPATH, "//summary[text()='Confirming rounds: bandwidth, 1 MiB']").click()
         self.wait("return document.querySelectorAll('.chart[data-drawn]').length === 2")
         figure = next(one for one in self.all("figure") if "Node pairs, confirming rounds: bandwidth" in one.text)
-        self.assertIn("Of 2 cells, 2 are below 90 % of typical, and 1 measurement failed (crosses)", figure.text)
+        self.assertRegex(figure.text, "Of 2 cells, 2 are below 90 %.* 1 measurement failed")
         self.check_quiet()
 
     def test_nothing_is_cut_off_on_paper(self):
