@@ -82,7 +82,7 @@ Failure failure_of(const std::exception& error);
 /// "Connection refused (ECONNREFUSED)" for a positive errno. Source: strerrorname_np(3).
 std::string errno_text(int code);
 
-/// `text` with "; " for its line breaks and '?' for whatever else is not printable ASCII, so that a
+/// `text` with "; " between its lines and '?' for whatever else is not printable ASCII, so that a
 /// peer can neither break a log line nor control a terminal; cut after `limit` characters, which
 /// "..." then shows.
 std::string ascii_only(std::string_view text, std::size_t limit = 1000);
