@@ -218,10 +218,10 @@ class Broken(unittest.TestCase):
                 self.assertLessEqual(others, pairs(found))
 
     def test_one_is_killed(self):
-        self.after(signal.SIGKILL, "", limit=45)
+        self.after(signal.SIGKILL, "", limit=90)
 
     def test_one_is_stopped(self):
-        self.after(signal.SIGSTOP, "no answer", limit=45)
+        self.after(signal.SIGSTOP, "no answer", limit=90)
 
     def test_one_never_comes(self):
         with ranks(4, *QUICK, "--wait", "8s", "--format", "json", missing=(2,)) as started:

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LossyPingPong, ALostMessageIsAStallThatNamesIt) {
   PairOf<LossyEndpoint> pair(key_of(Shape::latency, OperationCode::send, false), kLossyPlan);
   pair.client.lose_at = 100;
-  pair.limit = 50ms;
+  pair.limit = 500ms;  // a busy machine takes the processor away for less
   const BothResults run = pair.run();
   EXPECT_TRUE(run.initiator.outcome == Outcome::stalled || run.target.outcome == Outcome::stalled);
   EXPECT_EQ(run.initiator.message, 100U);
