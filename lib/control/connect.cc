@@ -176,7 +176,10 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
   return Dialling(host, port, deadline, authentication, stop).connect(Deadline::after(retry));
 } catch (Error& error) {
   error.set_peer(host_and_port(host, port));
-  throw;
+  if (!stop.stop_requested() || error.fault() != Fault::failed) throw;
+  Cancelled cancelled;
+  cancelled.set_peer(error.failure().peer);
+  throw cancelled;
 }
 
 }  // namespace rdmabench::control

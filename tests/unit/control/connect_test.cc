@@ -50,6 +50,19 @@ TEST(Connect, StopsAskingWhenItsPatienceEnds) {
   EXPECT_LT(Deadline::Clock::now() - start, 10s);
 }
 
+TEST(Connect, SaysThatItWasStoppedWhateverCameOfIt) {
+  const RawSocket socket;
+  const std::uint16_t port = socket.bind();
+  std::stop_source stop;
+  stop.request_stop();
+  try {
+    Channel::connect("127.0.0.1", port, plenty(), {}, {}, stop.get_token());
+    ADD_FAILURE() << "connected";
+  } catch (const Cancelled& cancelled) {
+    EXPECT_EQ(cancelled.failure().peer, "127.0.0.1:" + std::to_string(port));
+  }
+}
+
 TEST(Connect, SaysThatNothingAnsweredInTime) {
   // A backlog that is full makes the kernel drop what else comes, as a firewall would.
   const RawSocket server;
