@@ -158,7 +158,7 @@ class Client {
   /// Where the peer gave up, its reason comes when the callback of with_connected() ends.
   void throw_failure() const {
     if (result_.outcome == workload::Outcome::interrupted) return;
-    throw run::epoch_error(result_, plan_, options_.timeout, "the peer in this process",
+    run::throw_epoch_error(result_, plan_, options_.timeout, "the peer in this process",
                            endpoint_.failure());
   }
 

@@ -82,13 +82,17 @@ EpochError::EpochError(Outcome outcome, std::string_view text, Failure known)
     : Error(Fault::failed, text, epoch_remedy(outcome), 0, known_of(outcome, std::move(known))),
       outcome_(outcome) {}
 
-Error epoch_error(const workload::EpochResult& result, const workload::EpochPlan& plan,
-                  std::chrono::nanoseconds timeout, std::string_view peer, std::string_view failure,
-                  Failure known) {
-  if (result.outcome == Outcome::cancelled) return Cancelled();
+void throw_epoch_error(const workload::EpochResult& result, const workload::EpochPlan& plan,
+                       std::chrono::nanoseconds timeout, std::string_view peer,
+                       std::string_view failure, Failure known) {
+  if (result.outcome == Outcome::cancelled) {
+    Cancelled cancelled;
+    cancelled.set_peer(std::string(peer));
+    throw cancelled;
+  }
   known.peer = peer;
-  return {Fault::failed, epoch_text(result, plan, timeout, peer, failure),
-          epoch_remedy(result.outcome), 0, known_of(result.outcome, std::move(known))};
+  throw Error(Fault::failed, epoch_text(result, plan, timeout, peer, failure),
+              epoch_remedy(result.outcome), 0, known_of(result.outcome, std::move(known)));
 }
 
 }  // namespace rdmabench::run

@@ -13,7 +13,7 @@ namespace rdmabench::run {
 /// "ok", "stalled", "wrong_data": as in a document.
 std::string_view name(workload::Outcome outcome) noexcept;
 
-/// The parts of epoch_error(), which says what the arguments are.
+/// The parts of throw_epoch_error(), which says what the arguments are.
 std::string epoch_text(const workload::EpochResult& result, const workload::EpochPlan& plan,
                        std::chrono::nanoseconds timeout, std::string_view peer,
                        std::string_view failure);

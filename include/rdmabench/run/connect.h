@@ -78,12 +78,13 @@ void with_connected(control::Channel& channel, const transport::EndpointRequest&
   pair.finish();
 }
 
-/// Why an epoch ended, for a loop over an EpochIo to throw: "nothing completed for 10 s, waiting
-/// for the peer's message: message 812 of 1000 (64 bytes) with node2". Its failure() has the
-/// outcome and the peer. `timeout` is that of the Watch, `peer` names the other side, `failure` is
-/// Endpoint::failure(), and `known` Endpoint::failed_call() where there is one.
-Error epoch_error(const workload::EpochResult& result, const workload::EpochPlan& plan,
-                  std::chrono::nanoseconds timeout, std::string_view peer, std::string_view failure,
-                  Failure known = {});
+/// Throws why an epoch over an EpochIo ended, an Error or Cancelled: "nothing completed for 10 s,
+/// waiting for the peer's message: message 812 of 1000 (64 bytes) with node2". Its failure() has
+/// the outcome and the peer. `timeout` is that of the Watch, `peer` names the other side, `failure`
+/// is Endpoint::failure(), and `known` Endpoint::failed_call() where there is one.
+[[noreturn]] void throw_epoch_error(const workload::EpochResult& result,
+                                    const workload::EpochPlan& plan,
+                                    std::chrono::nanoseconds timeout, std::string_view peer,
+                                    std::string_view failure, Failure known = {});
 
 }  // namespace rdmabench::run

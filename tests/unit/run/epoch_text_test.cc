@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "complaint.h"
+
 namespace rdmabench::run {
 namespace {
 
@@ -13,10 +15,14 @@ using workload::EpochResult;
 using workload::Outcome;
 using workload::Wait;
 
-Error error(const EpochResult& result) {
+[[noreturn]] void fail(const EpochResult& result) {
   const EpochPlan plan{.iterations = 1000, .size = 64};
-  return epoch_error(result, plan, std::chrono::seconds(10), "node2:18515", "status 12",
-                     {.library = "libibverbs"});
+  throw_epoch_error(result, plan, std::chrono::seconds(10), "node2:18515", "status 12",
+                    {.library = "libibverbs"});
+}
+
+Error error(const EpochResult& result) {
+  return complaint([&] { fail(result); });
 }
 
 std::string text(const EpochResult& result) {
@@ -49,7 +55,7 @@ TEST(EpochText, SaysTheSameToAProgram) {
   EXPECT_EQ(failure.peer, "node2:18515");
   EXPECT_EQ(failure.library, "libibverbs");
   EXPECT_THAT(failure.remedy, HasSubstr("`timeout`"));
-  EXPECT_EQ(error({.outcome = Outcome::cancelled}).fault(), Fault::cancelled);
+  EXPECT_THROW(fail({.outcome = Outcome::cancelled}), Cancelled);
 }
 
 }  // namespace
