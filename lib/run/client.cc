@@ -98,7 +98,7 @@ void set_failure(report::Report& report, Session& session, const std::exception&
 /// Measures every size in turn. A failure ends the run and becomes the report's error, and so does
 /// `obstacle`.
 void measure_all(Session& session, const Config& config, const RunHooks& hooks,
-                 const std::string& obstacle, report::Report& report) {
+                 const std::optional<Error>& obstacle, report::Report& report) {
   std::optional<health::RunWatch> watch;
   if (config.traffic.watch) {
     watch.emplace(session.devices());
@@ -107,7 +107,7 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
   Measurement measurement(session, config, hooks);
   std::optional<health::RunConditions> server;
   try {
-    if (!obstacle.empty()) throw Error(Fault::failed, obstacle);
+    if (obstacle) throw Error(*obstacle);
     for (std::size_t i = 0; i < config.sizes.size(); ++i) {
       measurement.run(i, report);
       call(hooks.on_row, report);
@@ -154,7 +154,7 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   session.set_stop(hooks.stop);
   report::Report report;
   ServerAnswer answer;
-  std::string obstacle;
+  std::optional<Error> obstacle;
   try {
     answer = negotiate(session, plan);
     obstacle = verify_gpu_memory(session, config, plan, answer, report.notes);
@@ -193,10 +193,13 @@ report::Report run_in_process(const Config& config, const RunHooks& hooks, Serve
   Config pinned = config;
   server.address = "127.0.0.1";
   server.port = 0;
-  server.allow = server.allow_providers = {"any"};
+  server.max_clients = 1;
   server.timeout = std::max<std::chrono::nanoseconds>(server.timeout, config.timeout);
   server.max_timeout = std::max<std::chrono::nanoseconds>(server.max_timeout, config.timeout);
+  server.max_idle = std::max<std::chrono::nanoseconds>(server.max_idle, config.timeout);
   pinned.authentication = server.authentication = control::Authentication::of_this_process();
+  // Without a secret, whoever else comes is served nothing that could harm this process.
+  if (!server.authentication.is_insecure()) server.allow = server.allow_providers = {"any"};
   // Two threads that poll on one processor would measure the scheduler's time slice.
   std::vector<int> cpus = processors();
   // From where this thread is on: several runs at once do not meet on the first processors.

@@ -55,30 +55,33 @@ void FailedTransfers::start_over(Session& session, const std::string& why) {
   session.start_over(why);
 }
 
-std::string verify_gpu_memory(Session& session, const Config& config, const ClientPlan& plan,
-                              ServerAnswer& answer, std::vector<std::string>& notes) {
-  if (!session.spec().gpu) return "";
+std::optional<Error> verify_gpu_memory(Session& session, const Config& config,
+                                       const ClientPlan& plan, ServerAnswer& answer,
+                                       std::vector<std::string>& notes) {
+  if (!session.spec().gpu) return std::nullopt;
   // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the loop reads it
   const Deadline last = Deadline::after(kMaxTimeouts * config.timeout);
   FailedTransfers failed;
   for (;;) {
     std::string why;
+    Failure known;
     bool curable = false;
     try {
       Epochs(session, config).verify();
-      return "";
+      return std::nullopt;
     } catch (const Error& error) {
       if (error.fault() == Fault::usage || error.fault() == Fault::cancelled) throw;
       why = error.what();
+      known = error.failure();
       curable = may_be_the_memory(session, error);
     }
     const std::string routes = routes_text(session, answer.environment);
     std::string what = fmt::format(
         "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
-    if (!curable) return what;
+    if (!curable) return Error(Fault::failed, what, {}, 0, known);
     if (!may_start_over(session.spec()) || failed.were_all() || last.passed() ||
         (session.direct_routes().empty() && answer.memory == MemoryPath::host)) {
-      return Error(Fault::failed, what, remedy_for(session.spec())).what();
+      return Error(Fault::failed, what, remedy_for(session.spec()), 0, known);
     }
     notes.push_back(
         fmt::format("GPU memory: {}. {}", what,
@@ -90,7 +93,8 @@ std::string verify_gpu_memory(Session& session, const Config& config, const Clie
       throw;
     } catch (const Error& error) {
       throw Error(error.fault(),
-                  fmt::format("{}; and then no other route was found: {}", what, error.what()));
+                  fmt::format("{}; and then no other route was found: {}", what, error.what()), {},
+                  0, error.failure());
     }
   }
 }

@@ -2,11 +2,13 @@
 // timed, and the change to the next route of registering it where they do not.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "negotiate.h"
+#include "rdmabench/base/error.h"
 #include "run/session.h"
 
 namespace rdmabench::run {
@@ -43,10 +45,11 @@ class FailedTransfers {
 /// The client's part. Where the mapping is `auto`, the workers are opened anew, once by the same
 /// routes and then without those of both sides that failed, for as long as there are others,
 /// ten times and three times the session's timeout at most; `answer` is then the
-/// last one and `notes` has a line for each transfer that failed. Returns "", or why nothing is to
-/// be timed. Throws Error where the two sides cannot come together again, and what is
+/// last one and `notes` has a line for each transfer that failed. Returns why nothing is to be
+/// timed, if so. Throws Error where the two sides cannot come together again, and what is
 /// Fault::usage.
-std::string verify_gpu_memory(Session& session, const Config& config, const ClientPlan& plan,
-                              ServerAnswer& answer, std::vector<std::string>& notes);
+std::optional<Error> verify_gpu_memory(Session& session, const Config& config,
+                                       const ClientPlan& plan, ServerAnswer& answer,
+                                       std::vector<std::string>& notes);
 
 }  // namespace rdmabench::run

@@ -29,7 +29,7 @@ std::string_view name(Fault fault) noexcept;
 struct Failure {
   Fault fault = Fault::failed;
   int code = 0;           ///< a positive errno; 0 if there is none
-  std::string outcome{};  ///< of the epoch it ended: "stalled", "wrong_data"; empty outside one
+  std::string outcome{};  ///< of the epoch it ended: "stalled"; of any cancel "cancelled"; or empty
   // Empty where that is not known.
   std::string library{};    ///< whose call failed: "libibverbs", "libfabric", "libc"
   std::string call{};       ///< "ibv_reg_mr"

@@ -31,7 +31,7 @@ struct RankInterval {
 RankInterval percentile_interval(std::uint64_t count, double p, double confidence = 0.95);
 
 // These functions accept samples in any order, and sort a copy where necessary. Without samples
-// they are 0; with a NaN among them they are NaN, and an interval does not cover. Percentiles and
+// they are 0; with a NaN among two or more they are NaN, and no interval covers. Percentiles and
 // medians are by nearest rank, so they are always one of the samples.
 
 double percentile(std::span<const double> samples, double p);

@@ -49,7 +49,8 @@ void check_this_side(const Config& config);
 ///
 /// `server` limits the server as any, but has no address, port and authentication of its own: it
 /// serves this process alone, and so trusts whatever its client names (`allow` and
-/// `allow_providers` are "any") and waits as long as that.
+/// `allow_providers` are "any", but where libcrypto is missing) and waits as long as that. A
+/// provider may take what strangers send to its own port: over ofi_rxm that may end this process.
 report::Report run_in_process(const Config& config, const RunHooks& hooks = {},
                               ServerConfig server = {});
 

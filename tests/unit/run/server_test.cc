@@ -140,6 +140,12 @@ TEST(ServerEvents, AnExceptionOfTheCallerEndsTheServer) {
   client.join();
 }
 
+/// Until it has ended, or a minute is over.
+void wait_for(const ServerThread& server) {
+  const Deadline deadline = Deadline::after(std::chrono::minutes(1));
+  while (server.running() && !deadline.passed()) std::this_thread::yield();
+}
+
 TEST(ServerEvents, AServerThreadThatDiedSaysSoAndClosesItsPort) {
   const ServerThread server({.address = "127.0.0.1", .port = 0},
                             [](const std::string& /*line*/) { throw std::runtime_error("full"); });
@@ -149,7 +155,8 @@ TEST(ServerEvents, AServerThreadThatDiedSaysSoAndClosesItsPort) {
   config.backend = "loop";
   config.stop = measure::StopRule::iterations(10);
   EXPECT_EQ(run(config, "127.0.0.1", server.port()).error, std::nullopt);
-  while (server.running()) std::this_thread::yield();
+  wait_for(server);
+  ASSERT_FALSE(server.running());
   EXPECT_THROW(std::rethrow_exception(server.error()), std::runtime_error);
   EXPECT_EQ(server.failed_sessions(), 0U);
   config.connect_retry = {};
@@ -162,7 +169,8 @@ TEST(ServerEvents, AServerThreadThatServedItsSessionsHasNoError) {
   config.backend = "loop";
   config.stop = measure::StopRule::iterations(10);
   EXPECT_EQ(run(config, "127.0.0.1", server.port()).error, std::nullopt);
-  while (server.running()) std::this_thread::yield();
+  wait_for(server);
+  ASSERT_FALSE(server.running());
   EXPECT_EQ(server.error(), nullptr);
 }
 
