@@ -86,7 +86,7 @@ class Arrivals {
   [[gnu::noinline]] bool look() noexcept {
     if (count() < extent_.iterations) {
       look_at_ = std::min(extent_.iterations, count() + part_);
-      io_.goes_on();
+      io_.goes_on(Wait::message, count());
       return false;
     }
     return extent_.whole || no_more();

@@ -111,7 +111,7 @@ class Pump {
     if (completed >= marked_ + part_ && result_.mark_count < result_.marks.size()) {
       result_.marks[result_.mark_count++] = {measure::stamp_now(), completed};
       marked_ = completed;
-      if (!io_.goes_on()) return true;
+      if (!io_.goes_on(Wait::nothing, completed)) return true;
     }
     if (grows_ && completed >= ask_at_ && result_.mark_count > 0 && !grow()) return true;
     mark_ = std::min(iterations_, next_ + part_);

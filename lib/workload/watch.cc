@@ -4,14 +4,24 @@
 
 namespace rdmabench::workload {
 
-bool Watch::interrupted() noexcept {
+namespace {
+constexpr auto kBetweenQuestions = std::chrono::milliseconds(10);
+}
+
+bool Watch::ask() noexcept {
   if (!interrupted_ || !interrupted_()) return false;
   outcome_ = Outcome::interrupted;
   return true;
 }
 
+bool Watch::interrupted() noexcept {
+  const auto now = Clock::now();
+  if (now - asked_at_work_ < kBetweenQuestions) return false;
+  asked_at_work_ = now;
+  return ask();
+}
+
 bool Watch::look() noexcept {
-  constexpr auto kBetweenQuestions = std::chrono::milliseconds(10);
   const auto now = Clock::now();
   if (idle_polls_ == polls_per_look_) idle_since_ = asked_ = now;
   if (nothing_due_) idle_since_ = now;
@@ -37,7 +47,7 @@ bool Watch::look() noexcept {
   }
   if (asks) {
     asked_ = now;
-    if (interrupted()) return true;
+    if (ask()) return true;
     // While more may come, what the peer says is no result.
     if (extent_.whole && answered_ && answered_()) has_answer_ = true;
   }

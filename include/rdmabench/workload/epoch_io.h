@@ -193,8 +193,10 @@ class EpochIo {
   }
 
   /// In the midst of work that is never idle: false when the peer has gone.
-  bool goes_on() noexcept {
-    return watch_.interrupted() ? end(Outcome::interrupted, Wait::nothing) : true;
+  bool goes_on(Wait wait, std::uint64_t message) noexcept {
+    if (!watch_.interrupted()) return true;
+    result_.message = message;
+    return end(Outcome::interrupted, wait);
   }
 
   bool end(Outcome outcome, Wait wait) noexcept {

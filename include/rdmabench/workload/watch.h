@@ -17,11 +17,12 @@ namespace rdmabench::workload {
 class Watch {
  public:
   /// Gives up when nothing completed for `limit`, or when `interrupted()` says that the peer has
-  /// gone. `answered()` says that the peer's result is here already, on the control channel: where
-  /// messages may be lost, so may be the marker that says so. Neither may throw; both are called
-  /// about every 10 ms of idling. `rest(idle)` is called at each check, in place of sched_yield()
-  /// where it returns true: it slept, because nothing has completed for `idle`. The next check
-  /// comes after 64 empty polls then. It may not throw either.
+  /// gone; it is called about every 10 ms, be there much to do or not. `answered()` says that the
+  /// peer's result is here already, on the control channel: where messages may be lost, so may be
+  /// the marker that says so; it is called about every 10 ms of idling. Neither may throw.
+  /// `rest(idle)` is called at each check, in place of sched_yield() where it returns true: it
+  /// slept, because nothing has completed for `idle`. The next check comes after 64 empty polls
+  /// then. It may not throw either.
   Watch(std::chrono::nanoseconds limit, std::function<bool()> interrupted,
         std::function<bool()> answered = nullptr,
         std::function<bool(std::chrono::nanoseconds idle)> rest = nullptr)
@@ -70,6 +71,7 @@ class Watch {
   void look_always() noexcept { polls_per_look_ = 1; }
 
   /// In the midst of work that is never idle: whether the peer has gone. outcome() then says so.
+  /// Asks every 10 ms at most, so that it may be called often.
   bool interrupted() noexcept;
 
   /// After an empty poll: true when the wait is over. outcome() then says why.
@@ -91,6 +93,7 @@ class Watch {
   using Clock = std::chrono::steady_clock;
 
   bool look() noexcept;
+  bool ask() noexcept;
 
   std::chrono::nanoseconds limit_;
   std::function<bool()> interrupted_;
@@ -104,6 +107,7 @@ class Watch {
   std::uint64_t idle_polls_ = 0;
   Clock::time_point idle_since_{};
   Clock::time_point asked_{};
+  Clock::time_point asked_at_work_ = Clock::now();
   bool nothing_due_ = false;
   bool sees_none_ = false;
   bool has_answer_ = false;

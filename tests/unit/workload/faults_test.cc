@@ -331,15 +331,18 @@ TEST(Faults, APeerThatHasGoneEndsTheLoop) {
   }
 }
 
-/// Nothing idles here, and an epoch that grows may be a minute long.
+/// Nothing idles here for 10 ms, and an epoch that grows may be a minute long.
 TEST(APeerThatHasGone, IsSeenInTheMidstOfAStream) {
   for (const Shape shape : {Shape::bandwidth, Shape::bidirectional}) {
     for (const Side side : {Side::initiator, Side::target}) {
-      Pair pair(key_of(shape, OperationCode::send, false), kFaultyPlan);
+      EpochPlan plan = kFaultyPlan;
+      plan.iterations = 20'000'000;
+      Pair pair(key_of(shape, OperationCode::send, false), plan);
       pair.told = side;
       const BothResults run = pair.run();
       const EpochResult& result = side == Side::target ? run.target : run.initiator;
       EXPECT_EQ(result.outcome, Outcome::interrupted) << name_of(shape);
+      EXPECT_GT(result.message, 0U) << name_of(shape);
     }
   }
 }
