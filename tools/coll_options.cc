@@ -192,6 +192,9 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
 void settle(CollOptions& options) {
   check_backend(options);
   check_groups(options);
+  refuse_if(options.wire.backend == "verbs" && !options.wire.provider.empty(),
+            fmt::format("--wire-provider {} with --wire-backend verbs", options.wire.provider),
+            "It is libfabric's: leave out one of them.");
   refuse_if(options.launches > 1 && options.job.backend == "mpi",
             fmt::format("--launches {} with --backend mpi", options.launches),
             "The launcher lets each of its processes call MPI_Init() once. Write a loop, 'for i in "

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/channel.h"
+#include "transport/own_options.h"
 
 namespace rdmabench::run {
 
@@ -162,7 +164,18 @@ void Connection::leave_together(std::string_view reason) {
 
 std::vector<const Backend*> candidates(std::string_view name,
                                        const transport::EndpointRequest& request) {
+  const std::string_view foreign = name == "verbs" ? transport::ofi_option(request) : "";
+  refuse_if(!foreign.empty(), fmt::format("verbs have no {}", foreign),
+            "Use `backend` ofi, or leave it out.");
   if (name != "auto") return {&find_backend(name)};
+  std::vector<std::string_view> owners;
+  for (const transport::BackendRow& row : known_backends()) {
+    if (names(request, row)) owners.push_back(row.name);
+  }
+  refuse_if(owners.size() > 1,
+            fmt::format("options of {} in one run ({} {})", fmt::join(owners, " and "),
+                        transport::verbs_option(request), transport::ofi_option(request)),
+            "Leave out those of one of them.");
   std::vector<const Backend*> found;
   for (const Backend& backend : backends()) {
     const std::span<const transport::BackendRow> known = known_backends();

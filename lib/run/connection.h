@@ -86,7 +86,7 @@ class Connection {
 
 /// The back ends that a request of the client allows: that of the given name, or for "auto" all but
 /// loop, which reaches only this process. `request.local_ip` is the address that the user named.
-/// Throws what find_backend() throws.
+/// Throws what find_backend() throws, and Error(usage) for options that exclude each other.
 std::vector<const Backend*> candidates(std::string_view backend,
                                        const transport::EndpointRequest& request);
 

@@ -124,7 +124,9 @@ ClientPlan plan_client(const Config& config) {
       .timeout = std::chrono::duration_cast<std::chrono::milliseconds>(config.timeout)};
   spec.gpu = is_gpu(config.placement.memory) || is_gpu(spec.peer_memory);
   check(spec);
-  return {spec, rail_requests(spec, config.placement), config.backend, config.requirements};
+  ClientPlan plan{spec, rail_requests(spec, config.placement), config.backend, config.requirements};
+  static_cast<void>(candidates(plan.backend, plan.rails.front()));
+  return plan;
 }
 
 void check_this_side(const ClientPlan& plan) {

@@ -20,8 +20,8 @@ inline std::string_view verbs_option(const EndpointRequest& request) {
                                           : "";
 }
 
-/// `delivery` and `shared_memory` are none that others refuse: they do the first one anyhow, and
-/// the second one is leave.
+/// `delivery` and `shared_memory` are none that others refuse: where messages are acknowledged they
+/// do the first one anyhow, and the second one is leave.
 inline std::string_view ofi_option(const EndpointRequest& request) {
   return !request.options.ofi.provider.empty() ? "`provider`"
          : !request.fabric.empty()             ? "`fabric`"

@@ -59,6 +59,7 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (!request.memory.empty() && request.memory != "host") {
     refuse(fmt::format("memory '{}'", request.memory));
   }
+  if (request.gid_index != kAnyGid) refuse("GID index");
   if (request.options.events) refuse("completion events");
   if (request.options.segments > 1) refuse("scatter/gather lists");
   if (request.options.separate_queues) refuse("second completion queue");

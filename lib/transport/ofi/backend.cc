@@ -197,6 +197,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{other, "`service` rc, uc, ud, xrc, dc or srd"},
       Refusal{r.options.post_list > 1, "post lists"},
       Refusal{r.options.segments > 1, "several segments for each message"},
+      Refusal{r.options.verbs.rdma_cm, "`rdma_cm`; `service` msg connects by the provider's own"},
       Refusal{!verbs_option(r).empty(), verbs_option(r)},
       Refusal{r.options.separate_queues, "separate completion queues"},
       Refusal{r.gid_index != transport::kAnyGid, "a GID index"},

@@ -299,7 +299,8 @@ std::uint8_t bound_reads(std::uint32_t wanted, int limit) {
 
 Service service_of(const EndpointRequest& request) {
   if (const std::string_view option = ofi_option(request); !option.empty()) {
-    refuse(fmt::format("verbs have no {}", option), "Use `backend` ofi, or leave it out.");
+    throw Error(Fault::unavailable, fmt::format("verbs have no {}", option),
+                "Use `backend` ofi, or leave it out.");
   }
   const Service service =
       request.options.service == Service::automatic ? Service::rc : request.options.service;

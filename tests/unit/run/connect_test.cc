@@ -214,7 +214,10 @@ TEST(Backends, AnOptionOfOneBackEndLeavesOutTheOthers) {
   request.options.ofi.provider = "tcp";
   for (const Backend* backend : candidates("auto", request)) EXPECT_EQ(backend->name, "ofi");
   request.options.verbs.mtu = 1024;
-  EXPECT_TRUE(candidates("auto", request).empty()) << "no back end has both";
+  EXPECT_THAT(usage_complaint([&] { candidates("auto", request); }),
+              has_all("verbs and ofi", "`mtu`", "`provider`"));
+  EXPECT_THAT(usage_complaint([&] { candidates("verbs", request); }),
+              has_all("verbs", "`provider`", "`backend` ofi"));
 }
 
 }  // namespace

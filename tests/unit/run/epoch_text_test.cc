@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "complaint.h"
+#include "../complaint.h"
 
 namespace rdmabench::run {
 namespace {
