@@ -86,8 +86,6 @@ struct FabricSummary {
   std::size_t nodes = 0;
   std::size_t findings = 0;
   bool judged = false;  ///< in a metric and size
-
-  bool operator==(const FabricSummary&) const = default;
 };
 /// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
 std::string text_of(const FabricSummary& summary);

@@ -82,13 +82,13 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
   Json verdict;
   std::vector<std::pair<Json, std::size_t>> findings;  // and in how many launches
   std::map<std::string, std::size_t> known;            // their places
-  std::vector<std::pair<FabricSummary, std::size_t>> summaries;
+  std::vector<std::pair<std::string, std::size_t>> summaries;
   std::set<std::string> not_judged;
   for (const Document& one : launches) {
     const Json& own = object_of(one.body, "verdict");
     if (own.empty()) continue;
     if (verdict.is_null()) verdict = own;
-    const FabricSummary summary = summary_of(one);
+    const std::string summary = text_of(summary_of(one));
     auto told = std::ranges::find_if(summaries, [&](auto& a) { return a.first == summary; });
     if (told == summaries.end()) told = summaries.insert(told, {summary, 0});
     ++told->second;
@@ -113,8 +113,7 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
   };
   std::string summary;
   for (const auto& [one, count] : summaries) {
-    summary +=
-        fmt::format("{}{} {}", summary.empty() ? "" : "; ", text_of(one), in_launches(count));
+    summary += fmt::format("{}{} {}", summary.empty() ? "" : "; ", one, in_launches(count));
   }
   verdict["summary"] = summary;
   std::ranges::stable_sort(findings, std::greater(), [](const auto& one) { return one.second; });

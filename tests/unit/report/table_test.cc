@@ -173,25 +173,41 @@ TEST(Launches, OfACollectiveTellTheirRowsApartAndKeepALaterBisection) {
   EXPECT_EQ(over.body["bisected"]["suspects"].size(), 1);
 }
 
+const std::string kFabricPlan =
+    R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},{"rank":1}],"plan":{})";
+
+/// With one measurement: the members of it and of the verdict that differ.
+std::string fabric_launch(int number, const std::string& measured, const std::string& verdict) {
+  return kFabricPlan + R"(,"launch":)" + std::to_string(number) + "}\n" +
+         R"({"record":"measurement","sender":0,"receiver":1,"rail":0,"metric":"latency",)"
+         R"("size_bytes":8,"notes":[],"p99_ns":null,)" +
+         measured + "}\n" + R"({"record":"verdict","summary":"s",)" + verdict + "}\n";
+}
+
 TEST(Launches, OfAFabricKeepThatAPairFailedInOne) {
-  const std::string plan =
-      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},{"rank":1}],"plan":{})";
-  const auto launch = [&](int number, const std::string& measured, const std::string& why) {
-    return plan + R"(,"launch":)" + std::to_string(number) + "}\n" +
-           R"({"record":"measurement","sender":0,"receiver":1,"rail":0,"metric":"latency",)"
-           R"("size_bytes":8,"notes":[],"p99_ns":null,)" +
-           measured + "}\n" + R"({"record":"verdict","summary":"s","not_judged":[)" + why + "]}\n";
-  };
-  const std::vector<Document> launches =
-      parse_documents(launch(1, R"("value":null,"error":"refused")", "") +
-                          launch(2, R"("value":1000,"error":null)", R"("too few")") + plan +
-                          ",\"over_launches\":2}\n" + plan + "}\n",
-                      "x");
+  const std::vector<Document> launches = parse_documents(
+      fabric_launch(1, R"("value":null,"error":"refused")", R"("not_judged":[])") +
+          fabric_launch(2, R"("value":1000,"error":null)", R"("not_judged":["too few"])") +
+          kFabricPlan + ",\"over_launches\":2}\n" + kFabricPlan + "}\n",
+      "x");
   ASSERT_EQ(launches.size(), 4) << "the last is a run of its own";
   const Document over = over_launches(std::span(launches).first(2));
   EXPECT_THAT(over.pairs.at(0).notes, Each("Only 1 of 2 launches have a value."));
   EXPECT_EQ(over.pairs[0].notes.size(), 1);
   EXPECT_THAT(launches_text(over, 80), has_all("too few", "in some of the 2 launches alone: 1."));
+}
+
+TEST(Launches, OfAFabricThatEndAlikeAreCountedTogether) {
+  const std::string measured = R"("value":1000,"error":null)";
+  const std::string findings = R"("findings":[{"part":"sender","a":0,"text":"slow"}],"nodes":[)";
+  const Document over = over_launches(
+      parse_documents(fabric_launch(1, measured, findings + "]") +
+                          fabric_launch(2, measured,
+                                        findings + R"({"rank":0,"metric":"latency","size_bytes":8,)"
+                                                   R"("verdict":"slow"}])"),
+                      "x"));
+  EXPECT_EQ(over.body["verdict"]["summary"], "1 finding in 2 of 2 launches")
+      << "of one alone it is told that a node was judged, which the sentence leaves out";
 }
 
 TEST(Table, PartsRowsThatMeanDifferentThings) {
