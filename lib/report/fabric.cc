@@ -12,11 +12,6 @@
 namespace rdmabench::report {
 namespace {
 
-/// What a verdict could not judge; earlier files call it "doubts".
-const Json& not_judged_of(const Json& verdict) {
-  return list_of(verdict, verdict.contains("doubts") ? "doubts" : "not_judged");
-}
-
 /// A metric and size for which no node could be judged is not a pass. Where nothing is told of that
 /// and of any finding, the verdict is a pass.
 void add_coverage(std::vector<Judgement>& list, const Document& document) {

@@ -254,6 +254,10 @@ FabricSummary summary_of(const Document& fabric) {
   return summary;
 }
 
+const Json& not_judged_of(const Json& verdict) {
+  return list_of(verdict, verdict.contains("doubts") ? "doubts" : "not_judged");
+}
+
 std::map<std::string, bool> judged_slices(const Json& verdict) {
   const auto slice_of = [](const Json& one) {
     return fmt::format("{} {}", text_of(one, "metric"), size_text(number_of(one, "size_bytes")));

@@ -92,6 +92,9 @@ std::string text_of(const FabricSummary& summary);
 /// Of one run.
 FabricSummary summary_of(const Document& fabric);
 
+/// What a verdict could not judge; earlier files call it "doubts".
+const Json& not_judged_of(const Json& verdict);
+
 /// By metric and size, whether its nodes could be judged.
 std::map<std::string, bool> judged_slices(const Json& verdict);
 

@@ -99,9 +99,10 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
       ++count;
       if (flag_of(finding, "confirmed")) same["confirmed"] = true;
     }
-    for (const Json& why : list_of(own, "not_judged")) not_judged.insert(any_text(why));
+    for (const Json& why : not_judged_of(own)) not_judged.insert(any_text(why));
   }
   if (verdict.is_null()) return verdict;
+  verdict.erase("doubts");
   verdict["not_judged"] = list_of_each(not_judged, [](const std::string& why) { return why; });
   if (partly > 0) {
     verdict["not_judged"].push_back(

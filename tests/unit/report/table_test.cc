@@ -210,6 +210,17 @@ TEST(Launches, OfAFabricThatEndAlikeAreCountedTogether) {
       << "of one alone it is told that a node was judged, which the sentence leaves out";
 }
 
+TEST(Launches, OfAFabricKeepTheDoubtsOfEarlierFiles) {
+  const std::string measured = R"("value":1000,"error":null)";
+  const Document over =
+      over_launches(parse_documents(fabric_launch(1, measured, R"("doubts":["one rail"])") +
+                                        fabric_launch(2, measured, R"("not_judged":["too few"])"),
+                                    "x"));
+  EXPECT_EQ(over.body["verdict"]["not_judged"].dump(), R"(["one rail","too few"])");
+  EXPECT_FALSE(over.body["verdict"].contains("doubts"));
+  EXPECT_THAT(launches_text(over, 300), has_all("one rail", "too few"));
+}
+
 TEST(Table, PartsRowsThatMeanDifferentThings) {
   Report report = latency_sample();
   latency_row(report, 1).completion = "transmit";
