@@ -86,11 +86,11 @@ TEST_F(CopyTest, AStuckStreamEndsTheCopyAtItsDeadline) {
   EXPECT_THAT(complaint([&] {
                 copy_from_device(stream, staging, bytes, memory.data(), Deadline::after(5ms));
               }).what(),
-              HasSubstr("copy from the GPU on cuda:0"));
+              has_all("copy from the GPU on cuda:0", "not done within"));
   EXPECT_THAT(complaint([&] {
                 copy_to_device(stream, staging, memory.data(), bytes, Deadline::after(5ms));
               }).what(),
-              HasSubstr("copy to the GPU on cuda:0"));
+              has_all("copy to the GPU on cuda:0", "not done within"));
   fake_cuda_unstick();
 }
 
