@@ -71,7 +71,8 @@ TEST(KernelLog, TheSyndromeSaysWhatMlx5sFirmwareReports) {
   ASSERT_TRUE(hot);
   EXPECT_EQ(hot->meaning, "it is too hot");
   EXPECT_EQ(hot->action, action::kAskVendor);
-  EXPECT_THAT(known_line(card + "synd 0x7: irisc not responding")->meaning, HasSubstr("firmware"));
+  EXPECT_THAT(known_line(card + "synd 0x7: irisc not responding")->meaning,
+              HasSubstr("error of its own"));
   EXPECT_THAT(known_line(card + "synd 0xff: unrecognized error")->meaning, HasSubstr("PCIe"));
   for (const char* other :
        {"synd 0x0: unrecognized error", "ext_synd 0x40d0", "assert_var[0] 0x00000001"}) {
