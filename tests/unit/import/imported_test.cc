@@ -271,7 +271,7 @@ TEST(Imported, NcclTestsOfARunThatWasAbortedKeepWhatTheyWrote) {
       R"("nwrong":0},"out_of_place_per_iter":{"min_us":4,"max_us":9,"p50_us":4.5,"p99_us":8,)"
       R"("stdev_us":1,"cv_pct":20}},{"size":16,"count":4,"type":"flo)";
   const auto body = parse_documents(text, "x.json")[0].body;
-  EXPECT_THAT(body["error"].get<std::string>(), HasSubstr("aborted"));
+  EXPECT_THAT(body["error"].get<std::string>(), has_all("to its end", "aborted"));
   ASSERT_EQ(body["results"].size(), 1);
   EXPECT_DOUBLE_EQ(body["results"][0]["p50_ns"], 4500);
   EXPECT_DOUBLE_EQ(body["results"][0]["stddev_ns"], 1000);
