@@ -30,7 +30,8 @@ TEST(Csv, NamesTheColumnsAsInJson) {
               StartsWith("send,ofi,tcp;ofi_rxm,lo,one_way,receiver_confirmed,65536,100000,1000,128,"
                          "52428800000,,,100000,1000000000,1,"));
   for (const std::string& row : {all[1], all[2]}) {
-    EXPECT_THAT(row, EndsWith(",,,false,true,true,0.015625,1,The governor is powersave.,false\r"));
+    EXPECT_THAT(row,
+                EndsWith(",,,,,,false,true,true,0.015625,1,The governor is powersave.,false\r"));
     EXPECT_EQ(std::count(row.begin(), row.end(), ','),
               static_cast<std::ptrdiff_t>(document["results"][0].size()));
   }

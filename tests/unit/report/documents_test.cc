@@ -280,7 +280,7 @@ TEST(Documents, RefusesAProgramThatNobodyKnows) {
   }
   for (const std::string& one : {text, std::string("# nccl-tests version 2.19.6\n")}) {
     const Error error = rdmabench::complaint([&] { parse_documents(one, "x", "foo"); });
-    EXPECT_THAT(error.what(), HasSubstr("'foo'"));
+    EXPECT_THAT(error.what(), has_all("program", "'foo'"));
     for (const char* begin : {"all_gather", "fi_", "osu_", "ib_", "raw_ethernet_"}) {
       EXPECT_THAT(error.remedy(), HasSubstr(begin));
     }
