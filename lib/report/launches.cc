@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "base/fields.h"
 #include "base/refuse.h"
 #include "limits_rows.h"
 #include "measure/distributions.h"
+#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
@@ -126,6 +129,95 @@ Json row_over(const Rows& rows) {
   return row;
 }
 
+using Setup = std::map<std::string, std::string>;
+
+/// What the launches of one run have in common, by the names of facts. Not how long they wait, nor
+/// which devices they were told to use: these have other names on another node, and `resolved` says
+/// what came of it.
+Setup setup_of(const Document& one) {
+  struct Part {
+    const char* name;
+    std::set<std::string_view> left_out;
+  };
+  static const std::array<Part, 2> kParts{
+      {{"config", {"backend", "provider", "fabric", "device", "source_ip", "timeout_s"}},
+       {"plan", {"rails", "seed", "timeout_s"}}}};  // of a fabric
+  Setup setup;
+  for (const Part& part : kParts) {
+    const auto add = [&](const std::string& name, const Json& value) {
+      if (!part.left_out.contains(name)) setup[fmt::format("{}.{}", part.name, name)] = dump(value);
+    };
+    for (const auto& [name, value] : object_of(one.body, part.name).items()) add(name, value);
+    for (const Json& fact : list_of(one.body, part.name)) {
+      add(text_of(fact, "name"), fact.value("value", Json()));
+    }
+  }
+  const bool coll = one.schema == kCollSchema;
+  const Json& resolved = coll ? one.body : object_of(one.body, "resolved");
+  for (const char* const key : {"backend", "provider"}) setup[key] = text_of(resolved, key);
+  std::string device = text_of(resolved, "device");
+  std::erase_if(device, [](char c) { return c >= '0' && c <= '9'; });
+  setup["device, without its numbers,"] = device;
+  if (coll) setup["ranks"] = std::to_string(list_of(one.body, "ranks").size());
+  return setup;
+}
+
+/// The first fact in which they differ.
+std::string differing(const Setup& a, const Setup& b) {
+  for (const Setup* const names : {&a, &b}) {
+    for (const auto& [name, _] : *names) {
+      const auto in_a = a.find(name);
+      const auto in_b = b.find(name);
+      if (in_a == a.end() || in_b == b.end() || in_a->second != in_b->second) return name;
+    }
+  }
+  return "";
+}
+
+/// Throws Error(usage) where they are not launches of one run, or one is there twice.
+void check_launches(std::span<const Document> launches) {
+  const auto kind = [](const Document& one) {
+    const std::string test = text_of(one.body, "test");
+    return test.empty() ? one.schema : fmt::format("{} of {}", one.schema, test);
+  };
+  const auto refuse = [&](const Document& one, const Document& other, const char* verb,
+                          const std::string& of_one, const std::string& of_other) {
+    throw Error(
+        Fault::usage,
+        fmt::format("{} {} {}, {} {} {}", one.source, verb, of_one, other.source, verb, of_other),
+        "Give the launches of one run together, and each run by itself.");
+  };
+  const Document* first = nullptr;  // that measured: another one may have resolved nothing
+  Setup of_first;
+  std::map<std::string, const Document*> known;
+  for (const Document& one : launches) {
+    if (kind(one) != kind(launches.front())) {
+      refuse(launches.front(), one, "is", kind(launches.front()), kind(one));
+    }
+    Json body = one.body;
+    body.erase("expectations");  // what was judged since makes no other launch of it
+    const auto [other, is_new] = known.emplace(dump(body), &one);
+    if (!is_new && other->second->pairs == one.pairs) {
+      throw Error(Fault::usage,
+                  fmt::format("{} and {} are the same launch", other->second->source, one.source),
+                  "A copy adds no evidence: give every launch once.");
+    }
+    if (one.pairs.empty() && list_of(one.body, "results").empty()) continue;
+    Setup setup = setup_of(one);
+    if (first == nullptr) {
+      first = &one;
+      of_first = std::move(setup);
+    } else if (const std::string name = differing(of_first, setup); !name.empty()) {
+      const auto shown = [&](const Setup& of) {
+        const auto found = of.find(name);
+        return fmt::format("{} {}", name,
+                           found == of.end() ? "(none)" : ascii_only(found->second, 60));
+      };
+      refuse(*first, one, "has", shown(of_first), shown(setup));
+    }
+  }
+}
+
 /// The suspicions of one code once.
 std::string suspicions_text(const Json& body) {
   std::string text;
@@ -164,16 +256,7 @@ bool ended_early(const Document& launch) {
 
 Document over_launches(std::span<const Document> launches) {
   refuse_if(launches.empty(), "there is no launch", "Give the document of each launch.");
-  const auto kind = [](const Document& one) {
-    const std::string test = text_of(one.body, "test");
-    return test.empty() ? one.schema : fmt::format("{} of {}", one.schema, test);
-  };
-  for (const Document& one : launches) {
-    refuse_if(kind(one) != kind(launches.front()),
-              fmt::format("{} is {}, {} is {}", launches.front().source, kind(launches.front()),
-                          one.source, kind(one)),
-              "Give the launches of one run together, and each run by itself.");
-  }
+  check_launches(launches);
   Document over = launches.front();
   over.source = fmt::format("{} launches", launches.size());
   Json& body = over.body;

@@ -165,8 +165,10 @@ bool failed(const std::vector<LimitFinding>& findings) noexcept;
 /// rates, and in place of the intervals within a run the 95 % intervals by Student's t over the
 /// launches' logs. Errors, suspicions and notes are of all. The loads of a curve are alike where
 /// their shares of the capacity are. Of fabrics it has each pair once, and the findings of all with
-/// the number of their launches. Throws Error(usage) where there is none, or they are not of one
-/// kind.
+/// the number of their launches. Throws Error(usage), which names two of them, where they are not
+/// launches of one run (of one kind and test, with the same configuration, back end, provider and
+/// sort of device) or one is a copy of another, which would count as evidence; and where there is
+/// none.
 Document over_launches(std::span<const Document> launches);
 
 /// CSV: a line of names, then a line for each measurement (kind latency, bandwidth, load,

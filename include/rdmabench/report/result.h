@@ -68,6 +68,7 @@ struct PairMeasurement {
   std::vector<std::string> notes{};
 
   bool latency() const noexcept { return metric == Metric::latency; }
+  bool operator==(const PairMeasurement&) const = default;
 };
 
 /// What a part of a run's time gave.

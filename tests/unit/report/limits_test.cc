@@ -167,6 +167,95 @@ TEST(Limits, OnlyLaunchesOfOneRunAreJudgedTogether) {
   EXPECT_THAT(complaint([] { over_launches({}); }, Fault::usage), HasSubstr("no launch"));
 }
 
+// Of rates that differ, so that they are no copies.
+std::string refusal_of(Document a, Document b) {
+  a.source = "a.json";
+  b.source = "b.json";
+  a.body["results"][0]["bits_per_s"] = 1e9;
+  b.body["results"][0]["bits_per_s"] = 2e9;
+  try {
+    over_launches(std::array{a, b});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Over one back end and another, or a queue of 1 and of 128, a mean says nothing.
+TEST(Limits, LaunchesOfOneRunHaveOneConfigurationAndOneSortOfDevice) {
+  Report report = run_of(1e9);
+  report.resolved.backend = "verbs";
+  report.resolved.provider = "mlx5";
+  report.resolved.device = "mlx5_0:1";
+  report.config = {{"depth", std::uint64_t{1}}, {"device", std::string("mlx5_0")}};
+  const auto against = [&](const auto& change) {
+    Report other = report;
+    change(other);
+    return refusal_of(to_document(report), to_document(other));
+  };
+  EXPECT_EQ(against([](Report&) {}), "");
+  EXPECT_EQ(against([](Report& other) {
+              other.resolved.device = "mlx5_3:1";  // of another node
+              other.config[1].value = std::string("mlx5_3");
+            }),
+            "");
+  EXPECT_THAT(
+      against([](Report& other) { other.config[0].value = std::uint64_t{128}; }),
+      has_all("a.json has config.depth 1", "b.json has config.depth 128", "each run by itself"));
+  EXPECT_THAT(against([](Report& other) {
+                other.config.pop_back();
+                other.config.pop_back();
+              }),
+              has_all("config.depth 1", "config.depth (none)"));
+  EXPECT_THAT(against([](Report& other) { other.resolved.backend = "loop"; }),
+              has_all("backend verbs", "backend loop"));
+  EXPECT_THAT(against([](Report& other) { other.resolved.provider = "rxe"; }),
+              has_all("provider mlx5", "provider rxe"));
+  EXPECT_THAT(against([](Report& other) { other.resolved.device = "rxe0:1"; }),
+              has_all("mlx_", "rxe"));
+  Document failed = to_document(report);
+  failed.body["resolved"] = Json::object();
+  failed.body["results"] = Json::array();
+  EXPECT_EQ(over_launches(std::array{failed, to_document(report)}).body["results"].size(), 1)
+      << "it ended before it resolved anything";
+  const auto coll = [](const std::string& batch, const std::string& p50) {
+    return parse_documents(R"({"schema": "rdmabench-coll/1", "backend": "nccl", "config": [)"
+                           R"({"name": "batch", "value": )" +
+                               batch + R"(}], "results": [{"operation": "all-reduce", "p50_ns": )" +
+                               p50 + "}]}",
+                           "x")
+        .at(0);
+  };
+  EXPECT_EQ(refusal_of(coll("1", "5"), coll("1", "6")), "");
+  EXPECT_THAT(refusal_of(coll("1", "5"), coll("4", "6")),
+              has_all("config.batch 1", "config.batch 4"));
+}
+
+TEST(Limits, ACopyIsNoOtherLaunch) {
+  const auto twice = [](Document one, Document other) {
+    one.source = "a.json";
+    other.source = "b.json";
+    return complaint([&] { over_launches(std::array{one, other}); }, Fault::usage);
+  };
+  Document document = to_document(run_of(400e9));
+  const Document before = document;
+  EXPECT_THAT(twice(document, before),
+              has_all("a.json and b.json are the same", "every launch once"));
+  judge(document, {parse_limit("bw>=360Gb/s")});
+  EXPECT_THAT(twice(document, before), HasSubstr("the same launch")) << "it was judged meanwhile";
+  const std::string plan =
+      R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},{"rank":1}],"plan":{}})";
+  const auto fabric = [&](const std::string& value) {
+    const std::string measured =
+        R"({"record":"measurement","sender":0,"receiver":1,"rail":0,"metric":"latency",)"
+        R"("size_bytes":8,"notes":[],"p99_ns":null,"error":null,"value":)" +
+        value + "}";
+    return parse_documents(plan + "\n" + measured + "\n", "x").at(0);
+  };
+  EXPECT_THAT(twice(fabric("1000"), fabric("1000")), HasSubstr("the same launch"));
+  EXPECT_EQ(over_launches(std::array{fabric("1000"), fabric("1100")}).pairs.size(), 1);
+}
+
 TEST(Limits, LaunchesAreJudgedByTheirOwnInterval) {
   const auto judged_over = [](const std::vector<std::string>& values, std::string_view limit) {
     std::vector<Document> launches;

@@ -110,6 +110,7 @@ std::string over_text(std::span<const Report> launches) {
   std::vector<Document> documents;
   for (const Report& one : launches) {
     documents.push_back(to_document(one));
+    documents.back().body["environment"]["of"] = documents.size();  // no two are the same
   }
   return launches_text(over_launches(documents), 300);
 }
