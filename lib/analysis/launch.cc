@@ -265,8 +265,10 @@ Launch to_launch(const report::Document& document) {
   return launch;
 }
 
-Launch to_launch(const report::Report& report) {
-  return to_launch(report::to_document(report));
+Launch to_launch(const report::Report& report, const std::string& source) {
+  report::Document document = report::to_document(report);
+  document.source = source;
+  return to_launch(document);
 }
 
 std::string fact_of(const Launch& launch, const std::string& name) {

@@ -70,9 +70,10 @@ struct Launch {
 std::vector<Launch> read_launches(const std::string& text, const std::string& source,
                                   const std::string& program = "");
 
-/// Of a document that was read, or of a run of this process. Throws Error(usage) as above.
+/// Of a document that was read, or of a run of this process, which `source` names in errors. Throws
+/// Error(usage) as above.
 Launch to_launch(const report::Document& document);
-Launch to_launch(const report::Report& report);
+Launch to_launch(const report::Report& report, const std::string& source = "the result");
 
 /// Of files, of the *.json of directories, by name, and of documents themselves: texts that begin
 /// with '{'. Throws Error(usage) for what cannot be read, for a path that holds nothing, and for

@@ -50,6 +50,10 @@ TEST(ReadLaunches, TakesWhatTheReportWrites) {
 TEST(ReadLaunches, TakesAReportWithoutItsText) {
   const report::Report report = latency_report({{8, 1000}}, 61);
   EXPECT_EQ(to_launch(report).document, launch_of(report).document);
+  EXPECT_EQ(to_launch(report).source, "the result");
+  const Launch named = to_launch(report, "night 3");
+  EXPECT_THAT(complaint([&] { refuse_copies({named}, {to_launch(report)}); }, Fault::usage),
+              has_all("night 3 and the result"));
   const std::vector<report::Document> both{report::to_document(report),
                                            report::to_document(latency_report({{8, 1100}}))};
   EXPECT_THAT(complaint([&] { to_launch(report::over_launches(both)); }, Fault::usage),
