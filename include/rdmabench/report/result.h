@@ -164,8 +164,10 @@ struct Report {
   const std::vector<BandwidthResult>& bandwidth() const;
   const std::vector<LoadResult>& load() const;
 
-  /// A fact by the name that `compare` gives it: "config.depth", "details.mtu" (of `resolved`),
-  /// "environment.client.kernel", "conditions.server.watched_ns"; nullptr where there is none.
+  /// A fact of one of the lists, by a name with one of these six beginnings: "config.depth",
+  /// "details.mtu" (of `resolved`), "environment.client.kernel" and "environment.server.kernel",
+  /// which `compare` calls the same, and "conditions.server.watched_ns", also of "client", which it
+  /// does not compare. nullptr where there is none. What it calls "resolved.device" is a member.
   const Fact* find(std::string_view name) const noexcept;
 };
 

@@ -40,7 +40,8 @@ TEST(Report, FindsAFactByTheNameThatCompareGivesIt) {
   EXPECT_EQ(text("environment.client.kernel"), "6.1");
   EXPECT_EQ(text("environment.server.kernel"), "6.8");
   EXPECT_EQ(std::get<double>(report.find("conditions.server.watched_ns")->value), 5);
-  for (const char* const name : {"", "config.", "depth", "config.dept", "environment.kernel"}) {
+  for (const char* const name :
+       {"", "config.", "depth", "config.dept", "environment.kernel", "resolved.device"}) {
     EXPECT_EQ(text(name), "none") << name;
   }
 }
