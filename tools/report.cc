@@ -3,10 +3,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/refuse.h"
 #include "commands.h"
 #include "import/run.h"
@@ -44,9 +47,19 @@ int make_report(ReportOptions& options) {
             "a page of HTML cannot be shown on a terminal",
             "Name a file with --output FILE, or another --format.");
   check_writable(options.output);
-  const report::FolderDocuments read =
-      report::read_folders(options.files, {".json", ".jsonl"}, options.program);
-  const std::vector<Document>& documents = read.documents;
+  std::vector<Document> documents;
+  std::vector<std::string> left_out;
+  for (const std::string& file : options.files) {
+    report::FolderDocuments read;
+    if (file == "-") {
+      read.documents = report::parse_documents(read_standard_input(report::ReadLimits().file_bytes),
+                                               "standard input", options.program);
+    } else {
+      read = report::read_folders({file}, {".json", ".jsonl"}, options.program);
+    }
+    std::move(read.documents.begin(), read.documents.end(), std::back_inserter(documents));
+    std::move(read.left_out.begin(), read.left_out.end(), std::back_inserter(left_out));
+  }
   const std::string text = report::to_format(documents, format);
   write_text(text, options.output);
   for (const Document& document : documents) {
@@ -54,7 +67,7 @@ int make_report(ReportOptions& options) {
       tell(fmt::format("{}: {}", document.source, note));
     }
   }
-  return tell_left_out(read.left_out);
+  return tell_left_out(left_out);
 }
 
 }  // namespace

@@ -251,10 +251,8 @@ std::vector<std::string> document_files(const std::string& path,
 
 std::vector<Document> read_documents(const std::string& path, const std::string& program,
                                      const ReadLimits& limits) {
-  if (path == "-") {
-    return parse_documents(read_standard_input(limits.file_bytes), "standard input", program,
-                           limits);
-  }
+  refuse_if(path == "-", "'-' is not a file",
+            "Name one; of what was read from standard input give the text.");
   return parse_documents(read_document(path, limits.file_bytes), path, program, limits);
 }
 

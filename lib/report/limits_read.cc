@@ -85,6 +85,7 @@ void take_value(Limit& limit, std::string_view text, const Measure& measure) {
     if (limit.value == 0) refuse(limit.text, "0 % holds nothing back");
     limit.value /= 100;
     limit.of = unit == "line" ? Limit::Of::line : Limit::Of::baseline;
+    if (unit == "-") refuse(limit.text, "a baseline is a file, and - is none");
     if (limit.of == Limit::Of::baseline) limit.baseline = unit;
     if (limit.of == Limit::Of::line && key_of(limit.quantity) != "bits_per_s") {
       refuse(limit.text, "only bw has a line rate");

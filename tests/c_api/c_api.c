@@ -362,4 +362,10 @@ int main(int count, char** words) {
   rdmabench_free(NULL);
   rdmabench_cancel_free(NULL);
   return failures != 0;
+  code = rdmabench_judge("{\"documents\":[\"-\"]," LIMIT, &result);
+  check_refused(code, result, "'-' is not a file");
+  code = rdmabench_judge("{\"documents\":[" WRITE(1) "],\"limits\":[\"bw>=95%-\"]}", &result);
+  check_refused(code, result, "'bw>=95%-'");
+  code = rdmabench_judge("{\"documents\":[" WRITE(1) "," WRITE(1) "]," LIMIT, &result);
+  check_refused(code, result, "document 1 and document 2 are the same launch");
 }

@@ -69,8 +69,8 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
 std::vector<std::string> document_files(const std::string& path,
                                         const std::set<std::string>& endings);
 
-/// The documents of a file; "-" is standard input. Throws Error(usage) as above and where the file
-/// cannot be read.
+/// The documents of a file. Throws Error(usage) as above, where the file cannot be read, and for
+/// "-": standard input is the program's own, which may read it and call parse_documents().
 std::vector<Document> read_documents(const std::string& path, const std::string& program = "",
                                      const ReadLimits& limits = {});
 
@@ -115,6 +115,7 @@ struct Limit {
 
 /// "bw>=360Gb/s", "p99<=5us", "bw>=90%line", "p50<=110%old.json", "busbw>=40GB/s@64M" (of this
 /// size) or "@64M+" (from this size on). Throws Error(usage) that names what is wrong in the text.
+/// The baseline "-" is wrong, as above.
 Limit parse_limit(std::string_view text);
 
 /// The list "expect" of a profile, which is a file of JSON. Throws Error(usage) that names it.

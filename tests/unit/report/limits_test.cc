@@ -75,6 +75,11 @@ TEST(Limits, IsReadWithItsUnitAndSizes) {
   EXPECT_EQ(parse_limit("p50<=110%a.json").baseline, "a.json");
   EXPECT_EQ(parse_limit("p50<=110%a@b.json").baseline, "a@b.json");
   EXPECT_EQ(parse_limit("p50<=110%run@2026-11.json").baseline, "run@2026-11.json");
+  Limit made;
+  made.of = Limit::Of::baseline;
+  made.baseline = "-";  // standard input is the program's own
+  EXPECT_THAT(complaint([&] { read_baseline(made); }, Fault::usage),
+              HasSubstr("'-' is not a file"));
   const Limit both = parse_limit("p50<=110%a@b.json@8");
   EXPECT_EQ(both.baseline, "a@b.json");
   EXPECT_EQ(both.least_size, 8);
@@ -90,6 +95,8 @@ TEST(Limits, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal("p99<=nanus"), HasSubstr("does not begin with a number"));
   EXPECT_THAT(refusal("p99<=90%line"), HasSubstr("only bw has a line rate"));
   EXPECT_THAT(refusal("bw>=90%"), HasSubstr("% must be followed by"));
+  EXPECT_THAT(refusal("bw>=90%-"), has_all("'bw>=90%-'", "- is none"));
+  EXPECT_THAT(refusal("bw>=90%-@8"), HasSubstr("- is none"));
   EXPECT_THAT(refusal("bw>=1Gb/s@big"), HasSubstr("invalid size 'big'"));
   EXPECT_THAT(refusal("bw>=90%line@big"), HasSubstr("invalid size 'big'"));
   EXPECT_THAT(refusal("bw>=0Gb/s"), HasSubstr("a limit of 0 holds nothing back"));
