@@ -104,7 +104,10 @@ RDMABENCH_API int rdmabench_run(const char* config, const rdmabench_hooks* hooks
 RDMABENCH_API int rdmabench_doctor(const char* options, char** result);
 
 /* Where a request has lists of documents, each item is a document as an object, its text, or the
- * path of a file or folder of such. */
+ * path of a file or folder of such ("-" is not standard input). Of a folder rdmabench_compare()
+ * takes the *.json, rdmabench_judge() and rdmabench_report() the *.jsonl, too. One of them that
+ * cannot be read refuses the whole request, and the text names it: the commands `compare` and
+ * `report` leave it out, say so and go on. */
 
 /** Decides whether two sides of results differ by more than a margin. `request`: {"a": [...], "b":
  * [...], "a_name": "A", "b_name": "B", "margin": 0.05, "alpha": 0.05, "factors": ["device"],
