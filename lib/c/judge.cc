@@ -30,6 +30,8 @@ using report::Document;
 using report::Json;
 
 constexpr std::size_t kMost = std::size_t{256} << 20;  // bytes of a request with its documents
+// Of all objects in it, which are in memory before the limit of one document is known to be kept.
+constexpr std::size_t kMostValues = 8'000'000;
 
 /// A request with lists of documents, which are taken out of it: the rest are options.
 class Request {
@@ -40,8 +42,10 @@ class Request {
     const report::ReadLimits limits;
     refuse_if(given.size() > kMost, fmt::format("{} has {} bytes", what, given.size()),
               fmt::format("It has at most {}.", kMost));
-    const std::string excess = json_excess(given, {.depth = limits.depth + 2, .keys = limits.keys});
-    refuse_if(!excess.empty(), fmt::format("{} has {}", what, excess));
+    const std::string excess = json_excess(
+        given, {.depth = limits.depth + 2, .values = kMostValues, .keys = limits.keys});
+    refuse_if(!excess.empty(), fmt::format("{} has {}", what, excess),
+              "Give the paths of files in place of documents.");
     Json object = Json::parse(given, nullptr, false);
     for (const char* const list : lists) {
       const auto found = object.is_object() ? object.find(list) : object.end();

@@ -290,6 +290,28 @@ static void test_compare(const char* scratch) {
   check_refused(code, result, "same launch");
 }
 
+/* Its bytes are few, and a gigabyte in memory. */
+static void test_many_values(void) {
+  const char begin[] = "{\"documents\":[{\"of\":[0";
+  const size_t values = 8000001;
+  char* request = malloc(sizeof begin + 2 * values + 10);
+  char* result = NULL;
+  char* to = request;
+  size_t i;
+  int code;
+  if (request == NULL) return;
+  memcpy(to, begin, sizeof begin - 1);
+  to += sizeof begin - 1;
+  for (i = 0; i < values; ++i) {
+    *to++ = ',';
+    *to++ = '0';
+  }
+  memcpy(to, "]}]}", 5);
+  code = rdmabench_judge(request, &result);
+  check_refused(code, result, "more than 8000000 values");
+  free(request);
+}
+
 /* A bandwidth of one epoch, and so judged by its value. */
 #define WRITE(bits)                                                                    \
   "{\"schema\":\"rdmabench/1\",\"test\":\"bandwidth\",\"error\":null,\"resolved\":{}," \
@@ -340,6 +362,12 @@ static void test_judge(const char* scratch) {
   check_refused(code, result, "invalid limit 'bw>=fast'");
   code = rdmabench_judge("{\"document\":[" WRITE(1) "]," LIMIT, &result);
   check_refused(code, result, "Did you mean `documents`?");
+  code = rdmabench_judge("{\"documents\":[\"-\"]," LIMIT, &result);
+  check_refused(code, result, "'-' is not a file");
+  code = rdmabench_judge("{\"documents\":[" WRITE(1) "],\"limits\":[\"bw>=95%-\"]}", &result);
+  check_refused(code, result, "'bw>=95%-'");
+  code = rdmabench_judge("{\"documents\":[" WRITE(1) "," WRITE(1) "]," LIMIT, &result);
+  check_refused(code, result, "document 1 and document 2 are the same launch");
   code = rdmabench_report("{\"documents\":[" WRITE(1) "],\"format\":\"pdf\"}", &result);
   check_refused(code, result, "markdown");
   CHECK(rdmabench_report("{\"documents\":[" WRITE(1) "]}", &result) == RDMABENCH_OK);
@@ -359,13 +387,8 @@ int main(int count, char** words) {
   test_doctor(words[2]);
   test_compare(words[3]);
   test_judge(words[3]);
+  test_many_values();
   rdmabench_free(NULL);
   rdmabench_cancel_free(NULL);
   return failures != 0;
-  code = rdmabench_judge("{\"documents\":[\"-\"]," LIMIT, &result);
-  check_refused(code, result, "'-' is not a file");
-  code = rdmabench_judge("{\"documents\":[" WRITE(1) "],\"limits\":[\"bw>=95%-\"]}", &result);
-  check_refused(code, result, "'bw>=95%-'");
-  code = rdmabench_judge("{\"documents\":[" WRITE(1) "," WRITE(1) "]," LIMIT, &result);
-  check_refused(code, result, "document 1 and document 2 are the same launch");
 }
