@@ -7,7 +7,7 @@ import functools
 import json
 import os
 import pathlib
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 NAME = "librdmabench-c.so.0"
 
@@ -109,8 +109,8 @@ def _declare(found: ctypes.CDLL) -> None:
         function.argtypes = list(takes)
 
 
-def call_for_text(name: str, *arguments: Any) -> str:
-    """The text that a function with a `result` gives, whatever it returns; "" where it gives none."""
+def call_for_text(name: str, *arguments: Any) -> Tuple[int, str]:
+    """What a function with a `result` returns, and the text that it gives; "" where it gives none."""
     text = ctypes.c_void_p()
     code = getattr(library(), f"rdmabench_{name}")(*arguments, ctypes.byref(text))
     try:
@@ -120,12 +120,12 @@ def call_for_text(name: str, *arguments: Any) -> str:
         library().rdmabench_free(text)
     if not written and code != 0:
         raise RdmabenchError(f"rdmabench_{name}() returned {code} and no text: memory is short", "failed")
-    return written
+    return code, written
 
 
 def call(name: str, *arguments: Any) -> Dict[str, Any]:
     """The document that a function with a `result` gives; {} where it gives none. Raises RdmabenchError."""
-    written = call_for_text(name, *arguments)
+    _, written = call_for_text(name, *arguments)
     return checked(json.loads(written)) if written else {}
 
 

@@ -182,11 +182,32 @@ def judge(documents: Union[Source, Iterable[Source]], limits: Union[str, Iterabl
 
     Several documents are launches of the same run, and what load() takes. Returns the document, of several launches
     one over them, with the judgements as "expectations", whose "status" is PASS, FAIL or OPEN. profile is the path of
-    a file with limits. Raises RdmabenchError, for a run that ended early too; its report has the judgements then.
+    a file with limits. Raises RdmabenchError, for a run that ended early too, such as a fabric that lost a node or has
+    no verdict; its report has the judgements then.
     """
     texts = [limits] if isinstance(limits, str) else list(limits)
     request = {"documents": items_of(documents), "limits": texts, "profile": profile}
-    return checked(document_of(call_for_text("judge", _encode(request))))
+    code, text = call_for_text("judge", _encode(request))
+    document = document_of(text)
+    if "schema" not in document:
+        return checked(document)
+    why = _why_early(document)
+    if why or (code != 0 and all(one["status"] != "FAIL" for one in document["expectations"])):
+        # Of the run's failure: that it was cancelled cancels nothing here.
+        raise RdmabenchError(why or "the run ended early", "failed", document.get("failure"), document)
+    return document
+
+
+def _why_early(document: Document) -> str:
+    """Why a run ended before its time; "" where it did not."""
+    why = [document.get("error"), *document.get("errors", [])]
+    if "records" in document:
+        kinds = {one.get("record"): one for one in document["records"]}
+        if "lost" in kinds:
+            why.append(f"the fabric lost rank {kinds['lost'].get('rank')}: {kinds['lost'].get('reason')}")
+        elif "verdict" not in kinds:
+            why.append("the fabric has no verdict: it ended early")
+    return "; ".join(str(one) for one in why if one)
 
 
 def report(documents: Union[Source, Iterable[Source]],
@@ -195,8 +216,8 @@ def report(documents: Union[Source, Iterable[Source]],
 
     Raises RdmabenchError.
     """
-    text = call_for_text("report", _encode({"documents": items_of(documents), "format": format}))
-    if text.startswith('{'):
+    code, text = call_for_text("report", _encode({"documents": items_of(documents), "format": format}))
+    if code != 0:
         checked(json.loads(text))
     return text
 

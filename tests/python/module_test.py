@@ -225,17 +225,40 @@ class Limits(unittest.TestCase):
         with self.assertRaisesRegex(rdmabench.RdmabenchError, "cut off") as caught:
             rdmabench.judge({**self.write(400), "error": "cut off"}, ["bw>=360Gb/s"])
         self.assertEqual(caught.exception.report["expectations"][0]["status"], "PASS")
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "same launch"):
+            rdmabench.judge([self.write(400)] * 5, "bw>=360Gb/s")
         with self.assertRaisesRegex(rdmabench.RdmabenchError, "markdown"):
             rdmabench.report(self.write(1), "pdf")
+
+    def test_judge_raises_for_a_run_that_ended_early(self):
+        cancelled = {**self.write(400), "error": "told to end", "failure": {"fault": "cancelled", "outcome": "cancelled"}}
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "told to end") as caught:
+            rdmabench.judge(cancelled, "bw>=360Gb/s")
+        self.assertNotIsInstance(caught.exception, rdmabench.Cancelled)  # nobody cancelled the judgement
+        self.assertEqual(caught.exception.failure["outcome"], "cancelled")
+        registration = {"schema": "rdmabench/1", "test": "registration", "errors": ["no memory for 1G"],
+                        "results": [{"memory": "host", "size_bytes": 4096, "register_p50_ns": 10}]}
+        with self.assertRaisesRegex(rdmabench.RdmabenchError, "no memory for 1G") as caught:
+            rdmabench.judge(registration, "register_p50_ns<=1us")
+        self.assertEqual(caught.exception.report["expectations"][0]["status"], "PASS")
+        plan = {"schema": "rdmabench-fabric/1", "record": "plan", "nodes": [{"rank": 0}, {"rank": 1}], "plan": {}}
+        pair = {"record": "measurement", "round": 0, "rail": 0, "metric": "bandwidth", "size_bytes": 65536, "p99_ns": None,
+                "error": None, "notes": [], "confirming": False, "sender": 0, "receiver": 1, "value": 90e9}
+        verdict = {"record": "verdict", "summary": ""}
+        lost = {"record": "lost", "rank": 1, "round": 0, "reason": "it died"}
+        for more, why in (([], "no verdict"), ([lost, verdict], "rank 1: it died")):
+            for limit in ("bw>=80Gb/s", "bw>=200Gb/s"):
+                with self.assertRaisesRegex(rdmabench.RdmabenchError, why):
+                    rdmabench.judge({**plan, "records": [pair, *more]}, limit)
 
     def test_a_fabric_keeps_its_records(self):
         pair = {"record": "measurement", "round": 0, "rail": 0, "metric": "bandwidth", "size_bytes": 65536,
                 "p99_ns": None, "error": None, "notes": [], "confirming": False}
         document = {"schema": "rdmabench-fabric/1", "record": "plan", "nodes": [{"rank": 0}, {"rank": 1}], "plan": {},
                     "records": [{**pair, "sender": 0, "receiver": 1, "value": 90e9},
-                                {**pair, "sender": 1, "receiver": 0, "value": 40e9}]}
+                                {**pair, "sender": 1, "receiver": 0, "value": 40e9}, {"record": "verdict", "summary": ""}]}
         judged = rdmabench.judge(document, ["bw>=80Gb/s"])
-        self.assertEqual([one["record"] for one in judged["records"]], ["measurement"] * 2 + ["expectations"])
+        self.assertEqual([one["record"] for one in judged["records"]], ["measurement"] * 2 + ["verdict", "expectations"])
         self.assertEqual([one["status"] for one in judged["expectations"]], ["FAIL", "PASS"])
         self.assertIn("40 Gb/s", rdmabench.report(judged, "markdown"))
         self.assertEqual([one["status"] for one in rdmabench.judge(judged, ["bw>=30Gb/s"])["expectations"]], ["PASS"] * 2)
