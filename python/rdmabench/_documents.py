@@ -12,12 +12,6 @@ Document = Dict[str, Any]
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
-def texts_of(sources: Union[Source, Iterable[Source]]) -> List[str]:
-    """Each source as a document's text or a path."""
-    several: Iterable[Any] = [sources] if isinstance(sources, (str, os.PathLike, Mapping)) else sources
-    return [json.dumps(one) if isinstance(one, Mapping) else _without_blanks(os.fspath(one)) for one in several]
-
-
 def items_of(sources: Union[Source, Iterable[Source]]) -> List[Any]:
     """Each source as a request of the C library has it: a document, its text or a path."""
     several: Iterable[Any] = [sources] if isinstance(sources, (str, os.PathLike, Mapping)) else sources
@@ -37,9 +31,6 @@ def document_of(text: str) -> Document:
         document: Document = json.loads(text)
     except ValueError:
         document, = _plans([json.loads(line) for line in text.splitlines()], "the result")
-        for record in document["records"]:
-            if "expectations" in record:
-                document["expectations"] = record["expectations"]
     return document
 
 
@@ -56,11 +47,13 @@ def load(sources: Union[Source, Iterable[Source]]) -> List[Document]:
     read and ValueError, which names the source, for what is not a document.
     """
     documents: List[Document] = []
-    for text in texts_of(sources):
-        if text.startswith("{"):
-            documents += _parse(text, "the document")
+    for item in items_of(sources):
+        if isinstance(item, dict):
+            item = json.dumps(item)
+        if item.startswith("{"):
+            documents += _parse(item, "the document")
             continue
-        path = pathlib.Path(text)
+        path = pathlib.Path(item)
         files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
         for file in files:
             documents += _parse(file.read_text(encoding="utf-8"), str(file))
@@ -78,6 +71,8 @@ def _parse(text: str, source: str) -> List[Document]:
         return _plans(records, source)
     if not isinstance(document, dict) or "schema" not in document:
         raise ValueError(f"{source} is not a document of rdmabench: it has no \"schema\"")
+    if document.get("record") == "plan":  # of a fabric that has measured nothing yet
+        return _plans([document], source)
     several = document.get("documents")
     return list(several) if isinstance(several, list) else [document]
 
@@ -89,6 +84,8 @@ def _plans(records: List[Any], source: str) -> List[Document]:
             documents.append({**record, "records": []})
         elif isinstance(record, dict) and documents:
             documents[-1]["records"].append(record)
+            if "expectations" in record:
+                documents[-1]["expectations"] = record["expectations"]
         else:
             raise ValueError(f"{source} is not a document of rdmabench: a record comes before any \"schema\"")
     return documents

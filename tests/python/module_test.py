@@ -298,6 +298,10 @@ class Read(unittest.TestCase):
             path = pathlib.Path(folder) / "fabric.jsonl"
             path.write_text(FABRIC, encoding="utf-8")
             self.assertEqual(rdmabench.load(folder), [document])
+        plan = FABRIC.splitlines()[0]
+        judged, bare = rdmabench.load([FABRIC + '{"record":"expectations","expectations":[{"status":"PASS"}]}', plan])
+        self.assertEqual((judged["expectations"], bare["records"]), ([{"status": "PASS"}], []))
+        self.assertEqual(rdmabench.load([judged, bare]), [judged, bare])
         with self.assertRaisesRegex(ValueError, "before any"):
             rdmabench.load('{"record":"measurement"}\n{"record":"verdict"}')
 
