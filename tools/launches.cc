@@ -164,7 +164,7 @@ int run_launches(std::uint32_t count, const Output& output, const Limits& expect
   const bool several = launched.documents.size() > 1;
   const bool lines = launched.documents.front().schema == report::kFabricSchema;  // JSON Lines
   std::vector<report::Document> all;
-  if (several) all.push_back(report::over_launches(launched.documents));
+  if (several) all.push_back(report::join_launches(launched.documents));
   if (!several || !lines) {  // a fabric's own stand in its stream
     all.insert(all.end(), launched.documents.begin(), launched.documents.end());
   }

@@ -257,6 +257,10 @@ bool ended_early(const Document& launch) {
 Document over_launches(std::span<const Document> launches) {
   refuse_if(launches.empty(), "there is no launch", "Give the document of each launch.");
   check_launches(launches);
+  return join_launches(launches);
+}
+
+Document join_launches(std::span<const Document> launches) {
   Document over = launches.front();
   over.source = fmt::format("{} launches", launches.size());
   Json& body = over.body;

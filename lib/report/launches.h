@@ -15,7 +15,11 @@ std::size_t launches_of(const nlohmann::ordered_json& body);
 /// Whether it ended before its time, or lost a node: then no other launch follows.
 bool ended_early(const Document& launch);
 
-/// over_launches() of fabrics: `over` is one of them.
+/// over_launches() of those that one command has measured: one at least, and none is refused, or
+/// what was measured would be lost.
+Document join_launches(std::span<const Document> launches);
+
+/// The same of fabrics: `over` is one of them.
 void join_fabrics(Document& over, std::span<const Document> launches);
 
 /// Of the 95 % interval around the mean of these logs, by Student's t. Two at least.
