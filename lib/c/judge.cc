@@ -42,8 +42,8 @@ class Request {
     const report::ReadLimits limits;
     refuse_if(given.size() > kMost, fmt::format("{} has {} bytes", what, given.size()),
               fmt::format("It has at most {}.", kMost));
-    const std::string excess = json_excess(
-        given, {.depth = limits.depth + 2, .values = kMostValues, .keys = limits.keys});
+    const std::string excess =
+        json_excess(given, {.depth = limits.depth + 2, .values = kMostValues, .keys = limits.keys});
     refuse_if(!excess.empty(), fmt::format("{} has {}", what, excess),
               "Give the paths of files in place of documents.");
     Json object = Json::parse(given, nullptr, false);
