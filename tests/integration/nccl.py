@@ -58,7 +58,7 @@ class Ranks:
 
 
 def coll(size: int, *words: str, each=None, **settings: str) -> Ranks:
-    limit = [] if "--timeout" in words else ["--timeout", "5s"]
+    limit = [] if "--timeout" in words else ["--timeout", "30s"]
     return Ranks(size, "coll", *words, *limit, "--backend", "nccl", "--device", "lo", each=each,
                  **settings)
 
