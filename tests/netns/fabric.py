@@ -84,7 +84,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(set(findings), set(planted), output)
         for part, share in planted.items():
             self.assertTrue(findings[part]["confirmed"], output)
-            self.assertAlmostEqual(findings[part]["ratio"], share, delta=0.05, msg=output)
+            self.assertAlmostEqual(findings[part]["ratio"], share, delta=0.09, msg=output)
         count = {0: "nothing stands out", 1: "1 finding"}.get(len(planted), f"{len(planted)} findings")
         self.assertIn(f"Verdict: {count}\n", output)
         self.assertEqual(code, 1 if planted else 0, output)
