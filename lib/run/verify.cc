@@ -63,38 +63,34 @@ std::optional<Error> verify_gpu_memory(Session& session, const Config& config,
   const Deadline last = Deadline::after(kMaxTimeouts * config.timeout);
   FailedTransfers failed;
   for (;;) {
-    std::string why;
-    Failure known;
+    std::optional<Error> failure;
     bool curable = false;
     try {
       Epochs(session, config).verify();
       return std::nullopt;
     } catch (const Error& error) {
       if (error.fault() == Fault::usage || error.fault() == Fault::cancelled) throw;
-      why = error.what();
-      known = error.failure();
+      failure = error;
       curable = may_be_the_memory(session, error);
     }
-    const std::string routes = routes_text(session, answer.environment);
-    std::string what = fmt::format(
-        "the transfer that is verified before any is timed failed, with {}: {}", routes, why);
-    if (!curable) return Error(Fault::failed, what, {}, 0, known);
+    const Error told =
+        failure->at(fmt::format("the transfer that is verified before any is timed failed, with {}",
+                                routes_text(session, answer.environment)));
+    if (!curable) return told;
     if (!may_start_over(session.spec()) || failed.were_all() || last.passed() ||
         (session.direct_routes().empty() && answer.memory == MemoryPath::host)) {
-      return Error(Fault::failed, what, remedy_for(session.spec()), 0, known);
+      return Error(told.fault(), told.what(), remedy_for(session.spec()), 0, told.failure());
     }
     notes.push_back(
-        fmt::format("GPU memory: {}. {}", what,
+        fmt::format("GPU memory: {}. {}", told.what(),
                     failed.repeats() ? "It was tried once more." : "The next route was taken."));
     try {
-      failed.start_over(session, why);
+      failed.start_over(session, failure->what());
       answer = negotiate(session, plan, failed.routes());
     } catch (const Cancelled&) {
       throw;
     } catch (const Error& error) {
-      throw Error(error.fault(),
-                  fmt::format("{}; and then no other route was found: {}", what, error.what()), {},
-                  0, error.failure());
+      throw error.at(fmt::format("{}; and then no other route was found", told.what()));
     }
   }
 }
