@@ -21,7 +21,7 @@
 #include "rdmabench/run/connect.h"
 #include "rdmabench/workload/epoch_io.h"
 
-namespace rdmabench::google_benchmark {
+namespace rdmabench::inline v1::google_benchmark {
 
 /// What one benchmark measures.
 struct Options {
@@ -238,7 +238,7 @@ auto* add(const std::string& name, const Options& options) {
       ->UseRealTime();
 }
 
-}  // namespace rdmabench::google_benchmark
+}  // namespace rdmabench::inline v1::google_benchmark
 
 /// Registers a benchmark "OPERATION/BACKEND/BYTES" of one message at a time, at namespace scope:
 ///

@@ -17,7 +17,7 @@
 
 #include "rdmabench/base/handle.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr int kVersion = 1;
@@ -298,11 +298,11 @@ std::size_t BaselineStore::remove(const std::string& baseline) {
   return launches;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis
 
 #else
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 class BaselineStore::Database {};
 
@@ -324,6 +324,6 @@ std::vector<BaselineStore::Entry> BaselineStore::list() {
   return {};
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis
 
 #endif

@@ -10,7 +10,7 @@
 #include "rdmabench/report/text_table.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 std::set<std::string> operations(const Launch& launch) {
@@ -80,4 +80,4 @@ std::string to_table(const std::vector<Launch>& baseline, std::size_t width) {
   return fmt::format("{} launches\n", baseline.size()) + table.text(width);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -15,7 +15,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr std::array<std::string_view, 5> kFailOns{"worse", "different", "inconclusive",
@@ -388,4 +388,4 @@ FailOn parse_fail_on(std::string_view text) {
   return value_of_word<FailOn>("condition", text, kFailOns);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -9,7 +9,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// With at least so many pairs of nodes on both sides the pair is the unit, because launches of one
@@ -148,4 +148,4 @@ Cell make_cell(const QuantityKey& key, const Sample& a, const Sample& b,
   return cell;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

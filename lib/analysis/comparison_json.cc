@@ -8,7 +8,7 @@
 #include "report/row.h"
 #include "report/sections.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using report::Json;
@@ -137,4 +137,4 @@ std::string to_table(const Comparison& comparison, std::size_t width) {
              100 * (1 - 2 * settings.alpha), 100 * settings.alpha, 100 * settings.alpha);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

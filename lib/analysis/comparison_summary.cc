@@ -11,7 +11,7 @@
 #include "rdmabench/report/text_table.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using report::terminal_safe;
@@ -275,4 +275,4 @@ std::string regression_line(const Comparison& comparison) {
                                    percent_of(comparison.options.settings.margin), rest));
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using Values = std::map<std::string, std::set<std::string>>;
@@ -152,4 +152,4 @@ std::vector<Confound> find_confounds(std::span<const Launch* const> a,
   return confounds;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

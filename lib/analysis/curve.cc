@@ -14,7 +14,7 @@
 #include "rdmabench/base/units.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using Points = std::vector<std::pair<double, double>>;
@@ -220,4 +220,4 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
   return samples;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

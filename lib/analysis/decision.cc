@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr double kMonthHours = 730;
@@ -431,4 +431,4 @@ Decision decide(const std::vector<Launch>& a, const std::vector<Launch>& b,
   return decision;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

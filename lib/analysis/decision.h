@@ -15,7 +15,7 @@
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/analysis/projection.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// Whether A is worth it over B.
 enum class Answer : std::uint8_t { yes, no, not_proven };
@@ -139,4 +139,4 @@ enum class DecisionFormat : std::uint8_t { text, markdown, json, html };
 std::string to_document(const Decision& decision, DecisionFormat format, Language language,
                         std::string_view generated = "");
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -3,7 +3,7 @@
 #include "report/row.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using report::Json;
@@ -162,4 +162,4 @@ Json to_object(const Page& page, const Decision& decision) {
   return json;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

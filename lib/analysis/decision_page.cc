@@ -8,7 +8,7 @@
 #include "report/compared.h"
 #include "report/row.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr std::size_t kTableRows = 6;  ///< of the step times, so that the page is one sheet
@@ -303,4 +303,4 @@ std::string to_document(const Decision& decision, DecisionFormat format, Languag
   return report::decision_markdown(document.body, 1);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

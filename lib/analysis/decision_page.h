@@ -11,7 +11,7 @@
 #include "analysis/decision.h"
 #include "decision_texts.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 struct PageTable {
   bool words = false;  ///< its cells are words, not numbers
@@ -74,4 +74,4 @@ Page make_page(const Decision& decision, Language language);
 /// The document, which report's writers take.
 nlohmann::ordered_json to_object(const Page& page, const Decision& decision);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

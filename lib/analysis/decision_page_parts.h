@@ -10,7 +10,7 @@
 #include "decision_page.h"
 #include "decision_texts.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// Adds phrases, tables and commands to the page, in its language.
 class PageParts {
@@ -66,4 +66,4 @@ class PageParts {
 /// How sure the answer is, what could flip it, what to do next and what it rests on.
 void add_reasons(const Decision& decision, Language language, Page& page);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

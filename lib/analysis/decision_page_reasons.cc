@@ -7,7 +7,7 @@
 
 #include "decision_page_parts.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr std::size_t kFlips = 3;
@@ -277,4 +277,4 @@ void add_reasons(const Decision& decision, Language language, Page& page) {
   Reasons(decision, language, page).add();
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

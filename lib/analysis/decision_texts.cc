@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// Whether every argument of a text is one of the other.
@@ -54,4 +54,4 @@ Phrase phrase(Text key, Language language, std::vector<Value> values) {
   return {key, fmt::vformat(text, arguments), std::move(values)};
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -12,7 +12,7 @@
 
 #include "analysis/decision.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// The keys of decision_texts.inc.
 enum class Text : std::uint8_t {
@@ -85,4 +85,4 @@ class Shown {
 /// Three digits that count, and commas between thousands.
 std::string digits(double value);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -8,7 +8,7 @@
 
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 std::string with_commas(double whole) {
@@ -102,4 +102,4 @@ Value Shown::assumption(std::string name, std::string_view assumption, double va
   return number(std::move(name), std::round(value));
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -9,7 +9,7 @@
 #include "measure/distributions.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 int sign(double value) {
@@ -127,4 +127,4 @@ LaunchSequence find_order(std::span<const double> a_times_s, std::span<const dou
   return order;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -7,7 +7,7 @@
 #include "rdmabench/analysis/verdict.h"
 #include "report/row.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// "better", "worse", "mixed", or null.
 inline report::Json json_word(Direction direction) {
@@ -25,4 +25,4 @@ inline report::Json json_word(Obstacle obstacle) {
   return report::text_or_null(std::string(name(obstacle)));
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

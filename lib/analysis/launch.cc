@@ -18,7 +18,7 @@
 #include "report/row.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using ResultJson = nlohmann::json;
@@ -295,4 +295,4 @@ std::vector<Launch> read_launches(const std::string& text, const std::string& so
   return launches;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -10,7 +10,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ void refuse_copies(const std::vector<Launch>& a, const std::vector<Launch>& b) {
   }
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -12,7 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr double kMostRails = 8;
@@ -329,4 +329,4 @@ std::string to_script(const MeasuringPlan& plan, const ScriptNames& names) {
                             fmt::arg("decide_command", names.decide_command));
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -9,7 +9,7 @@
 #include "rdmabench/analysis/projection.h"
 #include "rdmabench/analysis/verdict.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// Of each network the same.
 struct MeasuringPlan {
@@ -61,4 +61,4 @@ std::string size_list(const std::vector<std::uint64_t>& sizes);
 /// The commands that measure one launch, a line each.
 std::vector<std::string> commands_of(const MeasuringPlan& plan);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -16,7 +16,7 @@
 #include "report/sections.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 std::optional<std::uint32_t> need(double deviation, double difference, const Settings& settings) {
@@ -131,4 +131,4 @@ std::string to_table(const LaunchPlan& plan) {
              kMinLaunches);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

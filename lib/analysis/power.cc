@@ -5,7 +5,7 @@
 
 #include "measure/distributions.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// The chance of a proof, given the ratio of the sample's deviation to the true one.
@@ -74,4 +74,4 @@ double welch_degrees(const std::vector<VariancePart>& parts) {
   return squares > 0 ? sum * sum / squares : all;  // without noise any number will do
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

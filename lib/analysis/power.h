@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// The assumptions of a planned comparison.
 struct PowerQuestion {
@@ -40,4 +40,4 @@ struct VariancePart {
 /// Degrees of freedom of a sum of independent variances. Sources: Satterthwaite 1946, Welch 1947.
 double welch_degrees(const std::vector<VariancePart>& parts);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -15,7 +15,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// The log of a step time, with the variance that each set of launches contributes.
@@ -372,4 +372,4 @@ Projection project(LinkSamples a, std::optional<LinkSamples> b, const Projection
   return projection;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

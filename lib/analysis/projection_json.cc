@@ -7,7 +7,7 @@
 #include "report/sections.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using report::Json;
@@ -103,4 +103,4 @@ std::string to_table(const Projection& projection, std::size_t width) {
          "a run.\n";
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -8,7 +8,7 @@
 #include "rdmabench/analysis/projection.h"
 #include "values.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// "16 nodes", "8 G parameters", "4096 tokens per GPU".
@@ -200,4 +200,4 @@ std::string summary(const Projection& projection) {
       b ? options.a_name : options.b_name, margin, rest);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -10,7 +10,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr double kSamplesBeyond = 10;          // that a percentile rests on
@@ -247,4 +247,4 @@ void refuse_rows(Projection& projection) {
                                          remedy_of(find_lacking(projection, refused))));
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

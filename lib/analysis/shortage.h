@@ -6,7 +6,7 @@
 
 #include "rdmabench/analysis/projection.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// Throws Error(usage) with all that is missing for all rows of a projection without a row, and the
 /// commands that measure it; with the first row's reason if nothing is missing.
@@ -35,4 +35,4 @@ std::optional<double> step_ratio(const Projection& projection, const Job& job);
 /// The job of a row.
 Job job_at(const ProjectionOptions& options, double value);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// The geometric mean over units of those of their launches, except `without`: launches of a unit
@@ -247,4 +247,4 @@ StepTime step_time(const Job& job, const MessageTime& message) {
   return time;
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 /// 10 samples beyond the percentile, as in measure::percentile_supported().
@@ -146,4 +146,4 @@ std::string short_name(const std::string& name, std::size_t most) {
   return std::string(kCut) + name.substr(name.size() - (most - kCut.size()));
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -13,7 +13,7 @@
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/analysis/projection.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// Values can be compared if test, operation, meaning and size are equal.
 struct QuantityKey {
@@ -91,4 +91,4 @@ std::string family_text(const Family& family);
 /// takes; empty where neither is known. A whole sentence.
 std::string advice(const JointVerdict& outcome, const ComparedSide& a, const ComparedSide& b);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -12,7 +12,7 @@
 #include "measure/limit.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 void require(bool good, const char* name, double value, const char* remedy) {
@@ -196,4 +196,4 @@ std::vector<double> holm(std::span<const double> p_values) {
   return measure::holm(p_values);
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

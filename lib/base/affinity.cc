@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 std::vector<int> processors() {
   cpu_set_t set;
@@ -51,4 +51,4 @@ void pin_this_thread(int cpu) {
               code);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 constexpr std::string_view kLids = "lid:";
@@ -122,4 +122,4 @@ void AllowedPeers::check_provider(std::string_view provider, std::string_view wh
               fmt::format("Start the server with '--allow-provider {}'.", provider));
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

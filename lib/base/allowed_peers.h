@@ -11,7 +11,7 @@
 
 #include "base/network.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// What an operator allows besides the peer of the control connection.
 struct AllowedNetworks {
@@ -55,4 +55,4 @@ class AllowedPeers {
   AllowedNetworks allowed_;
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -1,6 +1,6 @@
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 std::string ascii_only(std::string_view text, std::size_t limit) {
   std::string out;
@@ -17,4 +17,4 @@ std::string ascii_only(std::string_view text, std::size_t limit) {
   return out.size() > limit ? out.substr(0, limit) + "..." : out;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// -1 for none. Source: close(2).
 class Descriptor {
@@ -37,4 +37,4 @@ inline void raise_descriptor_limit() noexcept {
   static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 std::string compose(std::string_view what, std::string_view remedy, int code) {
@@ -61,4 +61,4 @@ Failure failure_of(const std::exception& error) {
   return known != nullptr ? known->failure() : Failure();
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Readable from set() on, until clear(). Source: eventfd(2). Thread rule: any; set() may run in a
 /// signal handler.
@@ -33,4 +33,4 @@ class Event {
   Descriptor descriptor_;
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

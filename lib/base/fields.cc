@@ -7,7 +7,7 @@
 #include "base/nesting.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using Json = nlohmann::json;
@@ -157,4 +157,4 @@ const Json& get_object(const Json& object, std::string_view key) {
   return value;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -15,7 +15,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Objects and lists within one another; a message needs three or four.
 inline constexpr int kMaxNesting = 16;
@@ -94,4 +94,4 @@ const nlohmann::json& get_list(const nlohmann::json& object, std::string_view ke
 
 const nlohmann::json& get_object(const nlohmann::json& object, std::string_view key);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

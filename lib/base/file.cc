@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 constexpr std::size_t kMostSysfsBytes = 65536;
@@ -99,4 +99,4 @@ std::string read_standard_input(std::size_t most) {
   return read_all(stdin, "standard input", most);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 struct FileText {
   std::string text;
@@ -40,4 +40,4 @@ std::string read_document(const std::string& path, std::size_t most = std::size_
 /// The same of standard input.
 std::string read_standard_input(std::size_t most);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

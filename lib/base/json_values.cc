@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
@@ -78,4 +78,4 @@ const OrderedJson& object_of(const OrderedJson& object, std::string_view key) {
   return typed(object, key, OrderedJson::value_t::object, kNone);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

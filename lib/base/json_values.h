@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Behind a byte order mark too.
 bool begins_as_json(std::string_view text) noexcept;
@@ -24,4 +24,4 @@ const nlohmann::ordered_json& list_of(const nlohmann::ordered_json& object, std:
 /// An empty object where there is none.
 const nlohmann::ordered_json& object_of(const nlohmann::ordered_json& object, std::string_view key);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

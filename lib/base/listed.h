@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// "a, b and 5 more"
 template <class List>
@@ -21,4 +21,4 @@ std::string listed(const List& items, std::size_t most) {
   return text;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

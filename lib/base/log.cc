@@ -3,7 +3,7 @@
 #include <memory>
 #include <mutex>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 struct Current {
@@ -43,4 +43,4 @@ void set_log(LogHook hook) {
   detail::log_is_on.store(on, std::memory_order_relaxed);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 /// Edits that make `b` of `a`: a letter more, less or another, or two that changed places.
@@ -65,4 +65,4 @@ std::size_t place_of_word(std::string_view what, std::string_view word,
                   fmt::join(words, ", ")));
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// The first word that begins with `word`, if that has three characters; else the one that takes
 /// the fewest edits to reach (Levenshtein's distance, in which two letters that changed places are
@@ -26,4 +26,4 @@ Enum value_of_word(std::string_view what, std::string_view word,
   return static_cast<Enum>(place_of_word(what, word, words));
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 std::string json_excess(std::string_view text, const JsonLimits& limits) {
   constexpr int kDeepest = 64;
@@ -37,4 +37,4 @@ std::string json_excess(std::string_view text, const JsonLimits& limits) {
   return "";
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 struct JsonLimits {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -24,4 +24,4 @@ struct JsonLimits {
 /// object in it: a message of 1 MiB takes minutes.
 std::string json_excess(std::string_view text, const JsonLimits& limits);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

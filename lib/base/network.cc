@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 constexpr std::uint32_t kMappedBits = 96;  // of ::ffff:0.0.0.0/96, where IPv4 addresses are
@@ -173,4 +173,4 @@ std::string host_of(const std::string& peer_ip) {
   return "the network " + to_text(subnet) + "/64" + where;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

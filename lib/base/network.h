@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// An IPv6 address; an IPv4 address is one in its mapped form, ::ffff:10.0.0.1, as RoCE writes it
 /// into a GID.
@@ -80,4 +80,4 @@ class HostAddresses {
 /// IPv6 address, which one host may have all of. Reads HostAddresses of its own. Thread rule: any.
 std::string host_of(const std::string& peer_ip);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -15,7 +15,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 constexpr const char* kWritable = "Name a file that can be written.";
@@ -163,4 +163,4 @@ int write_all(int file, std::string_view text) noexcept {
   return 0;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -9,7 +9,7 @@
 
 #include "base/descriptor.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// The name that a path stands for, in an open folder. A symbolic link at its end is followed where
 /// it is this user's or root's; another user's throws Error(usage), because it may lead to any file
@@ -67,4 +67,4 @@ void check_writable(const std::string& path);
 /// All of it to a file that is open; errno, or 0.
 int write_all(int file, std::string_view text) noexcept;
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

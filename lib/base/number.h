@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// The whole text as a number; none for anything else, and for what is not finite. `base` is for
 /// whole numbers.
@@ -52,4 +52,4 @@ inline std::uint64_t list_count(std::string_view list) {
   return whole ? count : 0;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

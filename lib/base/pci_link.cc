@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 double PciLink::gbps() const {
   const double efficiency = gigatransfers <= 5    ? 8.0 / 10
@@ -27,4 +27,4 @@ std::uint32_t parse_link_width(std::string_view text) {
   return value <= 32 ? value : 0;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// 0 for unknown values.
 struct PciLink {
@@ -23,4 +23,4 @@ double parse_link_speed(std::string_view text);
 /// "16": 16. 0 for impossible widths, such as 255.
 std::uint32_t parse_link_width(std::string_view text);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

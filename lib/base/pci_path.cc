@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 /// Each x of the pattern stands for a hexadecimal digit.
@@ -86,4 +86,4 @@ PciDistance pci_distance(const PciPath& a, const PciPath& b, bool one_node) {
   return one_node ? PciDistance::node : PciDistance::unknown;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

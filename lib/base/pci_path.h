@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// "0000:1b:00.0", in small letters. With many domains (Intel VMD) a domain has five digits.
 bool is_pci_address(std::string_view text);
@@ -50,4 +50,4 @@ std::string_view name(PciDistance distance) noexcept;
 /// `one_node`: the machine has one NUMA node, for which the kernel often reports none.
 PciDistance pci_distance(const PciPath& a, const PciPath& b, bool one_node);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

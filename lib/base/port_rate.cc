@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 /// "0000:3b:00" of ".../0000:3b:00.1".
@@ -61,4 +61,4 @@ int bonded_ports(const SysfsFiles& files, std::string_view driver, const std::st
   return 1;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

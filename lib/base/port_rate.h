@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// "400 Gb/sec (4X NDR)": 400, as ports are called. 0 for any other text.
 double parse_port_rate(std::string_view text);
@@ -35,4 +35,4 @@ struct SysfsFiles {
 /// drivers/net/ethernet/mellanox/mlx5/core/lag.
 int bonded_ports(const SysfsFiles& files, std::string_view driver, const std::string& device);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

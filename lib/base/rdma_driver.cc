@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 std::string rdma_driver(std::string_view driver) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kCompanions{
@@ -30,4 +30,4 @@ std::string rdma_driver_of(const std::filesystem::path& folder) {
   return rdma_driver(driver.filename().native());
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

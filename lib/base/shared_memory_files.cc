@@ -16,7 +16,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 constexpr std::string_view kOwnFiles = "rdmabench-";
@@ -90,4 +90,4 @@ RemovedFiles remove_abandoned_memory(const std::string& folder) noexcept {
   return removed;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// A name for a new one, which nobody can guess. It tells which process made it, and in which PID
 /// namespace. Throws Error(failed) where the kernel has no random numbers.
@@ -24,4 +24,4 @@ std::string to_text(const RemovedFiles& removed);
 /// share /dev/shm) stays: whether its process lives cannot be seen from here. Thread rule: any.
 RemovedFiles remove_abandoned_memory(const std::string& folder = "/dev/shm") noexcept;
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -1,7 +1,7 @@
 // The address of a function that dlsym(3) found, for a pointer to that function.
 #pragma once
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 struct Symbol {
   void* address = nullptr;
@@ -12,4 +12,4 @@ struct Symbol {
   }
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 inline constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -84,4 +84,4 @@ inline std::string upper(std::string_view text) {
   return out;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

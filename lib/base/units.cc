@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using Unit = std::pair<std::string_view, std::uint64_t>;
@@ -112,4 +112,4 @@ std::string format_size(std::uint64_t bytes) {
   return fmt::format("{}{}", bytes, suffix);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -30,7 +30,7 @@
 #include "base/fields.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 inline constexpr std::size_t kMaxName = 256;  // bytes of a text without another bound
 
@@ -220,4 +220,4 @@ Message parse(std::string_view text, Bounds... bounds) {
   return read_fields<Message>(parse_object(text, most_values), bounds...);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

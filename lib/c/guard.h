@@ -11,7 +11,7 @@
 #include "rdmabench.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::c {
+namespace rdmabench::inline v1::c {
 
 /// Stores a copy that rdmabench_free() frees.
 inline void store(const std::string& text, char** result) noexcept {
@@ -46,4 +46,4 @@ inline std::string_view required(const char* text, std::string_view name) {
   throw Error(Fault::usage, std::string(name) + " is null", "Give a JSON object.");
 }
 
-}  // namespace rdmabench::c
+}  // namespace rdmabench::inline v1::c

@@ -23,7 +23,7 @@
 #include "run/node.h"
 #include "run/user_options.h"
 
-namespace rdmabench::c {
+namespace rdmabench::inline v1::c {
 namespace {
 
 using report::Document;
@@ -181,7 +181,7 @@ int write_report(const char* text, std::string& result) {
 }
 
 }  // namespace
-}  // namespace rdmabench::c
+}  // namespace rdmabench::inline v1::c
 
 extern "C" {
 

@@ -15,7 +15,7 @@ struct rdmabench_cancel {
   std::stop_source source;
 };
 
-namespace rdmabench::c {
+namespace rdmabench::inline v1::c {
 
 static_assert(RDMABENCH_FAILED == static_cast<int>(Fault::failed) &&
               RDMABENCH_USAGE == static_cast<int>(Fault::usage) &&
@@ -85,7 +85,7 @@ int measure(const char* config, const rdmabench_hooks* given, std::string& text)
 }
 
 }  // namespace
-}  // namespace rdmabench::c
+}  // namespace rdmabench::inline v1::c
 
 extern "C" {
 

@@ -5,7 +5,7 @@
 #include "run/server_options.h"
 #include "run/user_options.h"
 
-namespace rdmabench::c {
+namespace rdmabench::inline v1::c {
 namespace {
 
 run::ServerConfig server_config(std::string_view text) {
@@ -36,7 +36,7 @@ run::ServerConfig server_config(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace rdmabench::c
+}  // namespace rdmabench::inline v1::c
 
 struct rdmabench_server {
   rdmabench::run::ServerThread thread;

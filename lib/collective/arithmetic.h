@@ -6,7 +6,7 @@
 #include "collective/small_float.h"
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// Arithmetic on one type; T is its storage type.
 template <class T>
@@ -60,4 +60,4 @@ void with_type(DataType type, Visit visit) {
   }
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

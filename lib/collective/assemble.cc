@@ -10,7 +10,7 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::string_view kUse = "coll";
@@ -49,4 +49,4 @@ AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptio
   return assembled;
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

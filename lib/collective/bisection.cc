@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using Nodes = std::vector<std::uint32_t>;
@@ -270,4 +270,4 @@ void bisect(const Pass& pass, const std::vector<std::string>& hosts, double shar
   run.bisected = Bisection(pass, hosts, share).run();
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

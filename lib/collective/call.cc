@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "rdmabench/collective/engines.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::array<std::string_view, kOperations> kOperationNames = {
@@ -198,4 +198,4 @@ double bus_factor(Operation operation, std::uint32_t ranks) noexcept {
   return parts ? (n - 1) / n : 1;
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

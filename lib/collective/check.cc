@@ -9,7 +9,7 @@
 
 #include "collective/stretches.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::uint64_t kRightInARow = 8;  // correct elements that end a wrong stretch
@@ -132,4 +132,4 @@ std::optional<Wrong> check_guard(std::uint32_t rank, std::uint64_t begins_at,
                .actual = fmt::format("0x{:02x}", static_cast<unsigned>(*found))};
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -10,7 +10,7 @@
 #include "collective/inputs.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// The result that a buffer held before this one.
 struct PreviousResult {
@@ -60,4 +60,4 @@ void make_guard(std::uint32_t rank, std::span<std::byte> out);
 std::optional<Wrong> check_guard(std::uint32_t rank, std::uint64_t begins_at,
                                  std::span<const std::byte> actual);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -8,7 +8,7 @@
 #include "report/facts_fields.h"
 #include "report/row.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::size_t kMaxWord = 256;
@@ -130,4 +130,4 @@ void walk(MessageFields& fields, PointToPointResult& pair, std::uint32_t from,
   if (pair.error.empty() && pair.bits_per_s < 1) pair.error = "it measured nothing";
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -12,7 +12,7 @@
 #include "rdmabench/collective/tester.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 inline constexpr std::uint32_t kMaxSlots = 256;
 inline constexpr std::uint32_t kMaxLaunches = 1000;  ///< of a graph of a batch, in a sample
@@ -103,4 +103,4 @@ auto answer_of(const RankIdentity& identity, Read&& read) {
   }
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

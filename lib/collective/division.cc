@@ -8,7 +8,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 /// "0", "1", ... of so many parts as even as can be, for each of `count` things.
@@ -112,4 +112,4 @@ Division divide_by(std::string_view how, const std::vector<std::string>& hosts) 
   return divide(std::string(how), labels);
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

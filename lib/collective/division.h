@@ -7,7 +7,7 @@
 
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// The ranks of each group; all of them in one where the division is empty. Throws Error(failed)
 /// where it is not of `ranks` ranks, and for a group without a rank.
@@ -31,4 +31,4 @@ class GroupExchange final : public Exchange {
   std::vector<std::uint32_t> ranks_;
 };
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

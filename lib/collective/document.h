@@ -5,8 +5,8 @@
 
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 nlohmann::ordered_json to_document(const Run& run);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -13,7 +13,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -296,4 +296,4 @@ Heartbeat::Guard::~Guard() {
   heartbeat_.wait_for_ending(lock);
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -16,7 +16,7 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// The last heartbeat of a rank.
 struct RankStatus {
@@ -114,4 +114,4 @@ class Heartbeat {
   std::thread thread_;
 };
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -7,7 +7,7 @@
 
 #include "collective/arithmetic.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 /// Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014), mix64.
@@ -264,4 +264,4 @@ bool make_result(const Call& call, Team team, std::uint64_t iteration, std::uint
   return made == out.size();
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -8,7 +8,7 @@
 
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// The period of the inputs in elements: a prime, so that data misplaced by a power of two is
 /// detected, and small, so that the expected result of any size is cheap to compute.
@@ -60,4 +60,4 @@ void make_expected(const Call& call, std::uint32_t ranks, std::uint64_t iteratio
 bool make_result(const Call& call, Team team, std::uint64_t iteration, std::uint64_t offset,
                  std::span<std::byte> out);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

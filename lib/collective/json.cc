@@ -9,7 +9,7 @@
 #include "report/row.h"
 #include "report/sections.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using report::Json;
@@ -195,4 +195,4 @@ std::string to_csv(const Run& run) {
   return csv.text();
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

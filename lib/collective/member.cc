@@ -9,7 +9,7 @@
 #include "packing.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes generated or read at once
@@ -382,4 +382,4 @@ std::string Member::end() {
   return to_text(report);
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -13,7 +13,7 @@
 #include "health/run_watch.h"
 #include "rdmabench/collective/tester.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// Thread rule: one thread.
 class Member {
@@ -74,4 +74,4 @@ class Member {
   std::vector<std::byte> staging_;
 };
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

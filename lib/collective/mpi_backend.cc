@@ -17,7 +17,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr const char* kFileOf[] = {"librdmabench-mpi-openmpi.so", "librdmabench-mpi-mpich.so"};
@@ -247,4 +247,4 @@ std::shared_ptr<Engine> make_mpi_engine(MpiOptions options) {
   return make_engine<MpiBackend>(std::move(options));
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -13,7 +13,7 @@
 #include "rdmabench/collective/engines.h"
 #include "rdmabench/memory/buffer.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// One at a time in a process, because MPI can be initialized only once. MPI_Init and MPI_Finalize
 /// block without a deadline: see Heartbeat::Guard.
@@ -80,4 +80,4 @@ class MpiBackend {
 
 static_assert(Backend<MpiBackend>);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 inline constexpr std::uint32_t kMpiModuleVersion = 2;
 inline constexpr std::size_t kErrorBytes = 512;
@@ -49,4 +49,4 @@ struct MpiModule {
 
 using MpiModuleEntry = const MpiModule* (*)();
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

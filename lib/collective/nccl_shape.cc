@@ -7,7 +7,7 @@
 #include "rdmabench/base/units.h"
 #include "report/facts.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::uint64_t kSteps = 8;  // NCCL_STEPS, of a connection's buffer
@@ -143,4 +143,4 @@ double data_share(const Row& row) {
   return protocol == "LL" ? 1.0 / 2 : protocol == "LL128" ? 15.0 / 16 : 1;
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -8,7 +8,7 @@
 
 #include "rdmabench/collective/tester.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// NCCL's settings that change it, with its defaults.
 struct NcclSettings {
@@ -33,4 +33,4 @@ std::vector<WireStep> nccl_steps(const Row& row, std::uint32_t ranks, const Nccl
 /// Data of what the row's protocol puts on the wire: half of LL is flags, 1 of 16 words of LL128.
 double data_share(const Row& row);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

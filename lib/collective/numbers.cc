@@ -7,7 +7,7 @@
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 /// By how much one rank came last, in those samples where it did.
@@ -170,4 +170,4 @@ bool MedianWatch::is_known(std::vector<double> samples, double precision) {
   return (high_ - low_) / 2 <= precision * samples[(samples.size() - 1) / 2];
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

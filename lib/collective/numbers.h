@@ -7,7 +7,7 @@
 
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// A rank's clock relative to rank 0's, from before a row to after it.
 struct ClockLine {
@@ -92,4 +92,4 @@ class MedianWatch {
   double high_ = 0;
 };
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -6,7 +6,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 void put(std::uint64_t value, unsigned bytes, std::string& text) {
@@ -64,4 +64,4 @@ std::vector<std::uint64_t> unpack_numbers(std::string_view text, std::size_t cou
   return numbers;
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

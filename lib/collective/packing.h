@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// Each text is preceded by its length: 32 bits, big-endian.
 std::string pack(const std::vector<std::string>& texts);
@@ -20,4 +20,4 @@ std::string pack_numbers(const std::vector<std::uint64_t>& numbers);
 /// Unpacks exactly `count` numbers. Throws Error(failed).
 std::vector<std::uint64_t> unpack_numbers(std::string_view text, std::size_t count);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

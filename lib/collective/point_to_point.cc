@@ -16,7 +16,7 @@
 #include "report/facts.h"
 #include "run/clear_to_send.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr double kGiga = 1e9;
@@ -378,4 +378,4 @@ std::string wire_steps_text(const Run& run, const PointToPoint& wire) {
   return text + other_routes_text(wire);
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -9,7 +9,7 @@
 
 #include "rdmabench/collective/tester.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// The pairs `{from, to}` of each round: neighbours of the ring of ranks, no rank as initiator or
 /// target twice in a round. None for one rank.
@@ -24,4 +24,4 @@ PointToPointResult measure_in(
     const std::function<PointToPointResult(const std::string& memory,
                                            const std::string& peer_memory)>& measure);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -17,7 +17,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/clock.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using std::chrono::milliseconds;
@@ -284,4 +284,4 @@ void RankGroup::await_end_of_rank_0() noexcept try {
 } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the end, or the limit
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

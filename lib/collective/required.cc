@@ -10,7 +10,7 @@
 #include "report/facts.h"
 #include "run/requirements.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 struct NodeBytes {
@@ -174,4 +174,4 @@ std::vector<RequirementFinding> prove(const Run& run,
   return findings;
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

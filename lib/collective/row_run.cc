@@ -5,7 +5,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::uint32_t kClockRounds = 16;
@@ -285,4 +285,4 @@ void RowRun::measure() {
   }
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -14,7 +14,7 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// The ranks as rank 0 orders them: it is one of them. Thread rule: one thread.
 class Ranks {
@@ -95,4 +95,4 @@ class RowRun {
   std::vector<ClockLine> clocks_;  ///< by rank, for these rows
 };
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 void refuse(const std::string& what, const std::string& remedy) {
@@ -70,4 +70,4 @@ std::string nothing_measured(const Run& run) {
   return all && !run.rows.empty() ? run.rows.front().skipped : "";
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

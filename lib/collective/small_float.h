@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// A format of 1 sign bit, `Exponent` and `Mantissa` bits with IEEE 754's bias. `Finite`: no
 /// infinity, all ones is the only NaN (E4M3), and overflow gives the largest number; else it gives
@@ -62,4 +62,4 @@ using Bfloat16 = SmallFloat<8, 7>;
 using F8e4m3 = SmallFloat<4, 3, true>;
 using F8e5m2 = SmallFloat<5, 2>;
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 /// Maps floating-point encodings to integers of the same order. Source: IEEE 754 encodings.
@@ -77,4 +77,4 @@ bool holds(const Stretch& stretch, const std::byte* at, std::uint32_t element) n
   return true;
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -9,7 +9,7 @@
 
 #include "rdmabench/collective/engine.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// Thread rule: one thread.
 class Stretches {
@@ -46,4 +46,4 @@ std::uint64_t bits_of(const std::byte* element, std::size_t bytes) noexcept;
 bool is_near(const std::byte* a, const std::byte* b, std::uint32_t element,
              std::uint32_t tolerance_ulp) noexcept;
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -13,7 +13,7 @@
 #include "rdmabench/report/conditions.h"
 #include "row_run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -181,4 +181,4 @@ void follow(RankGroup& group, Engine& engine, const MemberOptions& options) {
   }
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

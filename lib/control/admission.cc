@@ -15,7 +15,7 @@
 #include "tcp.h"
 #include "wait.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -294,4 +294,4 @@ Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, De
   }
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -27,7 +27,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 enum class AdmissionMessage : std::uint16_t {
   abort = kAbortCode,
@@ -143,4 +143,4 @@ Admitted join_rank_0(const BootstrapAddress& address, const RankHello& hello, De
 /// What `error` says without its remedy, which may be for somebody else.
 std::string reason_of(const Error& error);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

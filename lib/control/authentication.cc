@@ -9,7 +9,7 @@
 #include "secret.h"
 #include "token_file.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 Authentication Authentication::token_file(std::string path) {
   Authentication made(Method::token);
@@ -74,4 +74,4 @@ std::string Authentication::copy_line(const std::string& host) const {
                      shortened ? "~/" + file_.substr(in_home.size()) : file_);
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "secret.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::size_t kMaxAddresses = 256;
@@ -60,4 +60,4 @@ void walk(MessageFields& fields, BootstrapAddress& address) {
   fields.texts("addresses", kMaxAddresses, kMaxAddress, address.addresses);
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

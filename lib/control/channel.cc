@@ -11,7 +11,7 @@
 #include "frame.h"
 #include "wait.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::chrono::milliseconds kAbortLimit{200};
@@ -284,4 +284,4 @@ bool Channel::interrupted() const noexcept {
   return next == Next::abort || next == Next::end;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

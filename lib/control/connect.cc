@@ -18,7 +18,7 @@
 #include "tcp.h"
 #include "wait.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryPause{20};
@@ -182,4 +182,4 @@ Channel Channel::connect(const std::string& host, std::uint16_t port, Deadline d
   throw cancelled;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -13,7 +13,7 @@
 #include "frame.h"
 #include "seal.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Bytes of a frame's payload from a peer that has not proved who it is. It may send two frames, so
 /// that all of it is less than 4 KiB.
@@ -44,4 +44,4 @@ struct ChannelSocket {
   std::size_t have = 0;                      ///< bytes of the part that have arrived
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

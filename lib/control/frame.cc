@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::string_view kMagic = "RDMB";
@@ -85,4 +85,4 @@ Refusal header_error(const DecodedHeader& decoded, std::string_view peer,
   return {Fault::failed, fmt::format("the peer at {} {}", peer, what), remedy};
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -15,7 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 inline constexpr std::size_t kHeaderBytes = 12;
 /// Of those without a protocol: abort and the messages of the handshake (handshake.h).
@@ -60,4 +60,4 @@ class Refusal : public Error {
 Refusal header_error(const DecodedHeader& decoded, std::string_view peer,
                      std::uint32_t max_payload = kMaxPayload);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

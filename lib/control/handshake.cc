@@ -7,7 +7,7 @@
 #include "munge.h"
 #include "tcp.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using Method = Authentication::Method;
@@ -324,4 +324,4 @@ void Handshake::check(Channel& channel, const Secret& secret) const {
   channel.connection_->max_payload = kMaxPayload;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -26,7 +26,7 @@
 #include "rdmabench/control/channel.h"
 #include "secret.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 enum class HandshakeMessage : std::uint16_t {
   abort = kAbortCode,
@@ -133,4 +133,4 @@ class Handshake {
   std::shared_ptr<MungeDecoder::Job> credential_{};
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -11,7 +11,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::size_t kShownOfVariable = 60;  // characters of a variable's value in an error
@@ -219,4 +219,4 @@ std::string first_host(std::string_view nodes) {
   return host;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

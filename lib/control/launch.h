@@ -10,7 +10,7 @@
 
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// A variable of the environment; nothing where it is unset or empty.
 using Environment = std::function<std::optional<std::string>(const char* name)>;
@@ -60,4 +60,4 @@ Address parse_address(std::string_view text, std::string_view source);
 /// Source: scontrol(1), "show hostnames". Throws Error(usage) if it is invalid.
 std::string first_host(std::string_view nodes);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

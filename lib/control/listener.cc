@@ -24,7 +24,7 @@
 #include "tcp.h"
 #include "wait.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 // Connections that may wait for accept(); the kernel's own limit applies too.
@@ -231,4 +231,4 @@ bool Listener::stopped() const noexcept {
   return poll(&entry, 1, 0) > 0;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -10,7 +10,7 @@
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 // munge.h, which few machines have: its functions and numbers have not changed since 0.5.
@@ -97,4 +97,4 @@ std::unique_ptr<WipedText> munge_decode(const std::string& credential) {
   return payload;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

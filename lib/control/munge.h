@@ -8,7 +8,7 @@
 
 #include "secret.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Throws Error(unavailable) with the package's name where libmunge is missing.
 void require_munge();
@@ -21,4 +21,4 @@ std::string munge_encode(std::string_view payload);
 /// null of any other. Throws Error(unavailable) where munged does not answer.
 std::unique_ptr<WipedText> munge_decode(const std::string& credential);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

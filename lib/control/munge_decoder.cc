@@ -12,7 +12,7 @@
 #include "munge.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Of the thread too, which may outlive its decoder by the time that munged takes.
 struct MungeDecoder::State {
@@ -91,4 +91,4 @@ const Event& MungeDecoder::event() const noexcept {
   return state_->event;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -10,7 +10,7 @@
 #include "base/event.h"
 #include "secret.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Thread rule: one thread.
 class MungeDecoder {
@@ -51,4 +51,4 @@ class MungeDecoder {
   bool started_ = false;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

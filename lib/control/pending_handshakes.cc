@@ -11,7 +11,7 @@
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::size_t kHandshakeBytes = 4096;
@@ -140,4 +140,4 @@ std::optional<std::chrono::nanoseconds> PendingHandshakes::expire() {
   return all_.begin()->second.limit.left();
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -15,7 +15,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Thread rule: one thread.
 class PendingHandshakes {
@@ -88,4 +88,4 @@ class PendingHandshakes {
   Hosts hosts_;  // that have any
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -7,7 +7,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::size_t kAtATime = 256;
@@ -72,4 +72,4 @@ void Readiness::wake() noexcept {
   wake_.set();
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

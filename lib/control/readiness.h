@@ -9,7 +9,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Channels, listeners and other file descriptors of which any may be next. It does not own them,
 /// and lets go of one by itself when that is closed. Source: epoll(7).
@@ -47,4 +47,4 @@ class Readiness {
   std::vector<std::uint64_t> keys_;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -16,7 +16,7 @@
 #include "rendezvous_pmix.h"
 #endif
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 std::optional<std::string> environment(const char* name) {
@@ -102,4 +102,4 @@ std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) tr
               error.code().value());
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -15,7 +15,7 @@
 #include "rdmabench/control/channel.h"
 #include "wait.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{
@@ -263,4 +263,4 @@ std::string PmixRendezvous::name_of_rank_0() {
                                      : "rank 0";
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

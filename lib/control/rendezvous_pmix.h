@@ -16,7 +16,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// The calls that we make. Their types come from the header, so that a wrong one does not compile.
 struct PmixLibrary {
@@ -97,4 +97,4 @@ class PmixRendezvous : public Rendezvous {
   std::uint32_t launch_;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

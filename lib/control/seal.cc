@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 Code Seal::next(std::string_view part) {
   constexpr int kByte = 8;
@@ -20,4 +20,4 @@ Code Seal::next(std::string_view part) {
   return code;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -9,7 +9,7 @@
 
 #include "secret.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 inline constexpr std::size_t kCodeBytes = 16;
 
@@ -38,4 +38,4 @@ struct Seals {
   Seal receiving;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

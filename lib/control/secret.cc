@@ -13,7 +13,7 @@
 #include <openssl/hmac.h>
 #endif
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 void Secret::wipe(void* bytes, std::size_t size) noexcept {
   if (size != 0) explicit_bzero(bytes, size);
@@ -90,4 +90,4 @@ bool same_bytes(std::string_view a, std::string_view b) noexcept {
   return differences == 0;
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

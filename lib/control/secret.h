@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 inline constexpr std::size_t kMinSecret = 32;    ///< bytes
 inline constexpr std::size_t kMaxSecret = 4096;  ///< bytes
@@ -81,4 +81,4 @@ inline std::string_view view(const Digest& digest) noexcept {
 /// In a time that does not depend on where they differ.
 bool same_bytes(std::string_view a, std::string_view b) noexcept;
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

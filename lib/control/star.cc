@@ -5,7 +5,7 @@
 #include "admission.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr int kMaxAtOnce = 16;  // messages of one rank before it is another's turn
@@ -66,4 +66,4 @@ void Star::drop(std::uint32_t rank, std::string_view reason) {
   channels_[rank].reset();
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -12,7 +12,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// The ranks as rank 0 sees them: it sends them messages and they answer.
 class Ranks {
@@ -62,4 +62,4 @@ class Star final : public Ranks {
   std::vector<Event> events_;  ///< not delivered yet
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

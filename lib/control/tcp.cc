@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 // A host that lost its power sends no FIN. Keepalive notices after 10 + 3 * 5 seconds of silence,
@@ -103,4 +103,4 @@ std::string host_and_port(const std::string& host, std::uint16_t port) {
                                              : fmt::format("[{}]:{}", host, port);
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

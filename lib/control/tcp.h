@@ -11,7 +11,7 @@
 
 #include "connection.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// An address and a port. Source: ip(7), ipv6(7).
 struct Endpoint {
@@ -55,4 +55,4 @@ std::unique_ptr<ChannelSocket> adopt(Descriptor socket, const Endpoint& peer,
 /// costs no calls.
 void set_up(ChannelSocket& connection);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

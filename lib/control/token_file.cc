@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr mode_t kOthers = 077;
@@ -157,4 +157,4 @@ std::shared_ptr<const Secret> read_or_make_token_file(const std::string& path) {
   return read_token_file(path);
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -6,7 +6,7 @@
 
 #include "secret.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// RDMABENCH_TOKEN_FILE; "" where it is not set.
 std::string named_token_file();
@@ -23,4 +23,4 @@ std::shared_ptr<const Secret> read_token_file(const std::string& path);
 /// processes that make it at once, one does, and all read that one.
 std::shared_ptr<const Secret> read_or_make_token_file(const std::string& path);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 bool wait_for(std::span<pollfd> entries, Deadline deadline, const std::stop_token& stop) {
   for (;;) {
@@ -32,4 +32,4 @@ std::string duration_text(std::chrono::nanoseconds duration) {
                           : fmt::format("{:.3g} s", seconds);
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

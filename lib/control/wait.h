@@ -10,7 +10,7 @@
 
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// How often a wait looks for a stop. No callback is registered with one: a signal handler may
 /// request it.
@@ -24,4 +24,4 @@ bool wait_for(std::span<pollfd> entries, Deadline deadline, const std::stop_toke
 /// "10 s", "250 ms": three digits are plenty for an error text.
 std::string duration_text(std::chrono::nanoseconds duration);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

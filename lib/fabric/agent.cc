@@ -23,7 +23,7 @@
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -268,4 +268,4 @@ AgentEnd run_agent(const AgentOptions& options, const control::BootstrapAddress&
   return agent.serve_until_goodbye(timeout);
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -12,7 +12,7 @@
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 struct AgentOptions {
   std::uint32_t rank = 0;
@@ -60,4 +60,4 @@ struct Measured {
 Measured run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
                            const run::Config& base);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

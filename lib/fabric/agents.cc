@@ -7,7 +7,7 @@
 #include "fabric/plan.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 Member member_of(Ready ready, const FabricPlan& plan) {
@@ -53,4 +53,4 @@ AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std
   return admitted;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

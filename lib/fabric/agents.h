@@ -14,7 +14,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/fabric/matrix.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// An agent that was admitted, and where others reach its servers.
 struct Member {
@@ -35,4 +35,4 @@ AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std
                      const FabricPlan& plan, Deadline deadline,
                      std::vector<std::optional<control::Channel>>& channels);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

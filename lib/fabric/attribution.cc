@@ -12,7 +12,7 @@
 #include "attribution_judge.h"
 #include "attribution_words.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr int kRefits = 4;         // fits after the first one; each clears suspects
@@ -361,4 +361,4 @@ std::vector<Typical> unjudged(const Attribution& attribution) {
   return open;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

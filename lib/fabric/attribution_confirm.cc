@@ -9,7 +9,7 @@
 
 #include "rdmabench/fabric/attribution.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::uint32_t kTurns = 4;  // of the square test, then again
@@ -299,4 +299,4 @@ std::vector<Confirmation> confirmations(const Attribution& attribution, const Ma
   return Planner(attribution, matrix, options).run();
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

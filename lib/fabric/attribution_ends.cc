@@ -9,7 +9,7 @@
 #include "attribution_judge.h"
 #include "measure/ranks.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr double kCompanionScore = 2;  // limit for the other direction of a slow node
@@ -305,4 +305,4 @@ void test_ends(const Slice& slice, const Fit& fit, const std::vector<RouteSuspec
   }
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

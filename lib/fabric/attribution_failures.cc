@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr double kMost = 0.5;  // an end is blamed if at least this share of its measurements failed
@@ -145,4 +145,4 @@ std::vector<Failing> failing_parts(const Slice& slice) {
   return found;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

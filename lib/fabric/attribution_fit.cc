@@ -10,7 +10,7 @@
 
 #include "measure/ranks.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr int kSweeps = 12;
@@ -297,4 +297,4 @@ Fit fit(const Slice& slice, const std::vector<Pin>& pins) {
   return found;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -9,7 +9,7 @@
 
 #include "rdmabench/fabric/attribution.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 struct Cell {
   std::uint32_t sender = 0;
@@ -126,4 +126,4 @@ inline constexpr double kHalf = 0.4;  ///< share of nodes from which two groups 
 inline constexpr double kMaxScreenedShare = 0.25;  ///< of cells; more slow ones are not bad routes
 inline constexpr double kMaxRouteShare = 0.15;     ///< the same of those that are slow again
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -6,7 +6,7 @@
 #include "attribution_judge.h"
 #include "measure/ranks.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::size_t kFewestPorts = 4;
@@ -100,4 +100,4 @@ std::vector<TwoGroups> two_groups(const Slice& slice) {
   return found;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

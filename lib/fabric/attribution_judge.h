@@ -10,7 +10,7 @@
 #include "attribution_fit.h"
 #include "paths.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 enum class State : std::uint8_t { open, confirmed, withdrawn };
 
@@ -116,4 +116,4 @@ void judge_links(Slice& slice, const Paths& paths, Attribution& out);
 /// How often each direction of a link between switches was crossed by the measured pairs.
 Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

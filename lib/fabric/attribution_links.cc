@@ -14,7 +14,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::size_t kLeastCells = 20;  // fewer do not tell noise from effects
@@ -415,4 +415,4 @@ Crossed crossed_links(const Matrix& matrix, const Paths& paths, Attribution& out
   return crossed;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

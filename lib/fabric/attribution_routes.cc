@@ -9,7 +9,7 @@
 #include "attribution_judge.h"
 #include "measure/ranks.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::uint32_t kFewestRailNodes = 4;
@@ -225,4 +225,4 @@ void test_routes(const Slice& slice, const Fit& fit, std::vector<RouteSuspect>& 
   }
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

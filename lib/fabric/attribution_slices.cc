@@ -12,7 +12,7 @@
 #include "measure/ranks.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 [[noreturn]] void refuse(std::size_t index, const std::string& what) {
@@ -102,4 +102,4 @@ std::vector<Slice> slices(const Matrix& matrix, std::size_t& left_out) {
   return list;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -12,7 +12,7 @@
 #include "measure/ranks.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::size_t kMostListed = 16;  // ranks
@@ -297,4 +297,4 @@ std::string Words::most_failed() const {
       *slice_.failed.front().error);
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -6,7 +6,7 @@
 
 #include "attribution_judge.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// Describes one slice of one matrix. Slice and matrix must outlive it.
 class Words {
@@ -51,4 +51,4 @@ double ratio_of(Metric metric, double effect);
 /// "bandwidth of 1M"
 std::string subject(Metric metric, std::uint64_t size_bytes);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

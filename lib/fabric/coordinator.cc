@@ -14,7 +14,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -391,4 +391,4 @@ void Coordinator::finish(bool ask, bool stopped) {
   std::erase_if(matrix_.bytes, [&](const NodeBytes& node) { return !there[node.rank]; });
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

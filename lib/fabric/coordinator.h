@@ -12,7 +12,7 @@
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/fabric/run.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// Receives each result as it comes. This one keeps nothing: for a run without a file.
 class Recorder {
@@ -94,4 +94,4 @@ class Coordinator {
   std::vector<RoundCost> costs_;
 };
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

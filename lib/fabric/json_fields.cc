@@ -7,7 +7,7 @@
 #include "rdmabench/run/config.h"
 #include "report/facts_fields.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 // Far above any device's value: bounds on what a peer may claim.
@@ -71,4 +71,4 @@ void walk_environment(MessageFields& fields, report::Facts& environment) {
   report::walk_facts(fields, "environment", kMaxFacts, kMaxWord, kMaxText, environment);
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

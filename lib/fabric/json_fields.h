@@ -10,7 +10,7 @@
 #include "report/fabric_document.h"
 #include "report/row.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 using report::Json;
 
@@ -29,4 +29,4 @@ void walk(MessageFields& fields, std::vector<DeviceBytes>& devices);
 void walk_words(MessageFields& fields, const char* key, std::vector<std::string>& words);
 void walk_environment(MessageFields& fields, report::Facts& environment);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -17,7 +17,7 @@
 #include "fabric/stream.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr int kMostPlans = 16;  // each spends at least one of ConfirmationOptions::max_rounds
@@ -163,4 +163,4 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
   return outcome;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -14,7 +14,7 @@
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/run.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// The wanted measurements as rounds in whose steps each node takes part once. All rails of a pair
 /// are measured together, as in the screening.
@@ -43,4 +43,4 @@ Prepared prepare(const FabricOptions& options, std::uint32_t size);
 FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& run_id,
                   control::Listener& listener, const OnFabricProgress& on_progress = {});
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -7,7 +7,7 @@
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::size_t kMaxCells = 4096;  // of one message
@@ -56,4 +56,4 @@ void walk(MessageFields& fields, Results& results) {
   });
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -24,7 +24,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/fabric/matrix.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 enum class FabricMessage : std::uint16_t {
   abort = control::kAbortCode,
@@ -85,4 +85,4 @@ void walk(MessageFields& fields, Results& results);
 void walk(MessageFields& fields, std::vector<DeviceBytes>& devices);
 using rdmabench::to_text;
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -14,7 +14,7 @@
 #include "report/facts.h"
 #include "report/line_rate.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr double kP99 = 99;
@@ -185,4 +185,4 @@ Measured run_measure_order(const MeasureOrder& order, const FabricPlan& plan,
   return all;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

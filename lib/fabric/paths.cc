@@ -9,7 +9,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::uint32_t kNowhere = ~0U;
@@ -371,4 +371,4 @@ std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const 
   return chosen;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

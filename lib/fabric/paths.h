@@ -13,7 +13,7 @@
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// A link in one direction, and the share of the pair's shortest paths that take it: 1 by
 /// forwarding tables, or where there is no other.
@@ -92,4 +92,4 @@ class Paths {
 std::vector<Round> covering(std::vector<Round> all, std::uint32_t rounds, const Paths& paths,
                             std::uint32_t rails);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -11,7 +11,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr double kMaxDuration = 600;  // seconds of one cell
@@ -117,4 +117,4 @@ run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric me
   return config;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

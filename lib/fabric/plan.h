@@ -9,7 +9,7 @@
 #include "rdmabench/run/config.h"
 #include "report/carried.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// Rails of every node: at least one; where none is named, each node chooses its device.
 std::uint32_t rails_of(const FabricPlan& plan) noexcept;
@@ -29,4 +29,4 @@ std::chrono::nanoseconds step_limit(const FabricPlan& plan);
 run::Config config_of(const FabricPlan& plan, const run::Config& base, Metric metric,
                       std::uint32_t rail);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

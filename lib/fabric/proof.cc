@@ -9,7 +9,7 @@
 #include "rdmabench/fabric/run.h"
 #include "report/carried.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 /// What a measurement may send on the control connection, many times over: with less payload than
@@ -79,4 +79,4 @@ std::vector<report::RequirementFinding> prove(const Matrix& matrix) {
   return findings;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -14,7 +14,7 @@
 #include "lead.h"
 #include "run/negotiate.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::string_view kUse = "fabric";
@@ -66,4 +66,4 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
   return outcome;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -10,7 +10,7 @@
 #include "base/refuse.h"
 #include "rdmabench/fabric/matrix.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using Ranks = std::vector<std::uint32_t>;
@@ -121,4 +121,4 @@ std::vector<Round> schedule(Pattern pattern, std::uint32_t nodes, std::uint32_t 
   return {};
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

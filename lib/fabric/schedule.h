@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// full         every pair: perfect matchings by the circle method, N - 1 rounds (N for an odd N)
 /// random       some of those rounds, chosen at random: enough to find bad nodes
@@ -52,4 +52,4 @@ inline constexpr std::uint32_t kMaxFan = 64;
 std::vector<Round> schedule(Pattern pattern, std::uint32_t nodes, std::uint32_t rounds,
                             std::uint64_t seed);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

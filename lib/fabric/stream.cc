@@ -18,7 +18,7 @@
 #include "report/row.h"
 #include "report/sections.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 std::string line(const Json& json) {
@@ -307,4 +307,4 @@ void StreamFile::end(const Matrix& matrix, const Attribution& verdict) {
   end_round();
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -10,7 +10,7 @@
 #include "rdmabench/fabric/run.h"
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 // One line each, with its newline, in UTF-8.
 std::string plan_record(const FabricPlan& plan, const std::vector<Node>& nodes,
@@ -52,4 +52,4 @@ class StreamFile final : public Recorder {
   int failure_ = 0;  ///< errno
 };
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

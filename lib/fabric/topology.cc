@@ -19,7 +19,7 @@
 #include "rdmabench/base/error.h"
 #include "topology_lines.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr std::size_t kMostParts = 1'000'000;  // points, and links
@@ -439,4 +439,4 @@ Topology read_topology(const std::vector<std::string>& paths) {
   return parse_topology(texts);
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

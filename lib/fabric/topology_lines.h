@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// The parts between the `at`, without blanks around them.
 inline std::vector<std::string> parts_of(std::string_view text, char at) {
@@ -89,4 +89,4 @@ class LinePattern {
   regex_t compiled_{};
 };
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

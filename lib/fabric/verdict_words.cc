@@ -9,7 +9,7 @@
 #include "attribution_fit.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 bool concerns(const Finding& finding, const Measurement& pair) {
@@ -77,4 +77,4 @@ std::vector<SlowPair> slow_pairs(const Matrix& matrix, const Attribution& verdic
   return list;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -8,7 +8,7 @@
 #include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// "node 3 (host-c)"; the rank alone where its host is not known.
 std::string node_name(const Matrix& matrix, std::uint32_t rank);
@@ -22,4 +22,4 @@ struct SlowPair {
 /// finding, and why it is not one. The matrix must outlive them.
 std::vector<SlowPair> slow_pairs(const Matrix& matrix, const Attribution& verdict);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -7,7 +7,7 @@
 #include "context_access.h"
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
@@ -205,4 +205,4 @@ void Allocation::read_gpudirect() {
   }
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

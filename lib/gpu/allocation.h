@@ -8,7 +8,7 @@
 
 #include "gpu/context.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 enum class Mode : std::uint8_t {
   plain,     ///< cuMemAlloc
@@ -64,4 +64,4 @@ class Allocation {
   std::string sync_memops_text_;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -10,7 +10,7 @@
 #include "gpu/cuda_error.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 constexpr std::chrono::seconds kGrace{2};
@@ -91,4 +91,4 @@ CurrentContext::~CurrentContext() {
   context_.driver().ctx_pop_current(&popped);
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

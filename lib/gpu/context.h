@@ -6,7 +6,7 @@
 #include "gpu/device.h"
 #include "gpu/driver.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// The primary context of a device, which NCCL and the CUDA runtime use too. Copies share one
 /// context; it is released with the last copy and the last object made in it. Source: CUDA Driver
@@ -52,4 +52,4 @@ class CurrentContext {
   const Context& context_;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -7,7 +7,7 @@
 
 #include "gpu/context.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 struct Context::State {
   State(const Driver& table, DeviceInfo info);
@@ -51,4 +51,4 @@ void free_in(const Context& context, Free free) noexcept {
   });
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

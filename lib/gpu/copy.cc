@@ -7,7 +7,7 @@
 
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 void require_inside(const PinnedHost& host, std::uint64_t offset, std::uint64_t bytes) {
@@ -87,4 +87,4 @@ void copy_from_device(Stream& stream, PinnedHost& staging, std::span<std::byte> 
   }
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -9,7 +9,7 @@
 #include "gpu/stream.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 // These enqueue work in the stream, do not wait and do not allocate. Host memory must be pinned and
 // outlive the copy, else the driver may wait without a limit. Each throws Error(failed) if the
@@ -34,4 +34,4 @@ void copy_to_device(Stream& stream, PinnedHost& staging, DevicePointer to,
 void copy_from_device(Stream& stream, PinnedHost& staging, std::span<std::byte> to,
                       DevicePointer from, const Deadline& deadline);
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -13,7 +13,7 @@ struct CUgraphExec_st;
 struct CUmod_st;
 struct CUstream_st;
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// An address in GPU memory. Host code must not dereference it. 0: none.
 using DevicePointer = std::uint64_t;
@@ -120,4 +120,4 @@ struct AccessDescription {
 };
 
 }  // namespace cuda
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 /// Kind and remedy of a result.
@@ -79,4 +79,4 @@ void check(const Driver& driver, cuda::Result result, std::string_view call,
   if (result != cuda::kSuccess) throw cuda_error(driver, result, call, remedy);
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -7,7 +7,7 @@
 #include "gpu/driver.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", as the driver reports it.
 std::string result_text(const Driver& driver, cuda::Result result);
@@ -22,4 +22,4 @@ Error cuda_error(const Driver& driver, cuda::Result result, std::string_view cal
 void check(const Driver& driver, cuda::Result result, std::string_view call,
            std::string_view remedy = {});
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

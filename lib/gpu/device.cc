@@ -10,7 +10,7 @@
 #include "gpu/driver.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 /// 0 for an attribute that this driver does not know, so that the feature is missing too.
@@ -133,4 +133,4 @@ std::string to_text(const DeviceInfo& device) {
                      device.minor);
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 struct Driver;
 
@@ -44,4 +44,4 @@ DeviceInfo find_device(std::string_view text, const std::vector<DeviceInfo>& kno
 /// "cuda:0 NVIDIA H100 80GB HBM3, 0000:1b:00.0, 79.6 GiB, compute capability 9.0".
 std::string to_text(const DeviceInfo& device);
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -7,7 +7,7 @@
 
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 constexpr int kFirstWithPcieMapping = 12080;
@@ -154,4 +154,4 @@ DmaBuf export_dma_buf(const Allocation& allocation, DmaBufMapping mapping) {
   return export_dma_buf(allocation.context(), allocation.data(), allocation.size(), mapping);
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

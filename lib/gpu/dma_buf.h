@@ -7,7 +7,7 @@
 #include "base/descriptor.h"
 #include "gpu/allocation.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// The path by which the NIC accesses the memory. On a GPU with only PCIe both mappings are the
 /// same. On a GPU with a coherent link to the CPU (GH200, GB200) the standard mapping uses that
@@ -55,4 +55,4 @@ DmaBuf export_dma_buf(const Context& context, DevicePointer data, std::uint64_t 
 DmaBuf export_dma_buf(const Allocation& allocation,
                       DmaBufMapping mapping = DmaBufMapping::automatic);
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

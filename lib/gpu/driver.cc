@@ -9,7 +9,7 @@
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 Driver load_libcuda() {
@@ -42,4 +42,4 @@ std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -12,7 +12,7 @@
 #include "base/symbol.h"
 #include "gpu/cuda_abi.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// Finds a function of a library by its exact name; null if there is none.
 using FindFunction = std::function<void*(const char* name)>;
@@ -152,4 +152,4 @@ const Driver& driver();
 /// "12.8" of 12080.
 std::string version_text(int version);
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

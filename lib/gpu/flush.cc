@@ -4,7 +4,7 @@
 
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 FlushRule flush_rule(const DeviceInfo& device) {
   FlushRule rule;
@@ -50,4 +50,4 @@ void flush_writes(const Context& context) {
         "cuFlushGPUDirectRDMAWrites(current context, to owner)");
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

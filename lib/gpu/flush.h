@@ -5,7 +5,7 @@
 
 #include "gpu/context.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// What is needed between a completion and a kernel that reads the received bytes.
 struct FlushRule {
@@ -23,4 +23,4 @@ FlushRule flush_rule(const DeviceInfo& device);
 /// not available, Error(failed).
 void flush_writes(const Context& context);
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -7,7 +7,7 @@
 #include "context_access.h"
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 /// A running capture; end() completes it, the destructor discards it.
@@ -90,4 +90,4 @@ bool Graph::launch(const Stream& stream) noexcept {
   return result_ == cuda::kSuccess;
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -5,7 +5,7 @@
 
 #include "gpu/stream.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// Owns the instantiated graph. Source: CUDA Driver API, "Graph Management". Thread rule: one
 /// thread at a time.
@@ -32,4 +32,4 @@ class Graph {
   cuda::Result result_ = cuda::kSuccess;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -11,7 +11,7 @@
 #include "gpu/cuda_error.h"
 #include "kernels_ptx.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 constexpr unsigned kWarp = 32;
@@ -178,4 +178,4 @@ std::optional<Mismatch> Kernels::find_mismatch(Stream& stream, const Slots& slot
   return Mismatch{*at / slots.size, *at % slots.size};
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -10,7 +10,7 @@
 #include "gpu/stream.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// A sequence of messages. Message i has the tag 1 + (first + i) % 255, as in a workload, so that
 /// zeros are not a valid message.
@@ -84,4 +84,4 @@ class Kernels {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

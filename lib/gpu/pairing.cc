@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/text.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ Pair find_pair(std::string_view nic, std::string_view gpu_pci, const std::string
   return pair;
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

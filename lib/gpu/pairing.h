@@ -6,7 +6,7 @@
 
 #include "base/pci_path.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// The distance of a NIC and a GPU, and "mlx5_0 and GPU 0000:1b:00.0: PIX, both below the
 /// PCIe switch 0000:15:00.0".
@@ -21,4 +21,4 @@ struct Pair {
 /// `nic` as device_folder() takes it.
 Pair find_pair(std::string_view nic, std::string_view gpu_pci, const std::string& root = "/");
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -5,7 +5,7 @@
 #include "context_access.h"
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 PinnedHost::PinnedHost(const Context& context, std::uint64_t bytes)
     : context_(context), size_(bytes) {
@@ -27,4 +27,4 @@ PinnedHost::~PinnedHost() {
   free_in(context_, [this](const Driver& driver) { driver.mem_free_host(data_); });
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

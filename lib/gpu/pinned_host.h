@@ -7,7 +7,7 @@
 
 #include "gpu/context.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// Owns the pages. Their content is undefined. Source: CUDA Driver API, cuMemHostAlloc. Thread
 /// rule: a value without locks; one owner.
@@ -28,4 +28,4 @@ class PinnedHost {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

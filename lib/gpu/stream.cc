@@ -7,7 +7,7 @@
 #include "context_access.h"
 #include "gpu/cuda_error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 Stream::Stream(const Context& context) : context_(context) {
   const CurrentContext current(context_);
@@ -59,4 +59,4 @@ void Stream::synchronize(const Deadline& deadline, std::string_view what) {
               "NVRM: Xid");
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

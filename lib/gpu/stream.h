@@ -9,7 +9,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// The state of work on a GPU.
 enum class Progress : std::uint8_t { done, busy, failed };
@@ -43,4 +43,4 @@ class Stream {
   cuda::Result result_ = cuda::kSuccess;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

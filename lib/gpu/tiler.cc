@@ -8,7 +8,7 @@
 #include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 constexpr std::size_t kPeriodAlignment = 8;
@@ -78,4 +78,4 @@ std::vector<std::size_t> Tiler::find_different(Stream& stream, std::span<const T
   return different;
 }
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

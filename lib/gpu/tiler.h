@@ -8,7 +8,7 @@
 
 #include "gpu/kernels.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// Memory and the elements that it repeats. Everything is whole elements and aligned to one.
 struct Tiled {
@@ -48,4 +48,4 @@ class Tiler {
   Allocation table_;  ///< the same bytes on the GPU
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace rdmabench::health::action {
+namespace rdmabench::inline v1::health::action {
 
 inline constexpr std::string_view kChangeSetting = "change setting";
 inline constexpr std::string_view kReplaceCable = "replace cable";
@@ -14,4 +14,4 @@ inline constexpr std::string_view kInvestigate = "investigate";
 inline constexpr std::string_view kRestartJob = "restart job";
 inline constexpr std::string_view kAskVendor = "ask vendor";
 
-}  // namespace rdmabench::health::action
+}  // namespace rdmabench::inline v1::health::action

@@ -15,7 +15,7 @@
 #include <archive_entry.h>
 #endif
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 #if RDMABENCH_HAVE_ARCHIVE
 namespace {
@@ -196,4 +196,4 @@ std::shared_ptr<const FileStore> open_store(const std::string& path) {
   return read_archive(path);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -5,7 +5,7 @@
 
 #include "checks/text.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// The kernel options that checks read; others are private and left out.
@@ -74,4 +74,4 @@ MemoryStore collect(std::shared_ptr<const FileStore> store) {
   return recorder->found();
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "report/facts_fields.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 using report::Facts;
 
@@ -114,4 +114,4 @@ void walk(MessageFields& fields, RunConditions& conditions) {
   }
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

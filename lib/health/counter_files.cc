@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "health/counter_names.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using End = CounterEnd;
@@ -330,4 +330,4 @@ const CounterFile* find_counter(std::string_view driver, std::string_view file) 
   return row == nullptr && hardware ? find_row("mlx5", file) : row;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

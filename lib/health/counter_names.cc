@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using Kind = CounterClass;
@@ -157,4 +157,4 @@ const NeutralName* find_neutral(std::string_view text) noexcept {
   return found == kNames.end() ? nullptr : found;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 enum class CounterClass : std::uint8_t {
   traffic,             ///< what was carried
@@ -64,4 +64,4 @@ const NeutralName* find_neutral(std::string_view name) noexcept;
 /// names, as newer bnxt_re did. Null if there is none.
 const CounterFile* find_counter(std::string_view driver, std::string_view file) noexcept;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -15,7 +15,7 @@
 #include "devices.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 namespace fs = std::filesystem;
@@ -302,4 +302,4 @@ std::vector<report::Counter> byte_counters(const Snapshot& before, const Snapsho
   });
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 #include "health/counter_names.h"
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 struct Reading {
   std::string device;  ///< "mlx5_0:1", "mlx5_0", "eth0", "machine"
@@ -65,4 +65,4 @@ std::vector<report::Counter> difference(const Snapshot& before, const Snapshot& 
 /// The counters of bytes sent and received, also those that did not change.
 std::vector<report::Counter> byte_counters(const Snapshot& before, const Snapshot& after);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "checks/text.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 namespace fs = std::filesystem;
@@ -81,4 +81,4 @@ int numa_node_of(const Device& device, const fs::path& root) {
   return parse_number<int>(first_line(folder / "device/numa_node")).value_or(-1);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 struct Device {
   enum class Kind : std::uint8_t { none, rdma, network };
@@ -36,4 +36,4 @@ std::vector<std::string> interfaces_of(const std::string& device, const std::str
 /// The NUMA node a device is attached to; -1 if the kernel does not tell.
 int numa_node_of(const Device& device, const std::filesystem::path& root);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 #include "checks/check.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::string_view kSourceNames[]{"",      "standard", "derived", "profile",
@@ -177,4 +177,4 @@ Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& 
   return diagnosis;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

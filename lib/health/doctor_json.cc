@@ -2,7 +2,7 @@
 #include "report/csv.h"
 #include "report/row.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using report::Json;
@@ -54,4 +54,4 @@ std::string to_csv(const Diagnosis& diagnosis) {
   return csv.text();
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -6,7 +6,7 @@
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::size_t kLongestLine = 240;  // node-problem-detector's max_output_length
@@ -134,4 +134,4 @@ std::string to_line(const Diagnosis& diagnosis) {
   return report::terminal_safe(text + others) + '\n';
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -322,4 +322,4 @@ std::string ethernet_facts(const EthernetKernel& kernel, const std::string& inte
          dcb_lines(ask(EthernetQuestion::dcb));
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

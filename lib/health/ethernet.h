@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 enum class EthernetQuestion : std::uint8_t { pause, rings, fec, module_low, module_high, dcb };
 
@@ -34,4 +34,4 @@ EthernetKernel live_ethernet_kernel();
 // clang-format on
 std::string ethernet_facts(const EthernetKernel& kernel, const std::string& interface);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// "none", or ascending priorities: "3", "3+4".
@@ -122,4 +122,4 @@ const Expectation* Expectations::find(std::string_view key) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -13,7 +13,7 @@
 #include "base/descriptor.h"
 #include "base/file.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr int kMostLinks = 40;  // as many as Linux follows
@@ -194,4 +194,4 @@ std::vector<std::string> FolderStore::list(const std::string& path) const {
   return list_folder(root_ + path, ignored);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -20,7 +20,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/health/file_tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// A killed process may be held by a device that does not answer, and is left after that.
@@ -172,4 +172,4 @@ std::optional<FirmwareSetting> firmware_setting(std::string_view text, std::stri
   return std::nullopt;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// Begins the facts of a device that nothing was told of; the rest of the line is why.
 inline constexpr std::string_view kNotTold = "not told: ";
@@ -30,4 +30,4 @@ struct FirmwareSetting {
 /// None where the setting is not there, or the text has another form.
 std::optional<FirmwareSetting> firmware_setting(std::string_view text, std::string_view name);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "nvidia_log.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using enum LogSource;
@@ -255,4 +255,4 @@ std::string known_lines_of_kernel(int& error) {
   return lines.text();
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

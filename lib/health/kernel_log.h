@@ -10,7 +10,7 @@
 #include "action.h"
 #include "rdmabench/health/finding.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// Who writes a line.
 enum class LogSource : std::uint8_t { mlx5, bnxt, efa, intel, gpu, nvswitch, pcie };
@@ -48,4 +48,4 @@ class KnownLines {
 /// with `error` why the log could not be read: an errno.
 std::string known_lines_of_kernel(int& error);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

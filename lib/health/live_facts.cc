@@ -25,7 +25,7 @@
 #include <hwloc.h>
 #endif
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::size_t kMostValue = 1024;
@@ -181,4 +181,4 @@ std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> f
   return std::make_shared<LiveStore>(std::move(facts));
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -7,7 +7,7 @@
 
 #include "rdmabench/measure/clock.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// The gaps seen during a spin. All times in nanoseconds.
 struct Noise {
@@ -60,4 +60,4 @@ inline Noise measure_noise(std::chrono::nanoseconds length = kNoiseSpin) noexcep
       static_cast<std::uint64_t>(std::max<std::int64_t>(length.count(), 0)), threshold);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

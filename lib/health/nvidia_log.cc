@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// What NVIDIA's numbers `first` to `last` mean.
@@ -280,4 +280,4 @@ std::optional<KnownLine> of_sxid(std::uint32_t number, std::string_view line) {
   return known(LogSource::nvswitch, *found);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 
 #include "kernel_log.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// None for a number that tells of no fault.
 std::optional<KnownLine> of_xid(std::uint32_t number, std::string_view line);
@@ -16,4 +16,4 @@ std::optional<KnownLine> of_xid(std::uint32_t number, std::string_view line);
 /// The same.
 std::optional<KnownLine> of_sxid(std::uint32_t number, std::string_view line);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

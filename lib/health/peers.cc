@@ -11,7 +11,7 @@
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::size_t kFewestPeers = 2;
@@ -134,4 +134,4 @@ void compare_with_earlier(Diagnosis& diagnosis, const Peer& earlier) {
   }
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "rdmabench/measure/clock.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ std::optional<ThreadWatch::CpuTime> ThreadWatch::cpu_time(const std::string& sta
   return time;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

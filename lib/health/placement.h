@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// Where one thread ran during a run. Values that need a privilege may be missing.
 struct ThreadPlacement {
@@ -67,4 +67,4 @@ class ThreadWatch {
   std::optional<State> begin_;
 };
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -10,7 +10,7 @@
 #include "devices.h"
 #include "rdmabench/measure/clock.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using std::chrono::milliseconds;
@@ -83,4 +83,4 @@ void RunWatch::settle(nanoseconds since) {
   if (left.count() > 0) options_.sleep(left);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

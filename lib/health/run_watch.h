@@ -11,11 +11,11 @@
 #include "health/placement.h"
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 class MessageFields;
 }
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 struct DeviceNode {
   std::string device;
@@ -72,4 +72,4 @@ class RunWatch {
   std::chrono::steady_clock::time_point begin_{};
 };
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

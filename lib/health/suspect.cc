@@ -14,7 +14,7 @@
 #include "rdmabench/base/units.h"
 #include "report/line_rate.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using report::Suspicion;
@@ -268,4 +268,4 @@ void attach(report::Report& report, const RunConditions& client, const RunCondit
   }
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

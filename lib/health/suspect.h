@@ -6,7 +6,7 @@
 #include "health/run_watch.h"
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// All suspicions, those about the network first. `server` is null if the server sent nothing, or
 /// if both sides are one process. Pure: reads only the results and the clock of `report`.
@@ -25,4 +25,4 @@ std::vector<report::Suspicion> judge(const RunConditions& client, const RunCondi
 /// Judges, and puts counters, conditions and suspicions into the report.
 void attach(report::Report& report, const RunConditions& client, const RunConditions* server);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 bool has(std::string_view line, std::string_view part) noexcept {
   return line.find(part) != std::string_view::npos;
@@ -293,4 +293,4 @@ void Scan::group_by_tag() {
   for (const Lines& one : grouped) lines_.insert(lines_.end(), one.begin(), one.end());
 }
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 /// "[1,0]<stdout>:" of Open MPI, "0: " of srun -l, "node1: " of pdsh, "[pod/name/main] " of
 /// kubectl, "nccl-1  | " of docker compose, "node1|", "(Worker pid=1) " of Ray and SkyPilot, "> "
@@ -78,4 +78,4 @@ std::size_t part_size(std::string_view text) noexcept;
 /// Without its folder.
 std::string_view base_name(std::string_view path) noexcept;
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -9,7 +9,7 @@
 #include "rdmabench/base/units.h"
 #include "table.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 constexpr double kBitsPerMegabyte = 1e6 * kBitsPerByte;  // both tools' MB has 10^6 bytes
@@ -390,4 +390,4 @@ constexpr std::array<std::string_view, 2> kMeanPrograms{"osu_", "fi_"};
 const Tool kMeanTables{"OSU's micro-benchmarks and fabtests", kMeanPrograms, begins_mean_table,
                        mean_table_runs, is_mean_table};
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

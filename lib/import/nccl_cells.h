@@ -11,7 +11,7 @@
 #include "rdmabench/import/nccl_tests.h"
 #include "table.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 /// In the order of the text, where one mark may be within the one before it.
 struct NcclTestsSetting {
@@ -67,4 +67,4 @@ std::vector<NcclTestsTable> rccl_json_tables(std::string_view text, const Source
 /// where that may be several.
 std::string nccl_tests_program(const NcclTestsTable& table, const std::string& source);
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

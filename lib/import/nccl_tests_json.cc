@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "nccl_cells.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 constexpr std::uint64_t kMostRanks = 1U << 20U;
@@ -214,4 +214,4 @@ std::vector<NcclTestsTable> rccl_json_tables(std::string_view text, const Source
   return tables;
 }
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

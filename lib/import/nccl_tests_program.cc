@@ -10,7 +10,7 @@
 #include "nccl_cells.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 enum class Is : std::uint8_t { no, yes, either };
@@ -171,4 +171,4 @@ std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source) {
 const Tool kNcclTests{"nccl-tests and RCCL's tests", kStems, begins_nccl_tests, nccl_tests_runs,
                       is_nccl_tests};
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -10,7 +10,7 @@
 #include "nccl_cells.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 /// What a rank prints that gives up.
@@ -317,4 +317,4 @@ std::vector<NcclTestsTable> nccl_tests_text_tables(const Lines& lines, const Sou
   return std::move(reader).finish();
 }
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -10,7 +10,7 @@
 #include "rdmabench/base/units.h"
 #include "table.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 inline constexpr double kMebi = 1024.0 * 1024.0;
 
@@ -60,4 +60,4 @@ Run run_of(const PerftestRun& run);
 /// The runs of its JSON, which 4.5 does not write as JSON.
 std::vector<Run> perftest_json_runs(const std::string& text, const Source& source);
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "perftest.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 constexpr std::array kVerbs{std::pair{"Send_imm", "send-imm"},
@@ -160,4 +160,4 @@ Run run_of(const PerftestRun& run) {
   return out;
 }
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -7,7 +7,7 @@
 
 #include "perftest.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 constexpr std::string_view kAborted = "its table stops without its last line: the run was aborted";
@@ -263,4 +263,4 @@ constexpr std::array<std::string_view, 2> kPerftestPrograms{"ib_", "raw_ethernet
 // tells it.
 const Tool kPerftest{"perftest", kPerftestPrograms, begins_perftest, perftest_runs, is_perftest};
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "table.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 #define TOOL(name) &(name),
@@ -103,4 +103,4 @@ std::vector<Run> read(std::string_view text, const std::string& source, const st
   return runs;
 }
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -11,7 +11,7 @@
 
 #include "rdmabench/import/nccl_tests.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 /// By the keys of our results: "size_bytes", "iterations", "mean_ns", "bits_per_s", ...
 using Row = std::map<std::string_view, double>;
@@ -52,4 +52,4 @@ std::vector<Run> read(std::string_view text, const std::string& source, const st
 /// The program without its folder. Throws Error(usage) for one whose output is not read.
 std::string checked_program(const std::string& path);
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 void Source::refuse(std::size_t line, const std::string& why) const {
   const std::string place = line == 0 ? "" : fmt::format(", line {}", line);
@@ -151,4 +151,4 @@ std::vector<JsonObject> json_objects(std::string_view text, const Source& source
   return objects;
 }
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -13,7 +13,7 @@
 #include "lines.h"
 #include "run.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string_view>;
@@ -109,4 +109,4 @@ struct Tool {
 #include "tools.inc"
 #undef TOOL
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -9,7 +9,7 @@
 
 #include "loaded/library.h"
 
-namespace rdmabench::loaded {
+namespace rdmabench::inline v1::loaded {
 
 template <typename Function>
 struct Signature;
@@ -21,7 +21,7 @@ struct Signature<R(Arguments...)> {
   using Argument = std::tuple_element_t<index, std::tuple<Arguments...>>;
 };
 
-}  // namespace rdmabench::loaded
+}  // namespace rdmabench::inline v1::loaded
 
 // One macro for each number of arguments. Types come from the header, so they are right with each
 // release of it. Parentheses around the name keep a macro of that name out.

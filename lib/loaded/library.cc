@@ -17,7 +17,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 
-namespace rdmabench::loaded {
+namespace rdmabench::inline v1::loaded {
 namespace {
 
 std::string searched() {
@@ -144,4 +144,4 @@ std::span<const Library* const> libraries() noexcept {
   return kAll;
 }
 
-}  // namespace rdmabench::loaded
+}  // namespace rdmabench::inline v1::loaded

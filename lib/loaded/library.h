@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace rdmabench::loaded {
+namespace rdmabench::inline v1::loaded {
 
 /// What dlopen(3) found.
 struct Found {
@@ -61,4 +61,4 @@ extern const Library cuda;
 /// All that this build can load.
 std::span<const Library* const> libraries() noexcept;
 
-}  // namespace rdmabench::loaded
+}  // namespace rdmabench::inline v1::loaded

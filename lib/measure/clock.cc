@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 #if defined(__x86_64__)
@@ -151,4 +151,4 @@ int current_cpu() noexcept {
   return sched_getcpu();
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

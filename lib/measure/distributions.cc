@@ -6,7 +6,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 namespace bm = boost::math;
@@ -44,4 +44,4 @@ std::optional<std::uint64_t> binomial_rank(std::uint64_t trials, double success,
   return static_cast<std::uint64_t>(bm::quantile(successes, tail));
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

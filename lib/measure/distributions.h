@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// Student's t. `degrees` > 0, may be fractional; 0 < p < 1. An infinite t is allowed.
 double t_below(double t, double degrees);     ///< P(T <= t)
@@ -20,4 +20,4 @@ double chi_squared_quantile(double p, double degrees);
 /// where even P(B = 0) is greater. 0 < success < 1, 0 < tail < 0.5.
 std::optional<std::uint64_t> binomial_rank(std::uint64_t trials, double success, double tail);
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -6,7 +6,7 @@
 
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 void Moments::merge(const Moments& other) noexcept {
   count_ += other.count_;
@@ -90,4 +90,4 @@ std::uint64_t Histogram::median_absolute_deviation() const {
   return 0;
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -8,7 +8,7 @@
 #include "measure/distributions.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 /// Without noise any difference is proved.
@@ -108,4 +108,4 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

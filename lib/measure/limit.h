@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// Fewer launches do not say how launches vary.
 inline constexpr std::size_t kLaunchesToJudge = 5;
@@ -60,4 +60,4 @@ std::uint32_t launches_to_decide(const Distance& distance, double chance = kFals
 /// Holm 1979.
 std::vector<double> holm(std::span<const double> p_values);
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

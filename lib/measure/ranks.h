@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// The sample that would be at `rank`, from 0, if they were sorted. There has to be one.
 template <class T>
@@ -24,4 +24,4 @@ inline double middle(std::vector<double>& samples) {
   return (upper + *std::max_element(samples.begin(), samples.begin() + std::ptrdiff_t(half))) / 2;
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

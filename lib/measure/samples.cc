@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 /// `sample_at(i)` is the sample at index i of the sorted samples.
@@ -70,4 +70,4 @@ LatencySummary LatencyRecorder::summary(double ns_per_tick) const {
                    ns_per_tick, [&](std::uint64_t index) { return sorted[index]; });
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

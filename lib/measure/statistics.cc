@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/histogram.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 constexpr std::uint64_t kWhole = 100'000'000;  // 100 % in millionths of a per cent
@@ -232,4 +232,4 @@ Estimate estimate_dependent_median(std::span<const double> in_order, double conf
           sorted[std::min(sorted.size() - 1 - middle, ranks + 1) + middle], covers, sorted.size()};
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

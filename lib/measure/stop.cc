@@ -12,7 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -250,4 +250,4 @@ double Stopper::uncertainty() const {
   return far == 0 ? 0 : far / known.value;
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

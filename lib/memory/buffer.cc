@@ -18,7 +18,7 @@
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 void check(const Request& request, std::uint64_t bytes) {
@@ -185,4 +185,4 @@ std::vector<NodePages> Buffer::nodes() const {
   return find_pages(bytes(), page_bytes());
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -11,7 +11,7 @@
 #include "memory/mapping.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 constexpr const char* kSizeLimit = "/sys/module/udmabuf/parameters/size_limit_mb";
@@ -80,4 +80,4 @@ void export_dma_buf(Mapping& mapping, const char* device) {
   mapping.dma_buf = Descriptor(made);
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
@@ -81,4 +81,4 @@ Mapping map_file(std::uint64_t bytes, const std::string& path, std::uint64_t off
   return mapping;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -12,7 +12,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(10);
@@ -214,4 +214,4 @@ CopyTimes GpuMemory::measure_copies(std::uint64_t bytes) {
   return {.bytes = bytes, .to_device_ns = median(to), .from_device_ns = median(from)};
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

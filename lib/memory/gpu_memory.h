@@ -19,7 +19,7 @@
 #include "gpu/stream.h"
 #include "rdmabench/memory/request.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 /// Time of one copy between GPU memory and pinned host memory.
 struct CopyTimes {
@@ -124,4 +124,4 @@ class GpuMemory {
   std::optional<gpu::Kernels> kernels_;  ///< loaded on first use, because the driver compiles them
 };
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

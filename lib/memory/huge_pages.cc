@@ -19,7 +19,7 @@
 #define MAP_HUGE_SHIFT 26
 #endif
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +107,4 @@ Mapping map_huge(std::uint64_t bytes, std::uint64_t huge_page_bytes) {
   return mapping;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 /// The pool of one page size, over all NUMA nodes.
 struct HugePagePool {
@@ -33,4 +33,4 @@ HugePagePool read_huge_page_pool(std::uint64_t page_bytes, const std::string& ro
 /// ...". `is_default`: this is the default page size.
 std::string huge_page_remedy(const HugePagePool& pool, std::uint64_t pages, bool is_default);
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -9,7 +9,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 Mapping::Mapping(std::uint64_t bytes, std::uint64_t page_bytes, int flags, int file,
                  std::uint64_t offset) noexcept
@@ -41,4 +41,4 @@ Mapping map_host(std::uint64_t bytes) {
   return mapping;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -8,7 +8,7 @@
 
 #include "base/descriptor.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 /// Owns readable and writable pages, and the descriptors that they need.
 class Mapping {
@@ -59,4 +59,4 @@ Mapping map_dma_buf(std::uint64_t bytes);
 /// Source: the kernel's include/uapi/linux/udmabuf.h.
 void export_dma_buf(Mapping& mapping, const char* device = "/dev/udmabuf");
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

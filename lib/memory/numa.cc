@@ -17,7 +17,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,4 +94,4 @@ std::string to_text(const std::vector<NodePages>& places) {
   return text.empty() ? "unknown" : text;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

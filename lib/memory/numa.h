@@ -10,7 +10,7 @@
 
 #include "rdmabench/memory/buffer.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 /// The online nodes in ascending order; {0} if unknown. `root` is the root of /sys; tests pass
 /// another folder. Source: sysfs, devices/system/node/online.
@@ -28,4 +28,4 @@ void prefer_node(std::span<std::byte> pages, int node);
 /// the kernel does not report it. Source: move_pages(2) without nodes.
 std::vector<NodePages> find_pages(std::span<const std::byte> bytes, std::uint64_t page_bytes);
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 /// Eight pattern bytes for the word at `index`: the SplitMix64 finalizer (Steele, Lea, Flood, "Fast
@@ -52,4 +52,4 @@ std::optional<std::uint64_t> find_mismatch(std::span<const std::byte> message,
   return std::nullopt;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

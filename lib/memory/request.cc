@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 constexpr int kMaxNode = 1023;  // the largest MAX_NUMNODES of the kernel, minus 1
@@ -130,4 +130,4 @@ Request next(Request request, std::uint64_t bytes) {
   return request;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace rdmabench::netplugin::abi {
+namespace rdmabench::inline v1::netplugin::abi {
 
 inline constexpr std::size_t kHandleBytes = 128;  ///< written by listen()
 inline constexpr int kMaxRequests = 32;           ///< in flight on a comm; a group counts as one
@@ -222,4 +222,4 @@ struct NetTable {
   [[no_unique_address]] Appended more;
 };
 
-}  // namespace rdmabench::netplugin::abi
+}  // namespace rdmabench::inline v1::netplugin::abi

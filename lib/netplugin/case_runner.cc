@@ -12,7 +12,7 @@
 #include "isolate.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 std::byte pattern(std::uint64_t seed, std::size_t at) {
@@ -322,4 +322,4 @@ void expect_untouched(const std::byte* data, std::size_t bytes, std::byte value,
   }
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

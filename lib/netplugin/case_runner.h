@@ -15,7 +15,7 @@
 #include "oob_channel.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 struct Failed {
   std::string reason;
@@ -189,4 +189,4 @@ void peer_leaves(CaseRunner& runner);
 void finalize(CaseRunner& runner);
 }  // namespace cases_of
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -6,7 +6,7 @@
 #include "netplugin/net.h"
 #include "rdmabench/netplugin/check.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 struct Row {
@@ -74,4 +74,4 @@ CaseFunction find_case(std::string_view id) {
   return nullptr;
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -8,7 +8,7 @@
 
 #include "case_runner.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 constexpr std::size_t kCommRoom = 4096;
@@ -296,4 +296,4 @@ void peer_leaves(CaseRunner& runner) {
 }
 
 }  // namespace cases_of
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -6,7 +6,7 @@
 
 #include "case_runner.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 constexpr std::byte kUntouched{0x5A};
@@ -248,4 +248,4 @@ void flush(CaseRunner& runner) {
 }
 
 }  // namespace cases_of
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -5,7 +5,7 @@
 
 #include "case_runner.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 constexpr std::size_t kGroupRoom = 4096;
@@ -188,4 +188,4 @@ void group_order(CaseRunner& runner) {
 }
 
 }  // namespace cases_of
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -11,7 +11,7 @@
 
 #include "case_runner.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 void check(bool right, const std::string& what) {
@@ -275,4 +275,4 @@ void finalize(CaseRunner& runner) {
 }
 
 }  // namespace cases_of
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -17,7 +17,7 @@
 #include "report/row.h"
 #include "task.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 using Json = nlohmann::json;
@@ -226,4 +226,4 @@ Check check_in_process(const Options& options, const OnProgress& on_progress, co
   return check;
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

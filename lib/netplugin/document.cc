@@ -11,7 +11,7 @@
 #include "report/row.h"
 #include "report/sections.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 using Ordered = report::Json;
@@ -168,4 +168,4 @@ std::string to_text(const Check& check, bool verbose, std::size_t width) {
       not_run == 0 ? "" : fmt::format(": {} {}", not_run, kNotRun));
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

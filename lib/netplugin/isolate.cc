@@ -25,7 +25,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 constexpr std::size_t kMostBytes = 192 * 1024;  // within the default socket buffer
@@ -245,4 +245,4 @@ std::string result_text_of(Child& child, const Deadline& deadline) {
   throw Error(Fault::failed, fmt::format("the plugin {}{}", child.exit_text(), child.at()));
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

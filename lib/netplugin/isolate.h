@@ -13,7 +13,7 @@
 #include "base/descriptor.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 /// Kinds of frames between a child and its parent.
 enum class FrameKind : char {
@@ -96,4 +96,4 @@ class Child {
 /// and at which step.
 std::string result_text_of(Child& child, const Deadline& deadline);
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

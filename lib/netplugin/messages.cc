@@ -9,7 +9,7 @@
 #include "report/facts_fields.h"
 #include "report/row.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 using Json = nlohmann::json;
@@ -82,4 +82,4 @@ void walk(MessageFields& fields, Properties& properties) {
   properties.latency_us = latency.value_or(0);
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -14,7 +14,7 @@
 #include "rdmabench/netplugin/check.h"
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 // Of one end: what is read without init(), and what it takes init() to read.
 inline constexpr std::string_view kLook = "look";
@@ -81,4 +81,4 @@ void walk(MessageFields& fields, TaskResult& result);
 void walk(MessageFields& fields, Properties& properties);
 using rdmabench::to_text;
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

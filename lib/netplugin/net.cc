@@ -14,7 +14,7 @@
 #include "net_of.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 constexpr std::array<const char*, 6> kLevels{"NONE", "VERSION", "WARN", "INFO", "ABORT", "TRACE"};
@@ -106,4 +106,4 @@ std::unique_ptr<Net> open_net(const std::string& file, int version) {
   return net_of(table, wanted);
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

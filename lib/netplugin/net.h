@@ -13,7 +13,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/netplugin/check.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 /// One message, or one buffer of a group of receives.
 struct Message {
@@ -103,4 +103,4 @@ std::unique_ptr<Net> open_net(const std::string& file, int version);
 /// "2 (system error)".
 std::string result_text(abi::Result result);
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

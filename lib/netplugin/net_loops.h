@@ -10,7 +10,7 @@
 #include "netplugin/net.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 /// One side's calls in a loop. After a null request the call is repeated. A wait for one request
 /// also tests the other one, as NCCL does, because a plugin may make progress only in test(). The
@@ -156,4 +156,4 @@ LoopResult stream_loop(N& net, const Exchange& exchange, bool sender, std::uint6
   return result;
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

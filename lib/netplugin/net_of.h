@@ -9,7 +9,7 @@
 
 #include "netplugin/net_loops.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 /// The logger that is passed to plugins.
 void log_of_plugin(int level, unsigned long subsystems, const char* file, int line,
@@ -232,4 +232,4 @@ class NetOf final : public Net {
   abi::CommConfig config_{abi::kUndefinedTrafficClass};
 };
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -1,6 +1,6 @@
 #include "oob_channel.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 ThreadChannels::ThreadChannels() {
   for (int i = 0; i < 2; ++i) {
@@ -70,4 +70,4 @@ bool RelayChannel::peer_ended() {
   return ended_;
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -10,7 +10,7 @@
 #include "isolate.h"
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 /// The other end has failed or is gone.
 struct PeerEnded {};
@@ -76,4 +76,4 @@ class RelayChannel final : public OobChannel {
   bool ended_ = false;
 };
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -18,7 +18,7 @@
 #include "report/row.h"
 #include "task.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 using Json = nlohmann::json;
@@ -267,4 +267,4 @@ std::string perform(const std::string& file, const Task& task, Role role, Pipe& 
   return to_text(result);
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

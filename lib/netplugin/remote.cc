@@ -13,7 +13,7 @@
 #include "rdmabench/report/conditions.h"
 #include "task.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 // Timeout of each message of the set-up, and of a task: both ends know both results when one ends,
@@ -107,4 +107,4 @@ void serve(const std::string& file, control::Channel& client,
   tell(fmt::format("{}: {} cases and sizes, {} failed", client.peer(), tasks, failed));
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -12,7 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 constexpr std::size_t kLastLines = 10;
@@ -166,4 +166,4 @@ TaskResults run_with(const std::string& file, const Task& task, Role role,
   return {std::move(*own), std::move(*peer)};
 }
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

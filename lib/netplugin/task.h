@@ -12,7 +12,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/netplugin/check.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 enum class Role : std::uint8_t { both, sender, receiver };
 
@@ -60,4 +60,4 @@ void run_all(Check& check, const OnProgress& on_progress,
 void check_options(const Options& options);
 std::vector<int> versions_of(const Options& options, const std::vector<int>& there);
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

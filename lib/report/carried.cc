@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 std::string_view name(Flow flow) noexcept {
   return flow == Flow::sent ? "sent" : "received";
@@ -58,4 +58,4 @@ std::string megabytes(double bytes) {
   return fmt::format("{:.4g} MB", bytes / 1e6);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 enum class Flow : std::uint8_t { sent, received };
 
@@ -43,4 +43,4 @@ void judge_carried(RequirementFinding& finding, const CountedBytes& counted,
 /// "1010 MB", of 1e6 bytes.
 std::string megabytes(double bytes);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -8,7 +8,7 @@
 #include "launches.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// The median; of what another tool measured often only a mean is known.
@@ -342,4 +342,4 @@ std::vector<Section> coll_details(const Document& document) {
 const DocumentKind kCollKind{kCollSchema, "Collectives", "results",     "coll",
                              judge_coll,  measure_coll,  coll_sections, coll_details};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 std::string side_name(const Json& body, std::string_view side) {
   const std::string name = text_of(object_of(body, side), "name");
@@ -320,4 +320,4 @@ std::vector<Section> comparison_sections(const Document& document) {
 const DocumentKind kCompareKind{kCompareSchema,   "Comparison",       "families",         "compare",
                                 judge_comparison, measure_comparison, comparison_sections};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

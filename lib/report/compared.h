@@ -7,7 +7,7 @@
 
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// What a side, "a" or "b", is called; "A" or "B" where the document has no name.
 std::string side_name(const Json& body, std::string_view side);
@@ -51,4 +51,4 @@ std::string decision_markdown(const Json& body, std::size_t level);
 /// The same as text of 80 columns.
 std::string decision_text(const Json& body);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

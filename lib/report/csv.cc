@@ -11,7 +11,7 @@
 #include "rdmabench/report/writers.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
@@ -125,4 +125,4 @@ std::string to_csv(std::span<const Document> documents) {
   return csv.text();
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

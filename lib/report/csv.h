@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// A line of names, then a line for each row; each ends in CR LF. Source: RFC 4180.
 class Csv {
@@ -26,4 +26,4 @@ class Csv {
 
 std::vector<std::string> keys_of(const nlohmann::ordered_json& object);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -7,7 +7,7 @@
 #include "compared.h"
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 std::string said(const Json& object, std::string_view key) {
   return text_of(object_of(object, key), "text");
@@ -79,4 +79,4 @@ std::vector<Judgement> judge_decision(const Document& document) {
 
 const DocumentKind kDecideKind{kDecideSchema, "Decision", "rows", "decide", judge_decision};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

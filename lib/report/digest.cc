@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 void add_label(Measured& measured, std::string_view key, std::string value) {
   if (!value.empty()) measured.labels.emplace_back(key, std::move(value));
@@ -74,4 +74,4 @@ std::string replaced(std::string_view text,
   return out;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

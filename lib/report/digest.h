@@ -16,7 +16,7 @@
 #include "rdmabench/report/documents.h"
 #include "report/number_column.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 using Json = nlohmann::ordered_json;
 
@@ -88,4 +88,4 @@ bool is_own_fact(std::string_view name) noexcept;
 std::string replaced(std::string_view text,
                      std::initializer_list<std::pair<char, std::string_view>> words);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

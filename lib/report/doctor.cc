@@ -5,7 +5,7 @@
 
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 std::vector<Judgement> judge_doctor(const Document& document) {
@@ -59,4 +59,4 @@ std::vector<Section> doctor_details(const Document& document) {
 const DocumentKind kDoctorKind{kDoctorSchema, "Node checks", "findings",  "doctor",
                                judge_doctor,  no_figures,    no_sections, doctor_details};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

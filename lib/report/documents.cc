@@ -18,7 +18,7 @@
 #include "kinds.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 [[noreturn]] void refuse(const std::string& source, std::size_t line, const std::string& why) {
@@ -281,4 +281,4 @@ FolderDocuments read_folders(const std::vector<std::string>& paths,
   return out;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "rdmabench/features.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ Facts collect_environment(const std::string& root_name) {
   return facts.take();
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 #include "fabric_document.h"
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// A metric and size for which no node could be judged is not a pass. Where nothing is told of that
@@ -144,4 +144,4 @@ const DocumentKind kFabricKind{kFabricSchema,   "Fabric",      "",
                                "fabric",        judge_fabric,  measure_fabric,
                                fabric_sections, fabric_details};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

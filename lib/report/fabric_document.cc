@@ -11,7 +11,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 bool is_list_of_objects(const Json& json) {
   return json.is_array() &&
@@ -341,4 +341,4 @@ double NodeMedian::relative(double value) const {
   return metric == Metric::latency ? typical / value : value / typical;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -12,7 +12,7 @@
 #include "base/walk.h"
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// Of a pair's texts, and of their number.
 inline constexpr std::size_t kMaxWord = 256;
@@ -125,4 +125,4 @@ std::vector<NodeMedian> node_medians(const Document& fabric);
 std::vector<Section> fabric_sections(const Document& document);
 std::vector<Section> fabric_details(const Document& document);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

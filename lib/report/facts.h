@@ -9,7 +9,7 @@
 
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// The value of that fact; nothing where there is none, or it is of another type.
 template <class Value>
@@ -35,4 +35,4 @@ inline std::string text_of(const Facts& facts, std::string_view name,
   return std::string(absent);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

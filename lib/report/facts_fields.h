@@ -11,7 +11,7 @@
 #include "rdmabench/report/conditions.h"
 #include "report/row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// From a peer that is not trusted: at most `max_count` facts, names and texts of at most so many
 /// bytes, made ascii_only(). A fact without a value is left out. Throws Error(failed) as
@@ -71,4 +71,4 @@ inline void walk_notes(MessageFields& fields, std::vector<std::string>& notes) {
   for (std::string& note : notes) note = ascii_only(note);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 std::string to_format(std::span<const Document> documents, std::string_view format) {
   if (format == "junit") return to_junit(documents);
@@ -21,4 +21,4 @@ std::string time_of_page() {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

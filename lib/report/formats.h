@@ -8,7 +8,7 @@
 
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 inline constexpr std::array<std::string_view, 5> kFormats{"html", "junit", "prometheus", "csv",
                                                           "markdown"};
@@ -19,4 +19,4 @@ std::string to_format(std::span<const Document> documents, std::string_view form
 /// Now, as a page shows when it was made: "2026-03-01 12:00 UTC".
 std::string time_of_page();
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -18,7 +18,7 @@ extern const char rdmabench_page_begin[];
 extern const char rdmabench_page_end[];
 }
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// Stands once in the page, where the data go.
@@ -204,4 +204,4 @@ std::string to_html(std::span<const Document> documents, std::string_view genera
   return text;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

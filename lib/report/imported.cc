@@ -10,7 +10,7 @@
 #include "rdmabench/report/documents.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using import::NcclTestsCell;
@@ -281,4 +281,4 @@ std::vector<Json> imported_documents(std::string_view text, const std::string& s
   return documents;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 #include "fabric_document.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// pugixml escapes markup, but not what XML 1.0 forbids: that is taken out before.
@@ -140,4 +140,4 @@ std::string to_junit(std::span<const Document> documents) {
   return std::move(out).str();
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

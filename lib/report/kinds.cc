@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 #define KIND(name) &(name),
@@ -48,4 +48,4 @@ void for_each_measured(const Document& document,
   if (const DocumentKind* const kind = find_kind(document.schema)) kind->measure(document, visit);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

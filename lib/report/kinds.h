@@ -10,7 +10,7 @@
 #include "digest.h"
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 using VisitMeasured = std::function<void(const Measured&)>;
 
@@ -40,4 +40,4 @@ std::span<const DocumentKind* const> document_kinds();
 /// nullptr where there is none.
 const DocumentKind* find_kind(std::string_view schema);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

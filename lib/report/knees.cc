@@ -9,7 +9,7 @@
 #include "row.h"
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 struct Knees {
@@ -109,4 +109,4 @@ std::string knee_text(const Json& knee) {
   return text;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

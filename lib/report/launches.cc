@@ -19,7 +19,7 @@
 #include "row.h"
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using Rows = std::vector<const Json*>;
@@ -383,4 +383,4 @@ std::string launches_text(const Document& over, std::size_t width) {
   return text + suspicions_text(over.body);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -7,7 +7,7 @@
 
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// How many launches a run's document is made of, by its key "over_launches"; 1 of one run.
 std::size_t launches_of(const nlohmann::ordered_json& body);
@@ -36,4 +36,4 @@ nlohmann::ordered_json knees_of(std::span<const Document> launches);
 /// One of them for people.
 std::string knee_text(const nlohmann::ordered_json& knee);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -13,7 +13,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// Geometric means, with their intervals, and of how many launches; 0 where none has a value.
@@ -145,4 +145,4 @@ void join_fabrics(Document& over, std::span<const Document> launches) {
   }
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -22,7 +22,7 @@
 #include "rdmabench/report/text_table.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using Of = Limit::Of;
@@ -400,4 +400,4 @@ std::string limits_text(const Document& document) {
   return text;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -40,4 +40,4 @@ std::string limits_record(const Document& document);
 /// A line for each of body["expectations"]; "" where there are none.
 std::string limits_text(const Document& document);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

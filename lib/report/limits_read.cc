@@ -14,7 +14,7 @@
 #include "rdmabench/base/units.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::array kTimes{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
@@ -163,4 +163,4 @@ std::vector<Limit> read_profile(const std::string& path) {
   return limits;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

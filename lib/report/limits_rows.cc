@@ -13,7 +13,7 @@
 #include "launches.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr double kManySamples = 100;  // from which a mean is as good as normal
@@ -160,4 +160,4 @@ LaunchValues launch_values(std::span<const Document> launches, std::string_view 
   return all;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -8,7 +8,7 @@
 #include "digest.h"
 #include "limits.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 inline constexpr double kNormal95 = 1.96;  // standard errors to the end of an interval
 
@@ -52,4 +52,4 @@ bool has_size(const Limit& limit, const Measured& row);
 LaunchValues launch_values(std::span<const Document> launches, std::string_view key,
                            bool of_baseline);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

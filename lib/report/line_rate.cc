@@ -9,7 +9,7 @@
 #include "digest.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 // Bytes around each packet's payload. A write's or read's own header comes once a message: a packet
@@ -70,4 +70,4 @@ LineRate line_rate(const nlohmann::ordered_json& resolved) {
   return line;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

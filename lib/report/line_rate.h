@@ -6,7 +6,7 @@
 
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 struct LineRate {
   double bits_per_s = 0;  ///< payload, one way, over all devices; NaN where it is not known
@@ -19,4 +19,4 @@ struct LineRate {
 LineRate line_rate(const nlohmann::ordered_json& resolved);
 LineRate line_rate(const Resolved& resolved);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 #include "rdmabench/report/text_table.h"
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// How many items of a cell are told in its line.
@@ -143,4 +143,4 @@ std::string escaped_for_markdown(std::string_view text) {
   return out;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 /// As many decimals, two at most, as leave the number within its column.
@@ -111,4 +111,4 @@ std::string to_nccl_tests(const NcclTestsTable& table) {
   return text + footer(table);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -3,7 +3,7 @@
 
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 ColumnOf interface_column() {
@@ -116,4 +116,4 @@ const DocumentKind kNetPluginKind{kNetPluginSchema,  "Network plugin", "cases",
                                   "netplugin",       judge_netplugin,  measure_netplugin,
                                   netplugin_sections};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

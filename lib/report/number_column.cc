@@ -2,7 +2,7 @@
 
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 std::string rate_text(double bits_per_s) {
   if (!std::isfinite(bits_per_s)) return "-";
@@ -49,4 +49,4 @@ std::string bytes_per_second(double number) {
   return text + (text.find(' ') == std::string::npos ? " B/s" : "B/s");
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

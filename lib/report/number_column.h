@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 inline constexpr int kSignificantDigits = 6;
 inline constexpr double kMessagesPerMillion = 1e6;
@@ -74,4 +74,4 @@ class NumberColumn {
   double largest_ = 0;
 };
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

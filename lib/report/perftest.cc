@@ -12,7 +12,7 @@
 #include "rdmabench/base/units.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::size_t kLineWidth = 87;
@@ -301,4 +301,4 @@ std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
   return document_text(document);
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

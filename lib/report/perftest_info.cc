@@ -7,7 +7,7 @@
 #include "facts.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 const Fact* find(const Facts& facts, std::string_view name) {
@@ -154,4 +154,4 @@ PerftestInfo perftest_info(const Report& report) {
   return info;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -10,7 +10,7 @@
 #include "rdmabench/report/result.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// The whole number, decimal or 0x..., that the text begins with.
 std::optional<std::uint64_t> leading_number(std::string_view text);
@@ -60,4 +60,4 @@ std::vector<LatencyResult> latency_results(const Report& report);
 /// Whether the run was one by duration, and of latency: perftest has a short table for it.
 bool is_perftest_short(const Report& report);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -8,7 +8,7 @@
 #include "compared.h"
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 std::string seconds_text(double seconds) {
@@ -227,4 +227,4 @@ const DocumentKind kProjectKind{kProjectSchema,     "Projection",     "rows",
                                 "project",          judge_projection, measure_projection,
                                 projection_sections};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

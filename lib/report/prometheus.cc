@@ -10,7 +10,7 @@
 #include "fabric_document.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr double kNs = 1e-9;
@@ -204,4 +204,4 @@ std::string to_prometheus(std::span<const Document> documents) {
   return out.text();
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

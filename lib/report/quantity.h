@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 struct Unit {
   std::string_view text;
@@ -24,4 +24,4 @@ std::optional<Measure> measure_of(std::string_view key);
 /// "bits_per_s" of "bw"; a key as it is.
 std::string_view key_of(std::string_view quantity);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

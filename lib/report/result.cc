@@ -8,7 +8,7 @@
 
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 template <class Row>
@@ -49,4 +49,4 @@ const Fact* Report::find(std::string_view name) const noexcept {
   return nullptr;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -10,7 +10,7 @@
 #include "rdmabench/report/writers.h"
 #include "report/number_column.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 void append(Fields& to, Fields from) {
@@ -342,4 +342,4 @@ std::string to_json(std::span<const Report> reports) {
       {{"schema", kRunSchema}, {"documents", list_of_each(reports, document_body)}});
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -13,7 +13,7 @@
 #include "number_column.h"
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 using Json = nlohmann::ordered_json;
 
@@ -122,4 +122,4 @@ Json document_body(const Report& report);
 /// U+FFFD.
 std::string document_text(const Json& document);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

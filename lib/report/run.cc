@@ -9,7 +9,7 @@
 #include "launches.h"
 #include "row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 ColumnOf measured_column(std::string heading, std::string key, const Scale& scale,
                          int dispensable) {
@@ -260,4 +260,4 @@ std::vector<Section> run_details(const Document& document) {
 const DocumentKind kRunKind{kRunSchema, "Other runs", "results",    "lat, bw, load, reg, demo",
                             judge_run,  measure_run,  run_sections, run_details};
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -11,7 +11,7 @@
 #include "base/listed.h"
 #include "kinds.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::size_t kMostPlaces = 100;  // that are named of many
@@ -364,4 +364,4 @@ std::vector<Part> parts(std::span<const Document> documents) {
   return all;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -12,7 +12,7 @@
 
 #include "digest.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 struct Cell {
   Cell() = default;
@@ -162,4 +162,4 @@ std::vector<Part> parts(std::span<const Document> documents);
 /// The rows of a run, of what fields_of() shows. Of times a text table has so many decimals.
 Section run_rows(const std::string& test, const Json& rows, int decimals = 3);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -10,7 +10,7 @@
 #include "fabric_document.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::size_t kMostErrors = 200;  // that are not alike
@@ -340,4 +340,4 @@ std::vector<Section> fabric_details(const Document& document) {
           facts_of_nodes(document, FabricNames(document))};
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 #include "sections.h"
 #include "text_width.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::size_t kMostRows = 8;  // that are named for what they have in common
@@ -211,4 +211,4 @@ std::string to_text(const Document& document, std::size_t width) {
   return text;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -14,7 +14,7 @@
 #include "row.h"
 #include "sections.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 const LatencyResult& common(const LoadResult& result) {
@@ -280,4 +280,4 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
   return text + suspicions_text(reports, verbose) + errors;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

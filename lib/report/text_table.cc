@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "text_width.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::size_t kGap = 2;         // between columns
@@ -248,4 +248,4 @@ std::string terminal_safe(std::string_view text, std::string_view kept) {
   return out;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// Columns on a terminal: Korean, Chinese and Japanese characters take two, combining marks none.
 std::size_t display_width(std::string_view text) noexcept;
@@ -16,4 +16,4 @@ std::size_t widest_line(std::string_view text) noexcept;
 /// with `indent` blanks. A word that is wider than `width` stays whole, and a % with its number.
 std::string filled(std::string line, std::string_view text, std::size_t indent, std::size_t width);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -6,7 +6,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 const Backend& find_backend(std::string_view name) {
   std::string built;
@@ -50,4 +50,4 @@ std::vector<SharedLibrary> shared_libraries() {
   return all;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 #include "base/network.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 struct Kind {
@@ -107,4 +107,4 @@ void Budget::give_back(const std::string& address, const Usage& used) noexcept {
   if (is_nothing(found->second)) of_address_.erase(found);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -11,7 +11,7 @@
 
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// What a session's messages may take: one of the largest that is not complete yet, and what was
 /// read from another one.
@@ -59,4 +59,4 @@ class Budget {
   std::map<std::string, Usage> of_address_;  ///< of those that have something
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

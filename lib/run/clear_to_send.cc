@@ -6,7 +6,7 @@
 #include "rdmabench/run/patterns.h"
 #include "rdmabench/workload/epoch_io.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 /// Interval i of the initiator is the time from one post to the next; the last one ends when the
@@ -121,4 +121,4 @@ void add_clear_to_send() {
   static_cast<void>(added);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 inline constexpr std::string_view kClearToSend = "rdmabench/clear-to-send";
 
 /// Registers it with this process, once.
 void add_clear_to_send();
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

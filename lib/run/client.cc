@@ -21,7 +21,7 @@
 #include "run/pattern_table.h"
 #include "verify.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 report::Facts config_facts(const Config& config, const SessionSpec& spec) {
@@ -214,4 +214,4 @@ report::Report run_in_process(const Config& config, const RunHooks& hooks, Serve
   return run(pinned, "127.0.0.1", serving.port(), hooks);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -7,7 +7,7 @@
 #include "rdmabench/memory/request.h"
 #include "run/protocol.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using transport::Service;
@@ -254,4 +254,4 @@ void check(const SessionSpec& spec) {
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 #include "run/protocol.h"
 #include "run/user_options.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using workload::Shape;
@@ -115,4 +115,4 @@ ClientConfig config_from_json(std::string_view text) {
   return client;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

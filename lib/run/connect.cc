@@ -3,7 +3,7 @@
 #include "run/connection.h"
 #include "run/protocol.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 struct ConnectedPair::State {
   State(control::Channel& channel, std::chrono::nanoseconds timeout)
@@ -54,4 +54,4 @@ void ConnectedPair::finish() {
   state_->finished = true;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

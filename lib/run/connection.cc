@@ -12,7 +12,7 @@
 #include "rdmabench/control/channel.h"
 #include "transport/own_options.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 namespace {
 
@@ -305,4 +305,4 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   connection.connect(client.addresses);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

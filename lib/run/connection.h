@@ -15,7 +15,7 @@
 #include "rdmabench/run/backends.h"
 #include "run/protocol.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Messages to and from the peer, with a deadline for every wait. Thread rule: one thread.
 class Connection {
@@ -137,4 +137,4 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
                     const std::vector<Offer>& ours, std::size_t rails, std::size_t count,
                     const ServerSteps& steps);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

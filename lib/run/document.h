@@ -5,8 +5,8 @@
 
 #include "rdmabench/run/registration_cost.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 nlohmann::ordered_json to_document(const RegistrationReport& measured);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -6,7 +6,7 @@
 #include "run/protocol.h"
 #include "transport/slots.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using workload::Shape;
@@ -161,4 +161,4 @@ std::uint64_t memory_of(const transport::EndpointRequest& request) {
   return 2 * bytes(request.send_slots) + bytes(request.receive_slots);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 
 #include "rdmabench/run/connect.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using workload::Outcome;
@@ -95,4 +95,4 @@ void throw_epoch_error(const workload::EpochResult& result, const workload::Epoc
               epoch_remedy(result.outcome), 0, known_of(result.outcome, std::move(known)));
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// "ok", "stalled", "wrong_data": as in a document.
 std::string_view name(workload::Outcome outcome) noexcept;
@@ -30,4 +30,4 @@ class EpochError : public Error {
   workload::Outcome outcome_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -5,7 +5,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/measure/stop.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using workload::Side;
@@ -107,4 +107,4 @@ void Epochs::bound(std::uint64_t iterations, std::chrono::nanoseconds elapsed) {
   seen_time_ = elapsed;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

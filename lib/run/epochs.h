@@ -10,7 +10,7 @@
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Messages per second that no device reaches: the depth alone holds them back.
 inline constexpr double kUnreachableRate = 1e12;
@@ -62,4 +62,4 @@ class Epochs {
   std::chrono::nanoseconds seen_time_{0};
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

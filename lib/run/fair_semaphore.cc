@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 FairSemaphore::Turn FairSemaphore::wait(const std::string& address, const Deadline& deadline,
                                         const std::stop_token& stop) {
@@ -53,4 +53,4 @@ void FairSemaphore::end(Entries::iterator own) noexcept {
   hand_out();
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

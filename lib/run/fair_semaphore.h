@@ -12,7 +12,7 @@
 
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Libraries look for devices under locks that are not fair: of 200 sessions that open at once,
 /// some would wait for half a minute. Thread rule: any thread. It must outlive its turns.
@@ -59,4 +59,4 @@ class FairSemaphore {
   Entries held_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -9,7 +9,7 @@
 #include "rdmabench/base/units.h"
 #include "report/facts.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using report::value_of;
@@ -105,4 +105,4 @@ void add_gpu_notes(Session& session, const report::Facts& server, report::Report
   });
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -7,7 +7,7 @@
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// "the client's cuda:0 by dma-buf, mapping default; the server's memory is the host's". `server`
 /// is what that side told of itself.
@@ -18,4 +18,4 @@ std::string routes_text(const Session& session, const report::Facts& server);
 /// report.resolved. Throws Error(failed) where the GPU fails.
 void add_gpu_notes(Session& session, const report::Facts& server, report::Report& report);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 using workload::EpochResult;
 using workload::Mark;
@@ -98,4 +98,4 @@ StreamPart Growth::finish(const Results& results) {
   return part(end, extent_.iterations * marks_.size());
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// What all workers did from one look at them to the next, as if it were an epoch of its own.
 struct StreamPart {
@@ -69,4 +69,4 @@ class Growth {
   std::uint64_t done_ = 0;  ///< messages of all workers until then
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

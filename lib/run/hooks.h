@@ -6,7 +6,7 @@
 
 #include "rdmabench/run/client.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// What the caller's code threw. No std::exception, so that nothing takes it for a failure of the
 /// run.
@@ -25,4 +25,4 @@ void call(const std::function<void(const Argument&)>& hook, const Argument& argu
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -12,7 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "run/budget.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Limits (time that the client pauses) - (time that it measures). A session turns between waits
 /// for the client, of which those below a second do not count, and epochs, in which the client may
@@ -64,4 +64,4 @@ class IdleLimit {
   std::string command_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -5,7 +5,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 void IncastBarrier::pass(const std::string& job, std::uint32_t clients, const Deadline& deadline,
                          const std::stop_token& stop) {
@@ -35,4 +35,4 @@ std::size_t IncastBarrier::groups() {
   return groups_.size();
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

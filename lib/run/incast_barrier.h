@@ -11,7 +11,7 @@
 
 #include "rdmabench/base/deadline.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Lets clients through in groups, so that they start together. A group is the clients of one job
 /// that came for the same number of clients. Thread rule: any thread.
@@ -38,4 +38,4 @@ class IncastBarrier {
   std::map<std::pair<std::string, std::uint32_t>, Group> groups_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

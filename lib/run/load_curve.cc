@@ -13,7 +13,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "run/sinks.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 18;  // of one load on one worker
@@ -160,4 +160,4 @@ void LoadCurve::run(std::size_t index, std::vector<report::LoadResult>& rows) {
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 #include "run/epochs.h"
 #include "run/hooks.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Of capacity. The last one lies beyond it: there an open loop's latency grows for as long as it
 /// runs.
@@ -40,4 +40,4 @@ class LoadCurve {
   const RunHooks& hooks_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

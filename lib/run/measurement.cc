@@ -11,7 +11,7 @@
 #include "run/pattern_table.h"
 #include "run/sinks.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 /// Why a row is not stable. A whole sentence and what to do, the same for all sizes.
@@ -146,4 +146,4 @@ void Measurement::run(std::size_t index, report::Report& report) {
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 #include "run/epochs.h"
 #include "run/hooks.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// The client's measuring.
 class Measurement {
@@ -32,4 +32,4 @@ class Measurement {
   Epochs epochs_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -11,7 +11,7 @@
 #include "run/options.h"
 #include "transport/session_request.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 // Without persistence mode the first use of a GPU's driver wakes every GPU of the server.
@@ -157,4 +157,4 @@ ServerAnswer negotiate(Session& session, const ClientPlan& plan,
   return answer;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

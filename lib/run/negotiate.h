@@ -5,7 +5,7 @@
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// What a client asks for: every choice that its configuration leaves open is made.
 struct ClientPlan {
@@ -30,4 +30,4 @@ void check_this_side(const ClientPlan& plan);
 ServerAnswer negotiate(Session& session, const ClientPlan& plan,
                        const memory::FailedRoutes& failed = {});
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -13,7 +13,7 @@
 #include "rdmabench/verbs/device.h"
 #endif
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 /// What libibverbs alone tells: the MTU of an InfiniBand port, for one.
@@ -51,4 +51,4 @@ std::shared_ptr<const health::FileStore> open_node(const std::string& root, bool
   return health::live_store(facts);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

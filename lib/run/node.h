@@ -6,7 +6,7 @@
 
 #include "rdmabench/health/file_tree.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// What health::diagnose() is to judge: this machine for "/" in any spelling, with what libibverbs
 /// alone tells, or else what health::open_store() reads. Throws what that throws. With
@@ -14,4 +14,4 @@ namespace rdmabench::run {
 std::shared_ptr<const health::FileStore> open_node(const std::string& root,
                                                    bool ask_firmware = false);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -9,7 +9,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 /// A member of Config as a function that gives its place. Of what both sides have, or not.
@@ -310,4 +310,4 @@ void add_facts(report::Facts& facts, const Config& config) {
   });
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -15,7 +15,7 @@
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Where the value of an option is. Its type says how it is read and written.
 using Place =
@@ -129,4 +129,4 @@ void check_bounds(const Config& config);
 /// What a report says of the options: those that are not at their default, and some always.
 void add_facts(report::Facts& facts, const Config& config);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 namespace detail {
 using AnyLoop = void (*)();  // as in run/patterns.h
@@ -25,4 +25,4 @@ detail::AnyLoop find_pattern(std::string_view name, std::type_index endpoint, wo
 /// The operation that a row names, or all of a pattern's: "send+write-imm".
 std::string operation_text(std::string_view pattern, transport::OperationCode operation);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

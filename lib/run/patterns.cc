@@ -10,7 +10,7 @@
 #include "rdmabench/control/channel.h"
 #include "run/pattern_table.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 struct Pattern {
@@ -104,4 +104,4 @@ detail::AnyLoop find_pattern(std::string_view name, std::type_index endpoint, wo
               "Choose another transport or back end.");
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Takes epochs as they are. Of one that grows only local completions are known, and at its begin
 /// they fill buffers: what counts are stretches of many, and not the first.
@@ -48,4 +48,4 @@ class PeakRate {
   std::vector<std::pair<std::uint64_t, double>> stretches_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

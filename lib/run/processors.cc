@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 Polling::Polling(Processors& processors, const std::string& address, std::size_t threads)
     : processors_(processors), threads_(threads) {
@@ -40,4 +40,4 @@ std::chrono::nanoseconds IdleThread::nap(const Polling& polling,
       static_cast<std::int64_t>(std::min(kLongest, polled * polling.rest())));
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// While there is a processor for each thread that polls, all of them spin. Where there are more
 /// threads, each address of those that have some has an equal part of the processors. Thread rule:
@@ -80,4 +80,4 @@ class IdleThread {
   std::chrono::nanoseconds busy_{0};
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -12,7 +12,7 @@
 #include "report/facts_fields.h"
 #include "run/options.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 constexpr std::size_t kMaxOffer = 262144;  // bytes of an offer: a host may have many GIDs
@@ -138,4 +138,4 @@ void walk(MessageFields& fields, Farewell& farewell) {
   walk(fields, farewell.conditions ? *farewell.conditions : farewell.conditions.emplace());
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -44,7 +44,7 @@
 #include "rdmabench/run/config.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 inline constexpr double kMaxRate = 1e12;  ///< messages per second
 
@@ -191,4 +191,4 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
 /// Bytes of memory that the messages of such an endpoint take, in whole pages; saturates.
 std::uint64_t memory_of(const transport::EndpointRequest& request);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

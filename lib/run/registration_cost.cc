@@ -13,7 +13,7 @@
 #include "rdmabench/verbs/device.h"
 #include "transport/verbs/registration_order.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using measure::RawClock;
@@ -162,4 +162,4 @@ GpuRoutes RegistrationBench::measure_routes(const memory::Request& memory,
   throw Error(Fault::unavailable, fmt::format("no route to register GPU memory works:{}", reasons));
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

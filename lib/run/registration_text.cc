@@ -9,7 +9,7 @@
 #include "report/sections.h"
 #include "run/document.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using report::Json;
@@ -143,4 +143,4 @@ std::string to_csv(const RegistrationReport& measured) {
   return csv.text();
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using transport::Description;
@@ -128,4 +128,4 @@ std::vector<Unmet> unmet(std::span<const Requirement> requirements, const Descri
   return found;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 struct RequirementWord {
   std::string_view name;
@@ -22,4 +22,4 @@ std::vector<Requirement> parse_requirements(std::string_view text,
 /// As it was given: "device=mlx5_0".
 std::string to_text(const Requirement& requirement);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -32,7 +32,7 @@
 #include "run/processors.h"
 #include "run/serving.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -378,4 +378,4 @@ void Server::Impl::tell_dropped() {
   if (dropped > 0) say(fmt::format("{} lines were dropped", dropped));
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -7,7 +7,7 @@
 #include "rdmabench/run/server.h"
 #include "run/options.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Calls visit(name, flag, value, help, bounds) for each, in the order of --help. Where no flag
 /// sets it, `flag` is ""; of who is served it is the three that each command has.
@@ -54,4 +54,4 @@ void walk_options(ServerConfig& config, Visit&& visit) {
         "separated by commas (docs/limits.md)");
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

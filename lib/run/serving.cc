@@ -22,7 +22,7 @@
 #include "transport/session_request.h"
 #include "verify.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -244,4 +244,4 @@ std::string run_server_session(Session& session, const ServerResources& resource
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

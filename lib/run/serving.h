@@ -12,7 +12,7 @@
 #include "run/processors.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// What the server lends to one session; kept when the session starts over.
 struct ServerResources {
@@ -31,4 +31,4 @@ struct ServerResources {
 /// it; the client is not told yet.
 std::string run_server_session(Session& session, const ServerResources& resources);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

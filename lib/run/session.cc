@@ -16,7 +16,7 @@
 #include "run/epoch_text.h"
 #include "run/together.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 using workload::EpochResult;
 using workload::Outcome;
@@ -394,4 +394,4 @@ std::string Session::reason_of_peer() {
   return "the peer gave no reason";
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -18,7 +18,7 @@
 #include "run/protocol.h"
 #include "run/worker.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// A fact of verbs endpoints.
 inline constexpr std::string_view kRelaxedOrdering = "relaxed_ordering";
@@ -146,4 +146,4 @@ class Session : public Connection {
   std::vector<std::int64_t> behind_;  ///< EpochResult::behind of each worker, of the last epoch
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

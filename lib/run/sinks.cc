@@ -11,7 +11,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 /// With fewer, their interval is not worth its name.
@@ -236,4 +236,4 @@ void BandwidthSink::end_interval() {
   interval_messages_ = interval_elapsed_ns_ = 0;
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

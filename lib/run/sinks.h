@@ -12,7 +12,7 @@
 #include "run/peak_rate.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 struct RateInterval {
   double low = 0;  ///< both 0 for a single epoch
@@ -89,4 +89,4 @@ class BandwidthSink {
   PeakRate peak_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

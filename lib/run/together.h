@@ -15,7 +15,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 using StartThread = std::function<std::thread(std::function<void()> body)>;
 
@@ -59,4 +59,4 @@ void run_together(std::size_t count, const Prepare& prepare, const Work& work,
       "Lower `threads`, or raise 'ulimit -u' or the limit of the control group.");
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -8,7 +8,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 constexpr std::size_t kShown = 60;  // characters of a user's text in an error
@@ -99,4 +99,4 @@ void UserOptions::refuse_others() const {
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -22,7 +22,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Each key is read by one of the calls, which leaves its value alone where the object has not the
 /// key or has null there. They throw Error(usage) that names the key in backquotes, what it is and
@@ -145,4 +145,4 @@ class UserOptions {
   std::vector<std::string> known_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

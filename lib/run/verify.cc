@@ -8,7 +8,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 constexpr int kMaxTimeouts = 3;  // timeouts of the session, after which no other route is tried
@@ -95,4 +95,4 @@ std::optional<Error> verify_gpu_memory(Session& session, const Config& config,
   }
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Whether a session of this kind may start over before anything is timed. An incast may not: its
 /// clients start together.
@@ -52,4 +52,4 @@ std::optional<Error> verify_gpu_memory(Session& session, const Config& config,
                                        const ClientPlan& plan, ServerAnswer& answer,
                                        std::vector<std::string>& notes);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -11,7 +11,7 @@
 #include "rdmabench/run/backends.h"
 #include "workload/table.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// An open endpoint of some back end with the loops that run over it.
 /// Thread rule: one thread at a time.
@@ -59,4 +59,4 @@ void check_operations(const transport::EndpointRequest& request, transport::Oper
   (check(Ops{}), ...);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 #include "run/pattern_table.h"
 #include "run/worker.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 template <transport::Transport T>
 class WorkerOf final : public EndpointHolder<T, Worker> {
@@ -102,4 +102,4 @@ std::unique_ptr<Worker> open_worker(const transport::EndpointRequest& request,
   return std::make_unique<WorkerOf<T>>(request, choice);
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -5,7 +5,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport {
+namespace rdmabench::inline v1::transport {
 
 /// The first one that a request has, as errors name it; "" = none.
 inline std::string_view verbs_option(const EndpointRequest& request) {
@@ -28,4 +28,4 @@ inline std::string_view ofi_option(const EndpointRequest& request) {
                                                : "";
 }
 
-}  // namespace rdmabench::transport
+}  // namespace rdmabench::inline v1::transport

@@ -6,7 +6,7 @@
 #include "base/allowed_peers.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport {
+namespace rdmabench::inline v1::transport {
 
 struct SessionRequest {
   memory::FailedRoutes failed_routes{};
@@ -19,4 +19,4 @@ inline const SessionRequest& session_of(const EndpointRequest& request) {
   return request.session == nullptr ? of_nobody : *request.session;
 }
 
-}  // namespace rdmabench::transport
+}  // namespace rdmabench::inline v1::transport

@@ -10,7 +10,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport {
+namespace rdmabench::inline v1::transport {
 
 /// Bytes from one slot to the next.
 inline std::uint64_t stride_of(const EndpointRequest& request) {
@@ -48,4 +48,4 @@ inline std::uint64_t window_bytes(const Region& window, const EndpointRequest& r
   return request.buffer.empty() ? window.stride * window.slots : request.buffer.size();
 }
 
-}  // namespace rdmabench::transport
+}  // namespace rdmabench::inline v1::transport

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace fs = std::filesystem;
 
 std::string hidden_devices(const std::string& classes, const std::string& files) {
@@ -34,4 +34,4 @@ std::string hidden_devices(const std::string& classes, const std::string& files)
          ", but libibverbs has no provider library for it: install ibverbs-providers (Debian) or rdma-core.";
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

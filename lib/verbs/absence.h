@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// Describes devices that the kernel has and ibv_get_device_list(3) does not list: their file is
 /// missing (in a container) or not accessible to this user, ib_uverbs is not loaded, or libibverbs
@@ -14,4 +14,4 @@ namespace rdmabench::verbs {
 std::string hidden_devices(const std::string& classes = "/sys/class",
                            const std::string& files = "/dev/infiniband");
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 constexpr std::string_view kNotUsed =
@@ -125,4 +125,4 @@ std::string to_text(const ibv_wc& failed) {
                      text.remedy.empty() ? "" : " ", text.remedy);
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 struct StatusText {
   std::string_view name;     ///< "IBV_WC_RETRY_EXC_ERR"
@@ -25,4 +25,4 @@ StatusText explain(ibv_wc_status status) noexcept;
 /// REMEDY".
 std::string to_text(const ibv_wc& failed);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -12,7 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 // Acknowledging takes a mutex, so it is done for many events at once.
@@ -88,4 +88,4 @@ CompletionQueues::WaitFailure CompletionQueues::wait_for_event(
   return failure;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

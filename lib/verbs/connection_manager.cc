@@ -15,7 +15,7 @@
 #include "verbs/path.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 /// Private data of a connect request, in network byte order.
@@ -295,4 +295,4 @@ void ConnectionManager::connect_one(const sockaddr& from, const sockaddr& to,
   must(SetupCall::accept, rdma_establish(id), fmt::format("rdma_establish({})", where));
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -16,7 +16,7 @@
 #include "rdmabench/verbs/handles.h"
 #include "verbs/queue_pair.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 enum class SetupCall : std::uint8_t;  // lib/verbs/setup_error.h
 
@@ -84,4 +84,4 @@ class ConnectionManager {
   std::vector<Id> ids_;
 };
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -20,7 +20,7 @@
 #include "verbs/scalable.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 namespace fs = std::filesystem;
 
@@ -282,4 +282,4 @@ Gid query_gid(ibv_context& context, std::uint8_t port, std::uint32_t index) {
   return gid;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -10,7 +10,7 @@
 #include "rdmabench/verbs/device.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using About = EventText::About;
@@ -149,4 +149,4 @@ bool DeviceEvents::beyond_queue_pairs() const noexcept {
   return code_ != 0 || (seen_ & kBeyondQueuePairs) != 0;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

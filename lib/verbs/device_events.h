@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// One row of the table.
 struct EventText {
@@ -73,4 +73,4 @@ class DeviceEvents {
   int code_ = 0;  ///< an errno: there is no device any more
 };
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

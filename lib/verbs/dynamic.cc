@@ -11,7 +11,7 @@
 #include <infiniband/mlx5dv.h>
 #endif
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 #if RDMABENCH_HAVE_MLX5
 
@@ -170,4 +170,4 @@ void connect_initiator(ibv_qp& initiator, const ConnectionAttributes& connection
          "A DC initiator may support fewer outstanding reads than an RC queue pair: lower them.");
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

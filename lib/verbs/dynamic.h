@@ -11,7 +11,7 @@
 
 struct mlx5dv_qp_ex;
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// Whether a device has DC queue pairs. Source: mlx5dv_is_supported(3).
 bool has_dynamic(ibv_device& device) noexcept;
@@ -41,4 +41,4 @@ void open_target(ibv_qp& target, const ConnectionAttributes& here);
 /// INIT to RTR to RTS. Each request names its peer. Throws Error(failed).
 void connect_initiator(ibv_qp& initiator, const ConnectionAttributes& connection);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

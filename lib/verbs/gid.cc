@@ -14,7 +14,7 @@
 #include "rdmabench/verbs/device.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 constexpr std::array kTypeNames{std::string_view("InfiniBand"), std::string_view("RoCE v1"),
@@ -142,4 +142,4 @@ std::vector<GidEntry> read_gid_table(ibv_context& context, std::uint8_t port) {
   return entries;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 const char* device_name(const ibv_context& context) {
@@ -105,4 +105,4 @@ std::uint32_t xrc_receive_queue_number(ibv_srq& queue) {
   return number;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -10,7 +10,7 @@
 #include "base/network.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 constexpr std::size_t kListed = 8;  // candidates of each side listed in an error
@@ -178,4 +178,4 @@ Path choose_path(std::span<const Candidate> client, std::span<const Candidate> s
           describe(*best.client, *best.server, best.criteria, global) + passed_over(best, by_rate)};
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

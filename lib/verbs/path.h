@@ -14,7 +14,7 @@
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/gid.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// A GID's IP address and a port, as the calls of sockets and of librdmacm take them.
 struct SocketAddress {
@@ -89,4 +89,4 @@ struct Path {
 Path choose_path(std::span<const Candidate> client, std::span<const Candidate> server,
                  const ControlAddresses& control, const RouteSource& route);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

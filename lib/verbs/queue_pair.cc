@@ -14,7 +14,7 @@
 #include "verbs/setup_error.h"
 #include "verbs/short_messages.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 std::string peer_text(const ConnectionAttributes& connection) {
@@ -267,4 +267,4 @@ AddressHandle create_address_handle(ibv_pd& domain, const ConnectionAttributes& 
   return handle;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

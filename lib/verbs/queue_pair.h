@@ -8,7 +8,7 @@
 #include "rdmabench/verbs/handles.h"
 #include "rdmabench/verbs/path_attributes.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// "RC", "UC", "UD", "XRC send", "XRC receive".
 std::string_view name(ibv_qp_type type) noexcept;
@@ -88,4 +88,4 @@ bool writes_in_order(ibv_qp& queue_pair) noexcept;
 /// The address of a peer for a UD queue pair. Throws Error(failed). Source: ibv_create_ah(3).
 AddressHandle create_address_handle(ibv_pd& domain, const ConnectionAttributes& connection);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -6,7 +6,7 @@
 
 #include "verbs/queue_pair.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// The send queue that `spec` asks for, and the receive queue or the shared one.
 void add_sends(ibv_qp_init_attr_ex& attributes, const QueuePairSpec& spec);
@@ -27,4 +27,4 @@ void modify(ibv_qp& queue_pair, ibv_qp_attr attributes, int mask, std::string_vi
 /// How packets get there.
 ibv_ah_attr address_vector(const ConnectionAttributes& connection);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "verbs/dynamic.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using Capability = std::pair<unsigned, std::string_view>;
@@ -348,4 +348,4 @@ std::string peer_memory_obstacle(const std::string& root) {
          "/sys/kernel/mm/memory_peers/{nv_mem,nv_mem_nc}/version exists";
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

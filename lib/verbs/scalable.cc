@@ -10,7 +10,7 @@
 #include <infiniband/efadv.h>
 #endif
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 #if RDMABENCH_HAVE_EFA
 
@@ -99,4 +99,4 @@ void connect_scalable(ibv_qp& queue_pair, const ConnectionAttributes& connection
          "SRD to RTS");
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -10,7 +10,7 @@
 
 #include "verbs/queue_pair.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// Nothing if the device has no SRD. Source: efadv_query_device(3).
 std::optional<ScalableLimits> query_scalable(ibv_context& context) noexcept;
@@ -28,4 +28,4 @@ void initialize_scalable(ibv_qp& queue_pair, std::uint8_t port, std::uint16_t pa
 void connect_scalable(ibv_qp& queue_pair, const ConnectionAttributes& connection,
                       const ScalableLimits& limits);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <vector>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using namespace setup_fact;
@@ -135,4 +135,4 @@ DeviceFile look_at(const std::string& path) {
                              geteuid(), file.st_mode & 07777U, file.st_uid, file.st_gid)};
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

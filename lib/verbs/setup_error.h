@@ -11,7 +11,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// The calls whose failures are explained. `any`: the meaning of an errno for every other call.
 enum class SetupCall : std::uint8_t {
@@ -109,4 +109,4 @@ struct DeviceFile {
 /// Source: access(2), stat(2).
 DeviceFile look_at(const std::string& path);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -5,7 +5,7 @@
 
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using enum SetupCall;
@@ -211,4 +211,4 @@ std::span<const SetupText> setup_texts() noexcept {
   return kSetupTexts;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -14,7 +14,7 @@
 #include <infiniband/mlx5dv.h>
 #endif
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 void refuse_gpu_memory(const ibv_pd& domain, std::string_view remedy) {
   throw Error(Fault::unavailable,
@@ -52,4 +52,4 @@ CreateQueuePair creator(ibv_pd& domain, const QueuePairSpec& spec) {
   return usual;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

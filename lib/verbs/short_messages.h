@@ -17,7 +17,7 @@
 #include "verbs/queue_pair.h"
 #include "verbs/queue_pair_steps.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// How to create a queue pair of `spec`: by ibv_create_qp_ex(3), or where messages lie in a GPU's
 /// memory and the device is mlx5, by mlx5dv_create_qp(3) with all of them delivered to their
@@ -27,4 +27,4 @@ CreateQueuePair creator(ibv_pd& domain, const QueuePairSpec& spec);
 /// Throws that Error.
 [[noreturn]] void refuse_gpu_memory(const ibv_pd& domain, std::string_view remedy);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

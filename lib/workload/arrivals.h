@@ -7,7 +7,7 @@
 
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Counts messages that complete a receive on this side. Immediates are always compared, data on
 /// request. With ordered messages each is compared with its expected content. Otherwise each is
@@ -128,4 +128,4 @@ class ArrivalTimeout {
   std::chrono::steady_clock::time_point since_{};
 };
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -8,7 +8,7 @@
 #include "rdmabench/measure/clock.h"
 #include "workload/counters.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// The initiator, one operation at a time: interval i is from the post, of a flush that of its
 /// write, to the completion; nothing is halved. Unless it validates, one stamp ends an operation
@@ -52,4 +52,4 @@ EpochResult completion_latency_initiator(T& endpoint, const EpochPlan& plan, Wat
   return result;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -11,7 +11,7 @@
 
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// How many slots messages rotate through. Those on one counter must keep to one queue pair, or
 /// they would overtake each other and swaps would fail.
@@ -98,4 +98,4 @@ bool check_window_after(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
   return true;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -8,7 +8,7 @@
 #include "workload/pump.h"
 #include "workload/stream.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// One side of a duplex: pumps its own messages while it takes the peer's, so that neither ever
 /// waits for a receive that the other owes it.
@@ -166,4 +166,4 @@ EpochResult duplex(T& endpoint, const EpochPlan& plan, Watch& watch,
   return run_duplex<T, Op, kValidate>(endpoint, plan, watch, kSide);
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -8,7 +8,7 @@
 #include "workload/open_loop.h"
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// The answer to message k carries the immediate k and, when validating, the same pattern, from
 /// slot k % slots: the initiator sends k only after it has received the last answer from that slot.
@@ -112,4 +112,4 @@ EpochResult echo_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   return result;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

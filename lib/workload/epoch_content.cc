@@ -5,7 +5,7 @@
 #include "memory/gpu_memory.h"
 #include "workload/counters.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 constexpr std::uint64_t kStraySlots = 16;
@@ -118,4 +118,4 @@ std::uint64_t sum_words(const ContentSlots& slots) {
   return sum;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -21,7 +21,7 @@
 #include "workload/key.h"
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// A region, and the GPU that alone may touch it; null for the host's.
 struct ContentSlots {
@@ -164,4 +164,4 @@ void check_content(T& endpoint, const LoopKey& key, const EpochPlan& plan, Epoch
   }
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -11,7 +11,7 @@
 #include "rdmabench/measure/clock.h"
 #include "workload/counters.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Reliable transports only: the target sends nothing here, so the completion is the only proof.
 template <class T, class Op>
@@ -70,4 +70,4 @@ EpochResult idle_target(T& endpoint, const EpochPlan& /*plan*/, Watch& watch,
   return result;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

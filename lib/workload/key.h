@@ -5,7 +5,7 @@
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 struct LoopKey {
   Shape shape = Shape::latency;
@@ -19,4 +19,4 @@ struct LoopKey {
   bool target_idle = false;  ///< Shape::latency, one-sided: the target never polls
 };
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -16,7 +16,7 @@
 #include "workload/pacing.h"
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Whether each answer tells which message it is for: by the order of answers or of completions, or
 /// by the immediate. On a transport that may lose messages, a lost one would keep its slot occupied
@@ -204,4 +204,4 @@ EpochResult open_loop_initiator(T& endpoint, const EpochPlan& plan, Watch& watch
   return result;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 Gaps::Gaps(ArrivalProcess arrivals, std::uint64_t gap_q16) : table_{gap_q16} {
   if (arrivals == ArrivalProcess::constant) return;
@@ -19,4 +19,4 @@ Gaps::Gaps(ArrivalProcess arrivals, std::uint64_t gap_q16) : table_{gap_q16} {
   }
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -7,7 +7,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Intended starts, each so many 2^-16 ticks after the one before. They do not move when a message
 /// goes out late, so what was missed is caught up at once. The sum of all gaps must stay below 2^48
@@ -79,4 +79,4 @@ class Paced {
   Schedule schedule_;
 };
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

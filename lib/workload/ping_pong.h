@@ -13,7 +13,7 @@
 #include "rdmabench/workload/epoch_io.h"
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// One side of a ping-pong: writes, posts, waits for and checks message i. Where Op leaves no
 /// completion at the target, its last byte is polled: for messages within both sides' write_order()
@@ -190,4 +190,4 @@ EpochResult ping_pong_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   return result;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 void check_plan(const LoopKey& key, const EpochPlan& plan) {
   constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 32;
@@ -37,4 +37,4 @@ void check_drained(std::uint64_t under_way) {
               "Post the last one of each queue pair with Signal::now and poll until it completes.");
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -7,7 +7,7 @@
 #include "workload/key.h"
 #include "workload/ping_pong.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Throws Error(usage) for a plan that the loop of `key` could not keep.
 void check_plan(const LoopKey& key, const EpochPlan& plan);
@@ -48,4 +48,4 @@ void prepare(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
   }
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

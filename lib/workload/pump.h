@@ -10,7 +10,7 @@
 #include "workload/pacing.h"
 #include "workload/slots.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Whether a stream of Op goes by lists: compare-swaps of one list on one word cannot know each
 /// other's result, and a flush follows its own write.
@@ -310,4 +310,4 @@ bool pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& resul
   return pump.finish();
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

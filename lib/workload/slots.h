@@ -10,7 +10,7 @@
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch_io.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Bytes of slot `index` in which a message of `size` lies.
 inline std::span<std::byte> message_in(const transport::Region& region, std::uint64_t index,
@@ -102,4 +102,4 @@ bool check_window(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
   return true;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -8,7 +8,7 @@
 #include "workload/arrivals.h"
 #include "workload/pump.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// The initiator. For sends and writes the clock stops at a receiver-confirmed point: when the
 /// target has answered that everything arrived. Reads, atomics and flushes are complete when the
@@ -85,4 +85,4 @@ EpochResult one_sided_target(T& endpoint, const EpochPlan& plan, Watch& watch,
   return result;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -15,7 +15,7 @@
 #include "workload/prepare.h"
 #include "workload/stream.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 template <transport::Transport T>
 using Loop = EpochResult (*)(T&, const EpochPlan&, Watch&, std::span<measure::Ticks>) noexcept;
@@ -149,4 +149,4 @@ constexpr Entry<T> find_loop(const LoopKey& key) {
   return detail::find<T>(key, transport::Operations{});
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 namespace {
 constexpr auto kBetweenQuestions = std::chrono::milliseconds(10);
@@ -59,4 +59,4 @@ bool Watch::look() noexcept {
   return false;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

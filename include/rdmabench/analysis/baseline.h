@@ -9,7 +9,7 @@
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// A SQLite database of launches by the name of a baseline. One thread at a time; several processes
 /// may use one file, and wait up to 5 seconds for each other.
@@ -61,4 +61,4 @@ std::vector<Confound> find_other_configuration(const Launch& known, const Launch
 /// What a baseline holds, for people: each launch with its configuration.
 std::string to_table(const std::vector<Launch>& baseline, std::size_t width = report::kUsualWidth);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

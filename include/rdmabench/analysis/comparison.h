@@ -14,7 +14,7 @@
 #include "rdmabench/analysis/verdict.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// A fact that is not alike on both sides.
 struct Confound {
@@ -225,4 +225,4 @@ std::string to_table(const LaunchPlan& plan);
 /// A document with the schema "rdmabench-compare/1" and "plan" instead of families.
 std::string to_json(const LaunchPlan& plan);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

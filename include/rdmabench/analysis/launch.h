@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 struct Document;
 struct Report;
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// What of a row is compared.
 enum class Metric : std::uint8_t { p50, p99, p999, bandwidth, mean };
@@ -93,4 +93,4 @@ std::pair<std::string, std::string> side_names(const std::vector<std::string>& a
 /// count as evidence.
 void refuse_copies(const std::vector<Launch>& a, const std::vector<Launch>& b);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -14,7 +14,7 @@
 #include "rdmabench/analysis/verdict.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// A positive quantity at sizes, interpolated by straight lines between the logs of both: exact for
 /// every power law, such as a constant bandwidth.
@@ -288,4 +288,4 @@ std::string to_table(const Projection& projection, std::size_t width = report::k
 /// A document of docs/schema/rdmabench-project-1.schema.json, ended by a newline.
 std::string to_json(const Projection& projection);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// The result of comparing B with A, given the largest difference that does not matter.
 enum class Verdict : std::uint8_t {
@@ -133,4 +133,4 @@ double variation_of(double deviation);
 /// Holm 1979.
 std::vector<double> holm(std::span<const double> p_values);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

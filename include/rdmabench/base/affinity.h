@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// The processors that the calling thread may use, in ascending order. Source:
 /// sched_getaffinity(2).
@@ -29,4 +29,4 @@ class PinnedThread {
 /// As pin_this_thread(), without an exception: false if the processor is not allowed.
 bool try_pin_this_thread(int cpu) noexcept;
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Set once and passed to every call that waits, so that a sequence of waits has one limit.
 /// Source of time: CLOCK_MONOTONIC (std::chrono::steady_clock). Thread rule: a value; share freely.
@@ -35,4 +35,4 @@ class Deadline {
   Clock::time_point at_;
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// The kind of an error. Its value is what a function of the C interface returns, and the exit code
 /// of a command that no signal ended.
@@ -87,4 +87,4 @@ std::string errno_text(int code);
 /// "..." then shows.
 std::string ascii_only(std::string_view text, std::size_t limit = 1000);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

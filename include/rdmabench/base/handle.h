@@ -3,7 +3,7 @@
 
 #include <memory>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Calls `Destroy` and ignores its result, because a destructor must not throw.
 template <auto Destroy>
@@ -21,4 +21,4 @@ struct Destroyer {
 template <class T, auto Destroy>
 using Handle = std::unique_ptr<T, Destroyer<Destroy>>;
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

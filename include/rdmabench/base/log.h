@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// One line without an end of line: "loaded: libfabric.so.1 from /usr/lib/libfabric.so.1.25". What
 /// the hook throws is dropped.
@@ -36,4 +36,4 @@ void log_line(Line&& line) {
   if (detail::log_is_on.load(std::memory_order_relaxed)) detail::tell_log(line());
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

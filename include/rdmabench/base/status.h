@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 enum class Status : std::uint8_t {
   pass,   ///< read, compared, and as it should be
@@ -34,4 +34,4 @@ constexpr Status status_of(std::string_view word) noexcept {
                                      : static_cast<Status>(found - kStatusNames.begin());
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 inline constexpr double kNsPerUs = 1e3;
 inline constexpr double kNsPerMs = 1e6;
@@ -33,4 +33,4 @@ std::chrono::nanoseconds parse_duration(std::string_view text);
 /// 8 -> "8", 65536 -> "64K", 1000 -> "1000": the shortest exact form that parse_size() reads.
 std::string format_size(std::uint64_t bytes);
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// What is done. Meaning and counts are NCCL's (its user guide, "Collective Operations").
 enum class Operation : std::uint8_t {
@@ -180,4 +180,4 @@ double algorithm_bandwidth(const Call& call, std::uint32_t ranks, double time_ns
 /// The same times bus_factor(); none with one rank.
 std::optional<double> bus_bandwidth(const Call& call, std::uint32_t ranks, double time_ns);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

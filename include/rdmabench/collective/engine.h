@@ -33,7 +33,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// How ranks share what a library needs before it can communicate (NCCL's unique id). Collective:
 /// every rank makes the same calls in the same order. Texts may hold any bytes, 64 KiB at most.
@@ -320,4 +320,4 @@ std::shared_ptr<Engine> make_engine(Args&&... args) {
   return {owned, &owned->engine};
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -10,7 +10,7 @@
 
 #include "rdmabench/collective/engine.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 enum class MpiKind : std::uint8_t { open_mpi, mpich };
 
@@ -66,4 +66,4 @@ struct NcclOptions {
 /// yourself, set one of them before.
 std::shared_ptr<Engine> make_nccl_engine(NcclOptions options);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -16,7 +16,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 class Heartbeat;
 
@@ -148,4 +148,4 @@ struct AssembledGroup {
 AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptions& heartbeat,
                         const std::function<const char*(const char*)>& environment);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

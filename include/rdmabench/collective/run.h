@@ -19,7 +19,7 @@
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 inline constexpr std::uint32_t kMaxBatch = 1024;
 
@@ -252,4 +252,4 @@ std::string to_json(const Run& run);
 /// RFC 4180: a line of names and one for each row, with the keys of the document's results.
 std::string to_csv(const Run& run);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -11,7 +11,7 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 /// Options of this rank alone.
 struct MemberOptions {
@@ -123,4 +123,4 @@ std::string wire_steps_text(const Run& run, const PointToPoint& wire);
 /// Whether a pair, or a pair of a step, was not measured.
 bool any_failed(const PointToPoint& wire);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

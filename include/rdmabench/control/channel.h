@@ -19,7 +19,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 struct ChannelSocket;  // internal
 
@@ -245,4 +245,4 @@ class Channel {
   std::unique_ptr<ChannelSocket> connection_;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -10,7 +10,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Thread rule: one thread at a time, but stop() may run beside any other call.
 class Listener {
@@ -59,4 +59,4 @@ class Listener {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -14,7 +14,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 inline constexpr std::uint32_t kMaxRanks = 16384;
 
@@ -106,4 +106,4 @@ class Rendezvous {
 /// PMIx launcher alone, and no libpmix here.
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options);
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

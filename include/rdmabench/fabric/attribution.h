@@ -20,7 +20,7 @@
 
 #include "rdmabench/fabric/matrix.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// The part at fault. A node is its sending and its receiving together.
 enum class Part : std::uint8_t {
@@ -212,4 +212,4 @@ struct ConfirmationOptions {
 std::vector<Confirmation> confirmations(const Attribution& attribution, const Matrix& matrix,
                                         const ConfirmationOptions& options = {});
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -12,7 +12,7 @@
 
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 inline constexpr std::uint32_t kMaxNodes = 4096;
 inline constexpr std::uint32_t kMaxRails = 64;
@@ -91,4 +91,4 @@ struct Matrix {
   std::uint32_t launch = 0;        ///< of FabricOptions
 };
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

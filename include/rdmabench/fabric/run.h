@@ -18,7 +18,7 @@
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 struct CoordinatorOptions {
   /// An agent that does not answer for this long is lost.
@@ -120,4 +120,4 @@ std::string to_table(const Matrix& matrix, const Attribution& verdict,
 /// RFC 4180, one line for each measurement, with the names of the JSON.
 std::string to_csv(const Matrix& matrix);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

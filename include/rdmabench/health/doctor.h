@@ -15,7 +15,7 @@
 #include "rdmabench/health/file_tree.h"
 #include "rdmabench/health/finding.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// What is known of a check without running it.
 struct CheckInfo {
@@ -125,4 +125,4 @@ MemoryStore collect(std::shared_ptr<const FileStore> store);
 /// Error(unavailable).
 void write_archive(const MemoryStore& files, const std::string& path);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 
 #include "rdmabench/health/finding.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// One thing that can be expected.
 struct ExpectationKey {
@@ -47,4 +47,4 @@ class Expectations {
   std::map<std::string, Expectation, std::less<>> values_;
 };
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

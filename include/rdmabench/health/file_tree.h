@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// A longer file is read up to here.
 inline constexpr std::size_t kMaxFileBytes = 65536;
@@ -101,4 +101,4 @@ class FileTree {
   mutable std::unordered_map<std::string, std::string> folders_;
 };
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

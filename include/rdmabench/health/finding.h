@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/status.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// Where an expectation came from.
 enum class Source : std::uint8_t {
@@ -53,4 +53,4 @@ struct Diagnosis {
   Tally tally() const noexcept;
 };
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 
 /// One placement of one row.
 struct NcclTestsCell {
@@ -74,4 +74,4 @@ struct NcclTestsTable {
   std::string error{};               ///< why it ended early
 };
 
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

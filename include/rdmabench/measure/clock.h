@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// Units of a clock's counter. tick_rate() gives their length in nanoseconds.
 using Ticks = std::uint64_t;
@@ -108,4 +108,4 @@ double resolution_ns(ClockSource source = clock_choice().source) noexcept;
 /// The processor of this thread, to detect a migration during a run. -1 if unknown.
 int current_cpu() noexcept;
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

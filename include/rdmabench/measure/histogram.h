@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// An extension of 64-bit GCC and clang.
 __extension__ using Uint128 = unsigned __int128;
@@ -112,4 +112,4 @@ class Histogram {
   Moments moments_;
 };
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -11,7 +11,7 @@
 #include "rdmabench/measure/histogram.h"
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// Stores every sample up to a limit, for exact percentiles. Above the limit it moves all samples
 /// into a Histogram, so that memory is bounded and no sample is dropped. Call it between epochs,
@@ -38,4 +38,4 @@ class LatencyRecorder {
   std::optional<Histogram> histogram_;
 };
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

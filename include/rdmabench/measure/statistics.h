@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// The index (from 0) of the nearest-rank percentile among `count` sorted samples: ceil(p/100 *
 /// count) - 1, computed in integers so that p99.9 of 1000 is index 998 and not 999. 0 < p <= 100,
@@ -119,4 +119,4 @@ struct LatencySummary {
   bool supports(double p) const noexcept { return percentile_supported(count, p); }
 };
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -8,7 +8,7 @@
 
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 /// The criterion "stable": the epochs agree within `max_noise`.
 struct Stability {
@@ -136,4 +136,4 @@ class Stopper {
   bool hopeless_ = false;  // likewise
 };
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

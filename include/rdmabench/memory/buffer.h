@@ -10,7 +10,7 @@
 
 #include "rdmabench/memory/request.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 class GpuMemory;  // lib/memory/gpu_memory.h
 class Mapping;    // lib/memory/mapping.h
@@ -77,4 +77,4 @@ constexpr std::uint64_t slot_stride(std::uint64_t size) {
   return (size + 63) / 64 * 64;
 }
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 /// Fills a message. Every byte depends on `tag` and on its position, so that a missing, stale or
 /// moved byte and a byte of another message are detected. The last byte is `tag`, so it differs
@@ -17,4 +17,4 @@ void fill_pattern(std::span<std::byte> message, std::uint8_t tag) noexcept;
 std::optional<std::uint64_t> find_mismatch(std::span<const std::byte> message,
                                            std::uint8_t tag) noexcept;
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

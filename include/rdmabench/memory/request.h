@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 
 enum class Kind : std::uint8_t {
   host,    ///< anonymous pages of the usual size
@@ -94,4 +94,4 @@ void check_available(const Request& request);
 /// The request for the next buffer after one of `bytes`. In a file it gets another offset.
 Request next(Request request, std::uint64_t bytes);
 
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

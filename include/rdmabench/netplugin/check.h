@@ -16,7 +16,7 @@
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 
 /// One thing that NCCL relies on.
 struct CaseInfo {
@@ -150,4 +150,4 @@ std::string to_json(const Check& check);
 std::string to_csv(const Check& check);  ///< RFC 4180; a line for each case and each size
 std::string to_text(const Check& check, bool verbose, std::size_t width = report::kUsualWidth);
 
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -9,7 +9,7 @@
 
 #include "rdmabench/base/status.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// One fact. Where the value has a unit the name ends in it: "memlock_limit_bytes", "duration_s".
 /// Names are snake_case. A peer's facts may hold any bytes: every writer escapes them.
@@ -74,4 +74,4 @@ struct RequirementFinding {
   double least = 0;                 ///< bytes, with which it passes
 };
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -17,7 +17,7 @@
 #include "rdmabench/base/status.h"
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// One document: a run, a node's checks, a fabric, collectives, a comparison or a projection.
 ///
@@ -206,4 +206,4 @@ inline constexpr std::size_t kMarkdownRows = 64;
 /// support are left out. Source: the text exposition format 0.0.4.
 std::string to_prometheus(std::span<const Document> documents);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

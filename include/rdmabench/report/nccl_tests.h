@@ -5,7 +5,7 @@
 
 #include "rdmabench/import/nccl_tests.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 using import::NcclTestsCell;
 using import::NcclTestsRank;
@@ -17,4 +17,4 @@ using import::NcclTestsTable;
 /// same). The first line names us.
 std::string to_nccl_tests(const NcclTestsTable& table);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// What perftest's own options change of its print.
 struct PerftestStyle {
@@ -58,4 +58,4 @@ std::string perftest_row(const BandwidthResult& result, const PerftestStyle& sty
 /// Average bandwidth as perftest prints it, to hold limits against.
 double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& style);
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -16,7 +16,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/conditions.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// Latency of one operation at one size.
 struct LatencyResult {
@@ -171,4 +171,4 @@ struct Report {
   const Fact* find(std::string_view name) const noexcept;
 };
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 inline constexpr std::size_t kUsualWidth = 80;  ///< columns of a table, unless told otherwise
 inline constexpr std::size_t kAnyWidth = std::size_t(-1);  ///< every column, however wide
@@ -57,4 +57,4 @@ class TextTable {
 /// nor show themselves in another order.
 std::string terminal_safe(std::string_view text, std::string_view kept = "");
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -7,7 +7,7 @@
 #include "rdmabench/report/result.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// One document of docs/schema/rdmabench-1.schema.json, in UTF-8, ended by a newline.
 ///
@@ -41,4 +41,4 @@ inline std::string to_table(const Report& report) {
   return to_table(std::span(&report, 1));
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// An open endpoint whose type is erased. Thread rule: one thread at a time.
 class OpenEndpoint {
@@ -110,4 +110,4 @@ std::string_view backend_of(transport::Service service);
 /// connects only endpoints of this process, true for any other text ("auto").
 bool reaches_others(std::string_view name);
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 #include "rdmabench/run/config.h"
 #include "rdmabench/run/server.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 using OnReport = std::function<void(const report::Report&)>;
 
@@ -54,4 +54,4 @@ void check_this_side(const Config& config);
 report::Report run_in_process(const Config& config, const RunHooks& hooks = {},
                               ServerConfig server = {});
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

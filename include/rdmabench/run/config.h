@@ -15,7 +15,7 @@
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 inline constexpr std::uint16_t kDefaultPort = 18515;  ///< perftest's
 
@@ -166,4 +166,4 @@ struct Progress {
 };
 using OnProgress = std::function<void(const Progress&)>;
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

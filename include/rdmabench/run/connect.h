@@ -16,7 +16,7 @@
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// Opens an endpoint of the back end of that name.
 using OpenEndpointOf = std::function<OpenEndpoint&(
@@ -87,4 +87,4 @@ void with_connected(control::Channel& channel, const transport::EndpointRequest&
                                     std::chrono::nanoseconds timeout, std::string_view peer,
                                     std::string_view failure, Failure known = {});
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -13,7 +13,7 @@
 #include "rdmabench/workload/epoch.h"
 #include "rdmabench/workload/watch.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// One side of a pattern over endpoints of type T: runs plan.iterations messages, each of plan.size
 /// bytes; it is called once for each epoch, warm-up included. The initiator sends first: what
@@ -89,4 +89,4 @@ void add_pattern() {
   detail::add_pattern(Pattern::kName, Pattern::kOperations, std::move(loops));
 }
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -13,7 +13,7 @@
 #include "rdmabench/report/text_table.h"
 #include "rdmabench/verbs/registration.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// The end of a measurement: after `iterations`, or after `time` and at least kMinRegistrations.
 struct RegistrationStop {
@@ -105,4 +105,4 @@ class RegistrationBench {
   verbs::ProtectionDomain domain_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

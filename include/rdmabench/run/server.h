@@ -14,7 +14,7 @@
 
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 
 /// A limit "of an address" is of all clients that connect from it; those from this machine count as
 /// one address, whichever they take.
@@ -132,4 +132,4 @@ class ServerThread {
   std::thread thread_;
 };
 
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

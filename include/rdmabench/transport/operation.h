@@ -11,7 +11,7 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace rdmabench::transport {
+namespace rdmabench::inline v1::transport {
 
 enum class OperationCode : std::uint8_t {
   send,
@@ -235,4 +235,4 @@ constexpr bool permits(OperationSet operations, std::uint64_t max_size, Operatio
   return operations.has(code) && (fixed != 0 ? bytes == fixed : bytes <= max_size);
 }
 
-}  // namespace rdmabench::transport
+}  // namespace rdmabench::inline v1::transport

@@ -9,7 +9,7 @@
 
 #include "rdmabench/transport/operation.h"
 
-namespace rdmabench::transport {
+namespace rdmabench::inline v1::transport {
 
 /// `automatic`: the back end's usual one, RC or RDM. rc to srd are verbs' queue pair types, rdm and
 /// msg libfabric's endpoint types.
@@ -61,4 +61,4 @@ struct BackendRow {
   bool (*has_own_option)(const EndpointRequest& request);
 };
 
-}  // namespace rdmabench::transport
+}  // namespace rdmabench::inline v1::transport

@@ -18,7 +18,7 @@
 #include "rdmabench/transport/operation.h"
 #include "rdmabench/transport/service.h"
 
-namespace rdmabench::transport {
+namespace rdmabench::inline v1::transport {
 
 struct SessionRequest;  // lib/transport/session_request.h
 
@@ -280,4 +280,4 @@ concept Transport = requires(T& t, const T& c, std::string_view text, std::uint6
 };
 // clang-format on
 
-}  // namespace rdmabench::transport
+}  // namespace rdmabench::inline v1::transport

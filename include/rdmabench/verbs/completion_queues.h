@@ -8,7 +8,7 @@
 
 #include "rdmabench/verbs/handles.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 struct CompletionQueueSpec {
   std::uint32_t sends = 1;     ///< entries for sends; also for receives if `receives` is 0
@@ -53,4 +53,4 @@ class CompletionQueues {
   std::uint32_t count_ = 1;
 };
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

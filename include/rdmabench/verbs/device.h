@@ -10,7 +10,7 @@
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// `efa`: of devices whose transport and link layer are unspecified; they are addressed by GID.
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet, efa };
@@ -84,4 +84,4 @@ constexpr std::uint32_t mtu_bytes(ibv_mtu mtu) noexcept {
   return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << mtu : 0;
 }
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// 16 bytes in network order. On RoCE it is an IP address: IPv6, or IPv4 mapped into it
 /// (::ffff:a.b.c.d).
@@ -57,4 +57,4 @@ std::string to_text(const GidEntry& entry);
 /// Source: ibv_query_gid_table(3), getifaddrs(3).
 std::vector<GidEntry> read_gid_table(ibv_context& context, std::uint8_t port);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -12,7 +12,7 @@
 
 #include "rdmabench/base/handle.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// ibv_close_xrcd() is an inline C function, so it cannot be a template argument in a header.
 int close_xrc_domain(ibv_xrcd* domain) noexcept;
@@ -52,4 +52,4 @@ SharedReceiveQueue create_xrc_receive_queue(ibv_pd& domain, ibv_xrcd& xrc_domain
 /// The number by which a peer's sends address the queue. Throws Error(failed).
 std::uint32_t xrc_receive_queue_number(ibv_srq& queue);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// Header fields of packets, and retries. Encoded as in the InfiniBand Architecture
 /// Specification, 9.7.5.2.8 and 9.7.6.1.3.
@@ -30,4 +30,4 @@ struct ScalableLimits {
   std::uint32_t max_rdma_bytes = 0;  ///< of a read or a write
 };
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

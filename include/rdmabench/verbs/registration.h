@@ -11,7 +11,7 @@
 
 #include "rdmabench/verbs/handles.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 
 /// Access rights of a region, each the minimum for its use.
 enum class Access : std::uint8_t {
@@ -130,4 +130,4 @@ std::string to_text(const OnDemand& has);
 /// "send receive": the operations that bits stand for.
 std::string on_demand_operations(std::uint32_t bits);
 
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -11,7 +11,7 @@
 
 #include "rdmabench/measure/clock.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// latency: one message at a time. bandwidth: a stream of as many as the depth allows, one way.
 /// bidirectional: a stream each way at the same time. load: messages at a given rate, answered,
@@ -122,4 +122,4 @@ constexpr std::uint8_t tag_of(std::uint64_t message) {
   return static_cast<std::uint8_t>(message % 255 + 1);
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

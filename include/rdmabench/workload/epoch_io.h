@@ -10,7 +10,7 @@
 #include "rdmabench/workload/epoch.h"
 #include "rdmabench/workload/watch.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Drives one endpoint for one epoch: posts when there is room, polls, gives receives back to the
 /// endpoint.
@@ -255,4 +255,4 @@ class EpochIo {
   bool marker_ = false;
 };
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

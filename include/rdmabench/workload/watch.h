@@ -8,7 +8,7 @@
 
 #include "rdmabench/workload/epoch.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// Counts empty polls, and checks the clock and the peer only once in 1024 of them.
 ///
@@ -114,4 +114,4 @@ class Watch {
   Outcome outcome_ = Outcome::ok;
 };
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -17,7 +17,7 @@
 #include "collective/mpi_module.h"
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 template <class Type, Reduction kReduction>
@@ -282,7 +282,7 @@ State& state() {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective
 
 extern "C" __attribute__((visibility("default"))) const rdmabench::collective::MpiModule*
 rdmabench_mpi_module() {

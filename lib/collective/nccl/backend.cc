@@ -10,7 +10,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 static_assert(Backend<NcclBackend>);
@@ -399,12 +399,12 @@ report::Facts NcclBackend::call_facts() const {
   return facts;
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 std::shared_ptr<Engine> make_nccl_engine(NcclOptions options) {
   return make_engine<nccl::NcclBackend>(std::move(options));
 }
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

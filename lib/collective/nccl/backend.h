@@ -18,7 +18,7 @@
 #include "rdmabench/collective/engine.h"
 #include "rdmabench/collective/engines.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// One rank, one GPU, one stream. Thread rule: the contract's.
 class NcclBackend {
@@ -99,4 +99,4 @@ class NcclBackend {
   bool aborted_ = false;
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -8,7 +8,7 @@
 #include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 void* pointer(gpu::DevicePointer address) {
@@ -88,4 +88,4 @@ void Arena::leave() noexcept {
   if (memory_) memory_->leave();
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

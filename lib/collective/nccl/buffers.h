@@ -10,7 +10,7 @@
 #include "gpu/stream.h"
 #include "rdmabench/collective/engines.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// GPU memory from ncclMemAlloc (since 2.19), or from the driver.
 class Memory {
@@ -75,4 +75,4 @@ class Arena {
   std::uint64_t stride_ = 0;
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

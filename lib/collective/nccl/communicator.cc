@@ -13,7 +13,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 constexpr auto kPause = std::chrono::microseconds(50);  // between two polls in set-up
@@ -150,4 +150,4 @@ void Communicator::destroy(Deadline deadline) {
   }
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -9,7 +9,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/collective/engines.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// CUDA's errors mean "not available here" while NCCL begins. Later, also where a communicator is
 /// made in the middle of a run, they are failures of the run: no memory left, an Xid.
@@ -54,4 +54,4 @@ class Communicator {
   Comm* comm_ = nullptr;
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -4,7 +4,7 @@
 #include "gpu/copy.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// Null where there are no kernels.
 gpu::Tiler* Contents::tiler() {
@@ -65,4 +65,4 @@ void Contents::read(gpu::DevicePointer from, std::span<std::byte> to, Deadline d
   gpu::copy_from_device(stream_, staging, to, from, deadline);
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -11,7 +11,7 @@
 #include "gpu/tiler.h"
 #include "rdmabench/collective/engine.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// By kernels, or by the CPU on GPUs for which the driver cannot compile ours (compute capability
 /// 7.0 and older). Keeps one pinned buffer. Thread rule: one call at a time.
@@ -44,4 +44,4 @@ class Contents {
   std::string no_kernels_;
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

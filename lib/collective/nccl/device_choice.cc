@@ -10,7 +10,7 @@
 #include "control/launch.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 std::string to_text(const RankInfo& info) {
   return fmt::format("{}\n{}\n{}", info.host, info.host_id, info.pci);
@@ -67,4 +67,4 @@ void check_distinct(const std::vector<RankInfo>& ranks, bool many_allowed) {
   }
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -8,7 +8,7 @@
 
 #include "gpu/device.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// What each rank tells the others.
 struct RankInfo {
@@ -36,4 +36,4 @@ gpu::DeviceInfo device_of(std::uint32_t local, const std::vector<gpu::DeviceInfo
 /// `many_allowed`: NCCL_MULTI_RANK_GPU_ENABLE of 2.30 and newer is set.
 void check_distinct(const std::vector<RankInfo>& ranks, bool many_allowed);
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

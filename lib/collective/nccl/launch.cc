@@ -8,7 +8,7 @@
 
 #include "collective/inputs.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 void* at(gpu::DevicePointer base, std::uint64_t bytes = 0) noexcept {
@@ -243,4 +243,4 @@ std::string call_name(const Library& library, Operation operation) {
   return kGrouped;
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

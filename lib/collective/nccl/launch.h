@@ -8,7 +8,7 @@
 #include "library.h"
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 constexpr Type type_of(DataType type) noexcept {
   return static_cast<Type>(type);
@@ -43,4 +43,4 @@ Result launch(const Library& library, Comm* comm, Stream stream, const CallPlan&
 /// "ncclAllReduce", "grouped ncclSend and ncclRecv": what launch() calls.
 std::string call_name(const Library& library, Operation operation);
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

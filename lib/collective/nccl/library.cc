@@ -10,7 +10,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 constexpr const char* kName = "libnccl.so.2";
@@ -130,4 +130,4 @@ std::string result_text(const Library& library, Result result, Comm* comm) {
   return text;
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

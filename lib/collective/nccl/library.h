@@ -6,7 +6,7 @@
 #include "base/symbol.h"
 #include "nccl_abi.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// The calls that we use. Those newer than kOldest are null if the library is older.
 struct Library {
@@ -63,4 +63,4 @@ std::string version_text(int version);
 /// may be null. Never throws; the library's text is cut to one line.
 std::string result_text(const Library& library, Result result, Comm* comm);
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

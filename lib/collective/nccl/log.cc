@@ -13,7 +13,7 @@
 #include "base/descriptor.h"
 #include "base/text.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 /// The word after `mark` in the line; "" if `mark` is not in it.
@@ -139,4 +139,4 @@ report::Facts Log::facts() const {
   return facts;
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

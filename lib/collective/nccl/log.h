@@ -10,7 +10,7 @@
 #include "rdmabench/report/conditions.h"
 #include "settings.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 struct LogFacts {
   std::string network;  ///< "Socket", "IB", a plugin's name; "" if not logged
@@ -50,4 +50,4 @@ class Log {
   off_t start_ = 0;     ///< what is before it was logged for others in this process
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

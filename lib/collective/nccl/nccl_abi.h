@@ -11,7 +11,7 @@
 
 struct CUstream_st;
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// The number that ncclGetVersion has returned for a release since 2.9: 2.18.5 is 21805.
 constexpr int version_code(int major, int minor, int patch = 0) {
@@ -135,4 +135,4 @@ using Send = Result(const void* buffer, std::size_t count, Type type, int peer, 
 using Recv = Result(void* buffer, std::size_t count, Type type, int peer, Comm* comm,
                     Stream stream);
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -12,7 +12,7 @@
 #include "library.h"
 #include "profiler_abi.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 constexpr const char* kPluginSetting = "NCCL_PROFILER_PLUGIN";
@@ -276,4 +276,4 @@ Choice Profiler::stop() noexcept {
   return subscription_.choice;
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -10,7 +10,7 @@
 #include "rdmabench/report/conditions.h"
 #include "settings.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// The choice for one call on one rank.
 struct Choice {
@@ -67,4 +67,4 @@ class Profiler {
   Subscription subscription_;
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

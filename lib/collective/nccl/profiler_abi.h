@@ -13,7 +13,7 @@
 
 #include "nccl_abi.h"
 
-namespace rdmabench::collective::nccl::profiler {
+namespace rdmabench::inline v1::collective::nccl::profiler {
 
 inline constexpr int kHasProfiler = version_code(2, 23);
 inline constexpr int kTakesHome = version_code(2, 30);  // for the settings of the user
@@ -125,4 +125,4 @@ using Table4 = Table<Init4, Event4>;
 using Table5 = Table<Init5, Event5>;
 using Table6 = Table<Init5, Event6>;
 
-}  // namespace rdmabench::collective::nccl::profiler
+}  // namespace rdmabench::inline v1::collective::nccl::profiler

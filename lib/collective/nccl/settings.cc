@@ -12,7 +12,7 @@
 
 #include "profiler_abi.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 /// Of this process: how many of LentSettings have a variable.
@@ -106,4 +106,4 @@ LentSettings::~LentSettings() {
   }
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

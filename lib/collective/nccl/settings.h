@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// The directory in which this version of NCCL looks for the user's .nccl.conf: from the password
 /// database, from 2.30 on $HOME. None if there is none. Source: NCCL's src/misc/param.cc.
@@ -35,4 +35,4 @@ class LentSettings {
   std::vector<const char*> names_;
 };
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

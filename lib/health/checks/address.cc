@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// An entry of a port's GID table. Source: sysfs-class-infiniband.
@@ -340,4 +340,4 @@ constexpr auto kAddressRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kAddressChecks = kAddressRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -22,7 +22,7 @@
 #include "rdmabench/health/doctor.h"
 #include "text.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// A finding under construction. The last verdict counts; without any the finding is an ERROR.
 class Probe {
@@ -155,4 +155,4 @@ std::optional<std::string> ethernet_fact(Probe& probe, const RdmaPort& port, std
 /// VALUE of "KEY=VALUE" among the words of a line; "" if none.
 std::string value_of_word(std::string_view line, std::string_view key);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 #include "check.h"
 #include "health/counter_names.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr double kSecondsPerDay = 86400;
@@ -231,4 +231,4 @@ constexpr auto kCounterRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kCounterChecks = kCounterRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

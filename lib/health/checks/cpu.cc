@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr const char* kCpus = "sys/devices/system/cpu";
@@ -201,4 +201,4 @@ constexpr auto kCpuRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kCpuChecks = kCpuRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

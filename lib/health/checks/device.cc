@@ -6,7 +6,7 @@
 #include "base/port_rate.h"
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// The first thing of a device that is expected; null if none is.
@@ -239,4 +239,4 @@ constexpr auto kDeviceRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kDeviceChecks = kDeviceRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// False, with the finding SKIP, if the environment was not read.
@@ -216,4 +216,4 @@ constexpr auto kEnvRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kEnvChecks = kEnvRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

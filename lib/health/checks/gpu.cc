@@ -6,7 +6,7 @@
 #include "base/pci_path.h"
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 void gpu_count(Probe& probe) {
@@ -231,4 +231,4 @@ constexpr auto kGpuRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kGpuChecks = kGpuRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 #include "base/rdma_driver.h"
 #include "text.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::size_t kMostDevices = 256;
@@ -142,4 +142,4 @@ bool lists_overlap(std::string_view first, std::string_view second) {
   return found;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 
 #include "rdmabench/health/file_tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// A PCI function. In sysfs its folder is below that of the bridge above it.
 struct PciFunction {
@@ -69,4 +69,4 @@ PciFunction pci_function(std::string_view folder);
 /// Whether two lists have a number in common.
 bool lists_overlap(std::string_view first, std::string_view second);
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 void translation(Probe& probe, const PciFunction& function) {
@@ -185,4 +185,4 @@ constexpr auto kIommuRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kIommuChecks = kIommuRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

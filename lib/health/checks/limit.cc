@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
@@ -147,4 +147,4 @@ constexpr auto kLimitRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kLimitChecks = kLimitRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

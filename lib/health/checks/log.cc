@@ -2,7 +2,7 @@
 #include "../kernel_log.h"
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// The worst known line of one source decides; the last one of these is shown.
@@ -80,4 +80,4 @@ constexpr auto kLogRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kLogChecks = kLogRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

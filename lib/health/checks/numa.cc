@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr const char* kNodes = "sys/devices/system/node";
@@ -151,4 +151,4 @@ void judge_numa_node(Probe& probe, const PciFunction& function) {
 
 constinit const std::span<const Check> kNumaChecks = kNumaRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

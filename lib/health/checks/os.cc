@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 void irq_affinity(Probe& probe, const PciFunction& function) {
@@ -138,4 +138,4 @@ constexpr auto kOsRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kOsChecks = kOsRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -1,6 +1,6 @@
 #include "pci.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::size_t kCapabilityPointer = 0x34;
@@ -46,4 +46,4 @@ std::optional<std::size_t> PciConfig::extended_capability(std::uint16_t id) cons
   return std::nullopt;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// The readable part of a function's configuration space: 64 bytes without privilege.
 class PciConfig {
@@ -33,4 +33,4 @@ inline constexpr std::uint8_t kPciExpress = 0x10;
 inline constexpr std::uint16_t kAccessControlServices = 0x0d;
 inline constexpr std::uint16_t kAddressTranslation = 0x0f;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

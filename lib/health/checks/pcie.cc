@@ -6,7 +6,7 @@
 #include "base/port_rate.h"
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 struct Link {
@@ -366,4 +366,4 @@ constexpr auto kPcieRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kPcieChecks = kPcieRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -5,7 +5,7 @@
 #include "base/port_rate.h"
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::uint64_t kRoceHeaders = 96;  // subtracted by Linux' iboe_get_mtu()
@@ -324,4 +324,4 @@ std::string value_of_word(std::string_view line, std::string_view key) {
 
 constinit const std::span<const Check> kPortChecks = kPortRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

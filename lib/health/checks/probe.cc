@@ -6,7 +6,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr std::size_t kMostEvidence = 32;
@@ -138,4 +138,4 @@ std::optional<std::string> environment(Probe& probe, std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

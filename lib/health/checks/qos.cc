@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// False, with the finding SKIP, for ports without these settings.
@@ -165,4 +165,4 @@ constexpr auto kQosRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kQosChecks = kQosRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// A driver's modules, without those that the kernel loads as their dependencies.
@@ -173,4 +173,4 @@ constexpr auto kSoftwareRows = std::to_array<Check>({
 
 constinit const std::span<const Check> kSoftwareChecks = kSoftwareRows;
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "base/text.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 /// Up to the first line end, without blanks around it.
 inline std::string one_line(std::string_view text) {
@@ -44,4 +44,4 @@ inline std::optional<double> leading_number(std::string_view text) {
   return value;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

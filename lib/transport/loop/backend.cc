@@ -7,7 +7,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::loop {
+namespace rdmabench::inline v1::transport::loop {
 
 std::string offer(const EndpointRequest& /*request*/) {
   static const std::string identity = fmt::format("{}-{:08x}", getpid(), std::random_device{}());
@@ -38,4 +38,4 @@ Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/)
                     request.options.queue_pairs * kEntry};
 }
 
-}  // namespace rdmabench::transport::loop
+}  // namespace rdmabench::inline v1::transport::loop

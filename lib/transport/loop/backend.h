@@ -7,7 +7,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::loop {
+namespace rdmabench::inline v1::transport::loop {
 
 /// The identity of this process: two offers match only when both sides are the same process.
 std::string offer(const EndpointRequest& request);
@@ -22,4 +22,4 @@ std::vector<DeviceInfo> devices();
 /// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
-}  // namespace rdmabench::transport::loop
+}  // namespace rdmabench::inline v1::transport::loop

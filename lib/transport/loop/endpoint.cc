@@ -9,7 +9,7 @@
 #include "transport/own_options.h"
 #include "transport/slots.h"
 
-namespace rdmabench::transport::loop {
+namespace rdmabench::inline v1::transport::loop {
 namespace {
 
 static_assert(Transport<Endpoint>);
@@ -148,4 +148,4 @@ Description EndpointBase::describe(std::uint64_t /*bytes*/) const {
           .details = {}};
 }
 
-}  // namespace rdmabench::transport::loop
+}  // namespace rdmabench::inline v1::transport::loop

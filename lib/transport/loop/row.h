@@ -3,7 +3,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::loop {
+namespace rdmabench::inline v1::transport::loop {
 
 inline constexpr BackendRow kRow{.name = "loop",
                                  .needs = "",
@@ -11,4 +11,4 @@ inline constexpr BackendRow kRow{.name = "loop",
                                  .reaches_others = false,
                                  .has_own_option = [](const EndpointRequest&) { return false; }};
 
-}  // namespace rdmabench::transport::loop
+}  // namespace rdmabench::inline v1::transport::loop

@@ -11,7 +11,7 @@
 #include <set>
 #include <string_view>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 /// In the order of the network; nothing for an address that is not IP.
@@ -72,4 +72,4 @@ Accepted::~Accepted() {
   }
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

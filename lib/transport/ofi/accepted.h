@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// libfabric's provider net (1.17) listens for the peer of an endpoint, accepts whoever connects,
 /// and closes a connection with the endpoint only where it became the peer's. Each stranger who
@@ -35,4 +35,4 @@ class Accepted {
   std::vector<Socket> noted_;
 };
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

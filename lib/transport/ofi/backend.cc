@@ -20,7 +20,7 @@
 #include "row.h"
 #include "transport/own_options.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 /// Taken without being named, best first. The kernel's TCP comes last: `tcp` of
@@ -316,4 +316,4 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice) {
           kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.options.queue_pairs};
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -8,7 +8,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// What libfabric has on this machine that fits the request, as text for
 /// choose(). IP providers are bound to `request.local_ip`. Throws
@@ -32,4 +32,4 @@ std::vector<DeviceInfo> devices();
 /// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

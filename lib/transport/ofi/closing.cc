@@ -13,7 +13,7 @@
 #include "rdmabench/base/log.h"
 #include "rdmabench/transport/ofi/objects.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 constexpr const char* kThread = "rdmabench-close";  // the kernel takes 15 characters
@@ -56,4 +56,4 @@ void Objects::close_apart() {
   });
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -1,7 +1,7 @@
 // Endpoints of this process that did not close.
 #pragma once
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// Threads that are in fi_close(3) of an endpoint of efa for longer than a step may take. Each has
 /// a core and the endpoint's memory, which no session is charged for.
@@ -11,4 +11,4 @@ int threads_left_closing() noexcept;
 /// all cores.
 inline constexpr int kMostLeftClosing = 2;
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -22,7 +22,7 @@
 #include "transport/session_request.h"
 #include "transport/slots.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// What fi_eq_read(3) writes: fi_eq_cm_entry, whose array has no length, and the bytes that a
 /// connection brought.
@@ -299,4 +299,4 @@ std::uint32_t Objects::next_event(Event& event, const Deadline& deadline,
               "Does a firewall let the provider's own connections through?", ETIMEDOUT);
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -1,6 +1,6 @@
 #include "rdmabench/transport/ofi/endpoint.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 static_assert(Transport<Endpoint>);
 static_assert(Transport<ManyEndpoint>);
@@ -8,4 +8,4 @@ static_assert(Transport<ManyEndpoint>);
 template class EndpointOf<false>;
 template class EndpointOf<true>;
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -10,7 +10,7 @@
 
 #include "fits.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 /// Names in the order of the alphabet, so that the text is the same each time.
@@ -134,4 +134,4 @@ Error explain_no_fit(const EndpointRequest& request) {
           remedy};
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

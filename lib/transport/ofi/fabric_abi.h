@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// The interface version that is asked of a library that has it. efa uses its device's RDMA and a
 /// GPU's memory from 1.18 on, dma-bufs from 1.20 on; nothing later that is used here
@@ -71,4 +71,4 @@ inline constexpr int kEfaSendsInOrder = kEfa + 5;   ///< SENDRECV_IN_ORDER_ALIGN
 inline constexpr int kEfaWritesInOrder = kEfa + 6;  ///< WRITE_IN_ORDER_ALIGNED_128_BYTES
 
 }  // namespace option
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

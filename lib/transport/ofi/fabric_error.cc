@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 constexpr int kFirstOwnCode = FI_ERRNO_OFFSET;
@@ -29,4 +29,4 @@ void throw_fabric_error(Fault fault, std::string_view call, ssize_t result,
               std::move(failed));
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

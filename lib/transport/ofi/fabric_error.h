@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// "No such domain (FI_ENODATA)" for a code of either sign. Codes from 256 on
 /// are libfabric's own and mean nothing to strerror(3). Source: fi_errno(3).
@@ -19,4 +19,4 @@ std::string fabric_error_text(ssize_t code);
 [[noreturn]] void throw_fabric_error(Fault fault, std::string_view call, ssize_t result,
                                      std::string_view remedy = {});
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

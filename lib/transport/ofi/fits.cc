@@ -17,7 +17,7 @@
 #include "transport/ofi/offload.h"
 #include "transport/session_request.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 // efa's datagram endpoint would want FI_MSG_PREFIX besides, and is not reliable.
@@ -347,4 +347,4 @@ void sort_by_distance(std::vector<Found>& found,
   for (Placed& one : placed) found.push_back(std::move(one.second));
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

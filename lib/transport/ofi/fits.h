@@ -15,7 +15,7 @@
 #include "rdmabench/transport/ofi/handles.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// The interface version asked of libfabric: kNewestAsked or, where that is
 /// older, the library's, which refuses a newer one (-FI_ENOSYS). efa behaves
@@ -108,4 +108,4 @@ void sort_by_distance(std::vector<Found>& found,
 /// provider or device here, and what it has.
 Error explain_no_fit(const EndpointRequest& request);
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

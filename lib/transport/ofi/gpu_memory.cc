@@ -15,7 +15,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 constexpr std::uint64_t kTrialKey = 99;
@@ -152,4 +152,4 @@ MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& 
   return route;
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

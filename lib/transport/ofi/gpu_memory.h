@@ -7,7 +7,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/ofi/handles.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// How the memory of an endpoint is known to its provider.
 struct MemoryRoute {
@@ -45,4 +45,4 @@ void ask_peer_to_peer(fid_ep& endpoint, const fi_info& info, MemoryRoute& route)
 MemoryRoute find_route(fid_domain& domain, const fi_info& info, memory::Buffer& memory,
                        const memory::FailedRoutes& failed = {});
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

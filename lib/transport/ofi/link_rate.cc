@@ -7,7 +7,7 @@
 #include "fits.h"
 #include "provider_info.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,4 +42,4 @@ double link_gbps(const fi_info& info, const std::string& root) {
   return static_cast<double>(mbps.value_or(0)) / 1e3;
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// Gb/s of data; 0 = unknown. Of an RDMA device by sysfs, because libfabric knows HDR and NDR from
 /// 2.0 on, XDR not in 2.6, and FDR10 by 8 Gb/s up to 1.22 (ofi_vrb_speed()); else by the provider,
@@ -13,4 +13,4 @@ namespace rdmabench::transport::ofi {
 /// tests pass another folder. Source: sysfs, class/infiniband and class/net.
 double link_gbps(const fi_info& info, const std::string& root = "/");
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

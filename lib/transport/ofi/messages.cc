@@ -7,7 +7,7 @@
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 using Json = nlohmann::json;  // it sorts the keys of what is sent
@@ -97,4 +97,4 @@ Address read_address(std::string_view text) {
   return read_object(text, "the peer's libfabric address", kMaxValues, read_fields<Address>);
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

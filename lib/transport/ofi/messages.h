@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// One way in which a machine can reach others: what tells two entries of
 /// fi_getinfo(3) apart.
@@ -66,4 +66,4 @@ std::string write_address(const Address& address);
 /// space.
 Address read_address(std::string_view text);
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

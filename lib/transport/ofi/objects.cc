@@ -28,7 +28,7 @@
 #include "transport/session_request.h"
 #include "transport/slots.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 /// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
@@ -423,4 +423,4 @@ Description Objects::describe(std::uint64_t bytes) const {
   return description;
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

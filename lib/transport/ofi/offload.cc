@@ -6,7 +6,7 @@
 
 #include "fits.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 std::optional<bool> offloaded(const Options& options, Option emulated) {
@@ -103,4 +103,4 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
   return facts;
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

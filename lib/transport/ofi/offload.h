@@ -13,7 +13,7 @@
 
 struct fid_ep;
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// efa's fabric that is its device and nothing of the provider's own.
 inline constexpr std::string_view kDeviceAlone = "efa-direct";
@@ -81,4 +81,4 @@ std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& of
                                                                std::string_view provider,
                                                                OperationSet operations);
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

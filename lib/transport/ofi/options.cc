@@ -13,7 +13,7 @@
 #include "fabric_abi.h"
 #include "transport/ofi/offload.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 /// `otherwise` where the library does not know it: efa then prints a warning.
@@ -86,4 +86,4 @@ Options options_of(fid_ep& endpoint, std::string_view provider) {
               }};
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

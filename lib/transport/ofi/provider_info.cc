@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/request.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 Info find_chosen(const EndpointRequest& request, const Fit& chosen) {
@@ -149,4 +149,4 @@ std::string to_text(const void* value, fi_type type) {
   return fi_tostr_r(text, sizeof text, value, type);
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

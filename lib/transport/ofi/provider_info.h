@@ -8,7 +8,7 @@
 #include "rdmabench/transport/ofi/handles.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// What choose() chose, with queues and a completion level that fit the request. Throws
 /// Error(failed) when libfabric no longer has it, Error(usage) for queues beyond its limits.
@@ -36,4 +36,4 @@ void check(int result, std::string_view name, const fi_info& info, std::string_v
 /// fi_tostr(3) in a buffer of our own: the plain form shares one between all callers.
 std::string to_text(const void* value, fi_type type);
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -5,7 +5,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 inline constexpr std::array kOwnServices{Service::rdm, Service::msg};
 
@@ -21,4 +21,4 @@ inline constexpr BackendRow kRow{.name = "ofi",
                                  .reaches_others = true,
                                  .has_own_option = &has_own_option};
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

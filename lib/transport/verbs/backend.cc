@@ -11,7 +11,7 @@
 #include "verbs/absence.h"
 #include "verbs/path.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -252,4 +252,4 @@ Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/)
           .descriptors = kDescriptors};
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -9,7 +9,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// The active ports of this side and their GIDs, those that `request` allows. Throws
 /// Error(unavailable) that says what is missing when none is left.
@@ -28,4 +28,4 @@ std::vector<DeviceInfo> devices();
 /// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -15,7 +15,7 @@
 #include "verbs/queue_pair.h"
 #include "verbs/scalable.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -263,4 +263,4 @@ void Core::post_all_receives() {
   }
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -20,7 +20,7 @@
 #include "verbs/queue_pair.h"
 #include "verbs/scalable.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -350,4 +350,4 @@ bool Core::link(SendQueue& send_queue, OperationCode code, std::uint32_t count) 
   return true;
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -9,7 +9,7 @@
 #include "rdmabench/transport/verbs/core.h"
 #include "transport/verbs/write_order.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 using Details = std::vector<std::pair<std::string, std::string>>;
@@ -195,4 +195,4 @@ Description Core::describe(std::uint64_t /*bytes*/) const {
   return description;
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

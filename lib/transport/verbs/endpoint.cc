@@ -2,7 +2,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 static_assert(Transport<Endpoint>);
@@ -82,4 +82,4 @@ template class BasicEndpoint<Dynamic>;
 template class BasicEndpoint<Scalable>;
 #endif
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -8,7 +8,7 @@
 #include "verbs/completion.h"
 #include "verbs/device_events.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 namespace ibv = rdmabench::verbs;
 
@@ -127,4 +127,4 @@ bool Core::fail(ibv::CompletionQueues::WaitFailure failure) noexcept {
   return false;
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -10,7 +10,7 @@
 #include "rdmabench/verbs/registration.h"
 #include "verbs/completion.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -69,4 +69,4 @@ void FlushRead::read(std::uint64_t address, std::uint32_t remote_key) {
   }
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

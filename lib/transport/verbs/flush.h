@@ -9,7 +9,7 @@
 #include "rdmabench/verbs/handles.h"
 #include "verbs/queue_pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// An RC queue pair that is connected to itself and reads one byte. The request of that read goes
 /// to the GPU over the same PCIe path as the posted writes before it and may not pass them (PCI
@@ -33,4 +33,4 @@ class FlushRead {
   rdmabench::verbs::QueuePair queue_pair_;
 };
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

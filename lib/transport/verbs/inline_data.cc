@@ -8,7 +8,7 @@
 
 #include "rdmabench/verbs/device.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 constexpr std::uint32_t kDefaultInline = 220;  // what most adapters take in a small work request
@@ -48,4 +48,4 @@ void plan_inline(Plan& plan, const EndpointRequest& request, ibv_context& contex
   plan.reduced.push_back(fmt::format("inline sends off: {}", obstacle));
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -10,7 +10,7 @@
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 using nlohmann::json;  // it sorts the keys of what is sent
@@ -160,4 +160,4 @@ Address read_address(std::string_view text) {
   return read_object(text, "peer's verbs address", 5 * kMaxQueuePairs + 32, read_fields<Address>);
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -14,7 +14,7 @@
 #include "rdmabench/verbs/gid.h"
 #include "verbs/path.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 std::string write_offer(std::span<const rdmabench::verbs::Candidate> candidates);
 /// `whose` is "client" or "server", for errors.
@@ -54,4 +54,4 @@ struct Address {
 std::string write_address(const Address& address);
 Address read_address(std::string_view text);
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -6,7 +6,7 @@
 #include "rdmabench/verbs/registration.h"
 #include "transport/verbs/operation_needs.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 /// What the transport of a plan has of it.
@@ -52,4 +52,4 @@ void check_on_demand(const EndpointRequest& request, const Plan& plan, ibv_conte
                           to_text(has)));
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

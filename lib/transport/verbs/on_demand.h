@@ -5,10 +5,10 @@
 
 #include "rdmabench/transport/verbs/plan.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// A device pages on demand for some operations of some transports. Throws Error(unavailable) that
 /// names those it lacks; where it has none at all, registration says so.
 void check_on_demand(const EndpointRequest& request, const Plan& plan, ibv_context& context);
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -8,7 +8,7 @@
 
 #include "rdmabench/transport/operation.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 struct OperationNeeds {
   OperationCode code;
@@ -72,4 +72,4 @@ constexpr std::uint64_t posting(OperationSet operations) {
   return all;
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -17,7 +17,7 @@
 #include "verbs/dynamic.h"
 #include "verbs/scalable.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -404,4 +404,4 @@ void fit_granted(Plan& plan, std::uint32_t depth, std::uint32_t receives, std::s
   fit_lists(plan);
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

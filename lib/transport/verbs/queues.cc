@@ -6,7 +6,7 @@
 #include "verbs/queue_pair.h"
 #include "verbs/scalable.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -90,4 +90,4 @@ Queues::Queues(ibv_context& context, ibv_pd& domain, Plan& plan, const EndpointR
   }
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -5,7 +5,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 namespace ibv = rdmabench::verbs;
@@ -126,4 +126,4 @@ ibv::Registration register_buffer(ibv_pd& domain, memory::Buffer& memory,
   return ibv::register_memory(domain, area_of(memory), how);
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

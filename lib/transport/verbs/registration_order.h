@@ -8,7 +8,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/verbs/registration.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// A route by which a GPU's memory is registered, and the mapping of its dma-buf.
 struct GpuRoute {
@@ -54,4 +54,4 @@ rdmabench::verbs::Registration register_buffer(ibv_pd& domain, memory::Buffer& m
                                                const memory::Request& where,
                                                const rdmabench::verbs::RegistrationRequest& how);
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -5,7 +5,7 @@
 
 #include "transport/own_options.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 inline constexpr std::array kOwnServices{Service::rc,  Service::uc, Service::ud,
                                          Service::xrc, Service::dc, Service::srd};
@@ -21,4 +21,4 @@ inline constexpr BackendRow kRow{.name = "verbs",
                                  .reaches_others = true,
                                  .has_own_option = &has_own_option};
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

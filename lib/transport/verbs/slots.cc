@@ -6,7 +6,7 @@
 #include "rdmabench/base/error.h"
 #include "transport/verbs/registration_order.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 std::uint64_t stride_of(const SlotLayout& layout) {
@@ -60,4 +60,4 @@ RegisteredSlots::RegisteredSlots(ibv_pd& domain, const SlotLayout& layout,
                                        1, buffer_.size() / stride_of(layout)))
                                  : layout.slots} {}
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -7,7 +7,7 @@
 
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 #if defined(__x86_64__) || defined(__i386__)
 inline constexpr bool kX86 = true;
@@ -33,4 +33,4 @@ constexpr std::string_view write_order_text(const WriteOrder& order, bool x86 = 
                "bytes";
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -21,7 +21,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::loop {
+namespace rdmabench::inline v1::transport::loop {
 
 /// A bounded queue between exactly two threads: one pushes, one pops. Capacity is rounded up to a
 /// power of two. push() and pop() never block and never allocate. Thread rule: one producer thread,
@@ -297,4 +297,4 @@ auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
   return visitor(std::type_identity<Endpoint>());
 }
 
-}  // namespace rdmabench::transport::loop
+}  // namespace rdmabench::inline v1::transport::loop

@@ -24,7 +24,7 @@
 #include "rdmabench/transport/ofi/objects.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// See transport.h for the contract. An endpoint has a fabric and a domain of its own, so that
 /// endpoints in different threads share no lock; its queue pairs share that domain and one
@@ -281,4 +281,4 @@ auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
   return visitor(std::type_identity<Endpoint>());
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/handle.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// fi_close(3) takes the fid that every libfabric object starts with.
 template <class T>
@@ -22,4 +22,4 @@ using Fid = Handle<T, close_fid<T>>;
 /// A whole list that fi_getinfo(3) returned, or one entry from fi_dupinfo(3).
 using Info = Handle<fi_info, fi_freeinfo>;
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

@@ -20,7 +20,7 @@
 #include "rdmabench/transport/ofi/handles.h"
 #include "rdmabench/transport/transport.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 /// What libfabric calls an atomic; FI_ATOMIC_OP_LAST: nothing. A conditional one is called by
 /// fi_compare_atomic(3), another one by fi_fetch_atomic(3).
@@ -202,4 +202,4 @@ class Objects : protected OpenObjects {
   std::array<char, 256> failure_detail_{};
 };
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

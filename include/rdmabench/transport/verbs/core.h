@@ -23,13 +23,13 @@
 #include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 class ConnectionManager;  // lib/verbs/connection_manager.h
 class DeviceEvents;       // lib/verbs/device_events.h
 struct ConnectionAttributes;
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 class FlushRead;  // lib/transport/verbs/flush.h
 
@@ -216,4 +216,4 @@ class Core {
   int failed_code_ = 0;
 };
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

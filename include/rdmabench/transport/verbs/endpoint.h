@@ -19,7 +19,7 @@
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/transport/verbs/extended.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 // An option costs nothing where it is not used, because the loop is compiled once for each of these
 // and none of them tests for one.
@@ -374,4 +374,4 @@ auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
   return visitor(std::type_identity<Endpoint>());
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

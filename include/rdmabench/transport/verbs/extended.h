@@ -18,7 +18,7 @@
 struct mlx5dv_qp_ex;
 #endif
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// How requests are handed over: by ibv_post_send(3), or by ibv_wr_post(3): to a connected queue
 /// pair, with a DC target in each, or with a queue pair of SRD in each.
@@ -115,4 +115,4 @@ template <class Op, Posting kPosting>
   }
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

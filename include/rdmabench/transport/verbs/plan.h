@@ -10,7 +10,7 @@
 #include "rdmabench/verbs/handles.h"
 #include "rdmabench/verbs/path_attributes.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// What the client chose for one side: where its queue pairs are and how packets leave it.
 struct LocalPath {
@@ -70,4 +70,4 @@ void fit_granted(Plan& plan, std::uint32_t depth, std::uint32_t receives, std::s
 /// The service a request means, with what contradicts it refused before anything is opened.
 Service service_of(const EndpointRequest& request);
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -9,7 +9,7 @@
 
 #include "rdmabench/transport/operation.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// The work requests of post<Op>(), built for messages of one length. A post changes addresses, id
 /// and word; the first post of another length builds them anew.
@@ -50,4 +50,4 @@ struct KeyedQueue {
 
 int post_to_keyed_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept;
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -10,7 +10,7 @@
 #include "rdmabench/verbs/handles.h"
 #include "rdmabench/verbs/registration.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// Datagrams arrive behind the 40 bytes of a global routing header, which take a cache line here.
 inline constexpr std::uint32_t kHeaderBytes = 40;
@@ -67,4 +67,4 @@ class RegisteredSlots {
   Region region_;  ///< its address is known only after registration
 };
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs
