@@ -12,7 +12,7 @@
 #include "rdmabench/measure/histogram.h"
 #include "rdmabench/measure/samples.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 constexpr std::size_t kEpoch = 1 << 16;
@@ -97,4 +97,4 @@ void BM_RecorderSummary(benchmark::State& state) {
 BENCHMARK(BM_RecorderSummary)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

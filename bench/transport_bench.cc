@@ -12,7 +12,7 @@
 #include "rdmabench/transport/loop/endpoint.h"
 #include "workload/table.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using transport::OperationCode;
@@ -161,4 +161,4 @@ void BM_WritesPosted(benchmark::State& state) {
 BENCHMARK(BM_WritesPosted);
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -19,7 +19,7 @@
 #include "rdmabench/collective/run.h"
 #include "rdmabench/fabric/attribution.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// Of the best group's bus bandwidth: --bisect calls a group below it slow.
@@ -232,4 +232,4 @@ void add_coll(CLI::App& app, Command& command) {
   add_coll_options(sub, options);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -20,7 +20,7 @@
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/collective/tester.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// Without destructors: threads of a collective library may still run.
@@ -214,4 +214,4 @@ int run_job(CollJob& job) {
   return take_part(job, group, *engine, member, run, results);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

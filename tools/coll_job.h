@@ -12,7 +12,7 @@
 #include "rdmabench/collective/tester.h"
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 struct CollJob {
   /// Rank 0: what is measured among the ranks of these hosts, and how they are divided.
@@ -42,4 +42,4 @@ struct CollJob {
 /// results are written before. Throws Error as collective::lead() and follow() do.
 int run_job(CollJob& job);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 void add_measured(CLI::App& app, CollOptions& options) {
@@ -206,4 +206,4 @@ void settle(CollOptions& options) {
   if (!of_wire.empty()) options.job.wire = options.wire;  // any of them asks for it
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

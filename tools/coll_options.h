@@ -10,7 +10,7 @@
 #include "options.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 struct CollOptions : Output {
   const CLI::App* command = nullptr;
@@ -34,4 +34,4 @@ void add_coll_options(CLI::App& app, CollOptions& options);
 /// Completes the options. Throws Error(usage) for those that do not go together.
 void settle(CollOptions& options);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// What main() runs for the subcommand that was named; returns the exit code.
 using Command = std::function<int()>;
@@ -44,4 +44,4 @@ void add_decide(CLI::App& app, Command& command);
 void add_netplugin(CLI::App& app, Command& command);
 void add_completion(CLI::App& app, Command& command);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

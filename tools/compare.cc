@@ -20,7 +20,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 struct CompareOptions : Output {
@@ -410,4 +410,4 @@ void add_compare(CLI::App& app, Command& command) {
   add_table_or_json(group, options);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

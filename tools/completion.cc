@@ -12,7 +12,7 @@
 #include "output.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// An option as a shell completes it.
@@ -179,4 +179,4 @@ void add_completion(CLI::App& app, Command& command) {
   });
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -16,7 +16,7 @@
 #include "rdmabench/base/error.h"
 #include "report/formats.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using analysis::DecisionFormat;
@@ -223,4 +223,4 @@ void add_decide(CLI::App& app, Command& command) {
   options.command = &sub;
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -31,7 +31,7 @@
 #include "rdmabench/report/writers.h"
 #include "rdmabench/run/client.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using transport::OperationCode;
@@ -209,4 +209,4 @@ void add_demo(CLI::App& app, Command& command) {
   group.add("--json=FILE", options.json, "write the same results as JSON to FILE too")->take_last();
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

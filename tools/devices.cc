@@ -8,7 +8,7 @@
 #include "rdmabench/run/backends.h"
 #include "terminal.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using report::TextTable;
@@ -57,4 +57,4 @@ void add_devices(CLI::App& app, Command& command) {
   add_wide(OptionGroup(sub), wide);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

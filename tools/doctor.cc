@@ -15,7 +15,7 @@
 #include "rdmabench/report/text_table.h"
 #include "run/node.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 struct DoctorCommand : Output {
@@ -164,4 +164,4 @@ void add_doctor(CLI::App& app, Command& command) {
   add_wide(group, options.wide)->description("with --list: show every check's rule, too");
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

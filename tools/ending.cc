@@ -21,7 +21,7 @@
 #include "rdmabench/run/backends.h"
 #include "writing.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// std::thread says no more than that something is unavailable.
@@ -173,4 +173,4 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
   return code;
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

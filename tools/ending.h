@@ -15,7 +15,7 @@
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// Called when there is a result that a signal must not lose. From then on the first signal
 /// requests the stop of interruption(), and the second one ends the process. Who ignored one of
@@ -77,4 +77,4 @@ int serve_one(
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
                   const run::OnProgress& on_progress, const Write& write);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

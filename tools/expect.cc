@@ -13,7 +13,7 @@
 #include "terminal.h"
 #include "writing.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -100,4 +100,4 @@ void write_judged(std::string text, const Judged& judged, const std::string& for
   if (!table || !output.empty()) std::fputs(judged.lines.c_str(), stderr);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

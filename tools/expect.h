@@ -10,7 +10,7 @@
 #include "rdmabench/report/conditions.h"
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 using Limits = std::vector<report::Limit>;
 
@@ -42,4 +42,4 @@ Judged judge(nlohmann::ordered_json document, const Limits& limits,
 void write_judged(std::string text, const Judged& judged, const std::string& format,
                   const std::string& output);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

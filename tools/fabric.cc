@@ -27,7 +27,7 @@
 #include "rdmabench/run/backends.h"
 #include "run/requirements.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 struct FabricCommand {
@@ -304,4 +304,4 @@ void add_fabric(CLI::App& app, Command& command) {
                      "--expect", "--output", "--resume", "--format"});
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr std::size_t kColumn = 34;  // of explanations
@@ -102,4 +102,4 @@ void shorten_help(CLI::App& app, std::initializer_list<const char*> common) {
   app.formatter(std::make_shared<Help>(true));
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

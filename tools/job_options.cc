@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using analysis::Axis;
@@ -136,4 +136,4 @@ void add_projection(CLI::App& sub, JobOptions& options) {
   group.add("--price-b=N", projection.price_b, "of one node of B for an hour", parse_quantity);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -7,7 +7,7 @@
 
 #include "rdmabench/analysis/projection.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 struct JobOptions {
   std::string operation;
@@ -29,4 +29,4 @@ void add_projection(CLI::App& sub, JobOptions& options);
 /// Error(usage).
 void settle_axis(JobOptions& options);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

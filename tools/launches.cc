@@ -31,7 +31,7 @@
 #include "terminal.h"
 #include "writing.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr const char* kVariable = "RDMABENCH_LAUNCH";
@@ -280,4 +280,4 @@ void hand_over(const std::string& document) {
   }
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

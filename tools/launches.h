@@ -11,7 +11,7 @@
 #include "options.h"
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// What this process is, where it is one of several launches.
 struct LaunchPart {
@@ -58,4 +58,4 @@ std::optional<int> begin_launches(std::uint32_t count, Output& output, Limits& e
 void hand_over(const std::string& document);
 inline constexpr const char* kLastLaunch = "last";
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

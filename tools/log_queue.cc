@@ -12,7 +12,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr auto kLast = std::chrono::milliseconds(100);  // for what is queued at the end
@@ -99,4 +99,4 @@ bool LogQueue::write_all(const std::string& text) {
   return true;
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

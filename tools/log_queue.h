@@ -10,7 +10,7 @@
 
 #include "base/event.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// Writes lines to a descriptor by a thread of its own. A reader that does not keep up, or does not
 /// read at all, costs lines and never time: a full queue drops them, and the next line that is
@@ -45,4 +45,4 @@ class LogQueue {
   std::thread writer_;
 };
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -27,7 +27,7 @@
 #include "terminal.h"
 #include "writing.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// Another suite, and the names of its programs whose command lines are accepted.
@@ -224,7 +224,7 @@ int parse_and_run(int given, char** given_words) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools
 
 int main(int argc, char** argv) {
   using namespace rdmabench::tools;

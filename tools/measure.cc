@@ -15,7 +15,7 @@
 #include "output.h"
 #include "rdmabench/report/writers.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr const char* kExitCodes =
@@ -109,4 +109,4 @@ void add_load(CLI::App& app, Command& command) {
       run::kLoad, workload::Shape::load);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -24,7 +24,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/netplugin/check.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr const char* kShuttingDown = "the server is shutting down";
@@ -250,4 +250,4 @@ void add_netplugin(CLI::App& app, Command& command) {
   add_wide(group, state.wide);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

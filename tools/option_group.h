@@ -10,7 +10,7 @@
 
 #include "flags/values.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 inline constexpr const char* kCommonGroup = "Options";  ///< of options without another group
 inline constexpr const char* kCommandGroup = "Subcommands";
@@ -115,4 +115,4 @@ class OptionGroup {
   std::string title_;
 };
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

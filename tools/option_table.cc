@@ -8,7 +8,7 @@
 #include "options.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 void set_stop(Options& options, const Given& given, const measure::StopRule& rule) {
@@ -128,4 +128,4 @@ void add_options(CLI::App& app, Options& options, std::string_view group, run::T
   }
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -11,7 +11,7 @@
 #include "rdmabench/run/backends.h"
 #include "terminal.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// "HOST:18515" and "[fd00::1]:18515": people write it so.
@@ -181,4 +181,4 @@ void settle(Options& options) {
   settle_backend(config);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -13,7 +13,7 @@
 #include "rdmabench/run/config.h"
 #include "run/options.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// Where a command's result goes, and in which form.
 struct Output {
@@ -96,4 +96,4 @@ void settle_backend(run::Config& config);
 /// Checks combinations of options, and completes the configuration. Throws Error(usage).
 void settle(Options& options);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

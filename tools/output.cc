@@ -10,7 +10,7 @@
 #include "rdmabench/report/perftest.h"
 #include "rdmabench/report/writers.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 std::vector<report::Document> documents_of(std::span<const report::Report> reports) {
@@ -94,4 +94,4 @@ run::OnProgress progress_line(std::size_t part, std::size_t parts) {
   };
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

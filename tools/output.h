@@ -8,7 +8,7 @@
 #include "terminal.h"
 #include "writing.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// Writes the reports in the format and to the place that the options name, and what ended a run
 /// early to standard error. Returns the exit code: 0, or 1 when a run did not finish.
@@ -19,4 +19,4 @@ int write(std::span<const report::Report> reports, const Options& options);
 /// one.
 run::OnProgress progress_line(std::size_t part = 0, std::size_t parts = 1);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

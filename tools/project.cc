@@ -10,7 +10,7 @@
 #include "output.h"
 #include "rdmabench/analysis/projection.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 struct ProjectOptions : Output {
@@ -98,4 +98,4 @@ void add_project(CLI::App& app, Command& command) {
   add_table_or_json(group, options);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

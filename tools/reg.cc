@@ -24,7 +24,7 @@
 #include "run/document.h"
 #endif
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 #if RDMABENCH_HAVE_VERBS
 namespace {
@@ -167,4 +167,4 @@ void add_reg(CLI::App& app, Command& command) {
 #endif
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

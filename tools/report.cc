@@ -18,7 +18,7 @@
 #include "report/formats.h"
 #include "report/kinds.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using report::Document;
@@ -114,4 +114,4 @@ void add_report(CLI::App& app, Command& command) {
   group.add("-o, --output=FILE", options.output, "where to write [standard output]");
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

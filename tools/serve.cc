@@ -24,7 +24,7 @@
 #include "rdmabench/run/server.h"
 #include "run/server_options.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// Takes SIGINT, SIGTERM and SIGHUP in a thread of its own, and blocks them in all others: while
@@ -173,4 +173,4 @@ void add_serve(CLI::App& app, Command& command) {
   sub.add_flag("--with-parent", state.with_parent)->group("");  // for the demo's own server
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -14,7 +14,7 @@
 #include "rdmabench/report/text_table.h"
 #include "report/text_width.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr std::size_t kNarrowest = 40;  // a narrower terminal breaks the lines by itself
@@ -177,4 +177,4 @@ void Progress::show(std::string_view what, double done) const {
   show_progress(what, time_left(done, std::chrono::steady_clock::now() - begin_));
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

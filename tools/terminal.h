@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// Each line that is longer than `width` is broken between words; what follows is indented by two
 /// more than the line. A word that is longer stays whole.
@@ -63,4 +63,4 @@ class Progress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

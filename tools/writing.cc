@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 void write_file(const std::string& text, const std::string& path) {
   NewFile file(path);
@@ -74,4 +74,4 @@ int tell_left_out(const std::vector<std::string>& why) {
   return why.empty() ? 0 : static_cast<int>(Fault::usage);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

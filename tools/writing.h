@@ -9,7 +9,7 @@
 
 #include "base/new_file.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 using rdmabench::check_writable;
 
@@ -37,4 +37,4 @@ void tell(std::string_view text);
 /// Names the files of a folder that were left out. Returns the exit code: 2 if there are any.
 int tell_left_out(const std::vector<std::string>& why);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

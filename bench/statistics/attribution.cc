@@ -7,7 +7,7 @@
 #include "planted_faults.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 using namespace fabric;
@@ -96,4 +96,4 @@ std::vector<Outcome> attribution(std::uint64_t trials, std::uint64_t seed) {
   return outcomes;
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -10,7 +10,7 @@
 #include "rdmabench/analysis/comparison.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 using analysis::Launch;
@@ -319,4 +319,4 @@ std::vector<Outcome> baseline(std::uint64_t trials, std::uint64_t seed) {
   return outcomes;
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -8,7 +8,7 @@
 #include "analysis/decision.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 using analysis::Launch;
@@ -117,4 +117,4 @@ std::vector<Outcome> decide(std::uint64_t trials, std::uint64_t seed) {
   return outcomes;
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

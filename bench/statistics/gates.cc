@@ -11,7 +11,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 /// A system whose true value is `beyond` above its limit `bw>=`, in logs; a baseline is unchanged.
@@ -179,4 +179,4 @@ std::vector<Outcome> gates(std::uint64_t trials, std::uint64_t seed) {
   return all;
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -9,7 +9,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 using Random = std::mt19937_64;
@@ -79,4 +79,4 @@ std::vector<Outcome> intervals(std::uint64_t trials, std::uint64_t seed) {
           over_launches(trials, seed, 5, 1),    over_launches(trials, seed, 12, 1)};
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -11,7 +11,7 @@
 #include "run/load_curve.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 using Rows = std::vector<report::LoadResult>;
@@ -88,4 +88,4 @@ std::vector<Outcome> knee(std::uint64_t trials, std::uint64_t seed) {
   return outcomes;
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

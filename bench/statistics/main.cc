@@ -13,7 +13,7 @@
 
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 /// Whether so many of the trials, or more to that side, have a chance below one in 10,000 where
@@ -51,7 +51,7 @@ int run(const std::vector<std::string>& names, bool test) {
 }
 
 }  // namespace
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics
 
 int main(int argc, char** argv) {
   std::vector<std::string> names(argv + 1, argv + argc);

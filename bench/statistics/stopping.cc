@@ -10,7 +10,7 @@
 #include "rdmabench/measure/stop.h"
 #include "studies.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 namespace {
 
 constexpr double kCenter = 1000;
@@ -118,4 +118,4 @@ std::vector<Outcome> stopping(std::uint64_t trials, std::uint64_t seed) {
   return outcomes;
 }
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -5,7 +5,7 @@
 
 #include "study.h"
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 
 std::vector<Outcome> attribution(std::uint64_t trials, std::uint64_t seed);  // attribution.cc
 std::vector<Outcome> baseline(std::uint64_t trials, std::uint64_t seed);     // compare.cc
@@ -31,4 +31,4 @@ inline constexpr std::array kStudies{
           500},
 };
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rdmabench::statistics {
+namespace rdmabench::inline v1::statistics {
 
 /// What a study found. `rate` is compared with the bounds by the test, which runs fewer trials.
 struct Outcome {
@@ -31,4 +31,4 @@ struct Study {
   std::uint64_t test_trials;  ///< of the test, in milliseconds
 };
 
-}  // namespace rdmabench::statistics
+}  // namespace rdmabench::inline v1::statistics

@@ -18,7 +18,7 @@
 #include "rdmabench/control/listener.h"
 #include "targets.h"
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 namespace {
 
 using control::Channel;
@@ -196,4 +196,4 @@ Verdict judge_frame(std::string_view bytes) {
           control::decode_header(bytes).fault == control::HeaderFault::none};
 }
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

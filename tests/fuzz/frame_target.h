@@ -12,7 +12,7 @@
 #include "good_text.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Whether `call` returns a value for which `holds` is true, or throws an Error of one printable
 /// line.
@@ -86,4 +86,4 @@ inline std::string broken_rule(std::string_view bytes) {
   return broken_fields_rule(framed ? bytes.substr(kHeaderBytes) : bytes);
 }
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 
 /// One printable line that says something: it may end on a terminal or in a log.
 inline bool is_good_text(std::string_view text) {
@@ -25,4 +25,4 @@ inline bool has_control(std::string_view text) {
   return false;
 }
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

@@ -14,7 +14,7 @@
 #include "rdmabench/report/documents.h"
 #include "targets.h"
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 namespace {
 
 using Texts = std::vector<std::pair<std::string_view, std::string>>;
@@ -172,4 +172,4 @@ Verdict judge_import(std::string_view bytes) {
   }
 }
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

@@ -25,7 +25,7 @@
 #include "transport/ofi/messages.h"
 #endif
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 namespace {
 
 /// Reads `text`. What is taken must hold to `holds`, and read the same once it was written again;
@@ -305,4 +305,4 @@ Verdict judge_payload(std::string_view bytes) {
   return found == kDecoders.end() ? Verdict{.known = false} : found->judge(bytes.substr(1));
 }
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

@@ -9,7 +9,7 @@
 #include "seeds.h"
 #include "targets.h"
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ TEST(FuzzSeeds, DamagedBreakNoRule) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

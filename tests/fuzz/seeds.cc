@@ -18,7 +18,7 @@
 #include "transport/ofi/messages.h"
 #endif
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 namespace {
 
 void add_frames(std::vector<Seed>& list) {
@@ -249,4 +249,4 @@ std::vector<Seed> seeds() {
   return list;
 }
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

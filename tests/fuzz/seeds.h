@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 
 struct Seed {
   std::string target;  ///< "frame", "payload" or "import"
@@ -15,4 +15,4 @@ struct Seed {
 
 std::vector<Seed> seeds();
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

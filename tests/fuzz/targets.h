@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmabench::fuzz {
+namespace rdmabench::inline v1::fuzz {
 
 struct Verdict {
   std::string broken{};  ///< the rule that the bytes broke; "" if none
@@ -28,4 +28,4 @@ Verdict judge_payload(std::string_view bytes);
 /// The first byte names what a user brings (see import_target.cc), the rest is the file.
 Verdict judge_import(std::string_view bytes);
 
-}  // namespace rdmabench::fuzz
+}  // namespace rdmabench::inline v1::fuzz

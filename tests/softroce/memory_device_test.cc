@@ -16,7 +16,7 @@
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/registration.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using ::testing::AllOf;
@@ -164,4 +164,4 @@ TEST_F(MemoryDevice, MemoryThatIsNotMappedIsExplained) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -19,7 +19,7 @@
 #include "rdmabench/transport/verbs/endpoint.h"
 #include "transport/verbs/backend.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 using namespace std::chrono_literals;
@@ -424,4 +424,4 @@ TEST_F(VerbsDevice, IsListed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

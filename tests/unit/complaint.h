@@ -9,7 +9,7 @@
 #include "has_all.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 Error complaint(auto&& call) {
   try {
@@ -42,4 +42,4 @@ std::string error_text(auto&& call, std::string none = "", std::optional<Fault> 
   return none;
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// The text of the fact of that name; "none" where there is none.
 std::string fact(const auto& facts, std::string_view wanted) {
@@ -20,4 +20,4 @@ std::string fact(const auto& facts, std::string_view wanted) {
   return "none";
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

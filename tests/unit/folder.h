@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Empty at first, gone with the object.
 class Folder {
@@ -42,4 +42,4 @@ class Folder {
   std::filesystem::path path_;
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -3,11 +3,11 @@
 
 #include <gmock/gmock.h>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Matches a text that has each of these.
 auto has_all(const auto&... words) {
   return testing::AllOf(testing::HasSubstr(words)...);
 }
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

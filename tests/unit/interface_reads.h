@@ -4,11 +4,11 @@
 #include <dlfcn.h>
 #include <ifaddrs.h>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 inline int interface_reads = 0;
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1
 
 extern "C" int getifaddrs(ifaddrs** list) {
   static const auto real = reinterpret_cast<int (*)(ifaddrs**)>(dlsym(RTLD_NEXT, "getifaddrs"));

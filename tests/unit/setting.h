@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Sets a variable of the environment for a scope.
 class Setting {
@@ -20,4 +20,4 @@ class Setting {
   const char* name_;
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

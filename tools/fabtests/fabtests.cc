@@ -15,7 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/client.h"
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
 void say(const std::string& text) {
@@ -96,4 +96,4 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   }
 }
 
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
 using run::Config;
@@ -369,4 +369,4 @@ Options parse(Program test, const std::vector<std::string>& words) {
   return state;
 }
 
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

@@ -12,7 +12,7 @@
 #include "../flags/fields.h"
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 
 enum class Program : std::uint8_t { rma_bw, rdm_pingpong, rma_pingpong, rdm_bw, msg_pingpong };
 
@@ -64,4 +64,4 @@ Options parse(Program test, const std::vector<std::string>& words);
 /// 61 or 38 where fabtests would skip; else as fabtests does, an errno where there is one and 1.
 int run(const Tool& tool, const std::vector<std::string>& words);
 
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

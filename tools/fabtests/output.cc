@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
 struct Row {
@@ -101,4 +101,4 @@ std::string to_text(const report::Report& report, const Options& options) {
   return options.machine_readable ? records(rows, options) : table(rows);
 }
 
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

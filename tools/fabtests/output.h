@@ -6,11 +6,11 @@
 #include "options.h"
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 
 /// A line for each size under fabtests' header, or with -m its list of records. MB are 10^6 bytes;
 /// a ping-pong moves its bytes both ways, and a transfer is one of the two. Times are whole
 /// microseconds, as there.
 std::string to_text(const report::Report& report, const Options& options);
 
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

@@ -4,7 +4,7 @@
 #include "base/refuse.h"
 #include "values.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using control::Authentication;
@@ -45,4 +45,4 @@ std::string who_is_served(const Authentication& authentication) {
   return authentication.is_insecure() ? ", insecure: anyone who can connect is served" : "";
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -9,7 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "values.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 constexpr int kLongOnly = 1000;  // getopt's code of the first long name
@@ -124,4 +124,4 @@ bool is_usual(const Given& given, std::string_view usual) {
          whole(given, 0, UINT32_MAX) == whole({given.name, std::string(usual)}, 0, UINT32_MAX);
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

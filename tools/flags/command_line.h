@@ -15,7 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "values.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// The words of a command line, parted into flags and the rest.
 struct Words {
@@ -138,4 +138,4 @@ void read_command_line(const CommandLineStyle<Target>& of, std::string_view prog
   if (!parted.rest.empty()) line.operand = parted.rest.front();
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

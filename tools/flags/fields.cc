@@ -4,7 +4,7 @@
 
 #include "run/options.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// Of commands that measure by other options than a run::Config's.
@@ -66,4 +66,4 @@ void name_flags(report::Report& report) {
   }
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

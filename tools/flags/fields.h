@@ -9,7 +9,7 @@
 
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// A field of run::Config or of a fabric's options, and the flag that sets it.
 using FieldFlag = std::pair<std::string_view, std::string>;
@@ -25,4 +25,4 @@ std::string with_flags(std::string_view text, std::span<const FieldFlag> own = {
 /// The same in what the report's suspicions say.
 void name_flags(report::Report& report);
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -12,7 +12,7 @@
 
 #include "rdmabench/control/channel.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 /// A flag as it was typed, for messages that name it.
 struct Given {
@@ -118,4 +118,4 @@ const typename Tools::value_type* find_tool_in(const Tools& tools, std::string_v
   return nullptr;
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 /// "0x68", which perftest and nccl-tests accept; nothing where the text does not begin so.
@@ -185,4 +185,4 @@ std::vector<double> parse_quantities(const std::string& text) {
   return values;
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

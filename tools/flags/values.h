@@ -16,7 +16,7 @@
 #include "rdmabench/base/units.h"
 #include "run/options.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 
 // Each throws Error(usage) that names the flag and the value.
 
@@ -138,4 +138,4 @@ void set(decltype(owner_of(Member))& target, const Given& given) {
   set_value(target.*Member, given, {Min, Max});
 }
 
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

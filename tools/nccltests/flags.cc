@@ -9,7 +9,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 using collective::DataType;
@@ -290,4 +290,4 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   return line;
 }
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -15,7 +15,7 @@
 #include "rdmabench/collective/engines.h"
 #include "tool.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 
 /// -a: the rank whose time is printed.
 enum class Average : std::uint8_t { rank_0, mean, min, max };
@@ -64,4 +64,4 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
 /// The sizes of -b, -e, -i and -f, repeated -N times. Throws Error(usage) for more than 10,000.
 std::vector<std::uint64_t> sizes(const Flags& flags);
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -19,7 +19,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 constexpr auto kEndWait = std::chrono::seconds(10);
@@ -100,4 +100,4 @@ bool LocalRanks::wait() {
   return good && children_.empty();
 }
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

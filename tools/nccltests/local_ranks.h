@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 
 /// Starts ranks 1 and up as child processes on this machine; this process becomes rank 0. Ranks are
 /// configured by RDMABENCH_RANK, _SIZE and _RENDEZVOUS. The destructor ends the children.
@@ -39,4 +39,4 @@ class LocalRanks {
 /// Whether a launcher has set this process's rank.
 bool is_launched();
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -13,7 +13,7 @@
 #include "rdmabench/collective/run.h"
 #include "to_job.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 /// Prints skipped rows and wrong results to standard error: the table has no column for them.
@@ -83,4 +83,4 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   return code;
 }
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

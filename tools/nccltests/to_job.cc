@@ -8,7 +8,7 @@
 #include "rdmabench/features.h"
 #include "report/facts.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 using collective::Call;
@@ -284,4 +284,4 @@ report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const coll
   return table;
 }
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -9,7 +9,7 @@
 #include "rdmabench/report/nccl_tests.h"
 #include "tool.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 
 /// The calls of a run among `ranks`, in nccl-tests' order: by type, reduction, root and size, out
 /// of place before in place. For operations where each rank has one part of the data, counts are
@@ -27,4 +27,4 @@ void set_sizes(Flags& flags, const std::vector<std::uint64_t>& sizes);
 /// iterations are those of the row with the fewest.
 report::NcclTestsTable to_table(const Tool& tool, const Flags& flags, const collective::Run& run);
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

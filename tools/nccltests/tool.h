@@ -9,7 +9,7 @@
 
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 
 struct Tool {
   std::string_view name;  ///< "all_reduce_perf"
@@ -47,4 +47,4 @@ constexpr const Tool& tool_of(collective::Operation operation) {
 /// Returns the exit code. Throws Error.
 int run(const Tool& tool, const std::vector<std::string>& words);
 
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -7,7 +7,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/run/backends.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 constexpr Flag kOwn[] = {
@@ -100,4 +100,4 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
   return line;
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -8,7 +8,7 @@
 #include "flags.h"
 #include "tool.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 /// Reads the words after the tool's name as read_command_line() does. Throws Error(usage): for an
 /// unknown flag the text names the nearest right one, for a refused flag what to use instead.
@@ -17,4 +17,4 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
 /// perftest's flags for what the library's errors name.
 std::vector<FieldFlag> fields();
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <limits>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 CpuMeter::Ticks CpuMeter::read() const {
   constexpr int kIdle = 3;
@@ -39,4 +39,4 @@ double CpuMeter::percent(std::uint64_t size_bytes) const {
   return 100 * (1 - static_cast<double>(last.idle - first.idle) / all);
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 /// Reads the kernel's counters between epochs, at most ten times a second. One thread at a time may
 /// use it. Source: proc(5), /proc/stat.
@@ -41,4 +41,4 @@ class CpuMeter {
   std::map<std::uint64_t, Span> spans_;  // by size
 };
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 // Between whom, and over which path.
@@ -186,4 +186,4 @@ std::string to_markdown() {
   return text;
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

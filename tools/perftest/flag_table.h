@@ -12,7 +12,7 @@
 #include "../flags/values.h"
 #include "flags.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 using run::Config;
 using Flag = tools::Flag<Flags>;
@@ -54,4 +54,4 @@ constexpr Flag refused(Spelling spelling, ToolSet tools, std::string_view text) 
   return {spelling, tools, Handling::refused, text, "unit"};
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

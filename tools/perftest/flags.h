@@ -12,7 +12,7 @@
 #include "rdmabench/transport/transport.h"
 #include "tool.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 enum class RateUnit : std::uint8_t { gigabits, mebibytes, messages };
 
@@ -71,4 +71,4 @@ struct Flags {
   std::vector<std::string> notes;  ///< for standard error: flags that have no effect
 };
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -6,7 +6,7 @@
 #include "flag_table.h"
 #include "rdmabench/memory/request.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 constexpr std::string_view kNoGpu =
@@ -112,4 +112,4 @@ std::span<const Flag> memory_flags() {
   return kMemoryFlags;
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -1,7 +1,7 @@
 // What is sent, how much of it, and how fast.
 #include "flag_table.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using transport::Service;
@@ -121,4 +121,4 @@ std::span<const Flag> traffic_flags() {
   return kTrafficFlags;
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 IntervalRows::IntervalRows(std::chrono::nanoseconds interval, int directions,
                            const report::PerftestStyle& style, Time start)
@@ -32,4 +32,4 @@ std::optional<std::string> IntervalRows::add(std::uint64_t size_bytes, std::uint
   return report::perftest_row(row, style_);
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

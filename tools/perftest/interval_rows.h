@@ -8,7 +8,7 @@
 
 #include "rdmabench/report/perftest.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 /// Collects epochs and makes a row of them at the end of the interval. It reads no clock: the
 /// caller passes the time between epochs, so nothing is done during a measurement.
@@ -37,4 +37,4 @@ class IntervalRows {
   double fastest_ = 0;  // messages per second
 };
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -21,7 +21,7 @@
 #include "to_config.h"
 #include "verdict.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 constexpr const char* kBanner =
@@ -136,4 +136,4 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   }
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -9,7 +9,7 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/request.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using transport::OperationCode;
@@ -135,4 +135,4 @@ run::Config to_config(const Tool& tool, const Flags& flags) {
   return config;
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -9,7 +9,7 @@
 #include "flags.h"
 #include "rdmabench/run/config.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 /// Fills in perftest's defaults: 2 bytes (latency), 64 KiB or 8 bytes (atomics), 1000 iterations
 /// (ib_write_bw 5000) of each queue pair, a depth of 128 and a completion for 100 messages (for
@@ -28,4 +28,4 @@ std::vector<std::uint64_t> sizes(const Tool& tool, const Flags& flags);
 /// Messages per queue pair and completion; none = the library's choice.
 std::optional<std::uint32_t> signal_every(const Tool& tool, const Flags& flags);
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

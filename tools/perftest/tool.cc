@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using transport::OperationCode;
@@ -52,4 +52,4 @@ std::string to_text(ToolSet set) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -9,7 +9,7 @@
 #include "../flags/flag.h"
 #include "rdmabench/transport/operation.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 struct Tool {
   std::string_view name;               ///< "ib_write_lat"
@@ -39,4 +39,4 @@ int run(const Tool& tool, const std::vector<std::string>& words);
 /// "all", "bw", "send", "read atomic", "write_bw read_bw".
 std::string to_text(ToolSet set);
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -6,7 +6,7 @@
 
 #include "rdmabench/base/units.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 std::string counter_lines(const report::Report& report, const Flags& flags) {
   std::string text;
@@ -45,4 +45,4 @@ std::vector<std::string> missed_limits(const report::Report& report, const Flags
   return missed;
 }
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -7,7 +7,7 @@
 #include "flags.h"
 #include "rdmabench/report/perftest.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 
 /// A line for each size that is below a limit, in the units of `style`; one line if there is a
 /// limit but nothing was measured. Every size must reach every limit; for perftest one size is
@@ -19,4 +19,4 @@ std::vector<std::string> missed_limits(const report::Report& report, const Flags
 /// that is not in the report has "unknown" for its number. "" when none was asked for.
 std::string counter_lines(const report::Report& report, const Flags& flags);
 
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -18,7 +18,7 @@
 #include "loaded/versions.h"
 #include "real.h"
 
-namespace rdmabench::fake_fabric {
+namespace rdmabench::inline v1::fake_fabric {
 
 void* real_function(const char* name) {
   static void* const library = dlopen(RDMABENCH_REAL_FABRIC, RTLD_NOW | RTLD_LOCAL);
@@ -300,7 +300,7 @@ int open_fabric(const Provider& provider, fid_fabric** fabric, void* context) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fake_fabric
+}  // namespace rdmabench::inline v1::fake_fabric
 
 namespace fake = rdmabench::fake_fabric;
 

@@ -29,7 +29,7 @@
 
 #include "loaded/library.h"
 
-namespace rdmabench::fake_fabric {
+namespace rdmabench::inline v1::fake_fabric {
 
 /// The numbers of options newer than the oldest headers that this is built with (fi_endpoint.h of
 /// 1.22, fi_ext.h of 1.18).
@@ -255,4 +255,4 @@ inline Provider lnx(const std::string& name) {
   return p;
 }
 
-}  // namespace rdmabench::fake_fabric
+}  // namespace rdmabench::inline v1::fake_fabric

@@ -9,7 +9,7 @@
 #include "fake_fabric.h"
 #include "real.h"
 
-namespace rdmabench::fake_fabric {
+namespace rdmabench::inline v1::fake_fabric {
 namespace {
 
 /// The library frees and copies it by these functions.
@@ -78,4 +78,4 @@ void describe_nic(fi_info& entry, const Provider& provider) {
   entry.nic = &nic->nic;
 }
 
-}  // namespace rdmabench::fake_fabric
+}  // namespace rdmabench::inline v1::fake_fabric

@@ -13,7 +13,7 @@
 #include "fake_fabric.h"
 #include "real.h"
 
-namespace rdmabench::fake_fabric {
+namespace rdmabench::inline v1::fake_fabric {
 namespace {
 
 /// An endpoint of the real library with tables of functions of its own. They stay after it is
@@ -198,4 +198,4 @@ void take_over(fid_ep& endpoint, const Provider& provider) {
   endpoint.rma = &own.writes;
 }
 
-}  // namespace rdmabench::fake_fabric
+}  // namespace rdmabench::inline v1::fake_fabric

@@ -5,7 +5,7 @@
 
 #include "fake_fabric.h"
 
-namespace rdmabench::fake_fabric {
+namespace rdmabench::inline v1::fake_fabric {
 
 /// One of its functions, in the version of the headers that this is built with.
 void* real_function(const char* name);
@@ -30,4 +30,4 @@ void take_over(fid_cq& queue, const Provider& provider);
 /// Takes over the functions of an endpoint of the real library.
 void take_over(fid_ep& endpoint, const Provider& provider);
 
-}  // namespace rdmabench::fake_fabric
+}  // namespace rdmabench::inline v1::fake_fabric

@@ -16,7 +16,7 @@
 #include "collective/mpi_module.h"
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 const MpiModule* real = nullptr;
@@ -83,7 +83,7 @@ int test(int* done, char* error) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective
 
 extern "C" __attribute__((visibility("default"))) const rdmabench::collective::MpiModule*
 rdmabench_mpi_module() {

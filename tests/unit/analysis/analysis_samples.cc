@@ -9,7 +9,7 @@
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/projection.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 Comparison confounded() {
@@ -77,7 +77,7 @@ std::string decision(bool priced, int launches, Language language) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis
 
 int main(int argc, char** argv) {
   using namespace rdmabench::analysis;

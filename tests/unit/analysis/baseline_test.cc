@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 #if RDMABENCH_HAVE_SQLITE
@@ -159,4 +159,4 @@ TEST(Baseline, IsNotToBeHadWithoutSqlite) {
 #endif
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

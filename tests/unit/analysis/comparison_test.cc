@@ -12,7 +12,7 @@
 #include "rdmabench/analysis/baseline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using testing::Contains;
@@ -469,4 +469,4 @@ TEST(LaunchPlan, FromAVariationAndFromAPilot) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

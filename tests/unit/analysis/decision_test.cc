@@ -19,7 +19,7 @@
 #include "report/compared.h"
 #include "report/text_width.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using testing::ContainsRegex;
@@ -565,4 +565,4 @@ TEST(DecisionPage, NamesCannotBreakIt) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -9,7 +9,7 @@
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using testing::HasSubstr;
@@ -117,4 +117,4 @@ TEST(Direction, NoiseIsSaidWithItsRemedyInPlaceOfACount) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

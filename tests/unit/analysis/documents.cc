@@ -6,7 +6,7 @@
 
 #include "rdmabench/report/writers.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 report::Report frame(int minute) {
@@ -105,4 +105,4 @@ void set_fact(report::Facts& facts, const std::string& name, const std::string& 
   facts.push_back({name, value});
 }
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -10,7 +10,7 @@
 #include "rdmabench/analysis/launch.h"
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 
 /// A launch of "write" with a half round trip of these nanoseconds by size; p90 to p99.99 are 1.1,
 /// 1.2, 1.3 and 1.4 times that.
@@ -38,4 +38,4 @@ Sides in_turn(int count, double rate_a, double rate_b, double deviation = 0.005)
 /// Changes or adds a fact.
 void set_fact(report::Facts& facts, const std::string& name, const std::string& value);
 
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

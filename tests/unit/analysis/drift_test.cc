@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 std::vector<Timed> series(std::vector<double> values, double begin, double step) {
@@ -67,4 +67,4 @@ TEST(LaunchSequence, AllOfOneFirstIsSeparate) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -11,7 +11,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/writers.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using Json = nlohmann::json;
@@ -253,4 +253,4 @@ TEST(SideNames, AreWhatTellsThePathsApart) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -9,7 +9,7 @@
 #include "documents.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using testing::ElementsAre;
@@ -124,4 +124,4 @@ TEST(MeasuringPlan, MakesFoldersOfNames) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

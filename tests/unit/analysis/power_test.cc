@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 std::uint32_t needed(double cv, double margin) {
@@ -63,4 +63,4 @@ TEST(WelchDegrees, OfEqualPartsAddUp) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

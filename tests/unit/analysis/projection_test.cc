@@ -11,7 +11,7 @@
 #include "documents.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using testing::HasSubstr;
@@ -364,4 +364,4 @@ TEST(Project, SidesOfDifferentKindsAreRefused) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

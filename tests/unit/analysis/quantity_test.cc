@@ -5,7 +5,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using testing::ElementsAre;
@@ -40,4 +40,4 @@ TEST(ParseQuantities, RiseInLists) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

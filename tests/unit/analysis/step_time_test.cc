@@ -9,7 +9,7 @@
 #include "documents.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 constexpr double kGbps = 1e9;
@@ -246,4 +246,4 @@ TEST(Job, RefusesWhatIsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

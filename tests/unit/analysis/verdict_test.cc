@@ -7,7 +7,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::analysis {
+namespace rdmabench::inline v1::analysis {
 namespace {
 
 using testing::DoubleNear;
@@ -155,4 +155,4 @@ TEST(Holm, StepsDown) {
 }
 
 }  // namespace
-}  // namespace rdmabench::analysis
+}  // namespace rdmabench::inline v1::analysis

@@ -6,7 +6,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 AllowedPeers peers(std::vector<std::string> allow, std::vector<std::string> providers = {},
@@ -95,4 +95,4 @@ TEST(AllowedPeers, TextThatNamesNothingIsRefused) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 TEST(Error, SaysWhatWasCalledWhyItFailedAndWhatToTry) {
@@ -72,4 +72,4 @@ TEST(Error, NamesAnUnknownErrnoByItsNumber) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -7,7 +7,7 @@
 #include "../folder.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
@@ -47,4 +47,4 @@ TEST(FirstLine, IsEmptyWhereNothingCanBeRead) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

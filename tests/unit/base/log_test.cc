@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using ::testing::ElementsAre;
@@ -66,4 +66,4 @@ TEST(Log, MayBeSetWhileOthersTell) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 const std::vector<std::string> kWords{"--size", "--iterations", "--bidirectional", "reg", "lat"};
@@ -26,4 +26,4 @@ TEST(Nearest, IsNoneWhereAWordIsFarFromAll) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 std::string object_of_keys(int keys) {
@@ -32,4 +32,4 @@ TEST(JsonExcess, CountsDepthAndValues) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -6,7 +6,7 @@
 
 #include "../interface_reads.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 bool has(std::string_view network, std::string_view address) {
@@ -98,4 +98,4 @@ TEST(HostOf, CountsThisMachineAndANetworkOfIpv6AsOne) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -7,7 +7,7 @@
 
 #include "../folder.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(PciDistance, UnknownNodesAreOneWhereThereIsOne) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

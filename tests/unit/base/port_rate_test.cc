@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 TEST(PortRate, IsWhatTheKernelCallsIt) {
@@ -33,4 +33,4 @@ TEST(PortRate, OnEthernetIsThatOfData) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -12,7 +12,7 @@
 #include "../folder.h"
 #include "../has_all.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using ::testing::HasSubstr;
@@ -83,4 +83,4 @@ TEST(SharedMemoryFiles, NoFolderIsNothingToRemove) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

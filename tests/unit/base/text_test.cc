@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using Parts = std::vector<std::string_view>;
@@ -45,4 +45,4 @@ TEST(Number, AListCountsWhereAllOfItIsOne) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

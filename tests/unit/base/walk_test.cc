@@ -5,7 +5,7 @@
 
 #include "../complaint.h"
 
-namespace rdmabench::sample {  // a message of another namespace, as all are
+namespace rdmabench::inline v1::sample {  // a message of another namespace, as all are
 
 enum class Color : std::uint8_t { red, green };
 constexpr std::array<std::string_view, 2> kColors{"red", "green"};
@@ -49,9 +49,9 @@ void walk(MessageFields& fields, Whole& whole, std::uint64_t most = 1000) {
   fields.optional("some", whole.some, [&](int& held) { fields.number("some", held); });
 }
 
-}  // namespace rdmabench::sample
+}  // namespace rdmabench::inline v1::sample
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using ::testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(Walk, RefusesWhatIsMissingOrOutOfBounds) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

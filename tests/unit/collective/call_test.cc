@@ -8,7 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(Mpi, SaysWhereItLookedForAModule) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -62,4 +62,4 @@ TEST(ClockHold, IsFromTheEndOfTheComparison) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

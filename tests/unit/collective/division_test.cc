@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::ElementsAre;
@@ -192,4 +192,4 @@ TEST(Bisect, FewerThanFourNodesAreAnError) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -14,7 +14,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using std::chrono::milliseconds;
@@ -223,4 +223,4 @@ TEST(Orders, AnEpochsAnswerIsNotTrusted) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -9,7 +9,7 @@
 #include "collective/small_float.h"
 #include "thread_backend.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -265,4 +265,4 @@ TEST(Tolerance, IsForAveragesByAReciprocalAlone) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

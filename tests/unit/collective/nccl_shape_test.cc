@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 Row row_of(Operation operation, std::uint64_t bytes, const char* algorithm = nullptr,
@@ -109,4 +109,4 @@ TEST(NcclShape, TravelsWithinBounds) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

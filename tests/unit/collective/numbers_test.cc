@@ -8,7 +8,7 @@
 
 #include "rdmabench/measure/statistics.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::DoubleNear;
@@ -212,4 +212,4 @@ TEST(MedianWatch, LooksWhenTheSamplesHaveDoubled) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -10,7 +10,7 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/control/rendezvous.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::Contains;
@@ -116,4 +116,4 @@ TEST(WirePair, WithoutARateHasAnError) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -6,7 +6,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::AllOf;
@@ -174,4 +174,4 @@ TEST(Required, AnUnknownOneIsAnError) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -16,7 +16,7 @@
 #include "report/facts.h"
 #include "thread_backend.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using std::chrono::milliseconds;
@@ -573,4 +573,4 @@ TEST(RankGroup, AStrangerIsSentAway) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

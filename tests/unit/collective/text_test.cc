@@ -6,7 +6,7 @@
 
 #include "../has_all.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::HasSubstr;
@@ -67,4 +67,4 @@ TEST(Text, CsvQuotes) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -17,7 +17,7 @@
 #include "collective/stretches.h"
 #include "rdmabench/collective/engine.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 
 inline double load_value(DataType type, const std::byte* at) {
   double value = 0;
@@ -238,4 +238,4 @@ inline void ThreadBackend::finish(std::uint64_t operation, std::uint32_t slot) {
 
 static_assert(Backend<ThreadBackend>);
 
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -16,7 +16,7 @@
 #include "rdmabench/base/error.h"
 #include "report/facts.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 using std::chrono::milliseconds;
@@ -222,4 +222,4 @@ TEST(NcclBackendFaults, TwoRanksOnOneGpuAreRefusedBeforeNcclSeesThem) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -10,7 +10,7 @@
 
 #include "ranks.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 using testing::HasSubstr;
@@ -346,4 +346,4 @@ TEST(NcclBackend, TellsWhatItKnows) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

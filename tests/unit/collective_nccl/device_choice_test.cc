@@ -6,7 +6,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(DeviceChoice, ARankIsNotTrusted) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 using testing::ElementsAre;
@@ -198,4 +198,4 @@ TEST(NcclLaunch, TypesAndReductionsHaveNcclsNumbers) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "report/facts.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 using testing::Contains;
@@ -158,4 +158,4 @@ TEST(NcclLog, ItsNameMeansNoOtherFileWhileTheProcessLives) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

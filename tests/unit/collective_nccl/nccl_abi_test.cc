@@ -8,7 +8,7 @@
 #include "nccl_abi.h"
 #include "rdmabench/collective/call.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 // Numbers.
@@ -134,4 +134,4 @@ TEST(NcclAbi, AnOlderLibraryGetsTheShapeThatItKnows) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

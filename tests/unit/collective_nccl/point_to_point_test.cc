@@ -9,7 +9,7 @@
 
 #include "../has_all.h"
 
-namespace rdmabench::collective {
+namespace rdmabench::inline v1::collective {
 namespace {
 
 using testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(Wire, OneRankHasNone) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective
+}  // namespace rdmabench::inline v1::collective

@@ -9,7 +9,7 @@
 
 #include "profiler_abi.h"
 
-namespace rdmabench::collective::nccl::profiler {
+namespace rdmabench::inline v1::collective::nccl::profiler {
 namespace {
 
 static_assert(kGroup == ncclProfileGroup && kCollective == ncclProfileColl);
@@ -110,4 +110,4 @@ static_assert(offsetof(Collective1, algorithm) != offsetof(Collective4, algorith
 TEST(NcclProfilerAbi, IsHeldAgainstNcclsWhenItIsCompiled) {}
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl::profiler
+}  // namespace rdmabench::inline v1::collective::nccl::profiler

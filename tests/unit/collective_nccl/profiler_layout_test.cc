@@ -7,7 +7,7 @@
 
 #include "profiler_abi.h"
 
-namespace rdmabench::collective::nccl::profiler {
+namespace rdmabench::inline v1::collective::nccl::profiler {
 namespace {
 
 struct Place {
@@ -93,4 +93,4 @@ static_assert(kTable<Table5> && kTable<Table6>);
 TEST(NcclProfilerLayout, IsHeldAgainstNumbersWhenItIsCompiled) {}
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl::profiler
+}  // namespace rdmabench::inline v1::collective::nccl::profiler

@@ -18,7 +18,7 @@
 #include "../has_all.h"
 #include "ranks.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 using testing::HasSubstr;
@@ -271,4 +271,4 @@ TEST(NcclProfiler, AChoiceAsText) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -7,7 +7,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 std::vector<std::string> ExchangePoint::all_gather(std::uint32_t rank, std::string_view mine,
                                                    Deadline deadline) {
@@ -145,4 +145,4 @@ std::vector<std::byte> bytes_of_value(DataType type, double value) {
   return {};
 }
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

@@ -14,7 +14,7 @@
 #include "../setting.h"
 #include "backend.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 
 /// What ranks tell one another, through memory.
 class ExchangePoint {
@@ -80,4 +80,4 @@ inline void reset_the_driver() {
 /// A small number, exact in the type, as its bytes.
 std::vector<std::byte> bytes_of_value(DataType type, double value);
 
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

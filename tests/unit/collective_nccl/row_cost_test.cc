@@ -7,7 +7,7 @@
 #include "ranks.h"
 #include "rdmabench/collective/tester.h"
 
-namespace rdmabench::collective::nccl {
+namespace rdmabench::inline v1::collective::nccl {
 namespace {
 
 class RowCost : public testing::Test {
@@ -91,4 +91,4 @@ TEST_F(RowCost, OfACheckByTheCpuIsACopyForEachResult) {
 }
 
 }  // namespace
-}  // namespace rdmabench::collective::nccl
+}  // namespace rdmabench::inline v1::collective::nccl

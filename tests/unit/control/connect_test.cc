@@ -1,6 +1,6 @@
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using ::testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(Connect, NamesAnUnknownHost) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

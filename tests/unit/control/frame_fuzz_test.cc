@@ -5,7 +5,7 @@
 
 #include "frame_target.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 constexpr int kRounds = 3000;
@@ -51,4 +51,4 @@ TEST(AnyBytes, InAMessageThatWasGoodAreReadOrRefusedByTheRules) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -8,7 +8,7 @@
 #include "control/admission.h"
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using namespace std::string_literals;
@@ -84,4 +84,4 @@ TEST(Header, OfTooLongAPayloadNamesTheLimit) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -11,7 +11,7 @@
 #include "control/seal.h"
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using ::testing::AllOf;
@@ -379,4 +379,4 @@ TEST(UnauthenticatedPeer, MakesRoomForThoseWhoComeLater) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

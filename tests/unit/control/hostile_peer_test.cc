@@ -3,7 +3,7 @@
 
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using ::testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST(HostilePeer, ThatIsOnlySlowIsReadToTheEnd) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

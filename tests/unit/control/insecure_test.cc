@@ -2,7 +2,7 @@
 #include "control/secret.h"
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 TEST(Insecure, TwoEndsMeetInEveryBuild) {
@@ -27,4 +27,4 @@ TEST(Insecure, IsAllThatABuildWithoutLibcryptoOffers) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

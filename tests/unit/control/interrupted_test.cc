@@ -3,7 +3,7 @@
 
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 TEST(Interrupted, IsFalseWhileNothingComes) {
@@ -72,4 +72,4 @@ TEST(Interrupted, MayBeAskedWhileAnotherThreadReceives) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -42,7 +42,7 @@ void operator delete[](void* bytes, std::size_t /*size*/) noexcept {
   std::free(bytes);
 }
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 std::ptrdiff_t open_descriptors() {
@@ -107,4 +107,4 @@ TEST_F(ShortOfMemory, EachProofIsAnsweredOrItsConnectionClosed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

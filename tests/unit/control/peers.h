@@ -26,7 +26,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 
 /// Messages of a protocol of the tests' own.
 enum class TestMessage : std::uint16_t {
@@ -209,4 +209,4 @@ struct RawPair {
   std::optional<Channel> server;
 };
 
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -14,7 +14,7 @@
 #include "control/star.h"
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 using ::testing::AnyOf;
@@ -309,4 +309,4 @@ TEST(Admission, ShrugsOffStrangers) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -6,7 +6,7 @@
 
 #include "peers.h"
 
-namespace rdmabench::control {
+namespace rdmabench::inline v1::control {
 namespace {
 
 /// The bytes `first`, `first` + 1, ...
@@ -76,4 +76,4 @@ TEST(Authentication, TakesASecretOf32To4096Bytes) {
 }
 
 }  // namespace
-}  // namespace rdmabench::control
+}  // namespace rdmabench::inline v1::control

@@ -15,7 +15,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using ::testing::Contains;
@@ -182,4 +182,4 @@ TEST_F(ArchiveTest, OfGreatSizeIsRefused) {
 #endif
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

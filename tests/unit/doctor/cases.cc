@@ -1,6 +1,6 @@
 #include "cases.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr Status kPass = Status::pass;
@@ -922,4 +922,4 @@ std::span<const Case> cases() {
   return all;
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -7,7 +7,7 @@
 
 #include "rdmabench/health/finding.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 struct Case {
   std::string check;
@@ -20,4 +20,4 @@ struct Case {
 
 std::span<const Case> cases();
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

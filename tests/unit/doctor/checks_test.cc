@@ -10,7 +10,7 @@
 #include "cases.h"
 #include "fixture.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 constexpr const char* kFixtures[]{"mlx5-infiniband", "roce", "roce-faults", "efa",
@@ -236,4 +236,4 @@ TEST(Checks, OfFilesThatMayNotBeReadNeverPass) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 #include "fixture.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using ::testing::HasSubstr;
@@ -288,4 +288,4 @@ TEST(Formats, OfTheTableShowWhatPassesOnlyWhenAsked) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

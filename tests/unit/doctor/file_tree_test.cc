@@ -10,7 +10,7 @@
 
 #include "../folder.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using ::testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST_F(FolderStoreTest, SaysWhatAnUnpackedArchiveCouldNotRead) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

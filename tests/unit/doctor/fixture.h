@@ -15,7 +15,7 @@
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/health/file_tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 inline std::string unescaped(std::string_view text) {
   std::string out;
@@ -72,4 +72,4 @@ inline Diagnosis judge(MemoryStore store, const DoctorOptions& options = {}) {
   return diagnose(FileTree(std::make_shared<MemoryStore>(std::move(store))), "test", options);
 }
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -3,7 +3,7 @@
 
 #include "planted_faults.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 struct Setting {
@@ -54,4 +54,4 @@ TEST(PlantedFaultsAtScale, AThousandNodes) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

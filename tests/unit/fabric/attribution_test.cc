@@ -12,7 +12,7 @@
 #include "rdmabench/fabric/run.h"
 #include "synthetic_fabric.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using ::testing::Contains;
@@ -554,4 +554,4 @@ TEST(AttributionJson, ReplacesBytesThatAreNotUtf8) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

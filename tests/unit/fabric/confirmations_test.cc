@@ -8,7 +8,7 @@
 #include "rdmabench/fabric/attribution.h"
 #include "synthetic_fabric.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using ::testing::IsEmpty;
@@ -164,4 +164,4 @@ TEST(Confirmations, WithoutControlsOnlySuspectsAreMeasured) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

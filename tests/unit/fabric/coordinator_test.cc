@@ -7,7 +7,7 @@
 #include "lead.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using ::testing::Contains;
@@ -329,4 +329,4 @@ TEST_F(CoordinatorTest, ASlowSenderIsMeasuredAgainAndConfirmed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -13,7 +13,7 @@
 #include "fabric/plan.h"
 #include "messages.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// What a simulated link gives: half of everything to one end, so that directions differ.
 inline Measurement simulated(const Measurement& cell, std::uint32_t sender) {
@@ -170,4 +170,4 @@ struct Kept final : Recorder {
   void end_round() override { ++rounds; }
 };
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -21,7 +21,7 @@
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/run.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using control::AdmissionMessage;
@@ -373,4 +373,4 @@ TEST(BootstrapAddress, IsReadAsItWasWritten) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

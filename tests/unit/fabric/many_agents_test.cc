@@ -14,7 +14,7 @@
 #include "lead.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using control::Channel;
@@ -131,4 +131,4 @@ TEST(ManyAgents, GoThroughEightRounds) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr double kSlow = 0.9;
@@ -192,4 +192,4 @@ Tally run_scenario(Scenario scenario, const SyntheticSpec& spec, std::uint32_t r
   return tally;
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -7,7 +7,7 @@
 
 #include "synthetic_fabric.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 enum class Scenario : std::uint8_t {
   none,
@@ -46,4 +46,4 @@ struct Tally {
 /// One run: plants, screens with so many rounds, confirms, and counts.
 Tally run_scenario(Scenario scenario, const SyntheticSpec& spec, std::uint32_t rounds);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -4,7 +4,7 @@
 #include "../has_all.h"
 #include "rdmabench/fabric/run.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using ::testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(Prove, OfAReadTheInitiatorsDeviceReceives) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -13,7 +13,7 @@
 #include "../folder.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using ::testing::HasSubstr;
@@ -234,4 +234,4 @@ TEST(Table, CsvHasALineForEachMeasurement) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

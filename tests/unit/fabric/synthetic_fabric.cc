@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 constexpr double kTypicalBitsPerS = 392e9;
@@ -179,4 +179,4 @@ Attribution SyntheticFabric::settle(Matrix& matrix) {
   }
 }
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

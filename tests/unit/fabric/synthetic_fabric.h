@@ -13,7 +13,7 @@
 
 #include "rdmabench/fabric/attribution.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 
 /// What noise does to a value. Skewed noise only ever slows: it is gamma of shape 2.
 enum class Noise : std::uint8_t { normal, skewed };
@@ -81,4 +81,4 @@ class SyntheticFabric {
 /// A matrix of so many nodes, named n0, n1, ...
 Matrix matrix_of(std::uint32_t nodes, std::uint32_t rails = 1);
 
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -19,7 +19,7 @@
 #include "rdmabench/base/error.h"
 #include "synthetic_fabric.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using testing::HasSubstr;
@@ -620,4 +620,4 @@ TEST_F(PlantedAboveFour, AnOrderedPairOfLeavesIsNamed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

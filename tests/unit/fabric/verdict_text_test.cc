@@ -8,7 +8,7 @@
 #include "../has_all.h"
 #include "rdmabench/fabric/run.h"
 
-namespace rdmabench::fabric {
+namespace rdmabench::inline v1::fabric {
 namespace {
 
 using ::testing::AllOf;
@@ -210,4 +210,4 @@ TEST(VerdictText, NamesProviderAndDevice) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fabric
+}  // namespace rdmabench::inline v1::fabric

@@ -8,7 +8,7 @@
 #include "flags/flag.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
 using ::testing::ElementsAre;
@@ -170,4 +170,4 @@ TEST(FabtestsOptions, HelpNamesTheTestAndItsOptions) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench::tools::fabtests {
+namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
 report::Report ping_pong(std::uint64_t size, std::uint64_t iterations, double mean_ns) {
@@ -49,4 +49,4 @@ TEST(FabtestsOutput, NothingMeasuredPrintsNothing) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::fabtests
+}  // namespace rdmabench::inline v1::tools::fabtests

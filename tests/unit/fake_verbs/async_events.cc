@@ -8,7 +8,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 bool is_of_queue_pair(ibv_event_type type) {
@@ -54,7 +54,7 @@ void report(ibv_event_type type, std::uint32_t number) {
   }
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

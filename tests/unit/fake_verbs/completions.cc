@@ -5,7 +5,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 
 void complete(ibv_cq* to, const Completion& completion) {
   auto& queue = *static_cast<FakeCompletionQueue*>(to);
@@ -59,4 +59,4 @@ int poll(ibv_cq* queue, int limit, ibv_wc* completions) {
   return taken;
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs

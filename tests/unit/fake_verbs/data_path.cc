@@ -11,7 +11,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 constexpr int kPoison = 0xa5;
@@ -473,4 +473,4 @@ int post_receive(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** refused
   return code;
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs

@@ -14,7 +14,7 @@
 #include <infiniband/efadv.h>
 #endif
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 FakeRequests& of(ibv_qp_ex* queue) {
@@ -239,7 +239,7 @@ bool is_whole(const ibv_qp_init_attr_ex& attributes, std::uint32_t mask) {
 constexpr std::uint32_t kWithOperations = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 
 }  // namespace
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

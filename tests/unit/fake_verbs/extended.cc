@@ -6,7 +6,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 FakeSharedQueue* make_shared_queue(ibv_context& context, ibv_pd& domain,
@@ -117,7 +117,7 @@ void notify(FakeCompletionQueue& queue) {
   if (write(channel.write_end, &byte, 1) != 1) violate("a full completion channel");
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

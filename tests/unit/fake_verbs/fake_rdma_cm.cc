@@ -10,7 +10,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 
 struct FakeEvent : rdma_cm_event {
   std::vector<std::uint8_t> data;
@@ -143,7 +143,7 @@ void arrive_by(const std::string& device, std::uint8_t port) {
   state().arrival_port = port;
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

@@ -5,7 +5,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 
 State& state() {
   static State instance;
@@ -170,4 +170,4 @@ std::vector<std::string> violations() {
   return now.violations;
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs

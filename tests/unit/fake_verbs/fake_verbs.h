@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 
 struct Gid {
   std::uint32_t index;
@@ -206,4 +206,4 @@ int live();
 /// Wrong uses: a parent destroyed before its child, an overrun completion queue, ...
 std::vector<std::string> violations();
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs

@@ -8,7 +8,7 @@
 
 #undef ibv_reg_mr
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 constexpr std::uint64_t kPageMask = 4095;
@@ -100,7 +100,7 @@ RegionFacts region(std::uint32_t local_key) {
   return {.access = found.access, .dma_buf = found.dma_buf, .offset = found.offset};
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

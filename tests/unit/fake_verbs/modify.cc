@@ -3,7 +3,7 @@
 
 #include "state.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 struct Step {
@@ -86,7 +86,7 @@ void adopt(ibv_qp_attr& to, const ibv_qp_attr& from, ibv_qp_state state) {
 }
 
 }  // namespace
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

@@ -12,7 +12,7 @@
 #undef ibv_query_port
 #undef ibv_get_device_list
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 namespace {
 
 ibv_gid parse(const std::string& address) {
@@ -132,7 +132,7 @@ FakeQueuePair* make_queue_pair(ibv_context& context, const ibv_qp_init_attr_ex& 
   return queue_pair;
 }
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs
 
 using namespace rdmabench::fake_verbs;
 

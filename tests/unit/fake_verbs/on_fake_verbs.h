@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Every test begins with a fresh device and ends with nothing left of ours.
 class OnFakeVerbs : public testing::Test {
@@ -16,4 +16,4 @@ class OnFakeVerbs : public testing::Test {
   }
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

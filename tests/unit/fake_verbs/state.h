@@ -14,7 +14,7 @@
 
 #include "fake_verbs.h"
 
-namespace rdmabench::fake_verbs {
+namespace rdmabench::inline v1::fake_verbs {
 
 // IBV_WR_FLUSH, IBV_QP_EX_WITH_FLUSH and IBV_ACCESS_FLUSH_GLOBAL, which older headers do not have.
 inline constexpr auto kFlush = static_cast<ibv_wr_opcode>(14);
@@ -264,4 +264,4 @@ void progress(FakeQueuePair& queue_pair);
 /// Flushes all that is posted. With the mutex held.
 void enter_error(FakeQueuePair& queue_pair);
 
-}  // namespace rdmabench::fake_verbs
+}  // namespace rdmabench::inline v1::fake_verbs

@@ -3,7 +3,7 @@
 #include "gpu/pinned_host.h"
 #include "gpu_fixture.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 using testing::HasSubstr;
@@ -152,4 +152,4 @@ TEST_F(AllocationTest, PinnedHostMemoryRefusesAndFails) {
 }
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

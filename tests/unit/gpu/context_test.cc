@@ -5,7 +5,7 @@
 #include "gpu/allocation.h"
 #include "gpu_fixture.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 using testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST_F(ContextTest, NamesTheCallThatFailed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

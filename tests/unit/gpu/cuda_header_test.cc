@@ -6,7 +6,7 @@
 #include "gpu/driver.h"
 #include "same_abi.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
@@ -171,4 +171,4 @@ SAME_FUNCTION(ctx_set_flags, cuCtxSetFlags);
 #endif
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

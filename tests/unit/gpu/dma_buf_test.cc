@@ -7,7 +7,7 @@
 
 #include "gpu_fixture.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 using testing::HasSubstr;
@@ -133,4 +133,4 @@ TEST_F(DmaBufTest, NothingCannotBeExported) {
 }
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

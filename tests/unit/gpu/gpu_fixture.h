@@ -19,7 +19,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 class GpuTest : public testing::Test {
  protected:
@@ -63,4 +63,4 @@ class GpuTest : public testing::Test {
   std::set<std::string> set_;
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -8,7 +8,7 @@
 #include "gpu_fixture.h"
 #include "rdmabench/memory/pattern.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 using testing::HasSubstr;
@@ -153,4 +153,4 @@ TEST_F(KernelsFailTest, LeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

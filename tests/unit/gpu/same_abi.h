@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 
 /// What of a type a call's registers depend on: an enumeration travels as its integer, and one
 /// integer of a size as another; what a pointer points to is held against its header by itself.
@@ -38,4 +38,4 @@ struct SameAbi<R (*)(A...), S (*)(B...)> {
   static constexpr bool value = compare();
 };
 
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

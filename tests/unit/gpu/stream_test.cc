@@ -9,7 +9,7 @@
 #include "gpu/graph.h"
 #include "gpu_fixture.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 using testing::HasSubstr;
@@ -200,4 +200,4 @@ TEST_F(StreamTest, WhatCannotBeCapturedInvalidatesTheGraph) {
 }
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

@@ -6,7 +6,7 @@
 #include "gpu/copy.h"
 #include "gpu_fixture.h"
 
-namespace rdmabench::gpu {
+namespace rdmabench::inline v1::gpu {
 namespace {
 
 using testing::ElementsAre;
@@ -123,4 +123,4 @@ TEST_F(TilerTest, APeriodThatIsEmptyOrTooLongIsRefused) {
 }
 
 }  // namespace
-}  // namespace rdmabench::gpu
+}  // namespace rdmabench::inline v1::gpu

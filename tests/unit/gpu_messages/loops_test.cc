@@ -17,7 +17,7 @@
 #include "transport/verbs/backend.h"
 #include "workload/table.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 using workload::EpochPlan;
@@ -478,4 +478,4 @@ TEST_F(GpuLoops, TheReportSaysWhichWayAndWhyNoOther) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -7,7 +7,7 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/memory/pattern.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 using ::testing::AllOf;
@@ -140,4 +140,4 @@ TEST(GpuText, IsReadAndWrittenAlike) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -14,7 +14,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 
 /// Every test begins with two GPUs and one NIC that takes dma-bufs, and ends with nothing left.
 class OnFakeGpu : public testing::Test {
@@ -50,4 +50,4 @@ class OnFakeGpu : public testing::Test {
   std::vector<std::string> set_;
 };
 
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

@@ -9,7 +9,7 @@
 #include "rdmabench/run/registration_cost.h"
 #include "rdmabench/verbs/device.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 using memory::GpuMapping;
@@ -174,4 +174,4 @@ TEST_F(RegistrationOrder, TheMatrixHasACostOrAReasonForEveryWay) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

@@ -13,7 +13,7 @@
 #include "run/budget.h"
 #include "run/session.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using ::testing::HasSubstr;
@@ -458,4 +458,4 @@ TEST_F(GpuSession, TheFlushIsNoPartOfWhatIsTimed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -6,7 +6,7 @@
 #include "health/run_watch.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 RunConditions full_truth() {
@@ -110,4 +110,4 @@ TEST(RunConditions, ShowNoControlCharacterOfThePeer) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 #include "../has_all.h"
 #include "tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using ::testing::ElementsAre;
@@ -449,4 +449,4 @@ TEST(CounterDifference, KnowsThatOldPortCountersStick) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "rdmabench/base/handle.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using testing::HasSubstr;
@@ -194,4 +194,4 @@ TEST(Ethernet, TheKernelSaysBothWaysHowLargeTheRingsAre) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -13,7 +13,7 @@
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/health/file_tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using ::testing::HasSubstr;
@@ -91,4 +91,4 @@ TEST(FirmwareSettings, AreReadByTheirColumns) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using testing::HasSubstr;
@@ -357,4 +357,4 @@ TEST(KernelLog, TheDriverSaysWhichRecoveryItWants) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

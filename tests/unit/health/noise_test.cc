@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// Gives the stamps of a script, then ever later ones.
@@ -46,4 +46,4 @@ TEST(Noise, OfThisMachineIsConsistent) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -9,7 +9,7 @@
 
 #include "tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 /// Pins the calling thread to the CPU it is on. False where that is not allowed.
@@ -145,4 +145,4 @@ TEST(ThreadPlacement, OfThisThreadHasAnAffinity) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

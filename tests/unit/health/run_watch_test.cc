@@ -7,7 +7,7 @@
 
 #include "tree.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using std::chrono::milliseconds;
@@ -118,4 +118,4 @@ TEST(RunWatch, OfThisMachineFailsSoftly) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

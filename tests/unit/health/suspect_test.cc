@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 namespace {
 
 using report::Suspicion;
@@ -230,4 +230,4 @@ TEST(Suspect, IsWrittenIntoTheReport) {
 }
 
 }  // namespace
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

@@ -8,7 +8,7 @@
 
 #include "../folder.h"
 
-namespace rdmabench::health {
+namespace rdmabench::inline v1::health {
 
 class Tree : public Folder {
  public:
@@ -32,4 +32,4 @@ class Tree : public Folder {
   }
 };
 
-}  // namespace rdmabench::health
+}  // namespace rdmabench::inline v1::health

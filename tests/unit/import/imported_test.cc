@@ -11,7 +11,7 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/writers.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 using report::kCollSchema;
@@ -599,4 +599,4 @@ TEST(Imported, AFailureBetweenSeveralTagsStaysWithItsTag) {
 }
 
 }  // namespace
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -8,7 +8,7 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/report/nccl_tests.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 using report::Document;
@@ -749,4 +749,4 @@ TEST(NcclTestsRead, RowsOfNothingAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

@@ -9,7 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::import {
+namespace rdmabench::inline v1::import {
 namespace {
 
 using report::Document;
@@ -609,4 +609,4 @@ TEST(PerftestRead, TakesTheJsonOf45WhichQuotesNeitherKeysNorWords) {
 }
 
 }  // namespace
-}  // namespace rdmabench::import
+}  // namespace rdmabench::inline v1::import

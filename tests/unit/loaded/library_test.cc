@@ -10,7 +10,7 @@
 #include "../setting.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::loaded {
+namespace rdmabench::inline v1::loaded {
 namespace {
 
 using testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(Library, TheCallerKeepsItsSignalHandlers) {
 }
 
 }  // namespace
-}  // namespace rdmabench::loaded
+}  // namespace rdmabench::inline v1::loaded

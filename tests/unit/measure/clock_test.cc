@@ -7,7 +7,7 @@
 
 #include "../folder.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 using ::testing::HasSubstr;
@@ -149,4 +149,4 @@ TEST(CurrentCpu, IsKnown) {
 }
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

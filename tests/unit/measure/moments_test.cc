@@ -6,7 +6,7 @@
 
 #include "random_samples.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 Moments moments_of(const Samples& samples) {
@@ -74,4 +74,4 @@ TEST(Moments, OfMergedPartsEqualTheWhole) {
 }
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -9,7 +9,7 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 LatencySummary summary_of(const Samples& samples_ns) {
@@ -81,4 +81,4 @@ TEST(WherePerftestIsWrong,
 }
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 
 using Samples = std::vector<std::uint64_t>;
 
@@ -38,4 +38,4 @@ inline std::vector<std::pair<std::string, Samples>> latency_shapes(std::size_t c
           {"two peaks", two_peaks}, {"all magnitudes", all_magnitudes(count, random)}};
 }
 
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -7,7 +7,7 @@
 
 #include "random_samples.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 /// Adds `samples` in epochs of `epoch`.
@@ -98,4 +98,4 @@ TEST(LatencySummary, SaysWhichPercentilesItsCountCarries) {
 }
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

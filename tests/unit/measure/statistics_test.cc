@@ -12,7 +12,7 @@
 #include "random_samples.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 using ::testing::AllOf;
@@ -267,4 +267,4 @@ TEST(Estimate, TellsTooFewSamples) {
 }
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

@@ -14,7 +14,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::measure {
+namespace rdmabench::inline v1::measure {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -318,4 +318,4 @@ TEST(StopRule, RefusesWhatNobodyCanMean) {
 }
 
 }  // namespace
-}  // namespace rdmabench::measure
+}  // namespace rdmabench::inline v1::measure

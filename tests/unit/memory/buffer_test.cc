@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 TEST(Buffer, IsZeroedAndPageAligned) {
@@ -45,4 +45,4 @@ TEST(SlotStride, IsWholeCacheLines) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

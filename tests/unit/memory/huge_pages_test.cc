@@ -8,7 +8,7 @@
 #include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 using ::testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST(HugePages, HoldABufferWhereTheMachineLendsThem) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

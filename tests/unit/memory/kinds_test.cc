@@ -13,7 +13,7 @@
 #include "memory/mapping.h"
 #include "rdmabench/memory/buffer.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,4 +143,4 @@ TEST(Buffer, StartsWhereItIsAskedToWithinAPage) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

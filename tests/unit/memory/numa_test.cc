@@ -8,7 +8,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/memory/buffer.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 using ::testing::AnyOf;
@@ -88,4 +88,4 @@ TEST(NumaPlacement, NearADeviceOfNoKnownNodeIsAnywhereAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 std::vector<std::byte> filled(std::size_t size, std::uint8_t tag) {
@@ -45,4 +45,4 @@ TEST(Pattern, EndsInItsTagSoThatMessagesDiffer) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -6,7 +6,7 @@
 #include "../complaint.h"
 #include "../folder.h"
 
-namespace rdmabench::memory {
+namespace rdmabench::inline v1::memory {
 namespace {
 
 using ::testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST(NumaText, IsAutoNoneOrANumber) {
 }
 
 }  // namespace
-}  // namespace rdmabench::memory
+}  // namespace rdmabench::inline v1::memory

@@ -6,7 +6,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 using collective::DataType;
@@ -149,4 +149,4 @@ TEST(NcclTestsCommandLine, Programs) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 TEST(NcclTestsFlags, AreAllOfThemOnce) {
@@ -23,4 +23,4 @@ TEST(NcclTestsFlags, AreAllOfThemOnce) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

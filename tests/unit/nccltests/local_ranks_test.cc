@@ -11,7 +11,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 using testing::ElementsAre;
@@ -76,4 +76,4 @@ TEST_F(LocalRanksTest, ThatFailAreWaitedForAndTold) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -7,7 +7,7 @@
 
 #include "flags/flag.h"
 
-namespace rdmabench::tools::nccltests {
+namespace rdmabench::inline v1::tools::nccltests {
 namespace {
 
 using collective::Call;
@@ -190,4 +190,4 @@ TEST(NcclTestsJob, WrongElementsAreSummed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::nccltests
+}  // namespace rdmabench::inline v1::tools::nccltests

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace rdmabench::netplugin::abi {
+namespace rdmabench::inline v1::netplugin::abi {
 namespace {
 
 static_assert(sizeof(void*) == 8);
@@ -37,4 +37,4 @@ TEST(Abi, IsThatOfNccl) {
 }
 
 }  // namespace
-}  // namespace rdmabench::netplugin::abi
+}  // namespace rdmabench::inline v1::netplugin::abi

@@ -17,7 +17,7 @@
 #include "netplugin/task.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 using ::testing::HasSubstr;
@@ -293,4 +293,4 @@ TEST(TaskResult, KeepsTheFailureThatKnowsWhy) {
 }
 
 }  // namespace
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

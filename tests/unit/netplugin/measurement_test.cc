@@ -3,7 +3,7 @@
 
 #include "netplugin/task.h"
 
-namespace rdmabench::netplugin {
+namespace rdmabench::inline v1::netplugin {
 namespace {
 
 TEST(Measurement, WithoutAResultHasAnError) {
@@ -19,4 +19,4 @@ TEST(Measurement, WithoutAResultHasAnError) {
 }
 
 }  // namespace
-}  // namespace rdmabench::netplugin
+}  // namespace rdmabench::inline v1::netplugin

@@ -11,7 +11,7 @@ extern "C" {
 #include "net.h"
 }
 
-namespace rdmabench::netplugin::abi {
+namespace rdmabench::inline v1::netplugin::abi {
 namespace {
 
 static_assert(sizeof(ncclResult_t) == sizeof(Result));
@@ -146,4 +146,4 @@ TEST(NcclLayout, IsOurs) {
 }
 
 }  // namespace
-}  // namespace rdmabench::netplugin::abi
+}  // namespace rdmabench::inline v1::netplugin::abi

@@ -13,7 +13,7 @@
 #include "perftest/flag_table.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using ::testing::AllOf;
@@ -315,4 +315,4 @@ TEST(CommandLine, HelpShowsWhatIsTakenOnly) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using std::chrono::milliseconds;
@@ -55,4 +55,4 @@ TEST_F(CpuMeterTest, KnowsNothingWithoutTheFile) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 std::vector<const Flag*> all_flags() {
@@ -70,4 +70,4 @@ TEST(Tool, SetsReadAsWords) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

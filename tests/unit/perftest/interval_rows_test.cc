@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using std::chrono::milliseconds;
@@ -39,4 +39,4 @@ TEST(IntervalRows, AnIntervalWithoutAnEpochHasNoRow) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

@@ -7,7 +7,7 @@
 #include "perftest/command_line.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools::perftest {
+namespace rdmabench::inline v1::tools::perftest {
 namespace {
 
 using std::chrono::seconds;
@@ -188,4 +188,4 @@ TEST(ToConfig, TheDeviceHasItsPort) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools::perftest
+}  // namespace rdmabench::inline v1::tools::perftest

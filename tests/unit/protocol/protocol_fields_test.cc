@@ -25,7 +25,7 @@
 #include "transport/ofi/messages.h"
 #endif
 
-namespace rdmabench {
+namespace rdmabench::inline v1 {
 namespace {
 
 using Json = nlohmann::json;
@@ -240,4 +240,4 @@ TEST(Protocol, EveryChangeHasAVersionOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace rdmabench
+}  // namespace rdmabench::inline v1

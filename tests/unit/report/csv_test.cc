@@ -8,7 +8,7 @@
 
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::EndsWith;
@@ -72,4 +72,4 @@ TEST(Csv, LeavesFieldsWithoutAValueEmpty) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

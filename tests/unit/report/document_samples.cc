@@ -6,7 +6,7 @@
 #include "rdmabench/report/writers.h"
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -163,4 +163,4 @@ std::vector<Document> every_document() {
   return all;
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

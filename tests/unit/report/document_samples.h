@@ -6,7 +6,7 @@
 
 #include "rdmabench/report/documents.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// What a node could call itself: markup of every language that we write, what ends a string, what
 /// turns the direction of what follows, and a control character of C1.
@@ -25,4 +25,4 @@ std::string project_text();
 /// One of each of the above and of rdmabench/1.
 std::vector<Document> every_document();
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

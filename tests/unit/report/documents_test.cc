@@ -15,7 +15,7 @@
 #include "report/kinds.h"
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -299,4 +299,4 @@ TEST(Documents, RefusesAFileThatCannotBeReadOrIsTooLarge) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

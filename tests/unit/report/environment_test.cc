@@ -10,7 +10,7 @@
 
 #include "../folder.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +107,4 @@ TEST(ThisMachine, TellsItsKernel) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "report/row.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::ElementsAre;
@@ -751,4 +751,4 @@ TEST(Limits, IsAJudgementOfEveryFormat) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

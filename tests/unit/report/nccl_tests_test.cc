@@ -5,7 +5,7 @@
 
 #include "import/run.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST(NcclTestsTable, IsReadBackAsItWas) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -10,7 +10,7 @@
 
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::AllOf;
@@ -299,4 +299,4 @@ TEST(PerftestJson, OneSizeIsAnObject) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

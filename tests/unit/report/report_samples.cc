@@ -8,7 +8,7 @@
 #include "report/row.h"
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 template <class Result>
@@ -24,7 +24,7 @@ Json properties() {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report
 
 int main(int argc, char** argv) {
   using namespace rdmabench::report;

@@ -6,7 +6,7 @@
 
 #include "../complaint.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::AllOf;
@@ -47,4 +47,4 @@ TEST(Report, FindsAFactByTheNameThatCompareGivesIt) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

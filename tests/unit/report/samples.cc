@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -142,4 +142,4 @@ std::vector<std::string> lines(const std::string& text) {
   return {parts.begin(), parts.end()};
 }
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

@@ -6,7 +6,7 @@
 
 #include "rdmabench/report/result.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 
 /// A write ping-pong over verbs: 8 B with 100 samples, 64 KiB with 100000.
 Report latency_sample();
@@ -23,4 +23,4 @@ std::vector<std::string> lines(const std::string& text);
 /// A run that failed before anything was measured.
 Report failed_sample();
 
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

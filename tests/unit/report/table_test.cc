@@ -8,7 +8,7 @@
 #include "report/row.h"
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::AllOf;
@@ -303,4 +303,4 @@ TEST(Launches, AreOneRowWithTheirInterval) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

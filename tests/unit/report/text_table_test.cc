@@ -5,7 +5,7 @@
 
 #include "report/text_width.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 TEST(TextTable, AlignsTextLeftAndNumbersRight) {
@@ -144,4 +144,4 @@ TEST(Printable, ReplacesBytesThatAreNotUtf8) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

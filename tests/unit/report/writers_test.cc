@@ -14,7 +14,7 @@
 #include "rdmabench/report/writers.h"
 #include "samples.h"
 
-namespace rdmabench::report {
+namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::AnyOf;
@@ -523,4 +523,4 @@ TEST(Html, ForbidsTheNetworkAndIsSmall) {
 }
 
 }  // namespace
-}  // namespace rdmabench::report
+}  // namespace rdmabench::inline v1::report

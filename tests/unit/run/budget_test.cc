@@ -8,7 +8,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using ::testing::AnyOf;
@@ -85,4 +85,4 @@ TEST(Budget, WhatIsRefusedForOneKindTakesNothingOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -26,7 +26,7 @@
 #include "run/session.h"
 #include "run/worker.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using control::Channel;
@@ -286,4 +286,4 @@ TEST(Client, AsksNoPeerForWhatThisSideDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

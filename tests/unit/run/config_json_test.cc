@@ -11,7 +11,7 @@
 #include "rdmabench/run/config.h"
 #include "run/options.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -204,4 +204,4 @@ TEST(ConfigFromJson, RefusesHostileText) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -5,7 +5,7 @@
 
 #include "../complaint.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using ::testing::AllOf;
@@ -59,4 +59,4 @@ TEST(EpochText, SaysTheSameToAProgram) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

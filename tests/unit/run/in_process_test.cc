@@ -9,7 +9,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/run/client.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using measure::StopRule;
@@ -203,4 +203,4 @@ TEST(InProcess, TheServerHasTheLimitsThatItIsGivenAndWaitsAsLongAsItsClient) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -14,7 +14,7 @@
 #include "rdmabench/workload/epoch_io.h"
 #include "run/clear_to_send.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using ::testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(ClearToSend, BringsEveryMessageOverAnyNumberOfQueuePairs) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 TEST(PeakRate, IsOfTheFastestEpochThatIsNoProbe) {
@@ -34,4 +34,4 @@ TEST(PeakRate, OfAShortStreamIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ TEST_F(IdleThreadTest, CountsTimesInWhichNothingArrived) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -13,7 +13,7 @@
 #include "rdmabench/features.h"
 #include "run/options.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using ::testing::HasSubstr;
@@ -397,4 +397,4 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

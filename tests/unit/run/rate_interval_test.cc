@@ -7,7 +7,7 @@
 
 #include "run/sinks.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 TEST(RateInterval, HoldsTheMeanAlsoWhereOneEpochStalled) {
@@ -45,4 +45,4 @@ TEST(RateInterval, OfFewEpochsMayExceedTheFastest) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -10,7 +10,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -88,4 +88,4 @@ TEST(RegistrationRate, IsThatOfTheMedian) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

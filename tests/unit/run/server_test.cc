@@ -25,7 +25,7 @@
 #include "run/protocol.h"
 #include "run/worker.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using control::Channel;
@@ -451,4 +451,4 @@ TEST_F(ServerTest, AnEpochThatNeverStartsEndsAtTheDeadline) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -9,7 +9,7 @@
 
 #include "../complaint.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 TEST(RunTogether, AllWorkAtTheSameTime) {
@@ -55,4 +55,4 @@ TEST(RunTogether, NothingWorksWhereAThreadCannotBeStarted) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -6,7 +6,7 @@
 
 #include "rdmabench/transport/loop/endpoint.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using transport::EndpointRequest;
@@ -56,4 +56,4 @@ TEST(WorkerOf, TellsWhatItsDeviceReported) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

@@ -4,7 +4,7 @@
 
 #include "rdmabench/run/client.h"
 
-namespace rdmabench::run {
+namespace rdmabench::inline v1::run {
 namespace {
 
 using ::testing::ElementsAre;
@@ -91,4 +91,4 @@ TEST_F(WriteArrival, WithAnIdleTargetTheInitiatorsCompletionIsTheSignal) {
 }
 
 }  // namespace
-}  // namespace rdmabench::run
+}  // namespace rdmabench::inline v1::run

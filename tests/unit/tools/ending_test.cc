@@ -8,7 +8,7 @@
 
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using ::testing::ExitedWithCode;
@@ -63,4 +63,4 @@ TEST(RunAndWrite, SaysAtOnceWhatCouldNotBeWritten) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 class WithFlags : public testing::Test {
@@ -44,4 +44,4 @@ TEST_F(WithFlags, AreNamedInSuspicions) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(LogQueue, ADroppedLineIsCounted) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -5,7 +5,7 @@
 #include "control/launch.h"
 #include "rdmabench/report/text_table.h"
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 TEST(TimeLeft, FollowsFromWhatWasTakenSoFar) {
@@ -48,4 +48,4 @@ TEST(TableWidth, IsUnlimitedWhereEveryColumnIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rdmabench::tools {
+namespace rdmabench::inline v1::tools {
 namespace {
 
 TEST(Wrapped, BreaksLongLinesAloneAndIndentsWhatFollows) {
@@ -33,4 +33,4 @@ TEST(Reflowed, SetsAnExplanationOfALongExampleBelow) {
 }
 
 }  // namespace
-}  // namespace rdmabench::tools
+}  // namespace rdmabench::inline v1::tools

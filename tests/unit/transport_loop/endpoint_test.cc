@@ -10,7 +10,7 @@
 #include "rdmabench/memory/pattern.h"
 #include "transport/loop/backend.h"
 
-namespace rdmabench::transport::loop {
+namespace rdmabench::inline v1::transport::loop {
 namespace {
 
 constexpr std::uint64_t kSize = 100;
@@ -342,4 +342,4 @@ TEST(LoopBackend, RefusesAnotherProcess) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::loop
+}  // namespace rdmabench::inline v1::transport::loop

@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "transport/ofi/fits.h"
 
-namespace rdmabench::transport::ofi::backend_test {
+namespace rdmabench::inline v1::transport::ofi::backend_test {
 namespace {
 
 using ::testing::AllOf;
@@ -224,4 +224,4 @@ TEST(OfiDevices, ListsEachProviderAndDomainOnce) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::backend_test
+}  // namespace rdmabench::inline v1::transport::ofi::backend_test

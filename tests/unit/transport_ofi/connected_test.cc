@@ -14,7 +14,7 @@
 #include "rdmabench/transport/ofi/endpoint.h"
 #include "transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi::connected_test {
+namespace rdmabench::inline v1::transport::ofi::connected_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -148,4 +148,4 @@ TEST(OfiConnectedOffer, SaysThatAtomicsNeedDatagrams) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::connected_test
+}  // namespace rdmabench::inline v1::transport::ofi::connected_test

@@ -21,7 +21,7 @@
 #include "rdmabench/memory/pattern.h"
 #include "transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi::endpoint_test {
+namespace rdmabench::inline v1::transport::ofi::endpoint_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -322,4 +322,4 @@ TEST(OfiEndpointChoice, RefusesAMessageBeyondWhatItWasOpenedFor) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::endpoint_test
+}  // namespace rdmabench::inline v1::transport::ofi::endpoint_test

@@ -12,7 +12,7 @@
 #define HEADERS_FROM(major, minor) \
   FI_VERSION_GE(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), FI_VERSION(major, minor))
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 // The oldest headers have the least, and what newer ones have appended fits into the room.
@@ -58,4 +58,4 @@ static_assert(option::kInjectRmaSize == FI_OPT_INJECT_RMA_SIZE);
 #endif
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

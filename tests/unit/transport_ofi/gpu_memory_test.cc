@@ -9,7 +9,7 @@
 
 #include "../setting.h"
 
-namespace rdmabench::transport::ofi::gpu_memory_test {
+namespace rdmabench::inline v1::transport::ofi::gpu_memory_test {
 namespace {
 
 using ::testing::AllOf;
@@ -50,4 +50,4 @@ TEST(OfiGpuMemory, ProviderVerbsOfMlx5IsNotGivenAGpusAddressForShortMessages) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::gpu_memory_test
+}  // namespace rdmabench::inline v1::transport::ofi::gpu_memory_test

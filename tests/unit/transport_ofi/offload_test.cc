@@ -9,7 +9,7 @@
 
 #include "../fact.h"
 
-namespace rdmabench::transport::ofi::offload_test {
+namespace rdmabench::inline v1::transport::ofi::offload_test {
 namespace {
 
 /// An endpoint whose options are what a test says.
@@ -120,4 +120,4 @@ TEST(Offload, ProvidersInSoftwareEmulateByNature) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::offload_test
+}  // namespace rdmabench::inline v1::transport::ofi::offload_test

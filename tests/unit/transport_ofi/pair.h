@@ -19,7 +19,7 @@
 #include "rdmabench/transport/ofi/endpoint.h"
 #include "transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 
 inline constexpr std::uint64_t kSize = 3000;  // more than any provider here injects but shm
 inline constexpr std::uint32_t kDepth = 4;
@@ -119,4 +119,4 @@ inline std::string test_name(const ::testing::TestParamInfo<const char*>& info) 
   return name;
 }
 
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

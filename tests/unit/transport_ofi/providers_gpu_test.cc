@@ -12,7 +12,7 @@
 #include "memory/gpu_memory.h"
 #include "pair.h"
 
-namespace rdmabench::transport::ofi::providers_gpu_test {
+namespace rdmabench::inline v1::transport::ofi::providers_gpu_test {
 namespace {
 
 using fake_fabric::Provider;
@@ -65,4 +65,4 @@ TEST(OfiProvidersGpu, EfaWithoutPeerToPeerIsNotCalledDirect) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::providers_gpu_test
+}  // namespace rdmabench::inline v1::transport::ofi::providers_gpu_test

@@ -20,7 +20,7 @@
 #include "transport/ofi/fits.h"
 #include "transport/ofi/link_rate.h"
 
-namespace rdmabench::transport::ofi::providers_test {
+namespace rdmabench::inline v1::transport::ofi::providers_test {
 namespace {
 
 using fake_fabric::Provider;
@@ -439,4 +439,4 @@ TEST(OfiProviders, EfaDirectHasNoShortCutThroughMemory) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::providers_test
+}  // namespace rdmabench::inline v1::transport::ofi::providers_test

@@ -14,7 +14,7 @@
 #include "rdmabench/transport/ofi/endpoint.h"
 #include "transport/ofi/backend.h"
 
-namespace rdmabench::transport::ofi::queue_pairs_test {
+namespace rdmabench::inline v1::transport::ofi::queue_pairs_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -349,4 +349,4 @@ TEST(OfiOfferRefuses, WhatOtherBackEndsHave) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi::queue_pairs_test
+}  // namespace rdmabench::inline v1::transport::ofi::queue_pairs_test

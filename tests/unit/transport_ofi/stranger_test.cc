@@ -15,7 +15,7 @@
 #include "transport/ofi/messages.h"
 #include "transport/session_request.h"
 
-namespace rdmabench::transport::ofi {
+namespace rdmabench::inline v1::transport::ofi {
 namespace {
 
 using Ends = PairOf<ManyEndpoint>;
@@ -193,4 +193,4 @@ TEST(SharedMemory, HasNoFileThatIsNamedAfterTheProcess) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::ofi
+}  // namespace rdmabench::inline v1::transport::ofi

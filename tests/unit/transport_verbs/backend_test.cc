@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs::backend_test {
+namespace rdmabench::inline v1::transport::verbs::backend_test {
 namespace {
 
 using fake_verbs::Call;
@@ -263,4 +263,4 @@ TEST_F(Backend, ListsEveryPortWithItsFacts) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::backend_test
+}  // namespace rdmabench::inline v1::transport::verbs::backend_test

@@ -5,7 +5,7 @@
 #include "messages.h"
 #include "rdmabench/memory/pattern.h"
 
-namespace rdmabench::transport::verbs::data_path_test {
+namespace rdmabench::inline v1::transport::verbs::data_path_test {
 namespace {
 
 using fake_verbs::Call;
@@ -318,4 +318,4 @@ TEST_F(DataPath, TwoThreadsPlayPingPong) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::data_path_test
+}  // namespace rdmabench::inline v1::transport::verbs::data_path_test

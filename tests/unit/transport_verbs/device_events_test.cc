@@ -6,7 +6,7 @@
 #include "pair.h"
 #include "rdmabench/workload/epoch_io.h"
 
-namespace rdmabench::transport::verbs::device_events_test {
+namespace rdmabench::inline v1::transport::verbs::device_events_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -244,4 +244,4 @@ TEST_F(DeviceEvents, AreNotAskedForWhileMessagesComplete) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::device_events_test
+}  // namespace rdmabench::inline v1::transport::verbs::device_events_test

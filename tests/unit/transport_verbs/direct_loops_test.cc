@@ -10,7 +10,7 @@
 #include "pair.h"
 #include "workload/table.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 namespace {
 
 using workload::EpochPlan;
@@ -202,4 +202,4 @@ TEST_F(DirectLoops, EndWhenACompletionFails) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

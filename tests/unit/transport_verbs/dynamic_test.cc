@@ -5,7 +5,7 @@
 #include "../fact.h"
 #include "messages.h"
 
-namespace rdmabench::transport::verbs::dynamic_test {
+namespace rdmabench::inline v1::transport::verbs::dynamic_test {
 namespace {
 
 using fake_verbs::Call;
@@ -214,4 +214,4 @@ TEST_F(Dc, MayFailAndLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::dynamic_test
+}  // namespace rdmabench::inline v1::transport::verbs::dynamic_test

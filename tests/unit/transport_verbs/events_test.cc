@@ -4,7 +4,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs::events_test {
+namespace rdmabench::inline v1::transport::verbs::events_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,4 +131,4 @@ TEST_F(Events, CostNothingWhereNoneWereAskedFor) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::events_test
+}  // namespace rdmabench::inline v1::transport::verbs::events_test

@@ -3,7 +3,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs::extended_test {
+namespace rdmabench::inline v1::transport::verbs::extended_test {
 namespace {
 
 using ::testing::AllOf;
@@ -134,4 +134,4 @@ TEST_F(ExtendedPosts, EndAnEndpointWhereTheyFail) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::extended_test
+}  // namespace rdmabench::inline v1::transport::verbs::extended_test

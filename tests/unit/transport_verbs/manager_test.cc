@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs::manager_test {
+namespace rdmabench::inline v1::transport::verbs::manager_test {
 namespace {
 
 using fake_verbs::Call;
@@ -210,4 +210,4 @@ TEST_F(Manager, MayFailAtEachStep) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::manager_test
+}  // namespace rdmabench::inline v1::transport::verbs::manager_test

@@ -5,7 +5,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 inline constexpr std::uint64_t kSize = 100;
 
@@ -81,4 +81,4 @@ void every_failure(const EndpointRequest& request, fake_verbs::Call call,
   EXPECT_GE(failures, 3) << "both sides must have made the call";  // the last round meets no fault
 }
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

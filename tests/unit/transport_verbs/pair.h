@@ -19,7 +19,7 @@
 #include "rdmabench/transport/verbs/endpoint.h"
 #include "transport/verbs/backend.h"
 
-namespace rdmabench::transport::verbs {
+namespace rdmabench::inline v1::transport::verbs {
 
 /// Of Description::details.
 using Fact = std::pair<std::string, std::string>;
@@ -113,4 +113,4 @@ class SoftRoceFolder : public Folder {
   SoftRoceFolder() { write("parent", "eth0\n"); }
 };
 
-}  // namespace rdmabench::transport::verbs
+}  // namespace rdmabench::inline v1::transport::verbs

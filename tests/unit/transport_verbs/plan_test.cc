@@ -2,7 +2,7 @@
 #include "pair.h"
 #include "rdmabench/features.h"
 
-namespace rdmabench::transport::verbs::plan_test {
+namespace rdmabench::inline v1::transport::verbs::plan_test {
 namespace {
 
 using ::testing::Contains;
@@ -306,4 +306,4 @@ TEST_F(PlanTest, WithinASubnetThereIsNoHeaderToMark) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::plan_test
+}  // namespace rdmabench::inline v1::transport::verbs::plan_test

@@ -3,7 +3,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs::queue_pairs_test {
+namespace rdmabench::inline v1::transport::verbs::queue_pairs_test {
 namespace {
 
 using fake_verbs::Call;
@@ -311,4 +311,4 @@ TEST_F(QueuePairs, DatagramSlotsAreAlignedBehindTheirHeader) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::queue_pairs_test
+}  // namespace rdmabench::inline v1::transport::verbs::queue_pairs_test

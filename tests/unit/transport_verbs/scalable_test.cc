@@ -3,7 +3,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs::scalable_test {
+namespace rdmabench::inline v1::transport::verbs::scalable_test {
 namespace {
 
 using fake_verbs::Call;
@@ -212,4 +212,4 @@ TEST_F(Srd, MayFailAndLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::scalable_test
+}  // namespace rdmabench::inline v1::transport::verbs::scalable_test

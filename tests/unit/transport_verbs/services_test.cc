@@ -4,7 +4,7 @@
 
 #include "messages.h"
 
-namespace rdmabench::transport::verbs::services_test {
+namespace rdmabench::inline v1::transport::verbs::services_test {
 namespace {
 
 using fake_verbs::Call;
@@ -216,4 +216,4 @@ TEST_F(Services, AreGivenTheirEndpointType) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::services_test
+}  // namespace rdmabench::inline v1::transport::verbs::services_test

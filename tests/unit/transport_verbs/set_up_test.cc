@@ -5,7 +5,7 @@
 #include "messages.h"
 #include "transport/session_request.h"
 
-namespace rdmabench::transport::verbs::set_up_test {
+namespace rdmabench::inline v1::transport::verbs::set_up_test {
 namespace {
 
 using fake_verbs::Call;
@@ -293,4 +293,4 @@ TEST_F(SetUp, TellsADriverInSoftwareFromADevice) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::set_up_test
+}  // namespace rdmabench::inline v1::transport::verbs::set_up_test

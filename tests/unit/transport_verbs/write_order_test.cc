@@ -3,7 +3,7 @@
 #include "../fact.h"
 #include "messages.h"
 
-namespace rdmabench::transport::verbs::write_order_test {
+namespace rdmabench::inline v1::transport::verbs::write_order_test {
 namespace {
 
 constexpr std::uint64_t kMtu = 1024;  // of the fake device's port
@@ -93,4 +93,4 @@ TEST_F(WriteOrders, NothingIsPolledWhereWritesGetLostOrMayBeReordered) {
 }
 
 }  // namespace
-}  // namespace rdmabench::transport::verbs::write_order_test
+}  // namespace rdmabench::inline v1::transport::verbs::write_order_test

@@ -7,7 +7,7 @@
 
 #include "../folder.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -58,4 +58,4 @@ TEST_F(Absence, OfNothingElseIsAProviderNotInstalled) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

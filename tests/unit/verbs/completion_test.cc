@@ -7,7 +7,7 @@
 
 #include "../has_all.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(CompletionText, OfAFullFabricNamesWhatAnEngineerWouldCheckFirst) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

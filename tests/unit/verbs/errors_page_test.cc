@@ -13,7 +13,7 @@
 #include "verbs/device_events.h"
 #include "verbs/setup_error.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 constexpr std::string_view kIntroduction = R"(# What an error means
@@ -121,4 +121,4 @@ TEST(ErrorsPage, IsWhatTheTablesSay) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

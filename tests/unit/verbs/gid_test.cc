@@ -10,7 +10,7 @@
 #include "../complaint.h"
 #include "rdmabench/verbs/device.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(ReadGidTable, SaysWhoseTableCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

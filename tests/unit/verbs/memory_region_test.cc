@@ -11,7 +11,7 @@
 #include "../complaint.h"
 #include "rdmabench/verbs/device.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using ::testing::AllOf;
@@ -56,4 +56,4 @@ TEST_F(Memory, ThatFailsForAnotherReasonDoesNotBlameTheLimit) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -8,7 +8,7 @@
 
 #include "../complaint.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using ::testing::AllOf;
@@ -267,4 +267,4 @@ TEST(KernelRoute, OfTheLoopbackAddressIsItself) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

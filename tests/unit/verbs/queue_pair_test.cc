@@ -10,7 +10,7 @@
 #include "../complaint.h"
 #include "rdmabench/verbs/device.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using fake_verbs::Call;
@@ -209,4 +209,4 @@ TEST_F(QueuePairs, RefuseAnMtuThatIsNone) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

@@ -17,7 +17,7 @@
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/handles.h"
 
-namespace rdmabench::verbs {
+namespace rdmabench::inline v1::verbs {
 namespace {
 
 using ::testing::AllOf;
@@ -170,4 +170,4 @@ TEST_F(OnADevice, AnEmptyGidIsExplained) {
 }
 
 }  // namespace
-}  // namespace rdmabench::verbs
+}  // namespace rdmabench::inline v1::verbs

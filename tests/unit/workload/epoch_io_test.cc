@@ -6,7 +6,7 @@
 
 #include "rdmabench/transport/loop/endpoint.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using transport::Received;
@@ -63,4 +63,4 @@ TEST(EpochIo, RequestsThatArriveWhileAnAnswerWaitsForRoomAreHandedOver) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

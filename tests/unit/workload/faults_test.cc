@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using namespace std::chrono_literals;
@@ -386,4 +386,4 @@ TEST(Rests, ThatFailEndTheLoop) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -11,7 +11,7 @@
 
 #include "rdmabench/transport/loop/endpoint.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// kIsReliable false: the loops take it for a transport that loses messages without a word.
 template <class Base, bool kIsReliable>
@@ -166,4 +166,4 @@ using FaultyEndpoint = Faulty<transport::loop::Endpoint, true>;
 using FaultyQueuePairs = Faulty<transport::loop::ManyEndpoint, true>;
 using LossyEndpoint = Faulty<transport::loop::Endpoint, false>;
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

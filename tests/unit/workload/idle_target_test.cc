@@ -3,7 +3,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,4 +56,4 @@ TEST(IdleTargetWrite, WhoseDataDoesNotArriveIsFound) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using transport::OperationCode;
@@ -253,4 +253,4 @@ TEST(Loops, AreNotThereWhereTheyWouldProveNothing) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using namespace std::chrono_literals;
@@ -128,4 +128,4 @@ TEST(LossyOpenLoop, DoesNotExist) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

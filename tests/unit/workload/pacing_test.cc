@@ -7,7 +7,7 @@
 #include "pair.h"
 #include "rdmabench/base/error.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using namespace std::chrono_literals;
@@ -312,4 +312,4 @@ TEST(Plans, ThatCannotBeKeptAreRefused) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

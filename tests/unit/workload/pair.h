@@ -15,7 +15,7 @@
 #include "faulty.h"
 #include "workload/table.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 /// find_loop() of each endpoint, compiled once and not in every test.
 Entry<FaultyEndpoint> loop_over(const FaultyEndpoint&, const LoopKey& key);
@@ -151,4 +151,4 @@ inline std::string name_of(transport::OperationCode operation) {
   return name;
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -1,6 +1,6 @@
 #include "pair.h"
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 
 Entry<FaultyEndpoint> loop_over(const FaultyEndpoint& /*endpoint*/, const LoopKey& key) {
   return find_loop<FaultyEndpoint>(key);
@@ -14,4 +14,4 @@ Entry<FaultyQueuePairs> loop_over(const FaultyQueuePairs& /*endpoint*/, const Lo
   return find_loop<FaultyQueuePairs>(key);
 }
 
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload

@@ -17,7 +17,7 @@ extern "C" int sched_yield() noexcept {
   return static_cast<int>(syscall(SYS_sched_yield));
 }
 
-namespace rdmabench::workload {
+namespace rdmabench::inline v1::workload {
 namespace {
 
 using namespace std::chrono_literals;
@@ -172,4 +172,4 @@ TEST(Watch, AsksNobodyInTheFirstPolls) {
 }
 
 }  // namespace
-}  // namespace rdmabench::workload
+}  // namespace rdmabench::inline v1::workload
