@@ -56,9 +56,10 @@ int main(int argc, char** argv) try {
 
   // A server of this process, on a port that the kernel chose. One server takes any number of
   // clients; on another node it would be `rdmabench serve`, or this same object.
-  const run::ServerThread server(
-      {.address = "127.0.0.1", .port = 0, .allow_providers = {"tcp"}},
-      [](const std::string& line) { std::printf("server: %s\n", line.c_str()); });
+  const run::ServerThread server({.address = "127.0.0.1", .port = 0, .allow_providers = {"tcp"}},
+                                 [](const run::SessionEvent& event) {
+                                   std::printf("server: %s\n", run::line_of(event).c_str());
+                                 });
   const report::Report report = measure(bytes, backend, server.port());
   for (const auto& row : report.bandwidth()) {
     std::printf("%s of %s: %.2f Gb/s, %s\n", row.operation.c_str(),

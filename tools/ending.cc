@@ -138,13 +138,13 @@ run::RunHooks interruptible(const run::OnProgress& on_progress) {
           .stop = interruption()};
 }
 
-int serve_one(run::ServerConfig config, const run::OnEvent& on_event,
+int serve_one(run::ServerConfig config, const std::function<void(std::string_view line)>& tell,
               const std::function<void()>& listening) {
   config.max_clients = 1;
   config.sessions = 1;
   config.allow = config.allow_providers = {"any"};
   raise_descriptor_limit();
-  run::Server server(config, on_event);
+  run::Server server(config, [&](const run::SessionEvent& event) { tell(run::line_of(event)); });
   listening();
   server.run();  // until a client was served
   return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);

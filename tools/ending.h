@@ -68,7 +68,7 @@ run::RunHooks interruptible(const run::OnProgress& on_progress);
 /// Serves one client, whom the caller trusts: whoever starts a server for one client says by that
 /// whom it serves. Calls `listening` before. Returns the exit code.
 int serve_one(
-    run::ServerConfig config, const run::OnEvent& on_event,
+    run::ServerConfig config, const std::function<void(std::string_view line)>& tell,
     const std::function<void()>& listening = [] {});
 
 /// Measures against the server at host:port, or within this process over the loop back end. The

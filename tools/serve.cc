@@ -128,7 +128,8 @@ int serve(State& state) {
   give_back_large_blocks();
   StopSignals signals;
   LogQueue log(STDERR_FILENO);
-  run::Server server(config, [&log](const std::string& line) { log.put(log_line(line)); });
+  run::Server server(
+      config, [&log](const run::SessionEvent& event) { log.put(log_line(run::line_of(event))); });
   signals.set_server(&server);
   log.put(fmt::format("rdmabench: listening on {}:{}{}",
                       config.address.empty() ? "*" : config.address, server.port(),

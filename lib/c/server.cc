@@ -52,7 +52,9 @@ int rdmabench_server_start(const char* config, rdmabench_callback on_event, void
     *server = nullptr;
     run::OnEvent log;
     if (on_event != nullptr) {
-      log = [on_event, user](const std::string& line) { on_event(user, line.c_str()); };
+      log = [on_event, user](const run::SessionEvent& event) {
+        on_event(user, run::line_of(event).c_str());
+      };
     }
     const run::ServerConfig given = c::server_config(config != nullptr ? config : "{}");
     *server = new rdmabench_server{run::ServerThread(given, std::move(log))};

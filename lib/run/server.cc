@@ -87,7 +87,7 @@ Usage most_of_address(const ServerConfig& config) {
           is_shared(config) ? descriptors() / 4 * 3 : descriptors()};
 }
 
-enum class About : std::uint8_t { completed, failed, refused };
+using EventKind = SessionEvent::Kind;
 
 }  // namespace
 
@@ -177,8 +177,9 @@ struct Server::Impl {
   void reap(bool all);
   void end_all();
   void end_long_sessions();
-  void event(About about, std::string_view line) noexcept;
-  void say(const std::string& line) noexcept;
+  void tell(const SessionEvent& event) noexcept;
+  void tell_of(const std::exception& error) noexcept;
+  void say(const SessionEvent& event) noexcept;
   void tell_dropped();
 
   ServerConfig config;
@@ -216,6 +217,20 @@ void Server::run() {
   impl_->run();
 }
 
+std::string line_of(const SessionEvent& event) {
+  switch (event.kind) {
+    case EventKind::dropped:
+      return fmt::format("{} lines about clients that failed or were refused were dropped",
+                         event.dropped);
+    case EventKind::refused:
+      if (event.peer.empty()) break;
+      return fmt::format("{}: refused: {}", event.peer, event.text);
+    default:
+      return fmt::format("{}: {}", event.peer, event.text);
+  }
+  return event.text;
+}
+
 std::uint64_t Server::failed_sessions() const noexcept {
   return impl_->failed;
 }
@@ -234,7 +249,7 @@ void Server::Impl::run() {
       end_long_sessions();
       if (channel) admit(std::move(*channel));
     } catch (const std::exception& error) {
-      event(About::refused, error.what());  // no room for one more client: those we have go on
+      tell_of(error);  // no room for one more client: those we have go on
       std::this_thread::sleep_for(kBreather);
     }
   }
@@ -249,7 +264,7 @@ void Server::Impl::admit(control::Channel channel) {
   const std::string name = host_of(channel.peer_ip());
   Client& client = clients.emplace_back(std::move(channel), name, Budget::Share());
   try {
-    std::string reason;
+    SessionEvent refusal{.kind = EventKind::refused, .peer = client.channel.peer()};
     try {
       // It may begin a message of the largest size at any time, and never end it; and offer much.
       client.place =
@@ -257,13 +272,15 @@ void Server::Impl::admit(control::Channel channel) {
       client.thread = std::thread([this, &client] { serve(client); });
       return;
     } catch (const std::system_error& error) {
-      reason =
+      refusal.text =
           fmt::format("this server has no thread for one more client: {}", error.code().message());
+      refusal.failure = {.code = error.code().value(), .call = "pthread_create"};
     } catch (const std::exception& error) {
-      reason = error.what();
+      refusal.text = error.what();
+      refusal.failure = failure_of(error);
     }
-    client.channel.abort(reason);
-    event(About::refused, fmt::format("{}: refused: {}", client.channel.peer(), reason));
+    client.channel.abort(refusal.text);
+    tell(refusal);
   } catch (...) {  // no memory to say it
     clients.pop_back();
     throw;
@@ -286,8 +303,7 @@ void Server::Impl::serve(Client& client) noexcept {
 
 void Server::Impl::serve_session(Client& client) {
   const std::string peer = client.channel.peer();
-  std::string line;
-  About about = About::failed;
+  SessionEvent event;
   bool begun = false;
   {
     std::vector<Budget::Share> shares;  // before the session, whose workers they are for
@@ -296,20 +312,21 @@ void Server::Impl::serve_session(Client& client) {
     log_line([&] { return fmt::format("session begun: {}", peer); });
     try {
       if (!config.cpus.empty()) pin_this_thread(config.cpus.front());
-      line = run_server_session(session, {config, allowed, incast, turns, budget, processors,
-                                          client.name, shares, begun});
-      about = About::completed;
+      event = run_server_session(session, {config, allowed, incast, turns, budget, processors,
+                                           client.name, shares, begun});
     } catch (const std::exception& error) {
-      line = client.stop.stop_requested() ? std::string(client.why)
-                                          : ascii_only(error.what());  // it may quote
-      session.give_up(error, line);
+      event = {.kind = EventKind::failed, .failure = failure_of(error)};
+      event.text = client.stop.stop_requested() ? std::string(client.why)
+                                                : ascii_only(error.what());  // it may quote
+      session.give_up(error, event.text);
       if (begun) ++failed;
     }
+    event.peer = peer;
     client.forget_socket();
   }
   client.place.reset();
-  log_line([&] { return fmt::format("session ended: {}: {}", peer, line); });
-  event(about, fmt::format("{}: {}", peer, line));
+  log_line([&] { return fmt::format("session ended: {}", line_of(event)); });
+  tell(event);
   if (begun && ++served == config.sessions) listener.stop();
 }
 
@@ -348,22 +365,26 @@ void Server::Impl::end_long_sessions() {
   }
 }
 
-/// For lack of memory a line may be lost, and no more.
-void Server::Impl::event(About about, std::string_view line) noexcept try {
+/// For lack of memory an event may be lost, and no more.
+void Server::Impl::tell(const SessionEvent& event) noexcept {
   const std::lock_guard lock(event_mutex);
-  if (about != About::completed) {
-    const auto dropped = limits[static_cast<std::size_t>(about)].pass(Clock::now());
+  if (event.kind != EventKind::completed) {
+    const auto dropped = limits[static_cast<std::size_t>(event.kind)].pass(Clock::now());
     if (!dropped) return;
-    if (*dropped > 0) say(fmt::format("{} lines like the next one were dropped", *dropped));
+    if (*dropped > 0) say({.kind = EventKind::dropped, .dropped = *dropped});
   }
-  say(std::string(line));
-} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+  say(event);
 }
 
-void Server::Impl::say(const std::string& line) noexcept {
+void Server::Impl::tell_of(const std::exception& error) noexcept try {
+  tell({.kind = EventKind::refused, .text = error.what(), .failure = failure_of(error)});
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the event is lost
+}
+
+void Server::Impl::say(const SessionEvent& event) noexcept {
   if (!on_event || thrown) return;
   try {
-    on_event(line);
+    on_event(event);
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the line is lost
   } catch (...) {
     thrown = std::current_exception();
@@ -375,7 +396,7 @@ void Server::Impl::tell_dropped() {
   const std::lock_guard lock(event_mutex);
   std::uint64_t dropped = 0;
   for (LineLimit& limit : limits) dropped += limit.take_dropped();
-  if (dropped > 0) say(fmt::format("{} lines were dropped", dropped));
+  if (dropped > 0) say({.kind = EventKind::dropped, .dropped = dropped});
 }
 
 }  // namespace rdmabench::inline v1::run

@@ -231,14 +231,15 @@ ServedEpochs serve_request(Session& session, Request& request, const ServerResou
 
 }  // namespace
 
-std::string run_server_session(Session& session, const ServerResources& resources) {
+SessionEvent run_server_session(Session& session, const ServerResources& resources) {
   Request request = parse<Request>(session.receive(SessionMessage::request, "request"));
   FailedTransfers failed;
   for (;;) {
     const ServedEpochs done = serve_request(session, request, resources, failed.routes());
     if (done.failed.empty()) {
-      return fmt::format("{}: {} messages", describe(request.spec, session.worker().describe()),
-                         done.messages);
+      const std::string what = describe(request.spec, session.worker().describe());
+      return {.text = fmt::format("{}: {} messages", what, done.messages),
+              .messages = done.messages};
     }
     request = ask_again(session, done.failed, failed);
   }

@@ -27,8 +27,8 @@ struct ServerResources {
   bool& begun;                         ///< set once both sides are ready to measure
 };
 
-/// A whole session, once its client has connected. Returns its line for the log. Throws what ended
-/// it; the client is not told yet.
-std::string run_server_session(Session& session, const ServerResources& resources);
+/// A whole session, once its client has connected. Returns its event, without the peer. Throws what
+/// ended it; the client is not told yet.
+SessionEvent run_server_session(Session& session, const ServerResources& resources);
 
 }  // namespace rdmabench::inline v1::run

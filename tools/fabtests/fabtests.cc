@@ -18,7 +18,7 @@
 namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
-void say(const std::string& text) {
+void say(std::string_view text) {
   std::fputs(fmt::format("{}\n", with_flags(text, fields())).c_str(), stderr);
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 
 namespace rdmabench::inline v1::run {
@@ -55,16 +56,34 @@ struct ServerConfig {
   std::string command{};
 };
 
-/// One line about a client, for a log: "10.0.0.1:4242: latency of write over verbs mlx5_0:1: 9000
-/// messages". Called from the threads of the server, one at a time. When it throws, it is not
-/// called again, the server ends as after stop(), and run() throws the exception; a ServerThread
-/// keeps it.
-using OnEvent = std::function<void(const std::string& line)>;
+/// What became of a client.
+struct SessionEvent {
+  enum class Kind : std::uint8_t {
+    completed,  ///< it has said goodbye
+    failed,     ///< its session ended with `failure`
+    refused,    ///< there was no room for it: `failure`
+    dropped,    ///< so many of the last two were not told, as there were too many
+  };
+  Kind kind = Kind::completed;
+  std::string peer{};  ///< "10.0.0.1:4242"; "" where no connection came of it
+  std::string text{};  ///< for people: "latency of write over verbs mlx5_0:1: 9000 messages"
+  Failure failure{};   ///< failed, refused
+  std::uint64_t messages = 0;  ///< completed: of the client's epochs
+  std::uint64_t dropped = 0;
+};
+
+/// The event as one line of a log: "10.0.0.1:4242: latency of write over verbs mlx5_0:1: 9000
+/// messages".
+std::string line_of(const SessionEvent& event);
+
+/// Called from the threads of the server, one at a time. When it throws, it is not called again,
+/// the server ends as after stop(), and run() throws the exception; a ServerThread keeps it.
+using OnEvent = std::function<void(const SessionEvent& event)>;
 
 /// Serves clients, each in its own thread, until stop(). Whatever a client does or sends ends only
-/// that client's session. Its endpoint and memory are freed before its line is reported. Lines
-/// about clients that were refused or failed are limited to some a second; the next one says how
-/// many were dropped.
+/// that client's session. Its endpoint and memory are freed before its event is reported. Events
+/// of clients that were refused or failed are limited to some a second; the next one comes after
+/// one that says how many were dropped.
 class Server {
  public:
   /// Throws Error when the port cannot be had, Error(usage) for an invalid network and for an

@@ -67,7 +67,7 @@ class GpuSession : public OnFakeGpu {
   class Running {
    public:
     Running(const ServerConfig& config, GpuSession& test)
-        : server_(config, [&test](const std::string& line) { test.hear(line); }),
+        : server_(config, [&test](const SessionEvent& event) { test.hear(line_of(event)); }),
           thread_([this] { server_.run(); }) {}
     ~Running() {
       server_.stop();

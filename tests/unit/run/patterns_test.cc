@@ -113,7 +113,7 @@ TEST(Patterns, ARegisteredPatternIsServedAndReported) {
 TEST(Patterns, TheServersLineNamesThePattern) {
   std::vector<std::string> lines;
   Server server({.address = "127.0.0.1", .port = 0, .sessions = 1},
-                [&](const std::string& line) { lines.push_back(line); });
+                [&](const SessionEvent& event) { lines.push_back(line_of(event)); });
   std::thread thread([&] { server.run(); });
   EXPECT_EQ(run(config_of(Good::kName), "127.0.0.1", server.port()).error, std::nullopt);
   if (HasFailure()) server.stop();

@@ -20,10 +20,10 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
+#include "rdmabench/run/worker.h"
 #include "run/budget.h"
 #include "run/connection.h"
 #include "run/protocol.h"
-#include "run/worker.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
@@ -42,9 +42,9 @@ class ServerTest : public ::testing::Test {
     config.address = "127.0.0.1";
     config.port = 0;
     config.command = "rdmabench serve";
-    server_ = std::make_unique<Server>(config, [this](const std::string& line) {
+    server_ = std::make_unique<Server>(config, [this](const SessionEvent& event) {
       const std::lock_guard lock(mutex_);
-      lines_.push_back(line);
+      lines_.push_back(line_of(event));
     });
     thread_ = std::thread([this] { server_->run(); });
   }
@@ -125,11 +125,48 @@ TEST_F(ServerTest, ServesOneClientAfterAnother) {
   EXPECT_EQ(stop().size(), 5U);
 }
 
+TEST(ServerEvents, AProgramReadsWhatBecameOfAClientAsTypes) {
+  std::vector<SessionEvent> events;
+  {
+    Server server({.address = "127.0.0.1", .port = 0, .sessions = 1},
+                  [&](const SessionEvent& event) { events.push_back(event); });
+    std::thread serving([&] { server.run(); });
+    Config config;
+    config.backend = "loop";
+    config.stop = measure::StopRule::iterations(10);
+    EXPECT_EQ(run(config, "127.0.0.1", server.port()).error, std::nullopt);
+    serving.join();
+  }
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().kind, SessionEvent::Kind::completed);
+  EXPECT_GE(events.back().messages, 10U);
+  EXPECT_THAT(events.back().peer, ::testing::StartsWith("127.0.0.1:"));
+  EXPECT_THAT(line_of(events.back()), has_all(events.back().peer, "latency", " messages"));
+}
+
+TEST(ServerEvents, WhatFailedSaysSoAsTypes) {
+  std::vector<SessionEvent> events;
+  Server server({.address = "127.0.0.1", .port = 0, .max_threads = 1},
+                [&](const SessionEvent& event) { events.push_back(event); });
+  std::thread serving([&] { server.run(); });
+  Config config;
+  config.backend = "loop";
+  config.traffic.threads = 2;
+  EXPECT_EQ(complaint([&] { run(config, "127.0.0.1", server.port()); }).fault(), Fault::failed);
+  server.stop();
+  serving.join();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, SessionEvent::Kind::failed);
+  EXPECT_EQ(events[0].messages, 0U);
+  EXPECT_NE(events[0].failure.fault, Fault::cancelled);
+  EXPECT_NE(events[0].text, "");
+}
+
 TEST(ServerEvents, AnExceptionOfTheCallerEndsTheServer) {
   ServerConfig config;
   config.address = "127.0.0.1";
   config.port = 0;
-  Server server(config, [](const std::string& /*line*/) { throw 7; });
+  Server server(config, [](const SessionEvent& /*event*/) { throw 7; });
   std::thread client([&] {
     Config measured;
     measured.backend = "loop";
@@ -147,8 +184,9 @@ void wait_for(const ServerThread& server) {
 }
 
 TEST(ServerEvents, AServerThreadThatDiedSaysSoAndClosesItsPort) {
-  const ServerThread server({.address = "127.0.0.1", .port = 0},
-                            [](const std::string& /*line*/) { throw std::runtime_error("full"); });
+  const ServerThread server({.address = "127.0.0.1", .port = 0}, [](const SessionEvent& /*event*/) {
+    throw std::runtime_error("full");
+  });
   EXPECT_TRUE(server.running());
   EXPECT_EQ(server.error(), nullptr);
   Config config;
@@ -178,7 +216,7 @@ TEST(ServerEvents, ALineForWhichThereIsNoMemoryIsLost) {
   ServerConfig config;
   config.address = "127.0.0.1";
   config.port = 0;
-  Server server(config, [](const std::string& /*line*/) { throw std::bad_alloc(); });
+  Server server(config, [](const SessionEvent& /*event*/) { throw std::bad_alloc(); });
   std::thread serving([&] { EXPECT_NO_THROW(server.run()); });
   Config measured;
   measured.backend = "loop";
