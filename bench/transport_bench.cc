@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rdmabench/transport/loop/endpoint.h"
-#include "workload/table.h"
+#include "rdmabench/workload/loops.h"
 
 namespace rdmabench::inline v1::workload {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "rdmabench/transport/verbs/endpoint.h"
 #include "transport/verbs/backend.h"
-#include "workload/table.h"
+#include "rdmabench/workload/loops.h"
 
 namespace {
 

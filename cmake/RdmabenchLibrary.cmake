@@ -17,6 +17,26 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_CRYPTO @RDMABENCH_HAVE_CRYPTO@
 ]] @ONLY)
 
+# A program that instantiates a loop or an endpoint, with whatever options, brings weak copies of its functions, and the
+# linker takes the first: the library's own loops would be timed as the caller compiled them. So theirs become local.
+set(RDMABENCH_LOOP_OBJECTS $<TARGET_OBJECTS:rdmabench_room_loops>)
+find_program(RDMABENCH_GNU_LD ld.bfd)
+find_program(RDMABENCH_GNU_OBJCOPY objcopy)
+if(RDMABENCH_GNU_LD AND RDMABENCH_GNU_OBJCOPY AND CMAKE_NM AND NOT RDMABENCH_SANITIZE AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-flto")
+  set(RDMABENCH_LOOP_OBJECTS "")
+  get_property(sources GLOBAL PROPERTY RDMABENCH_LOOPS)
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME)
+    set(object "${PROJECT_BINARY_DIR}/loops/${name}.o")
+    add_custom_command(OUTPUT "${object}" DEPENDS rdmabench_room_loops $<TARGET_OBJECTS:rdmabench_room_loops> cmake/keep_local.sh
+      COMMAND sh "${PROJECT_SOURCE_DIR}/cmake/keep_local.sh" "${RDMABENCH_GNU_LD}" "${CMAKE_NM}" "${RDMABENCH_GNU_OBJCOPY}"
+              $<FILTER:$<TARGET_OBJECTS:rdmabench_room_loops>,INCLUDE,/${name}\\.o$> "${object}" VERBATIM)
+    list(APPEND RDMABENCH_LOOP_OBJECTS "${object}")
+  endforeach()
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/loops")
+  set_source_files_properties(${RDMABENCH_LOOP_OBJECTS} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+endif()
+
 # rdmabench_library(name OUTPUT file LINK library... ROOMS room...) makes the target and the component name.
 function(rdmabench_library name)
   cmake_parse_arguments(arg "" "OUTPUT" "ROOMS;LINK" ${ARGN})
@@ -24,7 +44,11 @@ function(rdmabench_library name)
   add_library(${target})
   add_library(rdmabench::${name} ALIAS ${target})
   foreach(room IN LISTS arg_ROOMS)
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:rdmabench_room_${room}>)
+    if(room STREQUAL loops)
+      target_sources(${target} PRIVATE ${RDMABENCH_LOOP_OBJECTS})
+    else()
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:rdmabench_room_${room}>)
+    endif()
   endforeach()
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME ${arg_OUTPUT} EXPORT_NAME ${name}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

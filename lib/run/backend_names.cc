@@ -33,10 +33,11 @@ std::string_view backend_of(transport::Service service) {
 }
 
 bool reaches_others(std::string_view name) {
-  const auto rows = known_backends();
-  return std::none_of(rows.begin(), rows.end(), [&](const transport::BackendRow& row) {
+  const auto keeps_inside = [&](const transport::BackendRow& row) {
     return row.name == name && !row.reaches_others;
-  });
+  };
+  return std::ranges::none_of(known_backends(), keeps_inside) &&
+         std::ranges::none_of(backends(), keeps_inside);
 }
 
 std::vector<SharedLibrary> shared_libraries() {

@@ -16,7 +16,7 @@ namespace {
 /// src/transport/net_ib/p2p.cc.
 struct ClearToSend {
   static constexpr std::string_view kName = kClearToSend;
-  static constexpr transport::OperationSet kOperations{transport::OperationCode::write_imm};
+  static constexpr PatternNeeds kNeeds{.operations = transport::OperationCode::write_imm};
   static constexpr std::uint64_t kBytes = 64;  ///< of a clear-to-send
   static constexpr std::uint32_t kMaxQueuePairs = 128;
 

@@ -36,7 +36,7 @@ std::uint32_t slots_within(std::uint64_t memory, std::uint64_t stride, std::uint
 /// What the loops of a session post.
 transport::OperationSet operations_of(const SessionSpec& spec) {
   using transport::OperationCode;
-  if (!spec.traffic.pattern.empty()) return pattern_operations(spec.traffic.pattern);
+  if (!spec.traffic.pattern.empty()) return pattern_needs(spec.traffic.pattern).operations;
   if (transport::traits(spec.traffic.operation).flushes)
     return {spec.traffic.operation, OperationCode::write};
   if (spec.traffic.target_idle)
@@ -105,7 +105,9 @@ SlotPlan plan_slots(const SessionSpec& spec) {
         memory, plan.stride,
         spec.traffic.working_set != 0 ? kMaxSlots : of_each * spec.endpoint.queue_pairs);
   };
-  plan.send_slots = slots(depth);
+  const std::uint32_t needed =
+      spec.traffic.pattern.empty() ? 0 : pattern_needs(spec.traffic.pattern).slots;
+  plan.send_slots = slots(std::max(depth, needed));
   plan.receive_slots = slots(plan.receives);
   // Each word is one queue pair's own: swaps of two queue pairs on one word would not know each
   // other. And what is under way must not change where each message is kept.
@@ -130,6 +132,7 @@ transport::EndpointRequest endpoint_request(const SessionSpec& spec, bool client
   request.options = spec.endpoint;
   request.client = client;
   request.operations = operations_of(spec);
+  request.delivery = !spec.traffic.pattern.empty() && pattern_needs(spec.traffic.pattern).delivery;
   request.depth = slots.depth;
   request.receives = slots.receives;
   request.signal_every = slots.signal_every;

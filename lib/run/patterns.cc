@@ -8,13 +8,14 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
+#include "rdmabench/run/worker.h"
 #include "run/pattern_table.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
 
 struct Pattern {
-  transport::OperationSet operations;
+  PatternNeeds needs;
   std::vector<detail::PatternLoops> loops;
 };
 
@@ -63,7 +64,7 @@ bool is_part(std::string_view text) {
 
 }  // namespace
 
-void detail::add_pattern(std::string_view name, transport::OperationSet operations,
+void detail::add_pattern(std::string_view name, const PatternNeeds& needs,
                          std::vector<PatternLoops> loops) {
   constexpr std::size_t kMaxPatternName = 100;
   const std::size_t slash = name.find('/');
@@ -74,11 +75,11 @@ void detail::add_pattern(std::string_view name, transport::OperationSet operatio
                 "Write vendor/name in small letters, of at most 100 characters: "
                 "example.com/scatter.");
   }
-  table().add(name, {operations, std::move(loops)});
+  table().add(name, {needs, std::move(loops)});
 }
 
-transport::OperationSet pattern_operations(std::string_view name) {
-  return table().find(name).operations;
+const PatternNeeds& pattern_needs(std::string_view name) {
+  return table().find(name).needs;
 }
 
 std::string operation_text(std::string_view pattern, transport::OperationCode operation) {
@@ -86,20 +87,21 @@ std::string operation_text(std::string_view pattern, transport::OperationCode op
   std::string text;
   for (std::size_t i = 0; i < transport::Operations::kCount; ++i) {
     const auto code = static_cast<transport::OperationCode>(i);
-    if (!pattern_operations(pattern).has(code)) continue;
+    if (!pattern_needs(pattern).operations.has(code)) continue;
     text += fmt::format("{}{}", text.empty() ? "" : "+", transport::name(code));
   }
   return text;
 }
 
-detail::AnyLoop find_pattern(std::string_view name, std::type_index endpoint, workload::Side side,
-                             bool validate) {
-  for (const detail::PatternLoops& loops : table().find(name).loops) {
+detail::AnyLoop detail::find_pattern(std::string_view name, std::type_index endpoint,
+                                     workload::Side side, bool validate) {
+  for (const PatternLoops& loops : table().find(name).loops) {
     if (loops.endpoint != endpoint) continue;
     return (side == workload::Side::initiator ? loops.initiator : loops.target)[validate ? 1 : 0];
   }
   throw Error(Fault::usage,
-              fmt::format("the pattern '{}' posts operations that this endpoint does not have",
+              fmt::format("the pattern '{}' needs operations, or an order of messages, that this "
+                          "endpoint does not have",
                           ascii_only(name, 100)),
               "Choose another transport or back end.");
 }

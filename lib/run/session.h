@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/run/worker.h"
 #include "run/connection.h"
 #include "run/growth.h"
 #include "run/processors.h"
 #include "run/protocol.h"
-#include "run/worker.h"
 
 namespace rdmabench::inline v1::run {
 

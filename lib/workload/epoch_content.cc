@@ -1,9 +1,9 @@
-#include "workload/epoch_content.h"
+#include "rdmabench/workload/prepare.h"
 
 #include <vector>
 
 #include "memory/gpu_memory.h"
-#include "workload/counters.h"
+#include "rdmabench/workload/slots.h"
 
 namespace rdmabench::inline v1::workload {
 namespace {

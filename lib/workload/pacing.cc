@@ -1,4 +1,4 @@
-#include "workload/pacing.h"
+#include "rdmabench/workload/pump.h"
 
 #include <cmath>
 

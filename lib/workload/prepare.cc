@@ -1,4 +1,4 @@
-#include "workload/prepare.h"
+#include "rdmabench/workload/prepare.h"
 
 #include <fmt/format.h>
 

@@ -75,6 +75,12 @@ const ClockChoice& clock_choice();
 /// One reading of the chosen clock, for code outside the loops.
 Ticks stamp_now() noexcept;  // NOLINT(bugprone-exception-escape): see its definition
 
+/// The same as a clock of a loop, asked for at each stamp: a few nanoseconds, which only the
+/// smallest latencies cannot afford.
+struct ChosenClock {
+  static Ticks stamp() noexcept { return stamp_now(); }
+};
+
 /// The values of the chosen clock and of CLOCK_MONOTONIC_RAW at one moment.
 struct Anchor {
   Ticks ticks = 0;

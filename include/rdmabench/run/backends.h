@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "rdmabench/base/error.h"
@@ -71,19 +72,32 @@ class EndpointHolder : public Base {
   T endpoint_;
 };
 
-class Worker;  // lib/run/worker.h: an OpenEndpoint with the loops over it
+class Worker;  // run/worker.h: an OpenEndpoint with the loops over it
 
-/// A back end of this build: its row, and the functions of transport/<name>/backend.h.
+/// A back end: what it tells of itself, and its functions. One of another project is registered by
+/// add_backend() (run/worker.h).
 struct Backend : transport::BackendRow {
-  std::string (*offer)(const transport::EndpointRequest&);
-  transport::Choice (*choose)(const transport::EndpointRequest&, std::string_view client_offer,
-                              std::string_view server_offer);
-  std::vector<transport::DeviceInfo> (*devices)();
-  std::unique_ptr<Worker> (*open)(const transport::EndpointRequest&, std::string_view choice);
-  transport::Footprint (*footprint)(const transport::EndpointRequest&, std::string_view choice);
+  /// What the other side needs to know to choose; opaque. Throws Error(unavailable) where there is
+  /// no device, Error(usage) for a request that cannot be.
+  std::string (*offer)(const transport::EndpointRequest& request) = nullptr;
+  /// At the client: how the two sides reach each other. Throws Error(unavailable) where they do
+  /// not, and checks what came from the server before using it.
+  transport::Choice (*choose)(const transport::EndpointRequest& request,
+                              std::string_view client_offer,
+                              std::string_view server_offer) = nullptr;
+  std::vector<transport::DeviceInfo> (*devices)() = nullptr;  ///< may be null where added: none
+  /// Throws what the constructor of the endpoint throws.
+  std::unique_ptr<Worker> (*open)(const transport::EndpointRequest& request,
+                                  std::string_view choice) = nullptr;
+  /// No less than the endpoint will take, so that a server can limit it. May be null where added:
+  /// nothing besides its messages.
+  transport::Footprint (*footprint)(const transport::EndpointRequest& request,
+                                    std::string_view choice) = nullptr;
+  const std::type_info* endpoint = nullptr;  ///< of add_backend<T>(): T
 };
 
-/// The back ends of this build, in order of preference: verbs, ofi, loop.
+/// The back ends of this build, in order of preference: verbs, ofi, loop. Then those that this
+/// process has added.
 std::span<const Backend> backends();
 
 /// A library of another project, which rdmabench loads when it is first needed.
@@ -96,7 +110,7 @@ struct SharedLibrary {
 /// All that this build can load, but NCCL and MPI. Loads them; they stay loaded. Source: dlopen(3).
 std::vector<SharedLibrary> shared_libraries();
 
-/// All back ends, those that this build lacks among them, in the same order.
+/// All back ends of rdmabench, those that this build lacks among them, in the same order.
 std::span<const transport::BackendRow> known_backends();
 
 /// Throws Error(usage) that lists what there is, or Error(unavailable) that names what a build

@@ -48,7 +48,8 @@ class ConnectedPair {
 ///
 /// `backend` is "auto", "verbs", "ofi" or "loop", and counts at the client: the server follows. The
 /// client chooses among the back ends by which both sides can reach each other, in the order of
-/// backends(); `request.device` and `request.provider` narrow the choice.
+/// backends(); `request.device` and `request.provider` narrow the choice. `Own` are endpoint types
+/// of back ends that this process has added (run/worker.h): the callback is compiled for them too.
 ///
 /// When the callback has returned, both sides wait for each other before they close. The channel is
 /// the caller's and stays open; the callback may use it when both sides do so alike. Every wait for
@@ -58,19 +59,30 @@ class ConnectedPair {
 /// Throws Error: usage for an impossible request, unavailable where no back end reaches the
 /// peer, failed for anything else. An exception of the callback is rethrown after the peer was
 /// told.
-template <class Callback>
+template <transport::Transport... Own, class Callback>
 void with_connected(control::Channel& channel, const transport::EndpointRequest& request,
                     std::string_view backend, Callback&& callback) {
   std::unique_ptr<OpenEndpoint> owner;
   std::function<void()> call;
   const auto open = [&](std::string_view name, const transport::EndpointRequest& chosen,
                         std::string_view choice) -> OpenEndpoint& {
-    transport::with_endpoint_type(name, chosen, [&](auto type) {
+    const auto hold = [&](auto type) {
       using T = typename decltype(type)::type;
       auto holder = std::make_unique<EndpointHolder<T>>(chosen, choice);
       call = [&endpoint = holder->endpoint(), &callback] { callback(endpoint); };
       owner = std::move(holder);
-    });
+    };
+    if (const std::type_info* const added = find_backend(name).endpoint) {
+      static_cast<void>(
+          ((*added == typeid(Own) && (hold(std::type_identity<Own>()), true)) || ...));
+    } else {
+      transport::with_endpoint_type(name, chosen, hold);
+    }
+    if (owner == nullptr) {
+      throw Error(Fault::usage,
+                  "no code of this call is for the back end '" + std::string(name) + "'",
+                  "Give its endpoint type to with_connected() as a template argument.");
+    }
     return *owner;
   };
   ConnectedPair pair(channel, request, backend, open);

@@ -1,10 +1,13 @@
 // Traffic patterns of a user: run by run::run() and served by run::Server like the built-in ones.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/endpoints.h"
@@ -28,6 +31,19 @@ using PatternLoop = workload::EpochResult (*)(T& endpoint, const workload::Epoch
                                               workload::Watch& watch,
                                               std::span<measure::Ticks> intervals) noexcept;
 
+/// What a pattern needs.
+struct PatternNeeds {
+  transport::OperationSet operations;  ///< what it posts
+  /// It rests on the order of messages, as kOrdersMessages of transport/transport.h tells: it runs
+  /// over endpoints that have it, which libfabric's and several queue pairs have not.
+  bool ordered = false;
+  /// A completion must say that the data are in the target's memory, and not only that they have
+  /// left: asked of libfabric's providers (FI_DELIVERY_COMPLETE, fi_cq(3)).
+  bool delivery = false;
+  /// Slots of each side's send region and window, at least; 0: Config's `depth`.
+  std::uint32_t slots = 0;
+};
+
 namespace detail {
 
 using AnyLoop = void (*)();  // a PatternLoop<T> whose T is told beside it
@@ -39,22 +55,53 @@ struct PatternLoops {
   AnyLoop target[2];
 };
 
-void add_pattern(std::string_view name, transport::OperationSet operations,
-                 std::vector<PatternLoops> loops);
+void add_pattern(std::string_view name, const PatternNeeds& needs, std::vector<PatternLoops> loops);
 
 template <class Pattern, class T, class... Ops>
 constexpr bool runs_over(transport::OperationList<Ops...> /*all*/) {
-  return ((!Pattern::kOperations.has(Ops::kCode) || T::template supports<Ops>)&&...);
+  return (T::kOrdersMessages || !Pattern::kNeeds.ordered) &&
+         ((!Pattern::kNeeds.operations.has(Ops::kCode) || T::template supports<Ops>)&&...);
+}
+
+/// Enters the loops over T, where it has what the pattern needs.
+template <class Pattern, class T>
+void add_loops(std::vector<PatternLoops>& loops) {
+  if constexpr (runs_over<Pattern, T>(transport::Operations{})) {
+    constexpr bool kHasBoth = requires {
+      PatternLoop<T>{&Pattern::template initiator<T, false>};
+      PatternLoop<T>{&Pattern::template target<T, false>};
+    };
+    static_assert(kHasBoth,
+                  "a pattern needs, as static members, "
+                  "template <transport::Transport T, bool kValidate> workload::EpochResult "
+                  "initiator(T& endpoint, const workload::EpochPlan& plan, workload::Watch& watch, "
+                  "std::span<measure::Ticks> intervals) noexcept, and the same as target()");
+    if constexpr (kHasBoth) {
+      const auto erased = [](PatternLoop<T> loop) { return reinterpret_cast<AnyLoop>(loop); };
+      loops.push_back({typeid(T),
+                       {erased(&Pattern::template initiator<T, false>),
+                        erased(&Pattern::template initiator<T, true>)},
+                       {erased(&Pattern::template target<T, false>),
+                        erased(&Pattern::template target<T, true>)}});
+    }
+  }
 }
 
 }  // namespace detail
+
+/// What add_pattern() takes; of its two loops the compiler asks for each endpoint type.
+template <class Pattern>
+concept TrafficPattern = requires {
+  { Pattern::kName } -> std::convertible_to<std::string_view>;
+  { Pattern::kNeeds } -> std::convertible_to<PatternNeeds>;
+};
 
 /// Registers a pattern with this process, for every endpoint type of this build that has its
 /// operations. The client and the server of a session must both have registered it. A Pattern is
 ///
 ///   struct Scatter {
 ///     static constexpr std::string_view kName = "example.com/scatter";  // vendor/name
-///     static constexpr transport::OperationSet kOperations{...};        // what it posts
+///     static constexpr run::PatternNeeds kNeeds{.operations = {...}};
 ///     template <transport::Transport T, bool kValidate>
 ///     static workload::EpochResult initiator(...) noexcept;             // a PatternLoop<T>
 ///     template <transport::Transport T, bool kValidate>
@@ -63,30 +110,27 @@ constexpr bool runs_over(transport::OperationList<Ops...> /*all*/) {
 ///
 /// A session of it: Config::pattern = Scatter::kName. Depth, receives, sizes and everything else is
 /// that of Config; `working_set` is how many bytes of slots each side has; by default `depth` slots
-/// to send from and `receives` to receive in. Before each epoch the windows are filled with zeros.
-/// Config::validate chooses kValidate: what is compared, and with what, is up to the pattern, and
-/// the report's `validated` says no more than that it was asked to. A result that is not ok ends
-/// the run with its error.
+/// to send from, or as many as the pattern needs, and `receives` to receive in. Before each epoch
+/// the windows are filled with zeros. Config::validate chooses kValidate: what is compared, and
+/// with what, is up to the pattern, and the report's `validated` says no more than that it was
+/// asked to. A result that is not ok ends the run with its error.
 ///
 /// Throws Error(usage) for a name that is not vendor/name in small letters or is registered. Thread
-/// rule: any thread; but before the sessions that use it.
-template <class Pattern>
+/// rule: any thread; but before the sessions that use it. `Own` are endpoint types of back ends
+/// that this process has added (run/worker.h).
+template <class Pattern, transport::Transport... Own>
 void add_pattern() {
-  std::vector<detail::PatternLoops> loops;
-  transport::for_each_endpoint_type([&](auto type) {
-    using T = typename decltype(type)::type;
-    if constexpr (detail::runs_over<Pattern, T>(transport::Operations{})) {
-      const auto erased = [](PatternLoop<T> loop) {
-        return reinterpret_cast<detail::AnyLoop>(loop);
-      };
-      loops.push_back({typeid(T),
-                       {erased(&Pattern::template initiator<T, false>),
-                        erased(&Pattern::template initiator<T, true>)},
-                       {erased(&Pattern::template target<T, false>),
-                        erased(&Pattern::template target<T, true>)}});
-    }
-  });
-  detail::add_pattern(Pattern::kName, Pattern::kOperations, std::move(loops));
+  static_assert(
+      TrafficPattern<Pattern>,
+      "a pattern needs: static constexpr std::string_view kName = \"vendor/name\"; static "
+      "constexpr rdmabench::run::PatternNeeds kNeeds{.operations = {...}};");
+  if constexpr (TrafficPattern<Pattern>) {
+    std::vector<detail::PatternLoops> loops;
+    transport::for_each_endpoint_type(
+        [&](auto type) { detail::add_loops<Pattern, typename decltype(type)::type>(loops); });
+    (detail::add_loops<Pattern, Own>(loops), ...);
+    detail::add_pattern(Pattern::kName, Pattern::kNeeds, std::move(loops));
+  }
 }
 
 }  // namespace rdmabench::inline v1::run

@@ -53,12 +53,12 @@ struct Footprint {
 
 /// What a back end tells of itself, whether this build has it or not: lib/transport/<name>/row.h.
 struct BackendRow {
-  std::string_view name;              ///< that of its folder: "verbs"
-  std::string_view needs;             ///< the libraries that a build must have; "" = none
-  std::span<const Service> services;  ///< those that no other back end has
-  bool reaches_others;                ///< other processes, and not this one alone
+  std::string_view name{};   ///< that of its folder: "verbs"; a literal
+  std::string_view needs{};  ///< the libraries that a build must have; "" = none
+  std::span<const Service> services{};  ///< those that no other back end has
+  bool reaches_others = true;           ///< other processes, and not this one alone
   /// Whether a request has an option of this back end alone, besides its services.
-  bool (*has_own_option)(const EndpointRequest& request);
+  bool (*has_own_option)(const EndpointRequest& request) = nullptr;
 };
 
 }  // namespace rdmabench::inline v1::transport

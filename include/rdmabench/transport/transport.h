@@ -124,6 +124,8 @@ struct EndpointRequest {
   bool client = true;        ///< this side initiates
   std::uint32_t worker = 0;  ///< of several endpoints of a session, which: they share no vector
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
+  /// Completions at delivery, where a back end has others too, as OfiOptions::delivery asks for.
+  bool delivery = false;
   std::uint32_t depth = 1;                        ///< posts that may be outstanding, >= 1
   std::uint32_t receives = 1;                     ///< receives kept posted, >= 1
   std::uint32_t signal_every = 1;  ///< ask for one completion in so many posts, 1..depth

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "rdmabench/measure/clock.h"
+#include "rdmabench/transport/operation.h"
 
 namespace rdmabench::inline v1::workload {
 
@@ -34,6 +35,19 @@ struct Extent {
   std::uint64_t iterations = 0;  ///< by now
   bool whole = true;             ///< no more will come
   bool over = false;             ///< the epoch is to end at once
+};
+
+/// What names a loop.
+struct LoopKey {
+  Shape shape = Shape::latency;
+  transport::OperationCode operation = transport::OperationCode::send;
+  Side side = Side::initiator;
+  bool validate = false;
+  bool epoch_content = false;  ///< validated before and after the loop, not in it: prepare.h
+  /// Of latency; other shapes stamp by measure::stamp_now().
+  measure::ClockSource clock = measure::ClockSource::raw;
+  bool paced = false;        ///< a stream keeps to EpochPlan::gap_q16; an open loop always does
+  bool target_idle = false;  ///< Shape::latency, one-sided: the target never polls
 };
 
 /// What both sides agreed to run. Not changed by the loop.

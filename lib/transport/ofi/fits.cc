@@ -47,7 +47,7 @@ bool needs_atomics(const EndpointRequest& request) {
 }
 
 bool needs_delivery(const EndpointRequest& request) {
-  return request.options.ofi.delivery;
+  return request.options.ofi.delivery || request.delivery;
 }
 
 constexpr auto kRequirements = std::to_array<Requirement>({

@@ -15,7 +15,7 @@
 #include "rdmabench/features.h"
 #include "rdmabench/transport/verbs/endpoint.h"
 #include "transport/verbs/backend.h"
-#include "workload/table.h"
+#include "rdmabench/workload/loops.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 namespace {

@@ -24,7 +24,7 @@
 #include "rdmabench/run/server.h"
 #include "run/protocol.h"
 #include "run/session.h"
-#include "run/worker.h"
+#include "rdmabench/run/worker.h"
 
 namespace rdmabench::inline v1::run {
 namespace {

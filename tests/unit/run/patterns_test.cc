@@ -29,7 +29,7 @@ using workload::Wait;
 /// One send there and one back. The target ends the epoch as told when it is to validate.
 template <Outcome kEnd>
 struct PingPong {
-  static constexpr transport::OperationSet kOperations{transport::OperationCode::send};
+  static constexpr PatternNeeds kNeeds{.operations = transport::OperationCode::send};
 
   template <transport::Transport T, bool kValidate>
   static EpochResult initiator(T& endpoint, const EpochPlan& plan, workload::Watch& watch,

@@ -1,4 +1,4 @@
-#include "run/worker_of.h"
+#include "rdmabench/run/worker.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "pair.h"
-#include "workload/table.h"
+#include "rdmabench/workload/loops.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "faulty.h"
-#include "workload/table.h"
+#include "rdmabench/workload/loops.h"
 
 namespace rdmabench::inline v1::workload {
 

@@ -1,19 +1,25 @@
-// Ping-pong: one message there, one back, and again. Measures round trips.
+// Latency, one message at a time: ping-pong, operations that are timed by their own completion, and
+// those at a target that never polls.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <span>
+#include <thread>
+#include <type_traits>
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/memory/pattern.h"
 #include "rdmabench/workload/epoch_io.h"
-#include "workload/slots.h"
+#include "rdmabench/workload/slots.h"
 
 namespace rdmabench::inline v1::workload {
+
+// Ping-pong: one message there, one back, and again. Measures round trips.
 
 /// One side of a ping-pong: writes, posts, waits for and checks message i. Where Op leaves no
 /// completion at the target, its last byte is polled: for messages within both sides' write_order()
@@ -146,7 +152,8 @@ class PingPong {
 /// does is left out. With validation, writing and checking its own buffers happens between two
 /// stamps; the target's writing and checking is inside the round trip, and the result says that it
 /// was validated.
-template <transport::Transport T, class Op, class Clock, bool kValidate>
+template <transport::Transport T, class Op, class Clock = measure::ChosenClock,
+          bool kValidate = false>
 EpochResult ping_pong_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
                                 std::span<measure::Ticks> intervals) noexcept {
   EpochResult result;
@@ -172,7 +179,7 @@ EpochResult ping_pong_initiator(T& endpoint, const EpochPlan& plan, Watch& watch
 }
 
 /// The target: waits first, then answers.
-template <transport::Transport T, class Op, bool kValidate>
+template <transport::Transport T, class Op, bool kValidate = false>
 EpochResult ping_pong_target(T& endpoint, const EpochPlan& plan, Watch& watch,
                              std::span<measure::Ticks> /*intervals*/) noexcept {
   EpochResult result;
@@ -187,6 +194,112 @@ EpochResult ping_pong_target(T& endpoint, const EpochPlan& plan, Watch& watch,
     return result;
   }
   side.finish();
+  return result;
+}
+
+// Latency of operations that are timed by their own completion: reads, atomics, and flushes, each
+// of which follows its write.
+
+/// The initiator, one operation at a time: interval i is from the post, of a flush that of its
+/// write, to the completion; nothing is halved. Unless it validates, one stamp ends an operation
+/// and begins the next. All act on slot 0: operation i finds the counter of an atomic at i. With
+/// validation flush i acts on slot i modulo the slots, which the target compares at the end.
+template <transport::Transport T, class Op, class Clock = measure::ChosenClock,
+          bool kValidate = false>
+EpochResult completion_latency_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
+                                         std::span<measure::Ticks> intervals) noexcept {
+  EpochResult result;
+  EpochIo<T> io(endpoint, plan, watch, result);
+  const transport::Region region = endpoint.send_region();
+  const std::uint32_t queue_pairs = endpoint.queue_pairs();
+  std::uint32_t queue_pair = 0;
+  measure::Ticks last = Clock::stamp();
+  for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+    const std::uint64_t slot = Op::kFlushes && kValidate ? i : 0;
+    const transport::Message message = to_slot(region, slot, plan.size, i);
+    if constexpr (kValidate) {
+      prepare<Op>(message_in(region, slot, plan.size), i);
+      last = Clock::stamp();
+    }
+    bool posted = true;
+    if constexpr (Op::kFlushes) {
+      posted =
+          io.template post<transport::Write>(message, transport::Signal::by_interval, queue_pair);
+    }
+    if (!posted || !io.template post<Op>(message, transport::Signal::now, queue_pair) ||
+        !io.drain()) [[unlikely]] {
+      result.message = i;
+      return result;
+    }
+    const measure::Ticks now = Clock::stamp();
+    intervals[i] = now - last;
+    last = now;
+    next_queue_pair<T>(queue_pair, queue_pairs);
+    if constexpr (kValidate && Op::kFromTarget) {
+      if (!check_fetched<Op>(message_in(region, 0, plan.size), i, 1, io, result)) return result;
+    }
+  }
+  static_cast<void>(io.send_marker() && io.wait_marker());
+  return result;
+}
+
+// "Is one-sided really one-sided here?" A target that never polls, and an initiator that finds out
+// whether its operations come to an end all the same.
+
+/// Reliable transports only: the target sends nothing here, so the completion is the only proof.
+template <class T, class Op>
+inline constexpr bool kHasIdleTarget =
+    T::kReliable && !Op::kNotifies && (Op::kFromTarget || T::template supports<transport::Read>);
+
+/// The initiator: one operation at a time, each waited for; interval i is its completion. A write
+/// is followed by a read of the same bytes, which must bring back what was written: the completion
+/// of a write alone may say no more than that it has left. Stalled: the target's processor is
+/// needed.
+/// The endpoint is opened for reads too.
+template <transport::Transport T, class Op>
+EpochResult idle_target_initiator(T& endpoint, const EpochPlan& plan, Watch& watch,
+                                  std::span<measure::Ticks> intervals) noexcept {
+  EpochResult result;
+  EpochIo<T> io(endpoint, plan, watch, result);
+  const std::span<std::byte> message(endpoint.send_region().data, plan.size);
+  result.begin = measure::stamp_now();
+  for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+    result.message = i;
+    prepare<Op>(message, i);
+    const measure::Ticks begin = measure::stamp_now();
+    const transport::Message slot{.local = 0, .remote = 0, .bytes = plan.size, .word = i};
+    if (!io.template post<Op>(slot, transport::Signal::now) || !io.drain()) return result;
+    intervals[i] = measure::stamp_now() - begin;
+    if constexpr (Op::kFromTarget) {
+      if (!check_fetched<Op>(message, i, 1, io, result)) return result;
+    } else {
+      clear(message);
+      if (!io.template post<transport::Read>(slot, transport::Signal::now) || !io.drain() ||
+          !check_message(message, i, tag_of(i), io, result)) {
+        return result;
+      }
+    }
+  }
+  result.end = measure::stamp_now();
+  return result;
+}
+
+/// The target: sleeps, and does not touch its endpoint until the initiator's result is on the
+/// control channel (Watch::answered()) or the watch gives up.
+template <transport::Transport T>
+EpochResult idle_target(T& endpoint, const EpochPlan& /*plan*/, Watch& watch,
+                        std::span<measure::Ticks> /*intervals*/) noexcept {
+  EpochResult result;
+  watch.look_always();
+  watch.watch_device(endpoint);
+  while (!watch.answered()) {
+    if (watch.give_up()) {
+      result.outcome = watch.outcome();
+      result.wait = Wait::confirmation;
+      return result;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   return result;
 }
 

@@ -1,3 +1,19 @@
+// Readies an endpoint and its memory for an epoch, and compares the memory after it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/workload/epoch.h"
+#include "rdmabench/workload/latency.h"
+#include "rdmabench/workload/slots.h"
+
+namespace rdmabench::inline v1::workload {
+
 // What is written before an epoch and compared after it, instead of message by message: where the
 // loops may not touch the bytes, because they are a GPU's, and for the transfer by which two sides
 // make sure that bytes arrive at all. This is outside of the timed part.
@@ -9,19 +25,6 @@
 // and was followed by another one into the same slot, for the two are alike. How many came is
 // counted by the loops where an operation tells its target (sends, immediates); of reliable writes
 // and reads the completions are all there is.
-#pragma once
-
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <optional>
-
-#include "rdmabench/memory/buffer.h"
-#include "rdmabench/workload/epoch.h"
-#include "workload/key.h"
-#include "workload/slots.h"
-
-namespace rdmabench::inline v1::workload {
 
 /// A region, and the GPU that alone may touch it; null for the host's.
 struct ContentSlots {
@@ -160,6 +163,45 @@ void check_content(T& endpoint, const LoopKey& key, const EpochPlan& plan, Epoch
             : std::min<std::uint64_t>(slots.region.slots, (plan.iterations + 1) / 2);
     if (T::kReliable && landed.whole < std::min(least, plan.iterations)) {
       refuse(Outcome::wrong_messages, landed.whole, 0);
+    }
+  }
+}
+
+/// Throws Error(usage) for a plan that the loop of `key` could not keep.
+void check_plan(const LoopKey& key, const EpochPlan& plan);
+
+/// Throws Error(failed) where posts of before are under way: their completions would be taken for
+/// ones of the epoch's.
+void check_drained(std::uint64_t under_way);
+
+/// What came too late for the last epoch must not pass for a message of this one.
+template <transport::Transport T>
+void discard_arrivals(T& endpoint) {
+  const auto give_back = [&](const transport::Received& received) noexcept {
+    if (received.slot != transport::kNoSlot) endpoint.post_receive(received.slot);
+  };
+  while (endpoint.poll(give_back) > 0) {
+  }
+}
+
+/// Makes the endpoint and its memory ready for an epoch. Both sides do so before either starts: a
+/// message may arrive before the target's loop has begun. Throws Error(usage) for a plan that
+/// cannot be, and what check_drained() throws.
+template <transport::Transport T, class WantedOp>
+void prepare(T& endpoint, const LoopKey& key, const EpochPlan& plan) {
+  check_plan(key, plan);
+  check_drained(endpoint.posted() - endpoint.completed());
+  if constexpr (!T::kReliable) discard_arrivals(endpoint);
+  if (key.epoch_content || gpu_of(endpoint) != nullptr) {
+    return prepare_content<T, WantedOp>(endpoint, key, plan);
+  }
+  const transport::Region window = endpoint.window();
+  for (std::uint32_t slot = 0; slot < window.slots; ++slot) {
+    const std::span<std::byte> message = message_in(window, slot, plan.size);
+    if (WantedOp::kFromTarget && !WantedOp::kAtomic) {
+      memory::fill_pattern(message, tag_of(slot));
+    } else {
+      clear(message);  // nothing has arrived yet, and counters begin at 0
     }
   }
 }

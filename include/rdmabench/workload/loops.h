@@ -1,19 +1,17 @@
-// The table from what a user asked for to the loop that does it. Looked up once per epoch, outside
-// of it.
+// The loops over one endpoint type: from what a user asked for to the loop that does it. Looked up
+// once per epoch, outside of it.
 #pragma once
 
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "workload/completion_latency.h"
-#include "workload/duplex.h"
-#include "workload/echo.h"
-#include "workload/idle_target.h"
-#include "workload/key.h"
-#include "workload/open_loop.h"
-#include "workload/ping_pong.h"
-#include "workload/prepare.h"
-#include "workload/stream.h"
+#include "rdmabench/transport/operation.h"
+#include "rdmabench/workload/duplex.h"
+#include "rdmabench/workload/epoch.h"
+#include "rdmabench/workload/latency.h"
+#include "rdmabench/workload/open_loop.h"
+#include "rdmabench/workload/prepare.h"
+#include "rdmabench/workload/stream.h"
 
 namespace rdmabench::inline v1::workload {
 
@@ -78,7 +76,7 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
         return &one_sided_target<T, Op, kValidate>;
       }
     }
-    return &open_loop_initiator<T, Op, ChosenClock, kValidate>;
+    return &open_loop_initiator<T, Op, measure::ChosenClock, kValidate>;
   }
 }
 

@@ -4,9 +4,8 @@
 #include <span>
 
 #include "rdmabench/measure/clock.h"
-#include "workload/arrivals.h"
-#include "workload/pump.h"
-#include "workload/stream.h"
+#include "rdmabench/workload/pump.h"
+#include "rdmabench/workload/stream.h"
 
 namespace rdmabench::inline v1::workload {
 

@@ -1,0 +1,154 @@
+// A back end that is not of this library, under its loops.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../complaint.h"
+#include "rdmabench/control/listener.h"
+#include "rdmabench/run/client.h"
+#include "rdmabench/run/connect.h"
+#include "rdmabench/run/patterns.h"
+#include "rdmabench/run/worker.h"
+#include "rdmabench/transport/loop/endpoint.h"
+
+namespace rdmabench::inline v1::run {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+
+/// The loop back end's endpoint under another name.
+struct Foreign : transport::loop::Endpoint {
+  using EndpointOf::EndpointOf;
+  transport::Description describe(std::uint64_t bytes = 0) const {
+    transport::Description description = EndpointBase::describe(bytes);
+    description.backend = "foreign";
+    return description;
+  }
+};
+
+Backend row_of(std::string_view name) {
+  const Backend& loop = find_backend("loop");
+  Backend row{{.name = name, .reaches_others = false}};
+  row.offer = loop.offer;
+  row.choose = loop.choose;
+  return row;
+}
+
+void register_once() {
+  static const bool registered = [] {
+    add_backend<Foreign>(row_of("foreign"));
+    return true;
+  }();
+  EXPECT_TRUE(registered);
+}
+
+TEST(OwnBackend, RunsEveryShapeOverIt) {
+  register_once();
+  EXPECT_THAT(backends(), Contains(Field(&Backend::name, "foreign")));
+  for (const workload::Shape shape :
+       {workload::Shape::latency, workload::Shape::bandwidth, workload::Shape::bidirectional}) {
+    Config config = usual_config(shape);
+    config.backend = "foreign";
+    config.sizes = {64};
+    config.stop = measure::StopRule::iterations(100);
+    config.traffic.validate = true;
+    config.traffic.watch = false;
+    const report::Report report = run_in_process(config);
+    EXPECT_EQ(report.error, std::nullopt);
+    EXPECT_EQ(report.resolved.backend, "foreign");
+  }
+}
+
+TEST(OwnBackend, AnInvalidOrKnownNameIsRefused) {
+  register_once();
+  for (const std::string_view name : {"", "auto", "Upper", "a/b", "verbs", "loop", "foreign"}) {
+    const std::string said = usage_complaint([&] { add_backend<Foreign>(row_of(name)); });
+    EXPECT_THAT(said, ::testing::HasSubstr("'" + std::string(name) + "'"));
+  }
+}
+
+/// Both sides of with_connected<Own...>(): what the client's ended with.
+template <class... Own>
+std::string connect_foreign(std::string& seen) {
+  const auto soon = [] { return Deadline::after(std::chrono::seconds(5)); };
+  control::Listener listener("127.0.0.1", 0);
+  auto connecting = std::async(std::launch::async, [&] {
+    return control::Channel::connect("127.0.0.1", listener.port(), soon());
+  });
+  control::Channel at_server = listener.accept(soon()).value();
+  control::Channel at_client = connecting.get();
+  const auto side = [&](control::Channel& channel, bool client) {
+    transport::EndpointRequest request;
+    request.client = client;
+    request.timeout = std::chrono::seconds(3);
+    return error_text([&] {
+      with_connected<Own...>(channel, request, "foreign", [&](auto& endpoint) {
+        if (client) seen = endpoint.describe().backend;
+      });
+    });
+  };
+  auto server = std::async(std::launch::async, [&] { return side(at_server, false); });
+  std::string said = side(at_client, true);
+  server.wait();
+  return said;
+}
+
+TEST(OwnBackend, WithConnectedGivesItsEndpointToWhoNamesTheType) {
+  register_once();
+  std::string seen;
+  EXPECT_EQ(connect_foreign<Foreign>(seen), "");
+  EXPECT_EQ(seen, "foreign");
+  EXPECT_THAT(connect_foreign(seen), has_all("'foreign'", "with_connected()"));
+}
+
+struct Ordered {
+  static constexpr std::string_view kName = "example.com/ordered";
+  static constexpr PatternNeeds kNeeds{
+      .operations = transport::OperationCode::send, .ordered = true, .slots = 300};
+
+  template <transport::Transport T, bool kValidate>
+  static workload::EpochResult initiator(T& endpoint, const workload::EpochPlan& plan,
+                                         workload::Watch& watch,
+                                         std::span<measure::Ticks> intervals) noexcept {
+    EXPECT_EQ(endpoint.send_region().slots, 300U);
+    return workload::ping_pong_initiator<T, transport::Send>(endpoint, plan, watch, intervals);
+  }
+
+  template <transport::Transport T, bool kValidate>
+  static workload::EpochResult target(T& endpoint, const workload::EpochPlan& plan,
+                                      workload::Watch& watch,
+                                      std::span<measure::Ticks> intervals) noexcept {
+    return workload::ping_pong_target<T, transport::Send>(endpoint, plan, watch, intervals);
+  }
+};
+
+TEST(OwnBackend, APatternOverItHasTheSlotsThatItNeeds) {
+  register_once();
+  add_pattern<Ordered, Foreign>();
+  Config config;
+  config.backend = "foreign";
+  config.traffic.pattern = Ordered::kName;
+  config.sizes = {64};
+  config.stop = measure::StopRule::iterations(100);
+  config.traffic.watch = false;
+  const report::Report report = run_in_process(config);
+  EXPECT_EQ(report.error, std::nullopt);
+  ASSERT_EQ(report.latency().size(), 1U);
+
+  // Several queue pairs keep no order.
+  config.backend = "loop";
+  config.endpoint.queue_pairs = 2;
+  EXPECT_THAT(error_text([&] {
+                const report::Report unordered = run_in_process(config);
+                if (unordered.error) throw Error(Fault::usage, *unordered.error);
+              }),
+              has_all("example.com/ordered", "order"));
+}
+
+}  // namespace
+}  // namespace rdmabench::inline v1::run
