@@ -75,9 +75,6 @@ const Found& Library::load() const {
   const auto [at, is_new] = all.try_emplace(this);
   const Found& found = at->second;
   if (is_new) {
-    // libfabric reads it once: at its own default of 4096, tcp;ofi_rxm fills 70 MiB with receive
-    // buffers for each endpoint. This is its default for every other provider.
-    if (this == &fabric) setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0);
     at->second = open(file_);
     if (found.handle == nullptr && older_ != nullptr) {
       if (Found older = open(older_); older.handle != nullptr) at->second = std::move(older);

@@ -18,6 +18,7 @@
 #include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "row.h"
+#include "rxm_receives.h"
 #include "transport/own_options.h"
 
 namespace rdmabench::inline v1::transport::ofi {
@@ -134,15 +135,13 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 }
 
 /// What ofi_rxm has for each endpoint: receive buffers that are posted from the start, and some to
-/// send from, by the thousand. Nothing but its variables changes their number. Source: fi_rxm(7).
+/// send from, by the thousand. Source: fi_rxm(7).
 std::uint64_t layered_buffers() {
-  constexpr std::uint64_t kPosted = 4096;
   constexpr std::uint64_t kBuffer = 16384;
   constexpr std::uint64_t kHeader = 512;
   constexpr std::uint64_t kAtOnce = 1024;
-  const std::uint64_t posted = setting("FI_OFI_RXM_MSG_RX_SIZE", kPosted);
   const std::uint64_t bytes = setting("FI_OFI_RXM_BUFFER_SIZE", kBuffer) + kHeader;
-  return ((posted + kAtOnce - 1) / kAtOnce + 1) * kAtOnce * bytes;
+  return ((rxm_receives() + kAtOnce - 1) / kAtOnce + 1) * kAtOnce * bytes;
 }
 
 /// What efa has for each endpoint: a packet with its record for each entry of its queues, which are

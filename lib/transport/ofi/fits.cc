@@ -14,6 +14,7 @@
 #include "fabric_abi.h"
 #include "fabric_error.h"
 #include "rdmabench/transport/ofi/objects.h"
+#include "rxm_receives.h"
 #include "transport/ofi/offload.h"
 #include "transport/session_request.h"
 
@@ -304,6 +305,7 @@ bool is_domain(std::string_view domain, std::string_view wanted) {
 }
 
 std::vector<Found> find_fits(const EndpointRequest& request, std::vector<Refused>* refused) {
+  rxm_receives();  // begins libfabric
   const Info hints = hints_for(request);
   std::vector<Found> found;
   const auto keep = [&](const Info& list, auto&& belongs) {

@@ -36,6 +36,12 @@ State& own_state() {
   return state;
 }
 
+bool read_environment() {
+  const char* const receives = std::getenv("FI_OFI_RXM_MSG_RX_SIZE");
+  own_state().rxm_receives = receives == nullptr ? "" : receives;
+  return true;
+}
+
 namespace {
 
 /// What carries the messages: the same code under two names (1.17, and from 2.0 on).
@@ -316,6 +322,7 @@ std::uint32_t fi_version() {
 
 int fi_getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
                const fi_info* hints, fi_info** list) {
+  [[maybe_unused]] static const bool first = fake::read_environment();
   if (fake::own_state().providers.empty() || hints == nullptr) {
     return REAL(fi_getinfo)(version, node, service, flags, hints, list);
   }

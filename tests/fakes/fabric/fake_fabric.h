@@ -109,6 +109,7 @@ struct State {
   std::vector<Provider> providers;
   std::uint32_t version = 0;  ///< what fi_version(3) says; 0: the real library's
   std::uint32_t asked = 0;    ///< the interface that fi_getinfo(3) was last asked for
+  std::string rxm_receives;   ///< FI_OFI_RXM_MSG_RX_SIZE at the first fi_getinfo(3)
   std::mutex mutex;           ///< of what follows, of which `changed` tells
   std::condition_variable changed;
   bool closes = true;

@@ -205,6 +205,12 @@ TEST(OfiProviders, AnEndpointIsChargedForTheBuffersOfItsProvider) {
   EXPECT_LE(charged(fake_fabric::cxi()), 130 * kMiB);
 }
 
+TEST(OfiProviders, TheLayerPostsFewReceivesAndTheEnvironmentStaysTheUsers) {
+  EXPECT_LE(charged(fake_fabric::verbs_rxm()), std::uint64_t{50} << 20);
+  EXPECT_EQ(fake_fabric::state().rxm_receives, "128");
+  EXPECT_EQ(std::getenv("FI_OFI_RXM_MSG_RX_SIZE"), nullptr);
+}
+
 // -- the link
 
 double gbps(const Provider& provider, const std::string& root) {
