@@ -7,7 +7,10 @@
 #include <map>
 #include <string_view>
 
+#include "base/number.h"
 #include "base/text.h"
+#include "report/usual_signal.h"
+#include "values.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {
@@ -25,12 +28,14 @@ struct Meaning {
   std::array<std::string_view, 6> facts;
 };
 /// Facts that follow from the named choice.
-constexpr std::array<Meaning, 3> kMeanings{{
+constexpr std::array<Meaning, 4> kMeanings{{
     {"backend",
      {"config.service", "resolved.backend", "resolved.provider", "resolved.device",
       "resolved.transport", "details."}},
     {"provider", {"resolved.provider", "resolved.device", "resolved.transport", "details."}},
     {"device", {"resolved.device", "details."}},
+    // The sizes of queues: another number of receives that was asked for is a fact of `config`.
+    {"depth", {"details.send_queue", "details.receive_queue", "details.receives"}},
 }};
 
 std::string_view last_part(std::string_view fact) {
@@ -97,6 +102,17 @@ Values collect(std::span<const Launch* const> side, const std::string& operation
   return values;
 }
 
+/// Whether each launch asked for completions as often as its depth alone makes a run ask. Then how
+/// often is a part of what another depth does, and no cause beside it; any other number was chosen.
+bool signals_by_depth(std::span<const Launch* const> side) {
+  return std::all_of(side.begin(), side.end(), [](const Launch* launch) {
+    const auto depth = parse_number<std::uint32_t>(fact_of(*launch, "config.depth"));
+    const auto every = parse_number<std::uint32_t>(fact_of(*launch, "config.signal_every"));
+    return depth && every &&
+           *every == report::usual_signal_every(launch->test == "latency", *depth);
+  });
+}
+
 std::string without_size(const std::string& fact) {
   return fact.substr(0, fact.find(" at "));
 }
@@ -132,6 +148,8 @@ std::vector<Confound> find_confounds(std::span<const Launch* const> a,
   for (const Values* side : {&of_a, &of_b}) {
     for (const auto& [name, values] : *side) names.insert(name);
   }
+  const bool by_depth =
+      factors.declare("config.depth") && signals_by_depth(a) && signals_by_depth(b);
   std::map<std::string, Confound> found;
   for (const std::string& name : names) {
     std::set<std::string>& in_a = of_a[name];
@@ -145,7 +163,7 @@ std::vector<Confound> find_confounds(std::span<const Launch* const> a,
     confound.name = shown;
     confound.a.insert(in_a.begin(), in_a.end());
     confound.b.insert(in_b.begin(), in_b.end());
-    confound.declared = factors.declare(shown);
+    confound.declared = factors.declare(shown) || (by_depth && last_part(shown) == "signal_every");
   }
   std::vector<Confound> confounds;
   for (auto& [name, confound] : found) confounds.push_back(std::move(confound));

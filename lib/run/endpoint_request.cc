@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "rdmabench/memory/buffer.h"
+#include "report/usual_signal.h"
 #include "run/pattern_table.h"
 #include "run/protocol.h"
 #include "transport/slots.h"
@@ -21,9 +22,6 @@ constexpr std::uint64_t kHotMemory = 4096;
 
 constexpr std::uint32_t kStreamDepth = 128;  // perftest's default for bandwidth
 constexpr std::uint32_t kLatencyDepth = 16;
-// Posts for each signalled one: a completion costs the loop and the device.
-constexpr std::uint32_t kStreamInterval = 32;
-constexpr std::uint32_t kLatencyInterval = 8;
 constexpr std::uint32_t kMarkerReceives = 8;    // where only markers and ping-pong replies arrive
 constexpr std::uint32_t kStreamReceives = 512;  // perftest's default: a burst that finds room
 constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << 30;
@@ -76,11 +74,8 @@ std::uint32_t depth_of(const SessionSpec& spec) noexcept {
 }
 
 std::uint32_t signal_every_of(const SessionSpec& spec) noexcept {
-  const std::uint32_t most =
-      spec.traffic.shape == Shape::latency ? kLatencyInterval : kStreamInterval;
-  // By default at most half of the send queue is unsignalled, so that it has room again before it
-  // is full.
-  return spec.traffic.signal_every.value_or(std::clamp(depth_of(spec) / 2, 1U, most));
+  return spec.traffic.signal_every.value_or(
+      report::usual_signal_every(spec.traffic.shape == Shape::latency, depth_of(spec)));
 }
 
 SlotPlan plan_slots(const SessionSpec& spec) {

@@ -27,7 +27,8 @@ struct Confound {
 
 /// What a comparison is about: the words of --factor. "backend" takes in all that follows from the
 /// choice of a back end (service, provider, device, transport and its details), "provider" and
-/// "device" likewise; "all" is everything: the two sides as they stand. Any other word is the last
+/// "device" likewise; "depth" the sizes of queues that follow from it, and a signal_every that was
+/// left to it; "all" is everything: the two sides as they stand. Any other word is the last
 /// part of a fact's name ("kernel", "mtu") or a whole name.
 class Factors {
  public:

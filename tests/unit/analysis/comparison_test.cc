@@ -156,6 +156,27 @@ TEST(Compare, ADeclaredFactorDoesNotConfound) {
   EXPECT_FALSE(compare(a, b, {.factors = Factors({"all"})}).confounded());
 }
 
+/// How often a run asks for a completion follows from its depth, unless it was told.
+TEST(Compare, ADeclaredDepthTakesInWhatFollowsFromIt) {
+  const auto side = [](const char* depth, const char* every, const char* queue, int minute) {
+    return changed(
+        5, 1e11,
+        [&](report::Report& report, int) {
+          set_fact(report.config, "depth", depth);
+          set_fact(report.config, "signal_every", every);
+          set_fact(report.resolved.details, "send_queue", queue);
+        },
+        minute);
+  };
+  const ComparisonOptions depth{.factors = Factors({"depth"})};
+  const auto a = side("128", "32", "128", 0);
+  EXPECT_FALSE(compare(a, side("8", "4", "64", 1), depth).confounded());
+  EXPECT_TRUE(compare(a, side("8", "4", "64", 1), {}).confounded());
+  EXPECT_THAT(compare(a, side("8", "1", "64", 1), depth).families[0].confounds,
+              ElementsAre("config.signal_every"))
+      << "it was asked for";
+}
+
 TEST(Compare, AFactorThatDoesNotDifferIsSaid) {
   const Sides sides = in_turn(5, 1e11, 1e11);
   EXPECT_THAT(compare(sides.a, sides.b, {.factors = Factors({"mtu"})}).notes,
