@@ -54,6 +54,13 @@ void walk(MessageFields& fields, RankHello& hello);
 void walk(MessageFields& fields, BootstrapAddress& address);
 using rdmabench::to_text;
 
+/// Rank 0, where to_text(address) reaches the ranks of the run alone: listens at `port` (0: a free
+/// one) of every address of this machine, with a secret of this run unless `authentication` is
+/// insecure. Throws Error as Listener and make_bootstrap_address() do.
+Bootstrap listen_as_rank_0(std::uint16_t port, const Authentication& authentication);
+/// The other ranks: from that text. Throws Error(failed) for one that is none.
+Bootstrap find_rank_0(std::string_view published, const Authentication& authentication);
+
 struct AdmissionRules {
   std::string run_id{};
   std::uint32_t size = 1;             ///< ranks

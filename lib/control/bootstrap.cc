@@ -44,6 +44,10 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
+Authentication of_run(const BootstrapAddress& address, const Authentication& wanted) {
+  return wanted.is_insecure() ? wanted : Authentication::secret(address.key);
+}
+
 }  // namespace
 
 BootstrapAddress make_bootstrap_address(std::uint16_t port) {
@@ -51,6 +55,20 @@ BootstrapAddress make_bootstrap_address(std::uint16_t port) {
           .port = port,
           .addresses = own_addresses(),
           .key = random_text(kMinSecret)};
+}
+
+Bootstrap listen_as_rank_0(std::uint16_t port, const Authentication& authentication) {
+  Bootstrap found{.address = make_bootstrap_address(port)};
+  found.address.authentication = of_run(found.address, authentication);
+  found.listener.emplace("", port, found.address.authentication);
+  found.address.port = found.listener->port();
+  return found;
+}
+
+Bootstrap find_rank_0(std::string_view published, const Authentication& authentication) {
+  Bootstrap found{.address = parse<BootstrapAddress>(std::string(published))};
+  found.address.authentication = of_run(found.address, authentication);
+  return found;
 }
 
 void walk(MessageFields& fields, BootstrapAddress& address) {

@@ -76,6 +76,10 @@ class Reader {
 
  private:
   std::optional<JobPosition> of_options() const {
+    refuse_if(options_.broadcast && (options_.address || !options_.rank || !options_.size),
+              options_.address ? "a `broadcast` beside an `address`"
+                               : "a `broadcast` without `rank` and `size`",
+              "It takes the place of an address, and ranks that have it know their numbers.");
     if (!options_.rank && !options_.size) return std::nullopt;
     if (options_.rank && options_.size) {
       return make_place(*options_.rank, *options_.size, "options");
@@ -117,9 +121,9 @@ class Reader {
 
   /// `slurm`: rank and size are Slurm's.
   Launch over_tcp(JobPosition place, bool slurm = false) const {
-    const auto address = find_address(slurm);
+    const auto address = options_.broadcast ? std::nullopt : find_address(slurm);
     refuse_if(
-        !address && place.size > 1,
+        !address && place.size > 1 && !options_.broadcast,
         fmt::format("{} ranks by {}, but nothing says where rank 0 is", place.size, place.source),
         "Set RDMABENCH_RENDEZVOUS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
         "ranks.");
@@ -193,8 +197,10 @@ Address parse_address(std::string_view text, std::string_view source) {
             "It has to be HOST:PORT or [IPV6]:PORT.");
   const std::string_view port = text.substr(colon + 1);
   const std::uint32_t number = parse_number(port, fmt::format("the port of {}", source), 65535);
-  refuse_if(number == 0, fmt::format("the port of {} is 0", source),
-            "All ranks have to know it beforehand: 1 to 65535.");
+  refuse_if(
+      number == 0, fmt::format("the port of {} is 0", source),
+      "All ranks have to know it beforehand: 1 to 65535. A program whose ranks can talk already "
+      "takes a free one by a `broadcast`.");
   return {std::string(host), static_cast<std::uint16_t>(number)};
 }
 

@@ -91,10 +91,43 @@ class TcpRendezvous : public Rendezvous {
   bool after_another_;
 };
 
+/// The program tells its ranks where rank 0 listens.
+class ToldRendezvous : public Rendezvous {
+ public:
+  ToldRendezvous(const Launch& launch, const RendezvousOptions& options)
+      : Rendezvous(launch.place),
+        broadcast_(options.broadcast),
+        authentication_(options.authentication) {}
+
+  Bootstrap meet(std::string_view /*use*/, std::uint16_t port, Deadline /*deadline*/) override {
+    if (place().rank != 0) return find_rank_0(said_by_rank_0(), authentication_);
+    std::optional<Bootstrap> found;
+    try {
+      found.emplace(listen_as_rank_0(port, authentication_));
+    } catch (const std::exception&) {
+      broadcast_({});  // the others wait
+      throw;
+    }
+    broadcast_(to_text(found->address));
+    return std::move(*found);
+  }
+
+ private:
+  std::string said_by_rank_0() const {
+    std::string said = broadcast_({});
+    if (said.empty()) throw Error(Fault::failed, "rank 0 cannot serve the others: see its error");
+    return said;
+  }
+
+  std::function<std::string(const std::string&)> broadcast_;
+  Authentication authentication_;
+};
+
 }  // namespace
 
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options) try {
   const Launch launch = read_launch(options, environment, has_pmix);
+  if (options.broadcast) return std::make_unique<ToldRendezvous>(launch, options);
   if (launch.source == Launch::Source::pmix) return over_pmix(options);
   return std::make_unique<TcpRendezvous>(launch, options);
 } catch (const std::system_error& error) {

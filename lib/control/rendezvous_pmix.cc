@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission.h"
 #include "launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
@@ -212,24 +213,12 @@ PmixRendezvous::PmixRendezvous(std::unique_ptr<PmixClient> client, Authenticatio
 
 /// PMIx hands values to ranks of the job alone, so that one of them can be the secret.
 Bootstrap PmixRendezvous::meet(std::string_view use, std::uint16_t port, Deadline deadline) {
-  const auto secret = [&](const std::string& key) {
-    return authentication_.is_insecure() ? authentication_ : Authentication::secret(key);
-  };
   // Other libraries of this process may put keys too.
   std::string key = fmt::format("rdmabench.{}", use);
   if (launch_ > 0) key += fmt::format(".{}", launch_);  // the server keeps what was put before
-  Bootstrap found;
-  if (place().rank == 0) {
-    BootstrapAddress address = make_bootstrap_address(port);
-    address.authentication = secret(address.key);
-    found.listener.emplace("", port, address.authentication);
-    address.port = found.listener->port();
-    client_->put(key, to_text(address), deadline);
-    found.address = std::move(address);
-  } else {
-    found.address = parse<BootstrapAddress>(published_by_rank_0(key, deadline));
-    found.address.authentication = secret(found.address.key);
-  }
+  if (place().rank != 0) return find_rank_0(published_by_rank_0(key, deadline), authentication_);
+  Bootstrap found = listen_as_rank_0(port, authentication_);
+  client_->put(key, to_text(found.address), deadline);
   return found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,13 @@ struct RendezvousOptions {
   Authentication authentication = {};
   /// From 0: which of several launches of these ranks, one after another. They are not in step.
   std::uint32_t launch = 0;
+  /// How ranks that can already talk to one another, by MPI or a pipe, tell where rank 0 listens,
+  /// in place of `address` and PMIx, so that it may take any free port; with `rank` and `size`.
+  /// meet() calls it once on every rank, on rank 0 with a text of printable ASCII, 16 KiB at most,
+  /// which it returns on all of them; "" says that rank 0 has failed. The text has the secret of
+  /// this run: nobody else may read it, and no token is needed. No deadline limits it; what it
+  /// throws meet() throws.
+  std::function<std::string(const std::string& of_rank_0)> broadcast = {};
 };
 
 /// Where rank 0 listens.
@@ -77,10 +85,11 @@ class Rendezvous {
 
   const JobPosition& place() const noexcept { return place_; }
 
-  /// Collective. Rank 0 listens; the others learn where. Over PMIx rank 0 takes `port` (0: a free
-  /// one) and publishes its addresses and a secret of this run under `use`: two uses of one job
-  /// need two names. Rank 0's rendezvous has to live until the others have returned. Over TCP all
-  /// know the address that they were given, and its port is the one.
+  /// Collective. Rank 0 listens; the others learn where. Over PMIx and by a `broadcast` rank 0
+  /// takes `port` (0: a free one, which Bootstrap::listener tells) and publishes its addresses and
+  /// a secret of this run, over PMIx under `use`: two uses of one job need two names. Rank 0's
+  /// rendezvous has to live until the others have returned. Over TCP all know the address that they
+  /// were given, and its port is the one.
   ///
   /// Throws Error(failed): rank 0 cannot listen; over PMIx, rank 0 did not publish it in time.
   /// Throws Error(usage) for another port than that of the address.
@@ -102,8 +111,9 @@ class Rendezvous {
 /// met: while a process is a client of PMIx, Slurm ends all ranks when that one dies.
 ///
 /// Throws Error(usage): no launcher found, rank without size or the reverse, rank >= size, no
-/// address. Throws Error(failed): the PMIx server does not answer. Throws Error(unavailable): a
-/// PMIx launcher alone, and no libpmix here.
+/// address, a `broadcast` beside an address or without rank and size. Throws Error(failed): the
+/// PMIx server does not answer. Throws Error(unavailable): a PMIx launcher alone, and no libpmix
+/// here.
 std::unique_ptr<Rendezvous> make_rendezvous(const RendezvousOptions& options);
 
 }  // namespace rdmabench::inline v1::control

@@ -49,6 +49,17 @@ TEST(Launch, TakesTheNamesOfTorchrun) {
   EXPECT_EQ(launch.address, (Address{"n1", 29500}));
 }
 
+TEST(Launch, OfRanksThatTalkAlreadyNeedsNumbersAndNoAddress) {
+  const auto talk = [](const std::string& text) { return text; };
+  const Launch launch =
+      read(both(kPmix, {{"MASTER_ADDR", "n1"}}), {.rank = 1, .size = 2, .broadcast = talk});
+  EXPECT_EQ(launch.source, Launch::Source::tcp);
+  EXPECT_EQ(launch.place.rank, 1U);
+  EXPECT_THAT(refusal(kPmix, {.broadcast = talk}), HasSubstr("without `rank` and `size`"));
+  EXPECT_THAT(refusal({}, {.rank = 1, .size = 2, .address = "n1:7", .broadcast = talk}),
+              HasSubstr("beside an `address`"));
+}
+
 TEST(Launch, LeavesThePortToTheAgentOfTorchrunThatListensOnIt) {
   const Launch launch = read({{"RANK", "0"},
                               {"WORLD_SIZE", "2"},

@@ -95,6 +95,51 @@ TEST(Rendezvous, SaysThatItsPortIsTaken) {
       has_all("rank 0 ", "listen on port ", "EADDRINUSE", "Does another job use this port?"));
 }
 
+/// What one program says, its ranks hear.
+class Broadcast {
+ public:
+  RendezvousOptions of(std::uint32_t rank) {
+    return {.rank = rank, .size = 2, .broadcast = [this, rank](const std::string& text) {
+              if (rank != 0) return heard_.get();
+              said_.set_value(text);
+              return text;
+            }};
+  }
+
+ private:
+  std::promise<std::string> said_;
+  std::future<std::string> heard_ = said_.get_future();
+};
+
+TEST(Rendezvous, RanksThatTalkAlreadyMeetAtAnyFreePort) {
+  Broadcast program;
+  const auto rank_0 = make_rendezvous(program.of(0));
+  const auto rank_1 = make_rendezvous(program.of(1));
+  Bootstrap zero = rank_0->meet("use", 0, plenty());
+  const Bootstrap one = rank_1->meet("use", 0, plenty());
+  EXPECT_EQ(one.address.port, zero.listener->port());
+  std::optional<Admitted> rank;
+  std::thread joiner([&] {
+    EXPECT_NO_THROW(rank.emplace(join_rank_0(one.address, {.rank = 1, .size = 2}, plenty())));
+    rank->channel.send(TestMessage::ready, {}, plenty());
+  });
+  Admission admission(
+      *zero.listener,
+      {.run_id = zero.address.run_id, .size = 2, .first_rank = 1, .ready = TestMessage::ready});
+  EXPECT_EQ(admission.admit(plenty())[1].absent, "");
+  joiner.join();
+}
+
+TEST(Rendezvous, ARankHearsThatRankZeroCannotListen) {
+  const Listener other("", 0);
+  Broadcast program;
+  EXPECT_THAT(
+      complaint([&] { make_rendezvous(program.of(0))->meet("use", other.port(), plenty()); }),
+      HasSubstr("EADDRINUSE"));
+  EXPECT_THAT(complaint([&] { make_rendezvous(program.of(1))->meet("use", 0, plenty()); }),
+              HasSubstr("rank 0 cannot serve the others"));
+}
+
 TEST(JoinRankZero, SaysThatRankZeroWasNotReached) {
   const BootstrapAddress nobody{
       .port = free_port(), .addresses = {"127.0.0.1"}, .may_be_starting = true};
