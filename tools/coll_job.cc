@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -199,8 +198,7 @@ int run_job(CollJob& job) {
           },
       // Not leave(): the other thread may hold what that waits for.
       .on_ending_stuck = [] { _exit(static_cast<int>(Fault::failed)); }};
-  collective::AssembledGroup assembled = collective::assemble(
-      job.rendezvous, heartbeat, [](const char* name) -> const char* { return std::getenv(name); });
+  collective::AssembledGroup assembled = collective::assemble(job.rendezvous, heartbeat);
   collective::RankGroup& group = *assembled.group;
   leads = group.leads();
   const collective::MemberOptions member{.timeout = job.plan.timeout,

@@ -39,7 +39,7 @@ AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptio
   const auto& rendezvous = assembled.rendezvous;
   assembled.place = rendezvous->place();
   const auto [rank, size, host, source] = assembled.place;
-  check_not_alone(assembled.place, environment);
+  if (!options.broadcast) check_not_alone(assembled.place, environment);
   control::Bootstrap found = rendezvous->meet(kUse, 0, deadline);
   assembled.group = rank == 0 ? RankGroup::lead(*found.listener, found.address, size, this_rank(0),
                                                 heartbeat, deadline)

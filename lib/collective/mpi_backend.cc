@@ -31,11 +31,41 @@ bool is_set(const std::function<const char*(const char*)>& environment, const ch
   return value != nullptr && *value != '\0';
 }
 
+/// The shared library, or the program, that this code is in.
+std::filesystem::path own_file() {
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(&file_of), &found) == 0) return {};
+  std::error_code ignored;
+  return std::filesystem::canonical(found.dli_fname, ignored);
+}
+
 std::vector<std::string> folders() {
   std::error_code ignored;
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  return {program, program / "../lib/rdmabench", RDMABENCH_MODULE_FOLDER};
+  std::vector<std::string> all{program, program / "../lib/rdmabench"};
+  if (const std::filesystem::path library = own_file().parent_path(); library != program) {
+    all.insert(all.end(), {library, library / "rdmabench"});
+  }
+  all.emplace_back(RDMABENCH_MODULE_FOLDER);
+  return all;
+}
+
+/// The MPI that the program has, by a symbol of Open MPI's headers alone. A second one in its
+/// process would take the other's functions for its own.
+std::optional<MpiKind> kind_in_process() {
+  if (dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != nullptr) return MpiKind::open_mpi;
+  if (dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr) return MpiKind::mpich;
+  return std::nullopt;
+}
+
+/// None where nothing says it.
+std::optional<MpiKind> kind(const MpiOptions& options) {
+  const std::optional<MpiKind> here = kind_in_process();
+  refuse_if(here && options.kind && *here != *options.kind,
+            "`kind` is not the MPI that this program has", "Leave it out: the program's is taken.");
+  if (here) return here;
+  return options.kind ? options.kind : launched_by(::getenv);
 }
 
 std::vector<std::string> candidates(const MpiOptions& options) {
@@ -43,10 +73,7 @@ std::vector<std::string> candidates(const MpiOptions& options) {
   if (!options.module.empty()) return {options.module};
   if (named != nullptr && *named != '\0') return {named};
   std::vector<MpiKind> kinds{MpiKind::open_mpi, MpiKind::mpich};
-  const auto by_launcher =
-      launched_by([](const char* name) -> const char* { return std::getenv(name); });
-  if (by_launcher) kinds = {*by_launcher};
-  if (options.kind) kinds = {*options.kind};
+  if (const auto known = kind(options)) kinds = {*known};
   std::vector<std::string> paths;
   for (const MpiKind kind : kinds) {
     for (const std::string& folder : folders()) paths.push_back(folder + "/" + file_of(kind));
@@ -107,6 +134,10 @@ void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
 /// Among all ranks.
 void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
   load();
+  // Before anything that all ranks do together, where the others would wait for this one.
+  if (module_->check(options_.communicator, error_.data()) != 0) {
+    throw Error(Fault::usage, fmt::format("{}: {}", module_->name, error_.data()));
+  }
   initialized_ = true;
   // All ranks must use the same MPI: two different ones would wait for each other in MPI_Init
   // forever.
@@ -120,9 +151,13 @@ void MpiBackend::initialize(Exchange& exchange, Deadline deadline) {
     }
   }
   std::uint32_t size = 0;
-  if (module_->init(&world_rank_, &size, error_.data()) != 0) {
+  if (module_->init(options_.communicator, &world_rank_, &size, error_.data()) != 0) {
     throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
   }
+  refuse_if(options_.communicator != nullptr && (size != team_.size || world_rank_ != team_.rank),
+            fmt::format("this is rank {} of {} of the group, but rank {} of {} of the communicator",
+                        team_.rank, team_.size, world_rank_, size),
+            "Give the group the ranks of the communicator.");
   if (size != team_.size || world_rank_ != team_.rank) {
     throw Error(Fault::usage,
                 fmt::format("this is rank {} of {} by the launcher, but rank {} of {} of {}'s "

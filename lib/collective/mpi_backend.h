@@ -15,8 +15,8 @@
 
 namespace rdmabench::inline v1::collective {
 
-/// One at a time in a process, because MPI can be initialized only once. MPI_Init and MPI_Finalize
-/// block without a deadline: see Heartbeat::Guard.
+/// One at a time in a process, because its module has one state. MPI_Init, MPI_Comm_dup and
+/// MPI_Finalize block without a deadline: see Heartbeat::Guard.
 class MpiBackend {
  public:
   static constexpr std::string_view kName = "mpi";

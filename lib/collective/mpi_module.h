@@ -10,7 +10,7 @@
 
 namespace rdmabench::inline v1::collective {
 
-inline constexpr std::uint32_t kMpiModuleVersion = 2;
+inline constexpr std::uint32_t kMpiModuleVersion = 3;
 inline constexpr std::size_t kErrorBytes = 512;
 inline constexpr const char* kMpiModuleSymbol = "rdmabench_mpi_module";
 
@@ -34,10 +34,16 @@ struct MpiModule {
   std::uint32_t version;  ///< kMpiModuleVersion
   const char* name;       ///< "Open MPI", "MPICH"
   const char* library;    ///< MPI_Get_library_version; after init()
-  int (*init)(std::uint32_t* rank, std::uint32_t* size, char* error);
+  /// Whether this thread may use MPI, and the caller's communicator, in this process: not 0 is the
+  /// caller's mistake. It asks no other rank. `communicator`: the address of an MPI_Comm, or null.
+  int (*check)(const void* communicator, char* error);
+  /// Its ranks together: initialises MPI unless the program has, and duplicates the communicator;
+  /// null is MPI_COMM_WORLD. After check().
+  int (*init)(const void* communicator, std::uint32_t* rank, std::uint32_t* size, char* error);
   /// All ranks: from here on those of one color do each call together, in the order of `key`. No
   /// operation may be outstanding.
   int (*split)(std::uint32_t color, std::uint32_t key, char* error);
+  /// Frees what init() and split() made, and finalises MPI if init() initialised it.
   int (*finalize)(char* error);
   /// No operation may be outstanding.
   int (*prepare)(const MpiCall* call, char* error);

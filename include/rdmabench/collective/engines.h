@@ -20,15 +20,29 @@ enum class MpiKind : std::uint8_t { open_mpi, mpich };
 std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>& environment);
 
 struct MpiOptions {
-  /// A module to load; "" for librdmabench-mpi-openmpi.so or -mpich.so by the launcher, looked for
-  /// beside the program, in ../lib/rdmabench and where it was installed. The environment's
+  /// A module to load; "" for librdmabench-mpi-openmpi.so or -mpich.so, by the MPI that the program
+  /// has, else by the launcher, looked for beside the program, in its ../lib/rdmabench, beside the
+  /// library's own file, in rdmabench/ there, and where it was installed. The environment's
   /// RDMABENCH_MPI_MODULE names a file likewise.
   std::string module{};
   std::optional<MpiKind> kind{};  ///< instead of the launcher's
+  /// The address of an MPI_Comm (&comm, not comm) of a program that has initialised MPI; null:
+  /// MPI_COMM_WORLD. The group has its ranks, in its order. It stays the caller's: MPI_Comm_dup()
+  /// makes a copy when the run begins, which the run frees at its end. It must live as long as the
+  /// engine.
+  const void* communicator = nullptr;
 };
 
-/// Loads nothing yet: Engine::open() throws Error(unavailable) if there is no module or no MPI, and
-/// says where it looked. One at a time in a process: MPI can be initialised once.
+/// Loads nothing yet: Engine::load() and open() throw Error(unavailable) if there is no module or
+/// no MPI, and say where they looked.
+///
+/// A program that has initialised MPI keeps it, and may measure as often as it likes, one engine at
+/// a time. The thread that measures is the only one of ours that calls MPI: below
+/// MPI_THREAD_SERIALIZED it has to be the one that initialised MPI (MPI_Is_thread_main), or
+/// Engine::open() throws Error(usage). Otherwise the engine initialises MPI with
+/// MPI_THREAD_FUNNELED and finalises it at the end of the run, once in a process. After a run that
+/// failed calls of MPI may still be under way: end the process, by MPI_Abort if need be. Source:
+/// MPI 3.1, 8.7 and 12.4.
 std::shared_ptr<Engine> make_mpi_engine(MpiOptions options);
 
 /// Whether NCCL is told of the buffers beforehand, so that it can work in them directly.

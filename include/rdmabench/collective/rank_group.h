@@ -1,6 +1,8 @@
 // The ranks' control plane: rank 0 has a connection to each other rank.
 #pragma once
 
+#include <stdlib.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -144,8 +146,8 @@ struct AssembledGroup {
 ///
 /// Throws Error as make_rendezvous() and RankGroup do, and Error(usage) where the launcher's
 /// variables say more than one rank and the rendezvous says one: every process would measure alone.
-/// `environment` is getenv(3).
-AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptions& heartbeat,
-                        const std::function<const char*(const char*)>& environment);
+/// With a `broadcast` in the options they are not looked at.
+AssembledGroup assemble(control::RendezvousOptions options, const HeartbeatOptions& heartbeat = {},
+                        const std::function<const char*(const char*)>& environment = ::getenv);
 
 }  // namespace rdmabench::inline v1::collective

@@ -71,6 +71,11 @@ int fail(int code, const char* what, char* error) {
   return 1;
 }
 
+int refuse(const char* why, char* error) {
+  std::snprintf(error, kErrorBytes, "%s", why);
+  return 1;
+}
+
 /// Keeps the first line and reduces runs of blanks to one space: MPICH pads its columns.
 void one_line(char* text) {
   char* end = text;
@@ -84,13 +89,51 @@ void one_line(char* text) {
 
 class State {
  public:
-  int init(std::uint32_t* rank, std::uint32_t* size, char* error) {
-    int given = 0;
-    int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
-    if (code != MPI_SUCCESS) return fail(code, "MPI_Init_thread", error);
-    int world_rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    if (split(0, static_cast<std::uint32_t>(world_rank), error) != 0) return 1;
+  static int check(const void* communicator, char* error) {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0)
+      return refuse("MPI was finalised in this process: it cannot begin again", error);
+    if (!is_initialized()) {
+      return communicator == nullptr ? 0
+                                     : refuse("a communicator, but MPI was not initialised", error);
+    }
+    int level = MPI_THREAD_SINGLE;
+    int is_main = 0;
+    MPI_Query_thread(&level);
+    MPI_Is_thread_main(&is_main);
+    if (level < MPI_THREAD_SERIALIZED && is_main == 0) {
+      return refuse(
+          "the program initialised MPI for the calls of one thread, and this is another: measure in "
+          "that one, or initialise MPI with MPI_THREAD_SERIALIZED",
+          error);
+    }
+    if (communicator == nullptr) return 0;
+    const MPI_Comm given = *static_cast<const MPI_Comm*>(communicator);
+    if (given == MPI_COMM_NULL) {
+      return refuse("the communicator is MPI_COMM_NULL: this rank is not in it", error);
+    }
+    int inter = 0;
+    MPI_Comm_test_inter(given, &inter);
+    return inter == 0 ? 0 : refuse("the communicator is an inter-communicator", error);
+  }
+
+  int init(const void* communicator, std::uint32_t* rank, std::uint32_t* size, char* error) {
+    *this = State();  // of a run that was given up, nothing can be freed
+    if (!is_initialized()) {
+      int given = 0;
+      const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
+      if (code != MPI_SUCCESS) return fail(code, "MPI_Init_thread", error);
+      finalizes_ = true;
+    }
+    const int code = MPI_Comm_dup(
+        communicator == nullptr ? MPI_COMM_WORLD : *static_cast<const MPI_Comm*>(communicator),
+        &all_);
+    if (code != MPI_SUCCESS) return fail(code, "MPI_Comm_dup", error);
+    MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN);
+    int own_rank = 0;
+    MPI_Comm_rank(all_, &own_rank);
+    if (split(0, static_cast<std::uint32_t>(own_rank), error) != 0) return 1;
     *rank = static_cast<std::uint32_t>(rank_);
     *size = static_cast<std::uint32_t>(size_);
     int length = 0;
@@ -101,8 +144,7 @@ class State {
 
   int split(std::uint32_t color, std::uint32_t key, char* error) {
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-    const int code =
-        MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(color), static_cast<int>(key), &comm_);
+    const int code = MPI_Comm_split(all_, static_cast<int>(color), static_cast<int>(key), &comm_);
     if (code != MPI_SUCCESS) return fail(code, "MPI_Comm_split", error);
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
@@ -112,6 +154,9 @@ class State {
 
   int finalize(char* error) {
     free_operator();
+    MPI_Comm_free(&comm_);
+    MPI_Comm_free(&all_);
+    if (!finalizes_) return 0;
     const int code = MPI_Finalize();
     return code == MPI_SUCCESS ? 0 : fail(code, "MPI_Finalize", error);
   }
@@ -171,6 +216,12 @@ class State {
   const char* library() const { return library_.data(); }
 
  private:
+  static bool is_initialized() {
+    int initialized = 0;
+    MPI_Initialized(&initialized);
+    return initialized != 0;
+  }
+
   Operation operation() const { return static_cast<Operation>(call_.operation); }
 
   void free_operator() {
@@ -252,7 +303,9 @@ class State {
     return MPI_ERR_OP;
   }
 
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm all_ = MPI_COMM_NULL;   // of all ranks
+  MPI_Comm comm_ = MPI_COMM_NULL;  // of those that do a call together
+  bool finalizes_ = false;         // MPI was initialised here
   int rank_ = 0;
   int size_ = 1;
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> library_{};
@@ -295,8 +348,10 @@ rdmabench_mpi_module() {
     .name = "MPICH",
 #endif
     .library = state().library(),
-    .init = [](std::uint32_t* rank, std::uint32_t* size,
-               char* error) { return state().init(rank, size, error); },
+    .check = [](const void* communicator,
+                char* error) { return State::check(communicator, error); },
+    .init = [](const void* communicator, std::uint32_t* rank, std::uint32_t* size,
+               char* error) { return state().init(communicator, rank, size, error); },
     .split = [](std::uint32_t color, std::uint32_t key,
                 char* error) { return state().split(color, key, error); },
     .finalize = [](char* error) { return state().finalize(error); },

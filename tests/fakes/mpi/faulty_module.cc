@@ -39,13 +39,13 @@ long at() {
   return number("FAULTY_MPI_AT", 3);
 }
 
-int init(std::uint32_t* rank, std::uint32_t* size, char* error) {
+int init(const void* communicator, std::uint32_t* rank, std::uint32_t* size, char* error) {
   const char* launched = std::getenv("OMPI_COMM_WORLD_RANK");
   if (launched == nullptr) launched = std::getenv("PMI_RANK");
   own_rank =
       launched == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(launched, nullptr, 10));
   if (here() && number("FAULTY_MPI_STOP_INIT", 0) != 0) raise(SIGSTOP);
-  return real->init(rank, size, error);
+  return real->init(communicator, rank, size, error);
 }
 
 int prepare(const MpiCall* call, char* error) {
