@@ -46,7 +46,7 @@ enum rdmabench_code {
   RDMABENCH_CANCELLED = 4    /**< a rdmabench_cancel_request(), or what a callback returned */
 };
 
-/** "0.2.0". Lives as long as the program. */
+/** "0.3.0". Lives as long as the program. */
 RDMABENCH_API const char* rdmabench_version(void);
 
 /** Gives back a text that a function of this header stored in `result`. Null is permitted. */

@@ -16,12 +16,12 @@ class Rdmabench(CMakePackage):
     and shared memory by libfabric; checks of a node; fabric validation; collectives by MPI and NCCL."""
 
     homepage = "https://rdmabench.invalid/"
-    # A source tree: `spack dev-build rdmabench@0.2.0` in it. Or a site's own url.
-    url = "https://rdmabench.invalid/rdmabench-0.2.0.tar.gz"
+    # A source tree: `spack dev-build rdmabench@0.3.0` in it. Or a site's own url.
+    url = "https://rdmabench.invalid/rdmabench-0.3.0.tar.gz"
 
     license("BSD-2-Clause")
 
-    version("0.2.0")
+    version("0.3.0")
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")

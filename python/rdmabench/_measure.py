@@ -15,7 +15,7 @@ _PATIENCE_S = 2.0  # for a run that was told to end; one that only connects ends
 
 
 def version() -> str:
-    """The version of the C library: "0.2.0"."""
+    """The version of the C library: "0.3.0"."""
     return str(library().rdmabench_version().decode())
 
 
