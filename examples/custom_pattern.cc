@@ -4,13 +4,13 @@
 //
 //   custom_pattern BACKEND PROVIDER              serves one client; prints the TCP port
 //   custom_pattern BACKEND PROVIDER HOST PORT    measures; for verbs PROVIDER is ""
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include <rdmabench/memory/pattern.h>
-#include <rdmabench/run/client.h>
+#include <rdmabench/rdmabench.h>
 #include <rdmabench/run/patterns.h>
-#include <rdmabench/run/server.h>
 #include <rdmabench/workload/epoch_io.h>
 
 using namespace rdmabench;
@@ -28,12 +28,10 @@ struct Get {
     EpochResult result;
     workload::EpochIo<T> io(endpoint, plan, watch, result);
     const std::span<std::byte> answer(endpoint.window().data, plan.size);
-    std::uint64_t& i = result.message;
-    for (i = 0; i < plan.iterations; ++i) {
+    const std::uint64_t asked = std::min<std::uint64_t>(plan.size, 64);
+    for (std::uint64_t& i = result.message; i < plan.iterations; ++i) {
       const measure::Ticks begin = measure::stamp_now();
-      const std::uint64_t bytes = std::min<std::uint64_t>(plan.size, 64);
-      if (!io.template post<Send>({0, 0, bytes, 0}, Signal::now)) return result;
-      if (!receive(io)) return result;
+      if (!io.template post<Send>({0, 0, asked, 0}, Signal::now) || !receive(io)) return result;
       intervals[i] = measure::stamp_now() - begin;
       if (kValidate && memory::find_mismatch(answer, workload::tag_of(i))) {
         io.end(Outcome::wrong_data, Wait::nothing);
@@ -50,8 +48,7 @@ struct Get {
     EpochResult result;
     workload::EpochIo<T> io(endpoint, plan, watch, result);
     const std::span<std::byte> answer(endpoint.send_region().data, plan.size);
-    std::uint64_t& i = result.message;
-    for (i = 0; i < plan.iterations; ++i) {
+    for (std::uint64_t& i = result.message; i < plan.iterations; ++i) {
       if (!receive(io) || !io.drain()) return result;  // the last answer has left
       if (kValidate) memory::fill_pattern(answer, workload::tag_of(i));
       if (!io.template post<WriteImm>({0, 0, plan.size, i}, Signal::now)) return result;
@@ -64,12 +61,12 @@ struct Get {
   template <class EpochIo>
   static bool receive(EpochIo& io) noexcept {
     bool arrived = false;
+    const auto on_receive = [&](const Received& received) noexcept {
+      io.give_back(received.slot);
+      arrived = true;
+    };
     while (!arrived) {
-      const bool good = io.poll(Wait::message, [&](const Received& received) noexcept {
-        io.give_back(received.slot);
-        arrived = true;
-      });
-      if (!good) return false;
+      if (!io.poll(Wait::message, on_receive)) return false;
     }
     return true;
   }
@@ -83,21 +80,21 @@ int main(int argc, char** argv) try {
     server.run();
     return server.failed_sessions() == 0 ? 0 : 1;
   }
-  run::Config config;
-  config.traffic.pattern = Get::kName;
-  config.backend = argv[1];
+  run::Config config{.traffic = {.pattern = std::string(Get::kName), .validate = true},
+                     .sizes = {64, 4096},
+                     .stop = measure::StopRule::iterations(500),
+                     .backend = argv[1]};
   config.endpoint.ofi.provider = argv[2];
-  config.sizes = {64, 4096};
-  config.traffic.validate = true;
-  config.stop = measure::StopRule::iterations(500);
-  const report::Report report = run::run(config, argv[3], std::uint16_t(std::stoi(argv[4])));
+  const auto port = static_cast<std::uint16_t>(std::stoi(argv[4]));
+  const report::Report report = run::run(config, argv[3], port);
+  if (report.error) return std::fprintf(stderr, "ended early: %s\n", report.error->c_str()), 1;
   for (const auto& row : report.latency()) {
     std::printf("%s of %llu bytes: p50 %.0f ns of %llu gets\n", row.kind.c_str(),
                 static_cast<unsigned long long>(row.size_bytes), row.latency.p50_ns,
                 static_cast<unsigned long long>(row.iterations));
+    if (!row.complete || !row.validated || row.latency.count != 500) return 1;
   }
-  if (report.error) std::fprintf(stderr, "ended early: %s\n", report.error->c_str());
-  return report.error ? 1 : 0;
+  return report.latency().size() == 2 ? 0 : 1;
 } catch (const std::exception& error) {
   return std::fprintf(stderr, "%s\n", error.what()), 1;
 }

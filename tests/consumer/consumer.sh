@@ -1,12 +1,14 @@
 #!/bin/sh
-# Installs the build tree into a prefix of its own, builds a project against it twice, builds and runs the examples, and
-# runs those of docs/c.md, docs/python.md and docs/expect.md; before, the ELF headers of what was installed.
+# Installs the build tree into a prefix of its own. Against that it builds and runs the examples, each of at most 100
+# lines: by find_package with this compiler, by pkg-config with the other one where it is installed; and the programs of
+# docs/api.md, docs/c.md, docs/python.md and docs/expect.md. Before, the ELF headers of what was installed.
 # Usage: consumer.sh CMAKE BUILD_DIR PROJECT_DIR SOURCE_DIR WORK_DIR COMPILER PYTHON
 set -eu
 cmake=$1 build=$2 project=$3 source=$4 work=$5 compiler=$6 python=$7
+ctest=$(dirname "$cmake")/ctest
 rm -rf "$work"
 export CMAKE_GENERATOR=Ninja  # as scripts/packages installs
-mkdir -p "$work"
+mkdir -p "$work/docs"
 "$cmake" --install "$build" --prefix "$work/prefix" >"$work/install.log"
 
 # In a Debug build nothing is fortified.
@@ -15,47 +17,70 @@ if [ -x "$work/prefix/bin/rdmabench" ] && ! grep -q '^CMAKE_BUILD_TYPE:.*=Debug$
     "$(find "$work/prefix" -name 'librdmabench*.so*' -type f | paste -sd ';')"
 fi
 
-# The first example in the language $1 of the document $2.
-example_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" "$source/docs/$2"; }
-example_of c c.md >"$work/example.c"
-example_of python python.md >"$work/example.py"
-for language in c cpp python; do example_of $language expect.md >"$work/gate.$language"; done
+# A program that a reader copies is short.
+for file in "$source"/examples/*.cc "$source"/examples/*.c "$source"/examples/*.py; do
+  [ "$(wc -l <"$file")" -le 100 ] || { echo "$file has more than 100 lines"; exit 1; }
+done
 
-# Builds the project in $1 in $work/$2.
-build_by_package() {
-  "$cmake" -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$work/prefix" -DC_EXAMPLE="$work/example.c" \
-    -DC_GATE="$work/gate.c" -DCPP_GATE="$work/gate.cpp" \
-    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug >"$work/$2-configure.log" 2>&1
-  "$cmake" --build "$work/$2" >"$work/$2-build.log" || { cat "$work/$2-build.log"; exit 1; }
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+# build_with FOLDER NAME COMPILER OPTION...: the project in FOLDER, in $work/NAME.
+build_with() {
+  folder=$1 name=$2 cxx=$3
+  shift 3
+  case $cxx in
+    *clang++*) cc=$(echo "$cxx" | sed 's/clang++/clang/') ;;
+    *) cc=$(echo "$cxx" | sed 's/g++/gcc/; s/c++/cc/') ;;
+  esac
+  "$cmake" -S "$folder" -B "$work/$name" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_FLAGS="-O0 $warnings" -DCMAKE_C_FLAGS="-O0 $warnings" "$@" >"$work/$name-configure.log" 2>&1 ||
+    { cat "$work/$name-configure.log"; exit 1; }
+  "$cmake" --build "$work/$name" >"$work/$name-build.log" || { cat "$work/$name-build.log"; exit 1; }
 }
-build_by_package "$project" cmake
-"$work/cmake/consumer"
-"$work/cmake/in_c"
-build_by_package "$source/examples" examples
-ctest=$(dirname "$cmake")/ctest
-"$ctest" --test-dir "$work/examples" --no-tests=error --output-on-failure
+run_tests() { "$ctest" --test-dir "$work/$1" --no-tests=error --output-on-failure; }
 
-pc=$(dirname "$(find "$work/prefix" -name rdmabench.pc)")
-PKG_CONFIG_PATH=$pc
+build_with "$source/examples" by-package "$compiler" -DCMAKE_PREFIX_PATH="$work/prefix"
+run_tests by-package
+
+# The first release of the other compiler that is here; else this one again.
+other=$compiler
+case $compiler in *clang*) others="g++ g++-12" ;; *) others="clang++ clang++-14 clang++-19" ;; esac
+for candidate in $others; do
+  if command -v "$candidate" >/dev/null; then
+    other=$(command -v "$candidate")
+    break
+  fi
+done
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name rdmabench.pc)")
+LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name librdmabench-c.so.0)")
 export PKG_CONFIG_PATH
-# A blank in a path is escaped for a shell.
-eval "set -- $(pkg-config --cflags --libs rdmabench)"
-"$compiler" -std=c++20 "$project/consumer.cc" -o "$work/by-pkg-config" "$@"
-"$work/by-pkg-config"
-eval "set -- $(pkg-config --cflags --libs rdmabench-c)"
-cc -std=c99 -pedantic -Wall -Werror "$work/example.c" -o "$work/c-by-pkg-config" "$@"
-LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name librdmabench-c.so.0)") "$work/c-by-pkg-config" | grep -qx '2 rows, code 0'
+(export LD_LIBRARY_PATH
+ build_with "$source/examples" by-pkg-config "$other" -DRDMABENCH_BY_PKG_CONFIG=ON
+ run_tests by-pkg-config)
+
+# The first example in the language $1 of the document $2.
+example_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/docs/$2"; }
+cd "$work/docs"
+example_of cpp api.md >api.cc
+example_of c c.md >c.c
+example_of c expect.md >gate_c.c
+example_of cpp expect.md >gate_cpp.cc
+example_of python python.md >example.py
+example_of python expect.md >gate.py
+build_with "$project" programs "$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" -DSNIPPETS="$work/docs"
+programs=$work/programs
+"$programs/api" | grep -q '^4096 bytes: p50 '
+"$programs/c" | grep -qx '2 rows, code 0'
 
 # The module finds the library of its prefix by itself.
-(unset RDMABENCH_LIBRARY
- PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 "$python" "$work/example.py") \
-  | tee "$work/python.log" | grep -qx 'usage Did you mean `depth`?'
+unset RDMABENCH_LIBRARY
+PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
+"$python" "$source/examples/measure.py" page.html
+"$python" example.py | tee python.log | grep -qx 'usage Did you mean `depth`?'
 
-# The gates of docs/expect.md; that in Python writes what the one in C judges.
-cd "$work"
-(unset RDMABENCH_LIBRARY
- PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 "$python" gate.python)
-"$work/cmake/gate_c" | grep -q '"status": "PASS"'
+# The gates; that in Python writes what the one in C judges.
+"$python" gate.py
+"$programs/gate_c" | grep -q '"status": "PASS"'
 grep -q '<testsuite' gate.xml && rm gate.xml
-"$work/cmake/gate_cpp"
+"$programs/gate_cpp"
 grep -q '<testsuite' gate.xml
