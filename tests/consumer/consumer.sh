@@ -22,6 +22,10 @@ for file in "$source"/examples/*.cc "$source"/examples/*.c "$source"/examples/*.
   [ "$(wc -l <"$file")" -le 100 ] || { echo "$file has more than 100 lines"; exit 1; }
 done
 
+# What the last run compiled of the same headers is not compiled again.
+if command -v ccache >/dev/null; then
+  export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1 CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 # build_with FOLDER NAME COMPILER OPTION...: the project in FOLDER, in $work/NAME.
 build_with() {
