@@ -67,7 +67,7 @@ int main(int argc, char** argv) try {
   request.client = asks;
   request.operations = {Send::kCode, Write::kCode, WriteImm::kCode};
   request.max_size = kPiece;
-  request.buffer = memory;
+  request.buffers = {memory};
   request.depth = request.receives = request.receive_slots = kPieces;
   request.options.ofi.provider = argc > 2 ? argv[2] : "";
   request.options.ofi.delivery = true;  // a completion says that the write is in the peer's memory

@@ -2,6 +2,8 @@
 // same on either.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -20,6 +22,25 @@ inline std::uint64_t stride_of(const EndpointRequest& request) {
 /// Room for `slots` of them, and to begin off a cache line.
 inline std::uint64_t bytes_of(const EndpointRequest& request, std::uint32_t slots) {
   return stride_of(request) * slots + request.options.misalignment;
+}
+
+/// The caller's memory for region 0; empty where the endpoint allocates.
+inline std::span<std::byte> first_buffer(const EndpointRequest& request) {
+  return request.buffers.empty() ? std::span<std::byte>() : request.buffers.front();
+}
+
+/// The caller's memory for the regions behind region 0. Throws Error(usage) where one of `buffers`
+/// is empty, or there are too many.
+inline std::span<const std::span<std::byte>> more_buffers(const EndpointRequest& request) {
+  const std::span all(request.buffers);
+  if (all.size() > kMaxRegions) {
+    throw Error(Fault::usage, fmt::format("{} `buffers`", all.size()),
+                fmt::format("Bring at most {}.", kMaxRegions));
+  }
+  for (const std::span<std::byte> one : all) {
+    if (one.empty()) throw Error(Fault::usage, "one of `buffers` is empty", "Leave it out.");
+  }
+  return all.empty() ? all : all.subspan(1);
 }
 
 /// Memory for slots: the caller's `buffer`, or as much as they need of the kind asked for. Throws
@@ -45,7 +66,7 @@ inline Region region_of(const memory::Buffer& memory, std::span<std::byte> buffe
 
 /// What the peer may touch of a window: the slots, or all of the caller's memory.
 inline std::uint64_t window_bytes(const Region& window, const EndpointRequest& request) {
-  return request.buffer.empty() ? window.stride * window.slots : request.buffer.size();
+  return request.buffers.empty() ? window.stride * window.slots : first_buffer(request).size();
 }
 
 }  // namespace rdmabench::inline v1::transport

@@ -199,8 +199,11 @@ Verdict judge_verbs_address(std::string_view text) {
                  if (address.queues.empty() || address.queues.size() > address.queue_pairs) {
                    return "another number of queue pairs than queue pairs was taken";
                  }
-                 const bool wraps = address.window + address.window_bytes < address.window;
-                 return wraps ? "a window that wraps was taken" : "";
+                 bool wraps = address.window + address.window_bytes < address.window;
+                 for (const auto& region : address.more_regions) {
+                   wraps = wraps || region.address + region.bytes < region.address;
+                 }
+                 return wraps ? "memory that wraps was taken" : "";
                });
 }
 #endif
@@ -223,9 +226,11 @@ Verdict judge_ofi_address(std::string_view text) {
                      return "an endpoint name out of bounds was taken";
                    }
                  }
-                 const bool wraps =
-                     address.window_base + address.window_bytes < address.window_base;
-                 return wraps ? "a window that wraps was taken" : "";
+                 bool wraps = address.window_base + address.window_bytes < address.window_base;
+                 for (const auto& region : address.more_regions) {
+                   wraps = wraps || region.base + region.bytes < region.base;
+                 }
+                 return wraps ? "memory that wraps was taken" : "";
                });
 }
 #endif

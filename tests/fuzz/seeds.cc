@@ -195,7 +195,8 @@ void add_verbs(std::vector<Seed>& list) {
                              .reads_in = 16,
                              .window = 0x7f0000000000,
                              .window_bytes = 65536,
-                             .stride = 64})});
+                             .stride = 64,
+                             .more_regions = {{0x7f0000100000, 4096, 0xabcf}}})});
   list.push_back(
       {"payload", "seed-verbs-address-dc",
        "A" + transport::verbs::write_address({.service = transport::Service::dc,
@@ -227,7 +228,8 @@ void add_ofi(std::vector<Seed>& list) {
                                                        .names = {std::string("\x02\x00\xab", 3)},
                                                        .window_base = 4096,
                                                        .window_bytes = 65536,
-                                                       .window_key = 3})});
+                                                       .window_key = 3,
+                                                       .more_regions = {{8192, 4096, 4}}})});
 }
 #endif
 

@@ -66,7 +66,7 @@ void converse(control::Channel channel, const char* backend, const char* provide
   request.client = client;
   request.operations = WriteImm::kCode;
   request.max_size = kBytes;
-  request.buffer = memory;
+  request.buffers = {memory};
   request.options.ofi.provider = provider;
   request.options.ofi.delivery =
       request.options.ofi.provider == "tcp";  // a completion says that the peer has it all

@@ -74,6 +74,8 @@ inline constexpr std::int32_t kAnyGid = -1;
 inline constexpr std::int32_t kAnyIpv6Gid = -2;
 /// The longest list of post_list().
 inline constexpr std::uint32_t kMaxPostList = 1024;
+/// The most regions of an endpoint.
+inline constexpr std::size_t kMaxRegions = 1024;
 
 /// What endpoints of verbs alone have.
 struct VerbsOptions {
@@ -131,13 +133,15 @@ struct EndpointRequest {
   std::uint32_t signal_every = 1;  ///< ask for one completion in so many posts, 1..depth
   bool latency = true;             ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;      ///< bytes; the largest message, >= 1
-  /// Memory of the caller, in place of memory of the endpoint's own. It is registered where it lies
-  /// and never copied; messages are sent from it, and the peer reads and writes it (the "window";
-  /// not a verbs memory window): send_region() and window() are the same bytes, of as many slots as
-  /// fit, whatever `send_slots` says. Without it they are separate. The caller keeps it until the
-  /// endpoint is gone. `memory` tells its kind: "host", or "cuda:0" for a pointer of that GPU.
-  /// Empty: the endpoint allocates.
-  std::span<std::byte> buffer;
+  /// Memory of the caller, in place of memory of the endpoint's own: up to kMaxRegions spans. Each
+  /// is registered where it lies and never copied; messages are sent from it, and the peer reads
+  /// and writes it. The first is region 0, of at least `max_size` bytes: the "window" (not a verbs
+  /// memory window). send_region() and window() are its bytes, of as many slots as fit, whatever
+  /// `send_slots` says. Those behind it may have any length but 0, and are for a RegionMessage. The
+  /// caller keeps all of them until the endpoint is gone. `memory` tells their kind: "host", or
+  /// "cuda:0" for pointers of that GPU. None: the endpoint allocates, and send_region() and
+  /// window() are separate.
+  std::vector<std::span<std::byte>> buffers{};
   std::span<std::byte> receive_buffer;  ///< the same for the receive slots; empty: allocate
   std::uint32_t local_queue_pairs = 0;  ///< UD only: so many serve all peers; 0 = one for each
   std::uint32_t send_slots = 1;         ///< message buffers to send from, and of the window; >= 1
@@ -199,6 +203,26 @@ struct Message {
   std::uint64_t word;
 };
 
+/// Which of an endpoint's `buffers`. 0 is there without them, too: send_region() on this side, the
+/// window on the peer's.
+using RegionId = std::uint32_t;
+
+/// One message between any region of this side and any of the peer.
+struct RegionMessage {
+  RegionId local = 0;           ///< the region where its bytes lie
+  RegionId remote = 0;          ///< one-sided operations: the peer's region
+  std::uint64_t local_at = 0;   ///< offset into the one, bytes
+  std::uint64_t remote_at = 0;  ///< offset into the other, bytes
+  std::uint64_t bytes = 0;      ///< 0..EndpointRequest::max_size
+  std::uint64_t word = 0;
+};
+
+/// Whether `bytes` from `offset` on lie within a region of that size.
+constexpr bool lies_within(std::uint64_t offset, std::uint64_t bytes,
+                           std::uint64_t region_bytes) noexcept {
+  return bytes <= region_bytes && offset <= region_bytes - bytes;
+}
+
 // clang-format off
 /// What an Endpoint must offer. Set-up may throw Error; everything marked noexcept is the data path.
 /// One thread drives an endpoint at a time.
@@ -217,6 +241,9 @@ struct Message {
 ///                        need not look at `local`
 ///   post_list<Op>(messages, signal, queue_pair = 0)   where kPostLists: all of 1..post_list messages by one call,
 ///                        or none; `now` concerns the last one
+///   post<Op>(RegionMessage, signal, queue_pair = 0), and where kPostLists a post_list<Op>() of them   optional: the
+///                        same between any two regions, at the cost of looking them up. Every back end here has it
+///                        and answers `failed` to a region that is not there and to what lies outside of one
 ///   post_receive(slot)   gives a receive slot back; connect() posts all slots of all queue pairs
 ///   defer_receive(slot)  optional: the same from within on_receive(), for all of a poll by one call at its end
 ///   poll(on_receive)     progress: takes what has completed, calls on_receive(const Received&) for each
@@ -229,6 +256,7 @@ struct Message {
 ///                        completions, and reaches posted() once the last one of each queue pair is in
 ///   queue_pairs()        their number
 ///   peer_window_bytes()  after connect(): what this side may read and write of the peer
+///   peer_region_bytes(region)   optional: the same of one region; 0 for one that the peer does not have
 ///   write_order()        after connect(): which writes of the peer may be seen by polling memory. Nothing promises
 ///                        an order between several writes: wait for the completion of a message behind them
 ///   failure()            after PostStatus::failed or poll() == -1: what failed, and likely causes

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "rdmabench/transport/transport.h"
@@ -85,13 +86,19 @@ class EpochIo {
   }
 
   /// Posts one message, and polls for room while there is none. What arrives meanwhile goes to
-  /// `on_receive`, which may be the one of poll().
-  template <class Op, class OnReceive>
-  bool post(const transport::Message& message, transport::Signal signal, std::uint32_t queue_pair,
+  /// `on_receive`, which may be the one of poll(). The message is a transport::Message or a
+  /// RegionMessage.
+  template <class Op, class M = transport::Message, class OnReceive>
+  bool post(const M& message, transport::Signal signal, std::uint32_t queue_pair,
             OnReceive&& on_receive) noexcept {
     for (;;) {
-      const transport::PostStatus status = endpoint_.template post<Op>(
-          message.local, message.remote, message.bytes, message.word, signal, queue_pair);
+      transport::PostStatus status{};
+      if constexpr (std::is_same_v<M, transport::RegionMessage>) {
+        status = endpoint_.template post<Op>(message, signal, queue_pair);
+      } else {
+        status = endpoint_.template post<Op>(message.local, message.remote, message.bytes,
+                                             message.word, signal, queue_pair);
+      }
       if (status == transport::PostStatus::posted) [[likely]]
         return true;
       if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
@@ -100,9 +107,8 @@ class EpochIo {
   }
 
   /// The same where nothing but the peer's marker can arrive.
-  template <class Op>
-  bool post(const transport::Message& message, transport::Signal signal,
-            std::uint32_t queue_pair = 0) noexcept {
+  template <class Op, class M = transport::Message>
+  bool post(const M& message, transport::Signal signal, std::uint32_t queue_pair = 0) noexcept {
     bool whole = true;
     return post<Op>(message, signal, queue_pair, on_marker(whole)) && whole;
   }

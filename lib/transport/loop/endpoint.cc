@@ -84,15 +84,25 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   }
 }
 
+/// `first`, and behind it what the caller brings besides.
+std::vector<std::span<std::byte>> regions_of(std::span<std::byte> first,
+                                             const EndpointRequest& request) {
+  const auto more = more_buffers(request);
+  std::vector<std::span<std::byte>> regions{first};
+  regions.insert(regions.end(), more.begin(), more.end());
+  return regions;
+}
+
 }  // namespace
 
 Port::Port(const EndpointRequest& request)
     : receive_memory(make_slots({}, request.receive_buffer, request, request.receive_slots)),
-      window_memory(make_slots({}, request.buffer, request, request.send_slots)),
+      window_memory(make_slots({}, first_buffer(request), request, request.send_slots)),
       receive_region(
           region_of(receive_memory, request.receive_buffer, request, request.receive_slots)),
-      window(region_of(window_memory, request.buffer, request, request.send_slots)),
-      bytes(window_bytes(window, request)) {
+      window(region_of(window_memory, first_buffer(request), request, request.send_slots)),
+      bytes(window_bytes(window, request)),
+      regions(regions_of({window.data, bytes}, request)) {
   for (std::uint32_t queue_pair = 0; queue_pair < request.options.queue_pairs; ++queue_pair) {
     queue_pairs.push_back(std::make_unique<QueuePairPort>(request.receives));
   }
@@ -100,11 +110,12 @@ Port::Port(const EndpointRequest& request)
 
 EndpointBase::EndpointBase(const EndpointRequest& request, bool many_queue_pairs)
     : port_((check(request, many_queue_pairs), std::make_shared<Port>(request))),
-      send_memory_(make_slots({}, request.buffer, request, request.send_slots)),
-      send_region_(region_of(send_memory_, request.buffer, request, request.send_slots)),
+      send_memory_(make_slots({}, first_buffer(request), request, request.send_slots)),
+      send_region_(region_of(send_memory_, first_buffer(request), request, request.send_slots)),
       send_bytes_(window_bytes(send_region_, request)),
+      regions_(regions_of({send_region_.data, send_bytes_}, request)),
       operations_(request.operations),
-      brings_memory_(!request.buffer.empty()),
+      brings_memory_(!request.buffers.empty()),
       depth_(request.depth),
       receives_(request.receives),
       max_size_(request.max_size),

@@ -97,21 +97,29 @@ void Objects::check_allowed(const char* name, const std::string& own) const {
 }
 
 std::string Objects::address() const {
-  const bool virtual_addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
-  Address address{
-      .provider = info_->fabric_attr->prov_name,
-      .protocol = info_->ep_attr->protocol,
-      .protocol_version = info_->ep_attr->protocol_version,
-      .addr_format = info_->addr_format,
-      .names = {},
-      .ticket = ticket_,
-      .window_base = virtual_addresses
-                         ? reinterpret_cast<std::uintptr_t>(window_region_.data)
-                         : static_cast<std::uint64_t>(window_region_.data - window_memory_.data()),
-      .window_bytes = window_bytes(window_region_, request_),
-      .window_key = fi_mr_key(window_registration_.get())};
+  Address address{.provider = info_->fabric_attr->prov_name,
+                  .protocol = info_->ep_attr->protocol,
+                  .protocol_version = info_->ep_attr->protocol_version,
+                  .addr_format = info_->addr_format,
+                  .names = {},
+                  .ticket = ticket_,
+                  .window_base = remote_base(window_region_.data, window_memory_),
+                  .window_bytes = window_bytes(window_region_, request_),
+                  .window_key = fi_mr_key(window_registration_.get())};
   address.names = names();
+  for (std::size_t i = 0; i < more_memory_.size(); ++i) {
+    const memory::Buffer& memory = more_memory_[i];
+    address.more_regions.push_back({.base = remote_base(memory.data(), memory),
+                                    .bytes = memory.size(),
+                                    .key = fi_mr_key(more_registrations_[i].get())});
+  }
   return write_address(address);
+}
+
+std::uint64_t Objects::remote_base(const std::byte* data, const memory::Buffer& memory) const {
+  return (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0
+             ? reinterpret_cast<std::uintptr_t>(data)
+             : static_cast<std::uint64_t>(data - memory.data());
 }
 
 std::vector<std::string> Objects::names() const {
@@ -136,7 +144,7 @@ void Objects::check_peer(const Address& peer) const {
                             own.provider, own.protocol, own.protocol_version, own.addr_format),
                 "Use the same libfabric on both sides.");
   }
-  if (request_.buffer.empty() && peer.window_bytes != own.window_bytes) {
+  if (request_.buffers.empty() && peer.window_bytes != own.window_bytes) {
     throw Error(Fault::failed,
                 fmt::format("the peer's window has {} bytes, this side's {}", peer.window_bytes,
                             own.window_bytes),
@@ -162,9 +170,12 @@ void Objects::connect(std::string_view peer_address) {
   } else {
     accept_queue_pairs();
   }
-  remote_base_ = peer.window_base;
-  remote_key_ = peer.window_key;
+  ends_.remote_base = peer.window_base;
+  ends_.remote_key = peer.window_key;
   peer_window_bytes_ = peer.window_bytes;
+  peer_regions_ = peer.more_regions;
+  peer_regions_.insert(peer_regions_.begin(),
+                       PeerRegion{peer.window_base, peer.window_bytes, peer.window_key});
 }
 
 void Objects::post_receives(std::uint32_t queue_pair) {

@@ -59,6 +59,12 @@ void walk(MessageFields& fields, Offer& offer) {
   fields.list("fits", kMaxFits, offer.fits);
 }
 
+void walk(MessageFields& fields, PeerRegion& region) {
+  fields.number("base", region.base);
+  fields.number("bytes", 1, ~std::uint64_t{0} - region.base, region.bytes);
+  fields.number("key", region.key);
+}
+
 void walk(MessageFields& fields, Address& address) {
   fields.text("provider", address.provider);
   fields.number("protocol", address.protocol);
@@ -71,6 +77,11 @@ void walk(MessageFields& fields, Address& address) {
   fields.number("window_base", address.window_base);
   fields.number("window_bytes", 0, ~std::uint64_t{0} - address.window_base, address.window_bytes);
   fields.number("window_key", address.window_key);
+  // Who has none says nothing.
+  const bool writes = fields.from() == nullptr;
+  if (writes ? !address.more_regions.empty() : !fields.lacks("regions")) {
+    fields.list("regions", kMaxRegions - 1, address.more_regions);
+  }
 }
 
 std::string write_offer(const Offer& offer) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/transport/ofi/objects.h"
+
 namespace rdmabench::inline v1::transport::ofi {
 
 /// One way in which a machine can reach others: what tells two entries of
@@ -52,6 +54,7 @@ struct Address {
   std::uint64_t window_base = 0;  ///< virtual address of the window, or 0 where offsets are used
   std::uint64_t window_bytes = 0;
   std::uint64_t window_key = 0;
+  std::vector<PeerRegion> more_regions{};  ///< behind region 0, which is the window
 };
 
 /// The first 256 fits; the last ones are those that libfabric likes least.
@@ -62,8 +65,8 @@ std::string write_fit(const Fit& fit);
 Fit read_fit(std::string_view text);
 
 std::string write_address(const Address& address);
-/// Checks also that the window does not wrap around the end of the address
-/// space.
+/// Checks also that the window and the regions do not wrap around the end of the
+/// address space.
 Address read_address(std::string_view text);
 
 }  // namespace rdmabench::inline v1::transport::ofi

@@ -91,9 +91,14 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   write_flags_ = FI_COMPLETION | (info_->tx_attr->op_flags & FI_DELIVERY_COMPLETE);
   accepted_ = std::make_unique<Accepted>();
   receives_.resize(std::size_t{request.receives} * request.options.queue_pairs);
-  send_memory_ = make_memory(request, request.buffer, request.send_slots);
+  send_memory_ = make_memory(request, first_buffer(request), request.send_slots);
   receive_memory_ = make_memory(request, request.receive_buffer, request.receive_slots);
-  window_memory_ = make_memory(request, request.buffer, request.send_slots);
+  window_memory_ = make_memory(request, first_buffer(request), request.send_slots);
+  for (const std::span<std::byte> buffer : more_buffers(request)) {
+    memory::Request where = place_of(request);
+    where.existing = buffer.data();
+    more_memory_.emplace_back(where, buffer.size());
+  }
   const std::uint32_t depth = depth_of(request);
   std::uint64_t* operands = nullptr;
   if (request.operations.any(is_atomic)) {
@@ -129,13 +134,17 @@ Objects::~Objects() {
   }
 }
 
-memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
-                                    std::uint32_t slots) const {
+memory::Request Objects::place_of(const EndpointRequest& request) const {
   memory::Request where = memory::parse_request(request.memory);
   where.gpu_mapping = request.options.gpu_mapping;
   where.numa = memory::parse_numa(request.numa);
   where.device = nic_of(*info_);
-  return make_slots(std::move(where), buffer, request, slots);
+  return where;
+}
+
+memory::Buffer Objects::make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
+                                    std::uint32_t slots) const {
+  return make_slots(place_of(request), buffer, request, slots);
 }
 
 void Objects::settle_memory() {
@@ -147,8 +156,10 @@ void Objects::settle_memory() {
       found.peer_to_peer = std::move(route_->peer_to_peer);
       *route_ = std::move(found);
     }
-    for (memory::Buffer* memory : {&send_memory_, &receive_memory_, &window_memory_}) {
-      if (!route_->hmem && !(request_.buffer.empty() && request_.receive_buffer.empty())) {
+    std::vector<memory::Buffer*> all{&send_memory_, &receive_memory_, &window_memory_};
+    for (memory::Buffer& memory : more_memory_) all.push_back(&memory);
+    for (memory::Buffer* memory : all) {
+      if (!route_->hmem && !(request_.buffers.empty() && request_.receive_buffer.empty())) {
         throw Error(Fault::unavailable,
                     call("memory of the caller on a GPU", *info_) + ": it does not take GPU memory",
                     "Memory of the caller is not copied: name another provider.");
@@ -160,10 +171,10 @@ void Objects::settle_memory() {
       }
     }
   }
-  send_region_ = region_of(send_memory_, request_.buffer, request_, request_.send_slots);
+  send_region_ = region_of(send_memory_, first_buffer(request_), request_, request_.send_slots);
   receive_region_ =
       region_of(receive_memory_, request_.receive_buffer, request_, request_.receive_slots);
-  window_region_ = region_of(window_memory_, request_.buffer, request_, request_.send_slots);
+  window_region_ = region_of(window_memory_, first_buffer(request_), request_, request_.send_slots);
   for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
     receives_[slot].slot = slot;
     receives_[slot].queue_pair = slot / request_.receives;
@@ -293,21 +304,49 @@ void Objects::register_memory() {
     }
     return owner;
   };
-  if ((mode & FI_MR_LOCAL) != 0 || (route_->hmem && (mode & FI_MR_HMEM) != 0)) {
+  // The peer reads and writes what is registered so, by a key that travels as 64 bits.
+  const auto remote = [&](memory::Buffer& memory, std::uint64_t access) {
+    Fid<fid_mr> owner = registered(memory, access | FI_REMOTE_READ | FI_REMOTE_WRITE);
+    if (fi_mr_key(owner.get()) == FI_KEY_NOTAVAIL) {
+      throw Error(Fault::unavailable, call("fi_mr_key", *info_) + ": no key of 64 bits",
+                  "Name another `provider`.");
+    }
+    return owner;
+  };
+  const bool local = (mode & FI_MR_LOCAL) != 0 || (route_->hmem && (mode & FI_MR_HMEM) != 0);
+  void* send_descriptor = nullptr;
+  if (local) {
     send_registration_ = registered(send_memory_, FI_SEND | FI_READ | FI_WRITE);
     receive_registration_ = registered(receive_memory_, FI_RECV);
-    send_descriptor_ = fi_mr_desc(send_registration_.get());
+    send_descriptor = fi_mr_desc(send_registration_.get());
     receive_descriptor_ = fi_mr_desc(receive_registration_.get());
     if (operations_.any(is_atomic)) {
       operand_registration_ = registered(operand_memory_, FI_READ | FI_WRITE);
       operand_descriptor_ = fi_mr_desc(operand_registration_.get());
     }
   }
-  window_registration_ = registered(window_memory_, FI_REMOTE_READ | FI_REMOTE_WRITE);
-  if (fi_mr_key(window_registration_.get()) == FI_KEY_NOTAVAIL) {
-    throw Error(Fault::unavailable, call("fi_mr_key", *info_) + ": no key of 64 bits",
-                "Name another `provider`.");
+  window_registration_ = remote(window_memory_, 0);
+  regions_.push_back({send_region_.data, window_bytes(send_region_, request_), send_descriptor});
+  for (memory::Buffer& memory : more_memory_) {
+    const std::uint64_t access = local ? FI_SEND | FI_READ | FI_WRITE : 0;
+    const Fid<fid_mr>& one = more_registrations_.emplace_back(remote(memory, access));
+    regions_.push_back({memory.data(), memory.size(), local ? fi_mr_desc(one.get()) : nullptr});
   }
+  ends_.data = send_region_.data;
+  ends_.descriptor = send_descriptor;
+}
+
+bool Objects::has_regions(const RegionMessage& message, bool two_sided) const noexcept {
+  const auto [local, remote, local_at, remote_at, bytes, word] = message;
+  return local < regions_.size() && lies_within(local_at, bytes, regions_[local].bytes) &&
+         (two_sided || (remote < peer_regions_.size() &&
+                        lies_within(remote_at, bytes, peer_regions_[remote].bytes)));
+}
+
+Ends Objects::ends_of(const RegionMessage& message, bool two_sided) const noexcept {
+  const LocalRegion& here = regions_[message.local];
+  const PeerRegion there = two_sided ? PeerRegion{} : peer_regions_[message.remote];
+  return {here.data, here.descriptor, there.base, there.key};
 }
 
 ssize_t Objects::receive_into(std::uint32_t slot) noexcept {
@@ -349,7 +388,10 @@ bool Objects::sleep(std::chrono::milliseconds at_most) noexcept {
 }
 
 std::string Objects::failure() const {
-  if (refused_) return "a post of an operation or a length that the endpoint was not opened for";
+  if (refused_) {
+    return "a post of an operation or a length that the endpoint was not opened for, or outside of "
+           "a region";
+  }
   if (failure_code_ == 0) return "nothing failed";
   std::string text =
       fmt::format("{}: {}", call("data path", *info_), fabric_error_text(failure_code_));

@@ -43,7 +43,7 @@ void Core::check_peer(const Address& peer) const {
   // Both sides open the same slots, so what this side touches of the peer's window is its own
   // layout. Who brings memory keeps to peer_window_bytes().
   const Region window = window_.region();
-  if (request_.buffer.empty() &&
+  if (request_.buffers.empty() &&
       (peer.stride != window.stride || peer.window_bytes < window_.bytes())) {
     refuse(
         fmt::format("the peer's window has {} bytes in slots of {}, and this side needs {} in "
@@ -107,6 +107,9 @@ void Core::connect(std::string_view peer_address) {
   check_allowed(peer);
   window_address_ = peer.window;
   peer_window_bytes_ = peer.window_bytes;
+  peer_regions_ = peer.more_regions;
+  peer_regions_.insert(peer_regions_.begin(),
+                       RegionEntry{peer.window, peer.window_bytes, peer.queues[0].window_key});
   for (std::uint32_t i = 0; i < plan_.queue_pairs; ++i) {
     window_keys_.push_back(peer.queues[i % peer.queues.size()].window_key);
   }

@@ -12,6 +12,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/verbs/device.h"
 #include "transport/session_request.h"
+#include "transport/slots.h"
 #include "transport/verbs/flush.h"
 #include "transport/verbs/operation_needs.h"
 #include "verbs/connection_manager.h"
@@ -49,6 +50,7 @@ Core::Core(const EndpointRequest& request, std::string_view choice)
       sends_(make_slots(Access::local, Slots::sends)),
       receives_(make_slots(Access::local, Slots::receives)),
       window_(make_slots(window_access(), Slots::window)),
+      more_regions_(make_more_regions()),
       dc_key_(random_dc_key()),
       queues_(*context_, *domain_, plan_, request, dc_key_, in_gpu_memory()),
       q_key_(random_q_key()),
@@ -120,7 +122,7 @@ SlotLayout Core::layout(Slots which) const {
           .misalignment = request_.options.misalignment,
           .header_room = receives && plan_.datagrams() ? kHeaderRoom : 0,
           .regions = plan_.regions,
-          .buffer = receives ? request_.receive_buffer : request_.buffer};
+          .buffer = receives ? request_.receive_buffer : first_buffer(request_)};
 }
 
 RegisteredSlots Core::make_slots(Access access, Slots which) const {
@@ -132,6 +134,27 @@ RegisteredSlots Core::make_slots(Access access, Slots which) const {
                     slots.buffer.size(), request_.max_size, slots.header_room),
         "Bring more of it, or open the endpoint for smaller messages.");
   }
+  return make_slots(access, which, slots);
+}
+
+/// One registration of each: the peer reaches it, and this side sends from it.
+std::vector<RegisteredSlots> Core::make_more_regions() const {
+  const auto buffers = more_buffers(request_);
+  if (!buffers.empty() && plan_.regions > 1) {
+    throw Error(Fault::usage,
+                fmt::format("`region_per_queue_pair` with {} `buffers`", buffers.size() + 1),
+                "Bring one.");
+  }
+  std::vector<RegisteredSlots> all;
+  for (const std::span<std::byte> buffer : buffers) {
+    SlotLayout slots = layout(Slots::window);
+    slots.buffer = buffer;
+    all.push_back(make_slots(window_access(), Slots::window, slots));
+  }
+  return all;
+}
+
+RegisteredSlots Core::make_slots(Access access, Slots which, const SlotLayout& slots) const {
   memory::Request where = memory::parse_request(request_.memory);
   where.gpu_mapping = request_.options.gpu_mapping;
   where.failed_routes = session_of(request_).failed_routes;
@@ -171,7 +194,9 @@ void Core::open_flush() {
     return gpu != nullptr && gpu->needs_nic_read() && !gpu->staged();
   };
   std::optional<std::string> obstacle;
-  for (const RegisteredSlots* slots : {&sends_, &receives_, &window_}) {
+  std::vector<const RegisteredSlots*> all{&sends_, &receives_, &window_};
+  for (const RegisteredSlots& slots : more_regions_) all.push_back(&slots);
+  for (const RegisteredSlots* slots : all) {
     if (!waits(*slots)) continue;
     if (!obstacle) obstacle = make_flush();
     if (!obstacle->empty()) {
@@ -188,6 +213,10 @@ void Core::open_flush() {
 void Core::build(std::span<SendQueue> queue_pairs) {
   send_queues_ = queue_pairs;
   send_address_ = sends_.address();
+  regions_.push_back({sends_.address(), sends_.bytes(), sends_.local_key()});
+  for (const RegisteredSlots& slots : more_regions_) {
+    regions_.push_back({slots.address(), slots.bytes(), slots.local_key()});
+  }
   signal_every_ = plan_.signal_every;
   interval_ = signal_every_ == 1 ? std::uint64_t{1} << 62 : signal_every_;
   depth_ = plan_.depth;
@@ -263,6 +292,9 @@ std::string Core::address() const {
                   .stride = window_.region().stride,
                   .listener = listener_,
                   .session = session_};
+  for (const RegisteredSlots& slots : more_regions_) {
+    address.more_regions.push_back({slots.address(), slots.bytes(), slots.remote_key()});
+  }
   if (manager_) address.manager = manager_address();
   for (std::uint32_t i = 0; i < plan_.local_queue_pairs; ++i) {
     address.queues.push_back({.qpn = queues_.pairs[i]->qp_num,
@@ -346,6 +378,24 @@ bool Core::link(SendQueue& send_queue, OperationCode code, std::uint32_t count) 
   if (send_queue.list_operation != code) {
     send_queue.list_operation = code;
     std::fill(send_queue.list_bytes.begin(), send_queue.list_bytes.end(), kUnknownLength);
+  }
+  return true;
+}
+
+bool Core::accepts(std::span<const RegionMessage> messages, OperationCode code) noexcept {
+  const auto holds = [](const std::vector<RegionEntry>& regions, RegionId region, std::uint64_t at,
+                        std::uint64_t bytes) {
+    return region < regions.size() && lies_within(at, bytes, regions[region].bytes);
+  };
+  for (const RegionMessage& message : messages) {
+    if (!permits(code, message.bytes)) return false;
+    if (holds(regions_, message.local, message.local_at, message.bytes) &&
+        (is_two_sided(code) ||
+         holds(peer_regions_, message.remote, message.remote_at, message.bytes))) {
+      continue;
+    }
+    refuse("post() of a message outside of this side's regions or the peer's", EINVAL);
+    return false;
   }
   return true;
 }

@@ -132,6 +132,12 @@ void walk(MessageFields& fields, QueueAddress& queue) {
   fields.number("key", queue.window_key);
 }
 
+void walk(MessageFields& fields, RegionEntry& region) {
+  fields.number("address", 1, kMax64, region.address);
+  fields.number("bytes", 1, kMax64 - region.address, region.bytes);
+  fields.number("key", region.key);
+}
+
 void walk(MessageFields& fields, Address& address) {
   fields.name("service", kServiceNames, address.service);
   fields.number("queue_pairs", 1, kMaxQueuePairs, address.queue_pairs);
@@ -150,6 +156,11 @@ void walk(MessageFields& fields, Address& address) {
   fields.number("listener", address.listener);
   walk_gid(fields, "manager", address.manager);
   fields.number("session", address.session);
+  // Who has none says nothing.
+  const bool writes = fields.from() == nullptr;
+  if (writes ? !address.more_regions.empty() : !fields.lacks("regions")) {
+    fields.list("regions", kMaxRegions - 1, address.more_regions);
+  }
 }
 
 std::string write_address(const Address& address) {
@@ -157,7 +168,8 @@ std::string write_address(const Address& address) {
 }
 
 Address read_address(std::string_view text) {
-  return read_object(text, "peer's verbs address", 5 * kMaxQueuePairs + 32, read_fields<Address>);
+  return read_object(text, "peer's verbs address", 5 * kMaxQueuePairs + 4 * kMaxRegions + 32,
+                     read_fields<Address>);
 }
 
 }  // namespace rdmabench::inline v1::transport::verbs

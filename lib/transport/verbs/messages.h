@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/verbs/gid.h"
 #include "verbs/path.h"
@@ -46,9 +47,10 @@ struct Address {
   std::uint64_t window = 0;        ///< address of the window in that process
   std::uint64_t window_bytes = 0;  ///< window + window_bytes does not wrap
   std::uint64_t stride = 0;
-  std::uint16_t listener = 0;       ///< rdma_cm port of a server; 0 where it is not used
-  rdmabench::verbs::Gid manager{};  ///< IP address by which rdma_cm reaches that side
-  std::uint64_t session = 0;        ///< tells its rdma_cm connections from another client's
+  std::uint16_t listener = 0;               ///< rdma_cm port of a server; 0 where it is not used
+  rdmabench::verbs::Gid manager{};          ///< IP address by which rdma_cm reaches that side
+  std::uint64_t session = 0;                ///< tells its rdma_cm connections from another client's
+  std::vector<RegionEntry> more_regions{};  ///< behind region 0, which is the window
 };
 
 std::string write_address(const Address& address);

@@ -402,7 +402,7 @@ TEST_F(GpuLoops, ASlotThatNoMessageWasForStaysClear) {
 EndpointRequest request_on(const gpu::Allocation& memory) {
   EndpointRequest request = request_of({.operation = OperationCode::write}, "cuda:0", true);
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver has addresses as numbers
-  request.buffer = {reinterpret_cast<std::byte*>(memory.data()), 65536};
+  request.buffers = {{reinterpret_cast<std::byte*>(memory.data()), 65536}};
   return request;
 }
 
@@ -413,7 +413,7 @@ TEST_F(GpuLoops, AGpuPointerOfTheCallerIsUsedInPlace) {
   const Choice choice = choose(
       own, offer(own), offer(request_of({.operation = OperationCode::write}, "host", false)));
   const Endpoint client(own, choice.client);
-  EXPECT_EQ(client.window().data, own.buffer.data());
+  EXPECT_EQ(client.window().data, own.buffers[0].data());
   EXPECT_EQ(client.window_memory().gpu()->staged(), false);
 }
 

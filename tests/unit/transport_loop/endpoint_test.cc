@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "../regions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
 #include "transport/loop/backend.h"
@@ -169,7 +170,7 @@ TEST(LoopEndpoint, RefusesASendThatThePeersReceivesDoNotHold) {
   std::vector<std::byte> memory(1024);
   EndpointRequest large = request();
   large.max_size = memory.size();
-  large.buffer = memory;
+  large.buffers = {memory};
   Endpoint a(large, "");
   Endpoint b(request(), "");
   a.connect(b.address());
@@ -179,9 +180,9 @@ TEST(LoopEndpoint, RefusesASendThatThePeersReceivesDoNotHold) {
 TEST(LoopEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
   std::vector<std::byte> mine(300), theirs(1000);
   EndpointRequest own = request();
-  own.buffer = mine;
+  own.buffers = {mine};
   EndpointRequest other = request();
-  other.buffer = theirs;
+  other.buffers = {theirs};
   Endpoint a(own, "");
   Endpoint b(other, "");
   a.connect(b.address());
@@ -196,6 +197,24 @@ TEST(LoopEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
   EXPECT_EQ(received[0].bytes, 40U);
   ASSERT_EQ(a.post<Read>(200, 901, 90, 0, Signal::now), PostStatus::posted);
   EXPECT_EQ(memory::find_mismatch({mine.data() + 200, 90}, 4), std::nullopt);
+}
+
+TEST(LoopEndpoint, MovesBetweenAnyTwoRegions) {
+  Buffers mine = three_buffers(1), theirs = three_buffers(4);
+  EndpointRequest own = request();
+  own.buffers = spans(mine);
+  EndpointRequest other = request();
+  other.buffers = spans(theirs);
+  Endpoint a(own, "");
+  Endpoint b(other, "");
+  a.connect(b.address());
+  b.connect(a.address());
+  std::vector<Received> arrived;
+  move_between_regions(a, mine, theirs, arrived, [&] {
+    drain(a);
+    for (const Received& received : drain(b)) arrived.push_back(received);
+  });
+  refuse_what_is_no_region(a);
 }
 
 TEST(LoopEndpoint, AtomicsActOnThePeersWindowAndBringBackWhatWasThere) {
@@ -313,6 +332,10 @@ TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
   };
   static std::vector<std::byte> small(kSize - 1);
   refused([](EndpointRequest& r) { r.receive_buffer = small; });
+  refused([](EndpointRequest& r) { r.buffers = {small}; });
+  static std::vector<std::byte> large(kSize);
+  refused([](EndpointRequest& r) { r.buffers = {large, {}}; });
+  refused([](EndpointRequest& r) { r.buffers.assign(kMaxRegions + 1, large); });
   refused([](EndpointRequest& r) { r.options.service = Service::ud; });
   refused([](EndpointRequest& r) { r.memory = "file:/dev/zero"; });
   refused([](EndpointRequest& r) { r.memory = "huge"; });

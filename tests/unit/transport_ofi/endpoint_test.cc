@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../complaint.h"
+#include "../regions.h"
 #include "pair.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
@@ -120,8 +121,8 @@ TEST_P(OfiEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
   EndpointRequest r = request(GetParam(), OperationCode::write);
   r.operations = {OperationCode::send, OperationCode::write, OperationCode::write_imm,
                   OperationCode::read};
-  r.buffer = mine;
-  Pair pair(r, theirs);
+  r.buffers = {mine};
+  Pair pair(r, {theirs});
   EXPECT_EQ(pair.a->send_region().data, mine.data());
   EXPECT_EQ(pair.a->peer_window_bytes(), theirs.size());
   memory::fill_pattern({mine.data(), kSize}, 6);
@@ -140,6 +141,19 @@ TEST_P(OfiEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
   pair.poll_until([&] { return pair.at_b.size() == 2; });
   EXPECT_EQ(pair.at_b[1].bytes, 77U);
   pair.settle();
+}
+
+TEST_P(OfiEndpoint, MovesBetweenAnyTwoRegions) {
+  for (const bool latency : {false, true}) {  // by messages that are injected, too
+    Buffers mine = three_buffers(1), theirs = three_buffers(4);
+    EndpointRequest r = request(GetParam(), OperationCode::write, latency);
+    r.operations = {OperationCode::send, OperationCode::write, OperationCode::write_imm,
+                    OperationCode::read};
+    r.buffers = spans(mine);
+    Pair pair(r, spans(theirs));
+    move_between_regions(*pair.a, mine, theirs, pair.at_b, [&] { pair.poll(); });
+    refuse_what_is_no_region(*pair.a);
+  }
 }
 
 TEST_P(OfiEndpoint, TokenIsAReceiveOfNoBytes) {
@@ -242,6 +256,7 @@ TEST_P(OfiEndpoint, RefusesAnAddressThatIsNotOneOfItsKind) {
     return json.dump();
   };
   const std::uint64_t huge = ~std::uint64_t{0};
+  const Json region{{"base", 8}, {"bytes", 8}, {"key", 1}};
   for (const std::string& bad : {std::string(),
                                  std::string("null"),
                                  std::string("{\"name\":\"00\"}"),
@@ -264,7 +279,14 @@ TEST_P(OfiEndpoint, RefusesAnAddressThatIsNotOneOfItsKind) {
                                  with("window_base", huge),
                                  with("window_base", -1),
                                  with("window_key", "1"),
-                                 with("window_key", 1.5)}) {
+                                 with("window_key", 1.5),
+                                 with("regions", 7),
+                                 with("regions", {7}),
+                                 with("regions", Json(std::vector<Json>(kMaxRegions, region))),
+                                 with("regions", {{{"base", 0}, {"bytes", 8}}}),
+                                 with("regions", {{{"base", 0}, {"bytes", 0}, {"key", 1}}}),
+                                 with("regions", {{{"base", 8}, {"bytes", huge}, {"key", 1}}}),
+                                 with("regions", {{{"base", 8}, {"bytes", 8}, {"key", -1}}})}) {
     EXPECT_THROW(endpoint.connect(bad), Error) << bad.substr(0, 200);
   }
 }

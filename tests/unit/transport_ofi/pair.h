@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
@@ -56,13 +57,13 @@ struct PairOf {
   std::vector<Received> at_a;
   std::vector<Received> at_b;
 
-  explicit PairOf(const EndpointRequest& r, std::span<std::byte> at_server = {}) {
+  explicit PairOf(const EndpointRequest& r, std::vector<std::span<std::byte>> at_server = {}) {
     const std::string text = offer(r);
     const Choice choice = choose(r, text, text);
     a.emplace(r, choice.client);
     EndpointRequest server = r;
     server.client = false;
-    server.buffer = at_server;
+    server.buffers = std::move(at_server);
     b.emplace(server, choice.server);
     // Connected endpoints wait for each other here.
     auto accepted =

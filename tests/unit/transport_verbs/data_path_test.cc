@@ -271,9 +271,9 @@ TEST_F(DataPath, RefusesWhatItWasNotOpenedFor) {
 TEST_F(DataPath, TheCallersMemoryIsUsedInPlace) {
   std::vector<std::byte> mine(1000), theirs(5000), arrivals(512);
   EndpointRequest request = widened(small_request());
-  request.buffer = mine;
+  request.buffers = {mine};
   EndpointRequest other = other_side(request);
-  other.buffer = theirs;
+  other.buffers = {theirs};
   other.receive_buffer = arrivals;
   const Choice choice = choice_for(request);
   Endpoint client(request, choice.client);

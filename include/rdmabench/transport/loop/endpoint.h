@@ -78,7 +78,8 @@ struct Port {
   memory::Buffer window_memory;
   Region receive_region;
   Region window;
-  std::uint64_t bytes;  ///< of the window
+  std::uint64_t bytes;                        ///< of the window
+  std::vector<std::span<std::byte>> regions;  ///< the first is the window
   std::vector<std::unique_ptr<QueuePairPort>> queue_pairs;
 };
 
@@ -104,6 +105,9 @@ class EndpointBase {
            "this side's memory or the peer's";
   }
   std::uint64_t peer_window_bytes() const noexcept { return peer_->bytes; }
+  std::uint64_t peer_region_bytes(RegionId region) const noexcept {
+    return region < peer_->regions.size() ? peer_->regions[region].size() : 0;
+  }
   WriteOrder write_order() const noexcept { return {.bytes = max_size_, .promised = true}; }
   Region send_region() const noexcept { return send_region_; }
   Region receive_region() const noexcept { return port_->receive_region; }
@@ -120,20 +124,32 @@ class EndpointBase {
     return lies_within(remote, bytes, peer_->bytes);
   }
 
+  template <class Op>
+  bool allowed(const Message& message) const noexcept {
+    return allowed<Op>(message.local, message.remote, message.bytes);
+  }
+
+  template <class Op>
+  bool allowed(const RegionMessage& message) const noexcept {
+    const auto [local, remote, local_at, remote_at, bytes, word] = message;
+    if (!permits(operations_, max_size_, Op::kCode, bytes)) return false;
+    if (local >= regions_.size() || !lies_within(local_at, bytes, regions_[local].size()))
+      return false;
+    if constexpr (Op::kTwoSided) return bytes <= peer_->receive_region.stride;
+    return remote < peer_->regions.size() &&
+           lies_within(remote_at, bytes, peer_->regions[remote].size());
+  }
+
   EndpointBase(const EndpointRequest& request, bool many_queue_pairs);
   ~EndpointBase();
-
-  static constexpr bool lies_within(std::uint64_t offset, std::uint64_t bytes,
-                                    std::uint64_t region_bytes) noexcept {
-    return bytes <= region_bytes && offset <= region_bytes - bytes;
-  }
 
   std::string id_;
   std::shared_ptr<Port> port_;
   std::shared_ptr<Port> peer_;
   memory::Buffer send_memory_;
   Region send_region_;
-  std::uint64_t send_bytes_;  ///< of the send region
+  std::uint64_t send_bytes_;                   ///< of the send region
+  std::vector<std::span<std::byte>> regions_;  ///< the first is the send region
   OperationSet operations_;
   bool brings_memory_;  ///< the caller does
   std::uint32_t depth_;
@@ -171,56 +187,32 @@ class EndpointOf : public EndpointBase {
     if (count.posted - count.completed >= depth_) return PostStatus::busy;
     if (!allowed<Op>(local, remote, bytes)) [[unlikely]]
       return PostStatus::failed;
-    std::byte* const here = send_region_.data + local;
-    std::byte* const there = peer_->window.data + remote;
-    if constexpr (Op::kAtomic) {
-      std::uint64_t before = word;
-      auto& counter = *reinterpret_cast<std::uint64_t*>(there);
-      if constexpr (Op::kCode == OperationCode::fetch_add) {
-        before = std::atomic_ref(counter).fetch_add(1);
-      } else {
-        static_assert(Op::kCode == OperationCode::compare_swap, "a branch for this atomic");
-        std::atomic_ref(counter).compare_exchange_strong(before, word + 1);
-      }
-      std::memcpy(here, &before, sizeof before);
-    } else if constexpr (Op::kNotifies) {
-      QueuePairPort& to = *peer_->queue_pairs[index(queue_pair)];
-      std::uint32_t slot = 0;
-      if (!to.receives.pop(slot)) return PostStatus::busy;
-      copy(Op::kTwoSided ? peer_slot(slot) : there, here, bytes);
-      to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, bytes});
-    } else if constexpr (Op::kFromTarget) {
-      std::memcpy(here, there, bytes);
-    } else if constexpr (Op::kFlushes) {
-      // What was copied can be read by all.
-    } else if constexpr (Op::kCode == OperationCode::atomic_write) {
-      std::memcpy(&word, here, sizeof word);
-      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(there))
-          .store(word, std::memory_order_release);
-    } else {
-      copy(there, here, bytes);
-    }
-    return counted(count, signal);
+    return move<Op>(send_region_.data + local, peer_->window.data + remote, bytes, word, signal,
+                    queue_pair);
+  }
+
+  template <class Op>
+  PostStatus post(const RegionMessage& message, Signal signal,
+                  std::uint32_t queue_pair = 0) noexcept {
+    const QueuePairCount& count = counts_[index(queue_pair)];
+    if (count.posted - count.completed >= depth_) return PostStatus::busy;
+    if (!allowed<Op>(message)) return PostStatus::failed;
+    std::byte* there = nullptr;
+    if constexpr (!Op::kTwoSided) there = peer_->regions[message.remote].data() + message.remote_at;
+    return move<Op>(regions_[message.local].data() + message.local_at, there, message.bytes,
+                    message.word, signal, queue_pair);
   }
 
   template <class Op>
   PostStatus post_list(std::span<const Message> messages, Signal signal,
                        std::uint32_t queue_pair = 0) noexcept {
-    const QueuePairCount& count = counts_[index(queue_pair)];
-    if (count.posted - count.completed + messages.size() > depth_) return PostStatus::busy;
-    if (Op::kNotifies &&
-        peer_->queue_pairs[index(queue_pair)]->receives.available() < messages.size()) {
-      return PostStatus::busy;
-    }
-    for (const Message& message : messages) {
-      if (!allowed<Op>(message.local, message.remote, message.bytes)) return PostStatus::failed;
-    }
-    for (const Message& message : messages) {
-      const bool last = &message == &messages.back();
-      post<Op>(message.local, message.remote, message.bytes, message.word,
-               last ? signal : Signal::by_interval, queue_pair);
-    }
-    return PostStatus::posted;
+    return post_all<Op>(messages, signal, queue_pair);
+  }
+
+  template <class Op>
+  PostStatus post_list(std::span<const RegionMessage> messages, Signal signal,
+                       std::uint32_t queue_pair = 0) noexcept {
+    return post_all<Op>(messages, signal, queue_pair);
   }
 
   PostStatus post_receive(std::uint32_t slot) noexcept {
@@ -257,6 +249,64 @@ class EndpointOf : public EndpointBase {
 
  private:
   static std::uint32_t index(std::uint32_t queue_pair) noexcept { return kMany ? queue_pair : 0; }
+
+  /// Does what a post says, with its bytes at `here` and at `there` in the peer's memory.
+  template <class Op>
+  [[gnu::always_inline]] PostStatus move(std::byte* here, std::byte* there, std::uint64_t bytes,
+                                         std::uint64_t word, Signal signal,
+                                         std::uint32_t queue_pair) noexcept {
+    if constexpr (Op::kAtomic) {
+      std::uint64_t before = word;
+      auto& counter = *reinterpret_cast<std::uint64_t*>(there);
+      if constexpr (Op::kCode == OperationCode::fetch_add) {
+        before = std::atomic_ref(counter).fetch_add(1);
+      } else {
+        static_assert(Op::kCode == OperationCode::compare_swap, "a branch for this atomic");
+        std::atomic_ref(counter).compare_exchange_strong(before, word + 1);
+      }
+      std::memcpy(here, &before, sizeof before);
+    } else if constexpr (Op::kNotifies) {
+      QueuePairPort& to = *peer_->queue_pairs[index(queue_pair)];
+      std::uint32_t slot = 0;
+      if (!to.receives.pop(slot)) return PostStatus::busy;
+      copy(Op::kTwoSided ? peer_slot(slot) : there, here, bytes);
+      to.arrivals.push({slot, Op::kImmediate ? static_cast<std::uint32_t>(word) : 0, bytes});
+    } else if constexpr (Op::kFromTarget) {
+      std::memcpy(here, there, bytes);
+    } else if constexpr (Op::kFlushes) {
+      // What was copied can be read by all.
+    } else if constexpr (Op::kCode == OperationCode::atomic_write) {
+      std::memcpy(&word, here, sizeof word);
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(there))
+          .store(word, std::memory_order_release);
+    } else {
+      copy(there, here, bytes);
+    }
+    return counted(counts_[index(queue_pair)], signal);
+  }
+
+  template <class Op, class M>
+  PostStatus post_all(std::span<const M> messages, Signal signal,
+                      std::uint32_t queue_pair) noexcept {
+    const QueuePairCount& count = counts_[index(queue_pair)];
+    if (count.posted - count.completed + messages.size() > depth_) return PostStatus::busy;
+    if (Op::kNotifies &&
+        peer_->queue_pairs[index(queue_pair)]->receives.available() < messages.size()) {
+      return PostStatus::busy;
+    }
+    for (const M& message : messages) {
+      if (!allowed<Op>(message)) return PostStatus::failed;
+    }
+    for (const M& message : messages) {
+      const Signal ask = &message == &messages.back() ? signal : Signal::by_interval;
+      if constexpr (std::is_same_v<M, Message>) {
+        post<Op>(message.local, message.remote, message.bytes, message.word, ask, queue_pair);
+      } else {
+        post<Op>(message, ask, queue_pair);
+      }
+    }
+    return PostStatus::posted;
+  }
 
   /// A completion stands for all posts of its queue pair before it, as on a queue pair with
   /// selective signalling.

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "rdmabench/transport/ofi/objects.h"
 #include "rdmabench/transport/transport.h"
@@ -60,6 +61,7 @@ class EndpointOf : private Objects {
   using Objects::describe;
   using Objects::failed_call;
   using Objects::failure;
+  using Objects::peer_region_bytes;
   using Objects::peer_window_bytes;
   /// A provider may deliver the packets of a write by messages of its own, in any order.
   static WriteOrder write_order() noexcept { return {}; }
@@ -77,6 +79,17 @@ class EndpointOf : private Objects {
     }
     if (contexts_[index].empty()) return PostStatus::busy;
     return started(index, initiate<Op>(index, local, remote, bytes, word));
+  }
+
+  template <class Op>
+  PostStatus post(const RegionMessage& message, Signal signal,
+                  std::uint32_t queue_pair = 0) noexcept {
+    if (!has_regions(message, Op::kTwoSided)) return refused_ = true, PostStatus::failed;
+    const Ends first = std::exchange(ends_, ends_of(message, Op::kTwoSided));
+    const PostStatus status = post<Op>(message.local_at, message.remote_at, message.bytes,
+                                       message.word, signal, queue_pair);
+    ends_ = first;
+    return status;
   }
 
   /// After `busy` the slot still belongs to the caller: poll, then give it back again.
@@ -126,13 +139,13 @@ class EndpointOf : private Objects {
   ssize_t inject(std::uint32_t index, std::uint64_t local, std::uint64_t remote,
                  std::uint64_t bytes, std::uint64_t word) noexcept {
     const QueuePair& queue_pair = queue_pairs_[index];
-    const std::byte* const data = send_region_.data + local;
+    const std::byte* const data = ends_.data + local;
     const auto immediate = static_cast<std::uint32_t>(word);
     if constexpr (Op::kTwoSided && Op::kImmediate) {
       return fi_injectdata(queue_pair.ep.get(), data, bytes, immediate, queue_pair.peer);
     } else if constexpr (Op::kImmediate) {
       return fi_inject_writedata(queue_pair.ep.get(), data, bytes, immediate, queue_pair.peer,
-                                 remote_base_ + remote, remote_key_);
+                                 ends_.remote_base + remote, ends_.remote_key);
     } else {
       return fi_inject(queue_pair.ep.get(), data, bytes, queue_pair.peer);
     }
@@ -142,19 +155,19 @@ class EndpointOf : private Objects {
   ssize_t initiate(std::uint32_t index, std::uint64_t local, std::uint64_t remote,
                    std::uint64_t bytes, std::uint64_t word) noexcept {
     const QueuePair& queue_pair = queue_pairs_[index];
-    std::byte* const data = send_region_.data + local;
+    std::byte* const data = ends_.data + local;
     Context* context = contexts_[index].top();
     if constexpr (Op::kAtomic) {
       return initiate_atomic<Op>(queue_pair, context, data, remote, word);
     } else if constexpr (Op::kTwoSided && Op::kImmediate) {
-      return fi_senddata(queue_pair.ep.get(), data, bytes, send_descriptor_,
+      return fi_senddata(queue_pair.ep.get(), data, bytes, ends_.descriptor,
                          static_cast<std::uint32_t>(word), queue_pair.peer, context);
     } else if constexpr (Op::kTwoSided) {
       if (bytes == 0) return send_marker(queue_pair, context);
-      return fi_send(queue_pair.ep.get(), data, bytes, send_descriptor_, queue_pair.peer, context);
+      return fi_send(queue_pair.ep.get(), data, bytes, ends_.descriptor, queue_pair.peer, context);
     } else if constexpr (Op::kFromTarget) {
-      return fi_read(queue_pair.ep.get(), data, bytes, send_descriptor_, queue_pair.peer,
-                     remote_base_ + remote, remote_key_, context);
+      return fi_read(queue_pair.ep.get(), data, bytes, ends_.descriptor, queue_pair.peer,
+                     ends_.remote_base + remote, ends_.remote_key, context);
     } else {
       return write<Op>(queue_pair, context, data, remote, bytes, word);
     }
@@ -163,10 +176,10 @@ class EndpointOf : private Objects {
   /// Its completion says that the peer's endpoint has it, so that this side may close: it is not at
   /// the level of the writes, which shm of 1.17 never completes for an empty message.
   ssize_t send_marker(const QueuePair& queue_pair, Context* context) noexcept {
-    const iovec nothing{send_region_.data, 0};
+    const iovec nothing{ends_.data, 0};
     fi_msg marker{};
     marker.msg_iov = &nothing;
-    marker.desc = &send_descriptor_;
+    marker.desc = &ends_.descriptor;
     marker.iov_count = 1;  // none at all is read as one by udp;ofi_rxd
     marker.addr = queue_pair.peer;
     marker.context = context;
@@ -179,10 +192,10 @@ class EndpointOf : private Objects {
   ssize_t write(const QueuePair& queue_pair, Context* context, std::byte* data,
                 std::uint64_t remote, std::uint64_t bytes, std::uint64_t word) noexcept {
     const iovec piece{data, bytes};
-    const fi_rma_iov target{remote_base_ + remote, bytes, remote_key_};
+    const fi_rma_iov target{ends_.remote_base + remote, bytes, ends_.remote_key};
     fi_msg_rma message{};
     message.msg_iov = &piece;
-    message.desc = &send_descriptor_;
+    message.desc = &ends_.descriptor;
     message.iov_count = 1;
     message.addr = queue_pair.peer;
     message.rma_iov = &target;
@@ -203,14 +216,15 @@ class EndpointOf : private Objects {
       static_assert(kOp == FI_SUM, "initiate_atomic(): what to add or store for this atomic");
       operands[0] = 1;
       return fi_fetch_atomic(queue_pair.ep.get(), operands, 1, operand_descriptor_, result,
-                             send_descriptor_, queue_pair.peer, remote_base_ + remote, remote_key_,
-                             FI_UINT64, kOp, context);
+                             ends_.descriptor, queue_pair.peer, ends_.remote_base + remote,
+                             ends_.remote_key, FI_UINT64, kOp, context);
     } else {
       operands[0] = word;
       operands[1] = word + 1;
       return fi_compare_atomic(queue_pair.ep.get(), operands + 1, 1, operand_descriptor_, operands,
-                               operand_descriptor_, result, send_descriptor_, queue_pair.peer,
-                               remote_base_ + remote, remote_key_, FI_UINT64, kOp, context);
+                               operand_descriptor_, result, ends_.descriptor, queue_pair.peer,
+                               ends_.remote_base + remote, ends_.remote_key, FI_UINT64, kOp,
+                               context);
     }
   }
 

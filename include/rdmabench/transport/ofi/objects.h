@@ -86,6 +86,28 @@ struct ReceiveContext {
   std::uint32_t queue_pair;
 };
 
+/// A region of this side.
+struct LocalRegion {
+  std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+  void* descriptor = nullptr;  ///< fi_mr_desc(3); null where the provider needs none
+};
+
+/// A region of the peer.
+struct PeerRegion {
+  std::uint64_t base = 0;  ///< its virtual address, or 0 where offsets are used
+  std::uint64_t bytes = 0;
+  std::uint64_t key = 0;
+};
+
+/// What the offsets of a post count from.
+struct Ends {
+  std::byte* data = nullptr;
+  void* descriptor = nullptr;
+  std::uint64_t remote_base = 0;
+  std::uint64_t remote_key = 0;
+};
+
 class Accepted;  // lib/transport/ofi/accepted.h
 struct Address;
 struct MemoryRoute;  // lib/transport/ofi/gpu_memory.h
@@ -108,6 +130,7 @@ struct OpenObjects {
   memory::Buffer send_memory_;
   memory::Buffer receive_memory_;
   memory::Buffer window_memory_;
+  std::vector<memory::Buffer> more_memory_;  ///< of the regions behind region 0
   Fid<fid_fabric> fabric_;
   Fid<fid_eq> eq_;  ///< msg only: of connections
   Fid<fid_domain> domain_;
@@ -119,6 +142,7 @@ struct OpenObjects {
   Fid<fid_mr> send_registration_;
   Fid<fid_mr> receive_registration_;
   Fid<fid_mr> window_registration_;
+  std::vector<Fid<fid_mr>> more_registrations_;
 };
 
 /// Thread rule: one thread at a time.
@@ -134,9 +158,15 @@ class Objects : protected OpenObjects {
   void connect(std::string_view peer_address);
   Description describe(std::uint64_t bytes = 0) const;
   std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
+  std::uint64_t peer_region_bytes(RegionId region) const noexcept {
+    return region < peer_regions_.size() ? peer_regions_[region].bytes : 0;
+  }
   std::string failure() const;
   Failure failed_call() const;
 
+  /// Whether a message lies within regions that are there.
+  bool has_regions(const RegionMessage& message, bool two_sided) const noexcept;
+  Ends ends_of(const RegionMessage& message, bool two_sided) const noexcept;
   /// fi_recv(3) into a receive slot.
   ssize_t receive_into(std::uint32_t slot) noexcept;
   /// Gives the receive that a write with immediate took back to the provider (FI_RX_CQ_DATA).
@@ -149,10 +179,10 @@ class Objects : protected OpenObjects {
   Region receive_region_;
   Region window_region_;
   void* operand_descriptor_ = nullptr;
-  void* send_descriptor_ = nullptr;
   void* receive_descriptor_ = nullptr;
-  std::uint64_t remote_base_ = 0;
-  std::uint64_t remote_key_ = 0;
+  Ends ends_;  ///< region 0 of both sides, but for as long as a RegionMessage is posted
+  std::vector<LocalRegion> regions_;
+  std::vector<PeerRegion> peer_regions_;
   std::uint64_t peer_window_bytes_ = 0;
   OperationSet operations_;
   std::uint64_t max_size_;
@@ -175,11 +205,14 @@ class Objects : protected OpenObjects {
   void open_listener();
   void check_atomics();
   void close_apart();
+  memory::Request place_of(const EndpointRequest& request) const;
   memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
                              std::uint32_t slots) const;
   /// Once the domain is open: whether the provider takes a GPU's memory, and where slots then lie.
   void settle_memory();
   void register_memory();
+  /// How the peer names a byte of registered memory.
+  std::uint64_t remote_base(const std::byte* data, const memory::Buffer& memory) const;
   /// The addresses of this side that the peer may connect to.
   std::vector<std::string> names() const;
   void check_peer(const Address& peer) const;

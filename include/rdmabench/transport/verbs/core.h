@@ -35,6 +35,13 @@ class FlushRead;  // lib/transport/verbs/flush.h
 
 struct Address;
 
+/// A region of either side, and by which key requests of this side name it.
+struct RegionEntry {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t key = 0;
+};
+
 /// The queue pairs of an endpoint and what they share. Parents before children: each is destroyed
 /// after all that is declared below it.
 struct Queues {
@@ -72,6 +79,9 @@ class Core {
   /// Receives of a queue pair; slots are numbered through, queue pair after queue pair.
   std::uint32_t receives() const noexcept { return plan_.receives; }
   std::uint64_t peer_window_bytes() const noexcept { return peer_window_bytes_; }
+  std::uint64_t peer_region_bytes(RegionId region) const noexcept {
+    return region < peer_regions_.size() ? peer_regions_[region].bytes : 0;
+  }
   WriteOrder write_order() const noexcept { return write_order_; }
   Region send_region() const noexcept { return sends_.region(); }
   Region receive_region() const noexcept { return receives_.region(); }
@@ -114,6 +124,8 @@ class Core {
   bool prepare_in_list(SendQueue& send_queue, std::uint32_t index, std::uint64_t bytes) noexcept;
   /// Makes the list one of `count` requests of an operation.
   bool link(SendQueue& send_queue, OperationCode code, std::uint32_t count) noexcept;
+  /// Whether such messages may be posted, and each lies within regions that are there.
+  bool accepts(std::span<const RegionMessage> messages, OperationCode code) noexcept;
 
   // The data path. What posts read comes first, together.
   std::uint64_t send_address_ = 0;
@@ -132,12 +144,19 @@ class Core {
   std::array<ibv_recv_wr, kBatch> returned_requests_{};
   std::vector<ReceiveSlot> receive_slots_;
   std::vector<PostDestination> destinations_;  ///< UD, DC and SRD: of each queue pair
+  // What a RegionMessage looks up. Of region 0 the queue pairs may have keys of their own, so that
+  // its key is not taken from here.
+  std::vector<RegionEntry> regions_;
+  std::vector<RegionEntry> peer_regions_;
 
  private:
   /// In the order in which a file holds them.
   enum class Slots : std::uint8_t { sends, receives, window };
   SlotLayout layout(Slots which) const;
   RegisteredSlots make_slots(rdmabench::verbs::Access access, Slots which) const;
+  RegisteredSlots make_slots(rdmabench::verbs::Access access, Slots which,
+                             const SlotLayout& slots) const;
+  std::vector<RegisteredSlots> make_more_regions() const;
   rdmabench::verbs::Access window_access() const;
   bool in_gpu_memory() const noexcept;
   bool relaxed_ordering() const;
@@ -178,6 +197,7 @@ class Core {
   RegisteredSlots sends_;
   RegisteredSlots receives_;
   RegisteredSlots window_;
+  std::vector<RegisteredSlots> more_regions_;  ///< behind region 0
   std::uint64_t dc_key_;
 
  protected:

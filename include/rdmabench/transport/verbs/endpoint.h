@@ -91,7 +91,8 @@ class BasicEndpoint : public Core {
       return PostStatus::failed;
     ibv_send_wr& request =
         must_signal(send_queue, number, signal) ? prepared.signalled : prepared.request;
-    set_addresses<Op>(request, prepared.piece, local, remote, word);
+    set_addresses<Op>(request, prepared.piece, send_address_ + local, window_address_ + remote,
+                      word);
     request.wr_id = id_of(send_queue, number + 1);
     int code = 0;
     if constexpr (kExtended) {
@@ -107,45 +108,21 @@ class BasicEndpoint : public Core {
   }
 
   template <class Op>
+  PostStatus post(const RegionMessage& message, Signal signal,
+                  std::uint32_t queue_pair = 0) noexcept {
+    return post_all<Op>(std::span(&message, 1), signal, queue_pair);
+  }
+
+  template <class Op>
   [[gnu::always_inline]] PostStatus post_list(std::span<const Message> messages, Signal signal,
                                               std::uint32_t queue_pair = 0) noexcept {
-    SendQueue& send_queue = this->send_queue(queue_pair);
-    const std::uint64_t first = send_queue.posted;
-    const auto size = static_cast<std::uint32_t>(messages.size());
-    if (send_queue.limit - first < size) return PostStatus::busy;
-    if ((send_queue.chained != size || send_queue.list_operation != Op::kCode) &&
-        !link(send_queue, Op::kCode, size)) [[unlikely]]
-      return PostStatus::failed;
-    ibv_send_wr* request = send_queue.list.data();
-    for (std::uint32_t i = 0; i < size; ++i) {
-      const Message& message = messages[i];
-      if (send_queue.list_bytes[i] != message.bytes &&
-          !prepare_in_list(send_queue, i, message.bytes)) [[unlikely]]
-        return PostStatus::failed;
-      set_addresses<Op>(request[i], *request[i].sg_list, message.local, message.remote,
-                        message.word);
-      request[i].wr_id = id_of(send_queue, first + i + 1);
-    }
-    // One completion for a list in which the interval ends: it stands for all before it.
-    ibv_send_wr& last = request[size - 1];
-    const unsigned flags = last.send_flags;
-    const std::uint64_t end = first + size;
-    if (send_queue.signal_at < end || signal_every_ <= size || signal == Signal::now) {
-      last.send_flags = flags | IBV_SEND_SIGNALED;
-      send_queue.signal_at = end + interval_ - 1;
-    }
-    int code = 0;
-    ibv_send_wr* refused = request;  // set where ibv_post_send(3) fails
-    if constexpr (kExtended) {
-      code = post_extended<Op>(queue_pair, request, size);
-    } else {
-      code = ibv_post_send(send_queue.queue_pair, request, &refused);
-    }
-    last.send_flags = flags;
-    if (code != 0) [[unlikely]]
-      return refuse_list(send_queue, code, refused);
-    count(send_queue, end, size);
-    return PostStatus::posted;
+    return post_all<Op>(messages, signal, queue_pair);
+  }
+
+  template <class Op>
+  PostStatus post_list(std::span<const RegionMessage> messages, Signal signal,
+                       std::uint32_t queue_pair = 0) noexcept {
+    return post_all<Op>(messages, signal, queue_pair);
   }
 
   /// `slot` is one that a Received named.
@@ -223,21 +200,111 @@ class BasicEndpoint : public Core {
     return posted;
   }
 
+  /// All of `messages` as one list. Its requests are built for region 0: the keys of other regions
+  /// are theirs for as long as they are posted.
+  template <class Op, class M>
+  [[gnu::always_inline]] PostStatus post_all(std::span<const M> messages, Signal signal,
+                                             std::uint32_t queue_pair) noexcept {
+    constexpr bool kRegions = std::is_same_v<M, RegionMessage>;
+    SendQueue& send_queue = this->send_queue(queue_pair);
+    const std::uint64_t first = send_queue.posted;
+    const auto size = static_cast<std::uint32_t>(messages.size());
+    if (send_queue.limit - first < size) return PostStatus::busy;
+    if constexpr (kRegions) {
+      if (!accepts(messages, Op::kCode)) return PostStatus::failed;
+    }
+    if ((send_queue.chained != size || send_queue.list_operation != Op::kCode) &&
+        !link(send_queue, Op::kCode, size)) [[unlikely]]
+      return PostStatus::failed;
+    ibv_send_wr* request = send_queue.list.data();
+    Keys own{};
+    for (std::uint32_t i = 0; i < size; ++i) {
+      const M& message = messages[i];
+      if (send_queue.list_bytes[i] != message.bytes &&
+          !prepare_in_list(send_queue, i, message.bytes)) [[unlikely]]
+        return PostStatus::failed;
+      if constexpr (kRegions) {
+        if (i == 0) own = keys_of<Op>(request[0]);
+        set_regions<Op>(request[i], message, own);
+      } else {
+        set_addresses<Op>(request[i], *request[i].sg_list, send_address_ + message.local,
+                          window_address_ + message.remote, message.word);
+      }
+      request[i].wr_id = id_of(send_queue, first + i + 1);
+    }
+    // One completion for a list in which the interval ends: it stands for all before it.
+    ibv_send_wr& last = request[size - 1];
+    const unsigned flags = last.send_flags;
+    const std::uint64_t end = first + size;
+    if (send_queue.signal_at < end || signal_every_ <= size || signal == Signal::now) {
+      last.send_flags = flags | IBV_SEND_SIGNALED;
+      send_queue.signal_at = end + interval_ - 1;
+    }
+    int code = 0;
+    ibv_send_wr* refused = request;  // set where ibv_post_send(3) fails
+    if constexpr (kExtended) {
+      code = post_extended<Op>(queue_pair, request, size);
+    } else {
+      code = ibv_post_send(send_queue.queue_pair, request, &refused);
+    }
+    last.send_flags = flags;
+    if constexpr (kRegions) {
+      for (std::uint32_t i = 0; i < size; ++i) set_keys<Op>(request[i], own);
+    }
+    if (code != 0) [[unlikely]]
+      return refuse_list(send_queue, code, refused);
+    count(send_queue, end, size);
+    return PostStatus::posted;
+  }
+
+  struct Keys {
+    std::uint32_t local;
+    std::uint32_t remote;
+  };
+
+  template <class Op>
+  static Keys keys_of(const ibv_send_wr& request) noexcept {
+    return {request.sg_list->lkey, Op::kAtomic ? request.wr.atomic.rkey : request.wr.rdma.rkey};
+  }
+
+  template <class Op>
+  static void set_keys(ibv_send_wr& request, Keys keys) noexcept {
+    for (int k = 0; k < request.num_sge; ++k) request.sg_list[k].lkey = keys.local;
+    if constexpr (Op::kAtomic) {
+      request.wr.atomic.rkey = keys.remote;
+    } else if constexpr (!Op::kTwoSided) {
+      request.wr.rdma.rkey = keys.remote;
+    }
+  }
+
+  /// Points a request at a message between regions that are there; `own` are the keys of region 0.
+  template <class Op>
+  void set_regions(ibv_send_wr& request, const RegionMessage& message, Keys own) noexcept {
+    const std::uint64_t local = regions_[message.local].address + message.local_at;
+    std::uint64_t remote = 0;
+    if (message.local != 0) own.local = regions_[message.local].key;
+    if constexpr (!Op::kTwoSided) {
+      remote = peer_regions_[message.remote].address + message.remote_at;
+      if (message.remote != 0) own.remote = peer_regions_[message.remote].key;
+    }
+    set_keys<Op>(request, own);
+    set_addresses<Op>(request, *request.sg_list, local, remote, message.word);
+  }
+
   /// Points a request at its message.
   template <class Op>
   [[gnu::always_inline]] void set_addresses(ibv_send_wr& request, ibv_sge& piece,
                                             std::uint64_t local, std::uint64_t remote,
                                             std::uint64_t word) noexcept {
-    std::uint64_t address = send_address_ + local;
     if constexpr (kManyQueuePairs) {
       for (int k = 0; k < request.num_sge; ++k) {
-        request.sg_list[k].addr = address;
-        address += request.sg_list[k].length;
+        request.sg_list[k].addr = local;
+        local += request.sg_list[k].length;
       }
     } else {
-      piece.addr = address;
+      piece.addr = local;
     }
-    if constexpr (!Op::kTwoSided) request.wr.rdma.remote_addr = window_address_ + remote;
+    if constexpr (!Op::kTwoSided) request.wr.rdma.remote_addr = remote;
     if constexpr (Op::kImmediate) request.imm_data = htonl(static_cast<std::uint32_t>(word));
     if constexpr (Op::kConditional) {
       request.wr.atomic.compare_add = word;

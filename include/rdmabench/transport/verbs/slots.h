@@ -41,6 +41,7 @@ class RegisteredSlots {
   /// failed where it cannot be had now.
   RegisteredSlots(ibv_pd& domain, const SlotLayout& layout, const memory::Request& where,
                   const rdmabench::verbs::RegistrationRequest& how, GpuFlush flush);
+  RegisteredSlots(RegisteredSlots&&) noexcept = default;
   RegisteredSlots& operator=(RegisteredSlots&&) = delete;
 
   Region region() const noexcept { return region_; }
