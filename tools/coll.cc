@@ -17,7 +17,7 @@
 #include "nccltests/to_job.h"
 #include "output.h"
 #include "rdmabench/collective/run.h"
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

@@ -17,7 +17,7 @@
 #include "rdmabench/collective/engine.h"
 #include "rdmabench/collective/engines.h"
 #include "rdmabench/collective/rank_group.h"
-#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

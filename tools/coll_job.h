@@ -9,7 +9,6 @@
 
 #include "rdmabench/collective/engines.h"
 #include "rdmabench/collective/run.h"
-#include "rdmabench/collective/tester.h"
 #include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::inline v1::tools {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/baseline.h"
 #include "base/refuse.h"
 #include "commands.h"
 #include "ending.h"
@@ -15,10 +16,9 @@
 #include "launches.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/analysis/baseline.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

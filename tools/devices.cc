@@ -4,8 +4,8 @@
 #include "commands.h"
 #include "options.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/text_table.h"
 #include "rdmabench/run/backends.h"
+#include "report/text_table.h"
 #include "terminal.h"
 
 namespace rdmabench::inline v1::tools {

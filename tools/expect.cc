@@ -8,6 +8,7 @@
 
 #include "launches.h"
 #include "options.h"
+#include "report/body.h"
 #include "report/limits.h"
 #include "report/row.h"
 #include "terminal.h"
@@ -59,7 +60,7 @@ Judged judge(Json document, const Limits& limits,
              const std::vector<report::RequirementFinding>& required) {
   std::string schema = document["schema"];
   std::vector<report::Document> documents;
-  documents.push_back({"the result", std::move(schema), std::move(document)});
+  documents.push_back({"the result", std::move(schema), report::body_of(std::move(document))});
   return judge(std::move(documents), limits, required);
 }
 
@@ -71,19 +72,19 @@ Judged judge(std::vector<report::Document> documents, const Limits& limits,
   for (report::Document& document : documents) {
     const bool judges = launches.empty() || &document == &documents.front();
     // Of a document over launches: what came of --require in each.
-    const Json before = document.body.value("expectations", Json::array());
+    const Json before = json_of(document).value("expectations", Json::array());
     if (judges && (!limits.empty() || !required.empty() || !before.empty())) {
       report::judge(document, limits, launches);
-      for (const Json& one : before) document.body["expectations"].push_back(one);
+      for (const Json& one : before) json_of(document)["expectations"].push_back(one);
       for (const report::RequirementFinding& one : required) {
-        document.body["expectations"].push_back(judged_finding(one));
+        json_of(document)["expectations"].push_back(judged_finding(one));
       }
       judged.failed = judged.failed || report::limits_failed(document);
       judged.lines += report::limits_text(document);
-      if (&document == &documents.front()) judged.expectations = document.body["expectations"];
+      if (&document == &documents.front()) judged.expectations = json_of(document)["expectations"];
       judged.record += report::limits_record(document);
     }
-    bodies.push_back(std::move(document.body));
+    bodies.push_back(std::move(json_of(document)));
   }
   const Json whole = bodies.size() == 1
                          ? bodies[0]

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "option_group.h"
-#include "rdmabench/report/conditions.h"
 #include "rdmabench/report/documents.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::inline v1::tools {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/analysis/projection.h"
+#include "analysis/projection.h"
 
 namespace rdmabench::inline v1::tools {
 

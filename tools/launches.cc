@@ -26,8 +26,9 @@
 #include "fabric/stream.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/fabric/run.h"
-#include "rdmabench/report/text_table.h"
+#include "report/body.h"
 #include "report/launches.h"
+#include "report/text_table.h"
 #include "terminal.h"
 #include "writing.h"
 
@@ -113,7 +114,7 @@ void add_launch(Launched& to, std::uint32_t index, std::uint32_t count) {
 /// Other kinds of documents have it in their text.
 std::string error_line(const report::Document& document) {
   if (document.schema != report::kRunSchema) return "";
-  const std::string error = text_of(document.body, "error");
+  const std::string error = text_of(json_of(document), "error");
   return error.empty() ? "" : fmt::format("error: {}\n", report::terminal_safe(error));
 }
 
@@ -132,7 +133,7 @@ std::string to_text(const Launched& launched, const report::Document& over, cons
 /// for.
 void tell_missing(report::Document& document, const Launched& launched, std::uint32_t count) {
   if (launched.documents.size() == count) return;
-  nlohmann::ordered_json& body = document.body;
+  nlohmann::ordered_json& body = json_of(document);
   const bool several = body.contains("errors");
   const std::string error = text_of(body, "error");
   const std::string why = !several && !error.empty() ? error
@@ -179,7 +180,7 @@ int run_launches(std::uint32_t count, const Output& output, const Limits& expect
   record += lines ? judged.record : "";
   if (is_json) text += record;
   if (is_csv) {
-    if (!judged.expectations.is_null()) over.body["expectations"] = judged.expectations;
+    if (!judged.expectations.is_null()) json_of(over)["expectations"] = judged.expectations;
     text = report::to_csv({&over, 1});
   }
   write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);

@@ -17,12 +17,12 @@
 #include "commands.h"
 #include "ending.h"
 #include "flags/values.h"
+#include "netplugin/check.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
-#include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

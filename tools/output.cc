@@ -7,8 +7,8 @@
 #include "flags/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/perftest.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
+#include "report/perftest.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/projection.h"
 #include "base/refuse.h"
 #include "commands.h"
 #include "flags/fields.h"
 #include "job_options.h"
 #include "output.h"
-#include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

@@ -19,9 +19,9 @@
 #include "output.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/memory/request.h"
-#include "rdmabench/run/registration_cost.h"
+#include "rdmabench/memory/buffer.h"
 #include "run/document.h"
+#include "run/registration_cost.h"
 #endif
 
 namespace rdmabench::inline v1::tools {

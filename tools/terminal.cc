@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "control/launch.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "report/text_width.h"
 
 namespace rdmabench::inline v1::tools {

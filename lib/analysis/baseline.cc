@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/baseline.h"
+#include "analysis/baseline.h"
 
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"

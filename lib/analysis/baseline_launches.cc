@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "rdmabench/analysis/baseline.h"
+#include "analysis/baseline.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

@@ -129,8 +129,9 @@ std::string to_json(const Comparison& comparison) {
 
 std::string to_table(const Comparison& comparison, std::size_t width) {
   const Settings& settings = comparison.options.settings;
-  return report::to_text({"", std::string(report::kCompareSchema), to_document(comparison)},
-                         width) +
+  return report::to_text(
+             {"", std::string(report::kCompareSchema), report::body_of(to_document(comparison))},
+             width) +
          fmt::format(
              "Interval: of {:.3g} %, each row's by itself. A wrong BETTER or WORSE of any row at the margin: "
              "{:.3g} % at most; a wrong EQUIVALENT of a row, or of all rows: {:.3g} %.\n",

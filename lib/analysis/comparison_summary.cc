@@ -8,7 +8,7 @@
 #include "base/listed.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/projection.h"
+#include "analysis/projection.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

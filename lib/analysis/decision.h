@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/projection.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
-#include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::inline v1::analysis {
 

@@ -5,6 +5,7 @@
 
 #include "decision_page_parts.h"
 #include "rdmabench/report/documents.h"
+#include "report/body.h"
 #include "report/compared.h"
 #include "report/row.h"
 
@@ -296,11 +297,11 @@ std::string to_document(const Decision& decision, DecisionFormat format, Languag
                         std::string_view generated) {
   const Page page = make_page(decision, language);
   report::Document document{"decide", std::string(report::kDecideSchema),
-                            to_object(page, decision)};
-  if (format == DecisionFormat::text) return report::decision_text(document.body);
-  if (format == DecisionFormat::json) return report::document_text(document.body);
+                            report::body_of(to_object(page, decision))};
+  if (format == DecisionFormat::text) return report::decision_text(json_of(document));
+  if (format == DecisionFormat::json) return report::to_json(document);
   if (format == DecisionFormat::html) return report::to_html({&document, 1}, generated);
-  return report::decision_markdown(document.body, 1);
+  return report::decision_markdown(json_of(document), 1);
 }
 
 }  // namespace rdmabench::inline v1::analysis

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "rdmabench/analysis/verdict.h"
+#include "rdmabench/analysis/comparison.h"
 #include "report/row.h"
 
 namespace rdmabench::inline v1::analysis {

@@ -14,6 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
+#include "report/body.h"
 #include "report/launches.h"
 #include "report/row.h"
 #include "values.h"
@@ -234,7 +235,7 @@ void read_run(Launch& launch, const ResultJson& json) {
 
 /// Made of the documents that follow it, by `lat --launches`.
 bool is_over_launches(const report::Document& document) {
-  return report::launches_of(document.body) > 1;
+  return report::launches_of(json_of(document)) > 1;
 }
 
 }  // namespace
@@ -248,7 +249,7 @@ Launch to_launch(const report::Document& document) {
     refuse(launch.source,
            fmt::format("its schema is '{}', not '{}'", document.schema, report::kRunSchema));
   }
-  const ResultJson json(document.body);
+  const ResultJson json(json_of(document));
   const ResultJson& rows = in_place(launch.source, [&]() -> const ResultJson& {
     launch.error = optional_text(json, "error");
     is_coll ? read_coll(launch, json) : read_run(launch, json);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/projection.h"
+#include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
-#include "rdmabench/analysis/projection.h"
-#include "rdmabench/analysis/verdict.h"
 
 namespace rdmabench::inline v1::analysis {
 

@@ -11,9 +11,9 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/text_table.h"
 #include "report/row.h"
 #include "report/sections.h"
+#include "report/text_table.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {
@@ -123,8 +123,9 @@ std::string to_json(const LaunchPlan& plan) {
 }
 
 std::string to_table(const LaunchPlan& plan) {
-  return report::to_text({"", std::string(report::kCompareSchema), to_document(plan)},
-                         report::kUsualWidth) +
+  return report::to_text(
+             {"", std::string(report::kCompareSchema), report::body_of(to_document(plan))},
+             report::kUsualWidth) +
          fmt::format(
              "Of the noise it is assumed that it is normal and alike on both sides; at least {} launches. "
              "The noise of real machines is not: take some more.\n",

@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "analysis/projection.h"
 #include "json_words.h"
-#include "rdmabench/analysis/projection.h"
 #include "rdmabench/report/documents.h"
 #include "report/row.h"
 #include "report/sections.h"
@@ -97,8 +97,9 @@ std::string to_json(const Projection& projection) {
 }
 
 std::string to_table(const Projection& projection, std::size_t width) {
-  return report::to_text({"", std::string(report::kProjectSchema), to_document(projection)},
-                         width) +
+  return report::to_text(
+             {"", std::string(report::kProjectSchema), report::body_of(to_document(projection))},
+             width) +
          "A projection is arithmetic over two measured numbers, not a measurement: check it against "
          "a run.\n";
 }

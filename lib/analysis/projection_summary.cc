@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rdmabench/analysis/projection.h"
+#include "analysis/projection.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

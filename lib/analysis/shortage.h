@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "rdmabench/analysis/projection.h"
+#include "analysis/projection.h"
 
 namespace rdmabench::inline v1::analysis {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/projection.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
-#include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::inline v1::analysis {
 

@@ -16,6 +16,7 @@
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/fabric/run.h"
 #include "rdmabench/health/doctor.h"
+#include "report/body.h"
 #include "report/formats.h"
 #include "report/launches.h"
 #include "report/limits.h"
@@ -160,14 +161,15 @@ int judge(const char* text, std::string& result) {
             R"(Give "limits": ["p99<=5us"], or a "profile".)");
   std::vector<Document> launches = request.documents("documents");
   // --launches writes one over them before them.
-  std::erase_if(launches, [](const Document& one) { return report::launches_of(one.body) > 1; });
+  std::erase_if(launches,
+                [](const Document& one) { return report::launches_of(json_of(one)) > 1; });
   const bool early = std::ranges::any_of(launches, report::ended_early);
   Document judged = launches.size() == 1 ? launches.front() : report::over_launches(launches);
   if (launches.size() == 1) launches.clear();
   const bool broken = failed(report::judge(judged, limits, launches));
   result = judged.schema == report::kFabricSchema
                ? fabric::to_json_lines(judged) + report::limits_record(judged)
-               : report::document_text(judged.body);
+               : to_json(judged);
   return broken || early ? RDMABENCH_FAILED : RDMABENCH_OK;
 }
 

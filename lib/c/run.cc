@@ -6,7 +6,7 @@
 #include "c/guard.h"
 #include "rdmabench.h"
 #include "rdmabench/features.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 #include "rdmabench/run/client.h"
 #include "report/row.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/walk.h"
 #include "rdmabench/collective/run.h"
-#include "rdmabench/collective/tester.h"
 #include "rdmabench/control/channel.h"
 
 namespace rdmabench::inline v1::collective {

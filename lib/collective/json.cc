@@ -169,7 +169,8 @@ std::string to_json(const Run& run) {
 }
 
 std::string to_table(const Run& run, std::size_t width) {
-  return report::to_text({"", std::string(report::kCollSchema), to_document(run)}, width);
+  return report::to_text({"", std::string(report::kCollSchema), report::body_of(to_document(run))},
+                         width);
 }
 
 std::string to_csv(const Run& run) {

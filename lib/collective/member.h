@@ -11,7 +11,7 @@
 #include "commands.h"
 #include "division.h"
 #include "health/run_watch.h"
-#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::inline v1::collective {
 

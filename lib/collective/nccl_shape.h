@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::inline v1::collective {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::inline v1::collective {
 

@@ -1,5 +1,5 @@
-#include "rdmabench/collective/tester.h"
 #include "collective/heartbeat.h"
+#include "rdmabench/collective/run.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "member.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 #include "row_run.h"
 
 namespace rdmabench::inline v1::collective {

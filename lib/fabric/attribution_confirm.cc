@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::inline v1::fabric {
 

@@ -11,7 +11,7 @@
 #include "fabric/coordinator.h"
 #include "fabric/schedule.h"
 #include "rdmabench/control/listener.h"
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 #include "rdmabench/fabric/run.h"
 
 namespace rdmabench::inline v1::fabric {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "fabric/schedule.h"
-#include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::inline v1::fabric {

@@ -13,6 +13,7 @@
 #include "fabric/verdict_words.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
+#include "report/body.h"
 #include "report/csv.h"
 #include "report/fabric_document.h"
 #include "report/row.h"
@@ -109,7 +110,7 @@ report::Document without_verdict(const Matrix& matrix) {
   body.erase("record");
   body["lost"] =
       report::list_of_each(matrix.lost, [](const LostNode& one) { return to_object(one); });
-  return {{}, std::string(report::kFabricSchema), std::move(body), {}};
+  return {{}, std::string(report::kFabricSchema), report::body_of(std::move(body)), {}};
 }
 
 Json to_object(const Matrix& matrix, const Attribution& verdict) {
@@ -121,7 +122,7 @@ Json to_object(const Matrix& matrix, const Attribution& verdict) {
                 {"rail", one.pair->rail},           {"why_no_finding", one.why}};
   });
   report::Document whole = without_verdict(matrix);
-  whole.body["verdict"] = json;
+  json_of(whole)["verdict"] = json;
   json["summary"] = report::text_of(report::summary_of(whole));
   return json;
 }
@@ -153,7 +154,7 @@ std::string verdict_record(const Matrix& matrix, const Attribution& verdict) {
 
 report::Document to_document(const Matrix& matrix, const Attribution* verdict) {
   report::Document whole = without_verdict(matrix);
-  whole.body["verdict"] = verdict != nullptr ? to_object(matrix, *verdict) : Json(nullptr);
+  json_of(whole)["verdict"] = verdict != nullptr ? to_object(matrix, *verdict) : Json(nullptr);
   whole.pairs = matrix.measurements;
   return whole;
 }
@@ -182,7 +183,7 @@ std::string to_json_lines(const Matrix& matrix) {
 }
 
 std::string to_json_lines(const report::Document& document) {
-  Json plan = document.body;
+  Json plan = json_of(document);
   plan["record"] = "plan";
   for (const char* const key : {"lost", "verdict", "expectations"}) plan.erase(key);
   const auto as_read = [](Json json) {
@@ -191,8 +192,9 @@ std::string to_json_lines(const report::Document& document) {
   };
   std::string text = line(plan);
   for (const Measurement& one : document.pairs) text += record(one);
-  for (const Json& one : document.body["lost"]) text += as_read(one);
-  if (const Json& verdict = document.body["verdict"]; !verdict.is_null()) text += as_read(verdict);
+  for (const Json& one : json_of(document)["lost"]) text += as_read(one);
+  if (const Json& verdict = json_of(document)["verdict"]; !verdict.is_null())
+    text += as_read(verdict);
   return text;
 }
 
@@ -210,7 +212,7 @@ Matrix matrix_from_json_lines(std::string_view text, const std::string& source) 
       throw Error(Fault::usage, fmt::format("'{}': {}", source, error.what()));
     }
   };
-  const Json& body = documents[0].body;
+  const Json& body = json_of(documents[0]);
   Matrix matrix;
   read(body["plan"], matrix.plan);
   for (const Json& node : body["nodes"]) read(node, matrix.nodes.emplace_back());

@@ -1,4 +1,4 @@
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attribution_fit.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

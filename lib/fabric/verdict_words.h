@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::inline v1::fabric {

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/health/file_tree.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
 namespace {

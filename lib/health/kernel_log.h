@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "action.h"
-#include "rdmabench/health/finding.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/import/nccl_tests.h"
+#include "import/nccl_tests.h"
 #include "table.h"
 
 namespace rdmabench::inline v1::import {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "rdmabench/import/nccl_tests.h"
+#include "import/nccl_tests.h"
 
 namespace rdmabench::inline v1::import {
 

@@ -17,7 +17,7 @@
 #include "gpu/kernels.h"
 #include "gpu/pinned_host.h"
 #include "gpu/stream.h"
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::memory {
 

@@ -1,4 +1,4 @@
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "case_runner.h"
+#include "netplugin/check.h"
 #include "netplugin/net.h"
-#include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::inline v1::netplugin {
 namespace {

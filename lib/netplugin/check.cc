@@ -1,4 +1,4 @@
-#include "rdmabench/netplugin/check.h"
+#include "netplugin/check.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 #include "report/row.h"
 #include "task.h"
 

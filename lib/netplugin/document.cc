@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "netplugin/check.h"
 #include "netplugin/net.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/netplugin/check.h"
 #include "rdmabench/report/documents.h"
+#include "report/body.h"
 #include "report/csv.h"
 #include "report/row.h"
 #include "report/sections.h"
@@ -147,10 +148,11 @@ std::string to_csv(const Check& check) {
 }
 
 std::string to_text(const Check& check, bool verbose, std::size_t width) {
-  report::Document document{"", std::string(report::kNetPluginSchema), to_document(check)};
+  report::Document document{"", std::string(report::kNetPluginSchema),
+                            report::body_of(to_document(check))};
   std::size_t not_run = 0;
   if (!verbose) {
-    Ordered& rows = document.body["cases"];
+    Ordered& rows = json_of(document)["cases"];
     not_run = rows.size();
     Ordered shown = Ordered::array();
     for (Ordered& row : rows) {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/walk.h"
+#include "netplugin/check.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/netplugin/check.h"
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::inline v1::netplugin {
 

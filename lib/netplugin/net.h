@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "netplugin/abi.h"
+#include "netplugin/check.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::inline v1::netplugin {
 

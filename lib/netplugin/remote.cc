@@ -1,5 +1,5 @@
+#include "netplugin/check.h"
 #include "netplugin/net.h"
-#include "rdmabench/netplugin/check.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 #include "task.h"
 
 namespace rdmabench::inline v1::netplugin {

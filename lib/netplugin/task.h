@@ -8,9 +8,9 @@
 
 #include "isolate.h"
 #include "messages.h"
+#include "netplugin/check.h"
 #include "netplugin/net.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/netplugin/check.h"
 
 namespace rdmabench::inline v1::netplugin {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::inline v1::report {
 

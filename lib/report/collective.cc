@@ -228,9 +228,9 @@ std::size_t ranks_of(const Json& body) {
 }
 
 void measure_coll(const Document& document, const VisitMeasured& visit) {
-  const std::string backend = text_of(document.body, "backend");
-  const std::size_t ranks = ranks_of(document.body);
-  for (const Json& row : list_of(document.body, "results")) {
+  const std::string backend = text_of(json_of(document), "backend");
+  const std::size_t ranks = ranks_of(json_of(document));
+  for (const Json& row : list_of(json_of(document), "results")) {
     Measured measured;
     measured.kind = "collective";
     add_label(measured, "backend", backend);
@@ -246,40 +246,41 @@ void measure_coll(const Document& document, const VisitMeasured& visit) {
 /// A row is right or wrong; a run that ended early is a separate error.
 std::vector<Judgement> judge_coll(const Document& document) {
   std::vector<Judgement> list;
-  const std::string backend = text_of(document.body, "backend");
-  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
+  const std::string backend = text_of(json_of(document), "backend");
+  if (const std::string error = text_of(json_of(document), "error"); !error.empty()) {
     Judgement& one = list.emplace_back(Judgement{"coll", backend, "run", Status::error, error});
-    one.add_details(object_of(document.body, "blame"), {"action"});
+    one.add_details(object_of(json_of(document), "blame"), {"action"});
   }
-  if (const std::string blame = text_of(object_of(document.body, "blame"), "text");
+  if (const std::string blame = text_of(object_of(json_of(document), "blame"), "text");
       !blame.empty()) {
     list.push_back({"coll", backend, "blamed", Status::fail, blame});
   }
-  if (list_of(document.body, "results").empty() && text_of(document.body, "error").empty()) {
+  if (list_of(json_of(document), "results").empty() &&
+      text_of(json_of(document), "error").empty()) {
     list.push_back({"coll", backend, "run", Status::error, "The document has no result."});
   }
-  const Json& judged = list_of(document.body, "expectations");
+  const Json& judged = list_of(json_of(document), "expectations");
   if (std::none_of(judged.begin(), judged.end(), [](const Json& one) {
         return text_of(one, "expectation").starts_with("require ");
       })) {  // else they are among those
-    for (const Json& unmet : list_of(document.body, "unmet")) {
+    for (const Json& unmet : list_of(json_of(document), "unmet")) {
       list.push_back({"coll", backend, "required", Status::fail, any_text(unmet)});
     }
   }
-  const Json& bisected = object_of(document.body, "bisected");
+  const Json& bisected = object_of(json_of(document), "bisected");
   if (!list_of(bisected, "suspects").empty()) {
     Judgement& one = list.emplace_back(
         Judgement{"coll", backend, "bisected", Status::fail, text_of(bisected, "text")});
     one.add_details(bisected, {"action"});
   }
-  for (const Json& row : list_of(document.body, "results")) {
-    list.push_back(judge_row(row, document.body));
+  for (const Json& row : list_of(json_of(document), "results")) {
+    list.push_back(judge_row(row, json_of(document)));
   }
   return list;
 }
 
 std::vector<Section> coll_sections(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   // What a row is told apart by stays; where all rows have it alike, it stands above them.
   enum : int { kMode = 1, kTails, kHow, kCounted };
   const Scale times{time_text, "us", 1e3, 2};
@@ -332,7 +333,7 @@ std::vector<Section> coll_sections(const Document& document) {
 }
 
 std::vector<Section> coll_details(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   return {facts_table("What was asked for", list_of(body, "config")),
           facts_table("The machine of rank 0", list_of(body, "environment"))};
 }

@@ -247,7 +247,7 @@ Section launches_of_both(const Json& body) {
 }
 
 std::vector<Judgement> judge_comparison(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   std::vector<Judgement> list;
   const std::string subject =
       fmt::format("{} against {}", side_name(body, "b"), side_name(body, "a"));
@@ -287,15 +287,15 @@ std::vector<Judgement> judge_comparison(const Document& document) {
 }
 
 void measure_comparison(const Document& document, const VisitMeasured& visit) {
-  for (const Json& family : list_of(document.body, "families")) {
+  for (const Json& family : list_of(json_of(document), "families")) {
     for (const Json& cell : list_of(family, "cells")) {
       Measured measured;
       measured.kind = "comparison";
       add_labels(measured, family, text_of, {"test", "operation", "metric"});
       add_labels(measured, cell, any_text_of, {"size_bytes", "load", "unit", "verdict"});
       add_label(measured, "direction", direction_of(family, cell));
-      add_label(measured, "a_name", side_name(document.body, "a"));
-      add_label(measured, "b_name", side_name(document.body, "b"));
+      add_label(measured, "a_name", side_name(json_of(document), "a"));
+      add_label(measured, "b_name", side_name(json_of(document), "b"));
       add_values(measured, cell, {"a", "b", "a_units", "b_units"});
       add_values(measured, object_of(cell, "estimate"), {"ratio", "ratio_low", "ratio_high"});
       visit(measured);
@@ -304,7 +304,7 @@ void measure_comparison(const Document& document, const VisitMeasured& visit) {
 }
 
 std::vector<Section> comparison_sections(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   const SideNames names(body);
   std::vector<Section> all{names.legend};
   for (const Json& family : list_of(body, "families")) {

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "digest.h"
-#include "rdmabench/report/text_table.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
+#include "report/text_table.h"
 #include "row.h"
 
 namespace rdmabench::inline v1::report {

@@ -51,8 +51,8 @@ namespace {
 
 std::vector<Judgement> judge_decision(const Document& document) {
   std::vector<Judgement> list;
-  const Json& page = object_of(document.body, "page");
-  for (const Section& section : decision_sections(document.body)) {
+  const Json& page = object_of(json_of(document), "page");
+  for (const Section& section : decision_sections(json_of(document))) {
     if (!section.title.empty() || list.empty()) {
       list.push_back({"decide", said(page, "question"),
                       section.title.empty() ? said(page, "answer") : section.title, Status::pass});

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/json_values.h"
-#include "rdmabench/base/status.h"
-#include "rdmabench/report/documents.h"
+#include "rdmabench/report/result.h"
+#include "report/body.h"
 #include "report/number_column.h"
 
 namespace rdmabench::inline v1::report {

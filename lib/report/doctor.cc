@@ -10,8 +10,8 @@ namespace {
 
 std::vector<Judgement> judge_doctor(const Document& document) {
   std::vector<Judgement> list;
-  const std::string host = text_of(document.body, "host");
-  for (const Json& finding : list_of(document.body, "findings")) {
+  const std::string host = text_of(json_of(document), "host");
+  for (const Json& finding : list_of(json_of(document), "findings")) {
     Judgement one;
     const std::string subject = text_of(finding, "subject");
     one.group = "doctor." + text_of(finding, "group");
@@ -34,7 +34,7 @@ std::vector<Judgement> judge_doctor(const Document& document) {
 }
 
 std::vector<Section> doctor_details(const Document& document) {
-  const std::string host = text_of(document.body, "host");
+  const std::string host = text_of(json_of(document), "host");
   Section section = table_of("Every check",
                              {{"host", false, [&host](const Json& /*row*/) { return Cell(host); }},
                               words_column("check", "id"),
@@ -44,7 +44,7 @@ std::vector<Section> doctor_details(const Document& document) {
                               words_column("observed", "observed"),
                               words_column("expected", "expected"),
                               words_column("reason", "reason")},
-                             list_of(document.body, "findings"));
+                             list_of(json_of(document), "findings"));
   section.open = false;
   constexpr std::size_t kStatus = 2;
   std::stable_sort(section.rows.begin(), section.rows.end(),

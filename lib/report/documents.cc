@@ -12,9 +12,11 @@
 #include "base/nesting.h"
 #include "base/refuse.h"
 #include "base/text.h"
+#include "body.h"
 #include "digest.h"
 #include "fabric_document.h"
 #include "import/run.h"
+#include "imported.h"
 #include "kinds.h"
 #include "rdmabench/base/error.h"
 
@@ -98,7 +100,7 @@ class Parser {
       fabric_.add(value, documents_, [&](const std::string& why) { refuse(source_, line, why); });
     } else {
       check(schema, value, line);
-      documents_.push_back({{}, schema, std::move(value)});
+      documents_.push_back({{}, schema, body_of(std::move(value))});
     }
   }
 
@@ -203,7 +205,7 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
     std::vector<Document> documents;
     for (Json& body : imported_documents(text, source, program)) {
       std::string schema = text_of(body, "schema");
-      documents.push_back({source, std::move(schema), std::move(body)});
+      documents.push_back({source, std::move(schema), body_of(std::move(body))});
     }
     for (std::size_t i = 0; documents.size() > 1 && i < documents.size(); ++i) {
       documents[i].source = fmt::format("{}#{}", source, i + 1);

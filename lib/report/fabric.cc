@@ -15,7 +15,7 @@ namespace {
 /// A metric and size for which no node could be judged is not a pass. Where nothing is told of that
 /// and of any finding, the verdict is a pass.
 void add_coverage(std::vector<Judgement>& list, const Document& document) {
-  const Json& verdict = object_of(document.body, "verdict");
+  const Json& verdict = object_of(json_of(document), "verdict");
   const bool accused = !list_of(verdict, "findings").empty();
   std::map<std::string, bool> judged = judged_slices(verdict);
   if (judged.empty() && !accused) judged["who stands out"] = false;
@@ -35,7 +35,7 @@ void add_coverage(std::vector<Judgement>& list, const Document& document) {
   }
   const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
                                   [](const PairMeasurement& pair) { return !pair.error.empty(); });
-  if (all && all_judged && !accused && !failed && list_of(document.body, "lost").empty()) {
+  if (all && all_judged && !accused && !failed && list_of(json_of(document), "lost").empty()) {
     list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
                     "No node, direction, rail or route stands out."});
     list.back().headline = true;
@@ -45,13 +45,13 @@ void add_coverage(std::vector<Judgement>& list, const Document& document) {
 std::vector<Judgement> judge_fabric(const Document& document) {
   std::vector<Judgement> list;
   const FabricNames names(document);
-  const Json& verdict = object_of(document.body, "verdict");
-  const std::string headline = text_of(verdict, "summary");            // files of 0.1 have none
-  if (!headline.empty() && !list_of(document.body, "lost").empty()) {  // it limits all the rest
+  const Json& verdict = object_of(json_of(document), "verdict");
+  const std::string headline = text_of(verdict, "summary");                // files of 0.1 have none
+  if (!headline.empty() && !list_of(json_of(document), "lost").empty()) {  // it limits all the rest
     list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
     list.back().headline = true;
   }
-  for (const Json& lost : list_of(document.body, "lost")) {
+  for (const Json& lost : list_of(json_of(document), "lost")) {
     list.push_back({"fabric.node",
                     lost.contains("rank") && lost["rank"].is_number()
                         ? names.numbered(rank_in(lost, "rank"))

@@ -9,7 +9,7 @@
 
 #include "base/listed.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -112,9 +112,9 @@ void walk(MessageFields& fields, PairMeasurement& pair) {
 }
 
 void FabricStream::begin_attempt(Document& document) {
-  document.body["lost"] = Json::array();
-  document.body["verdict"] = nullptr;
-  document.body.erase("expectations");  // of the attempt before
+  json_of(document)["lost"] = Json::array();
+  json_of(document)["verdict"] = nullptr;
+  json_of(document).erase("expectations");  // of the attempt before
   earlier_.clear();
   for (std::size_t i = 0; i < document.pairs.size(); ++i) earlier_[key(document.pairs[i])] = i;
 }
@@ -139,7 +139,7 @@ void FabricStream::measure(const nlohmann::json& record, std::vector<Document>& 
   Document* const document = current(documents);
   if (document == nullptr) refuse("a record of a fabric stands before its plan");
   if (++pairs_ > limits_.pairs) refuse(fmt::format("more than {} measurements", limits_.pairs));
-  put(*document, to_pair(record, document->body["nodes"].size(), refuse));
+  put(*document, to_pair(record, json_of(*document)["nodes"].size(), refuse));
 }
 
 void FabricStream::add(Json& record, std::vector<Document>& documents, const Refuse& refuse) {
@@ -150,10 +150,10 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
     check_plan(record, refuse);
     const Json& plan = object_of(record, "plan");
     const bool again = document != nullptr && !record.contains("over_launches") &&
-                       !document->body.contains("over_launches") &&
-                       number_text(document->body, "launch") == number_text(record, "launch");
-    if (again && document->body["plan"] == plan &&
-        document->body["nodes"].size() == record["nodes"].size()) {
+                       !json_of(*document).contains("over_launches") &&
+                       number_text(json_of(*document), "launch") == number_text(record, "launch");
+    if (again && json_of(*document)["plan"] == plan &&
+        json_of(*document)["nodes"].size() == record["nodes"].size()) {
       begin_attempt(*document);
       return;
     }
@@ -166,22 +166,22 @@ void FabricStream::add(Json& record, std::vector<Document>& documents, const Ref
     for (const char* const key : {"launch", "over_launches"}) {
       if (record.contains(key) && record[key].is_number()) body[key] = record[key];
     }
-    documents.push_back({{}, std::string(kFabricSchema), std::move(body)});
+    documents.push_back({{}, std::string(kFabricSchema), body_of(std::move(body))});
     return;
   }
   if (document == nullptr) refuse("a record of a fabric stands before its plan");
-  const std::size_t nodes = document->body["nodes"].size();
+  const std::size_t nodes = json_of(*document)["nodes"].size();
   if (kind == "lost") {
     check_rank(record, "rank", nodes, refuse);
-    document->body["lost"].push_back(std::move(record));
+    json_of(*document)["lost"].push_back(std::move(record));
   } else if (kind == "verdict") {
     if (record.contains("findings") && !is_list_of_objects(record["findings"])) {
       refuse("the verdict's \"findings\" is not a list of objects");
     }
     check_verdict(record, nodes, refuse);
-    document->body["verdict"] = std::move(record);
+    json_of(*document)["verdict"] = std::move(record);
   } else if (kind == "expectations") {
-    document->body["expectations"] = std::move(record["expectations"]);
+    json_of(*document)["expectations"] = std::move(record["expectations"]);
   }
 }
 
@@ -192,7 +192,7 @@ std::uint64_t rank_in(const Json& object, std::string_view key) {
 
 FabricNames::FabricNames(const Document& fabric) {
   std::set<std::string> known;
-  for (const Json& node : list_of(fabric.body, "nodes")) {
+  for (const Json& node : list_of(json_of(fabric), "nodes")) {
     Node& one = nodes_[rank_in(node, "rank")];
     one.host = text_of(node, "host");
     for (const Json& rail : list_of(node, "rails")) one.rails.push_back(any_text(rail));
@@ -242,12 +242,12 @@ std::string text_of(const FabricSummary& summary) {
 
 FabricSummary summary_of(const Document& fabric) {
   const FabricNames names(fabric);
-  const Json& verdict = object_of(fabric.body, "verdict");
+  const Json& verdict = object_of(json_of(fabric), "verdict");
   std::set<std::uint64_t> ranks;
-  for (const Json& lost : list_of(fabric.body, "lost")) ranks.insert(rank_in(lost, "rank"));
+  for (const Json& lost : list_of(json_of(fabric), "lost")) ranks.insert(rank_in(lost, "rank"));
   FabricSummary summary{
       {},
-      list_of(fabric.body, "nodes").size(),
+      list_of(json_of(fabric), "nodes").size(),
       list_of(verdict, "findings").size(),
       std::ranges::any_of(judged_slices(verdict), [](const auto& slice) { return slice.second; })};
   for (const std::uint64_t rank : ranks) summary.lost.push_back(names.numbered(rank));

@@ -8,7 +8,7 @@
 
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/conditions.h"
+#include "rdmabench/report/result.h"
 #include "report/row.h"
 
 namespace rdmabench::inline v1::report {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "rdmabench/features.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "row.h"
 #include "sections.h"
 
@@ -108,7 +108,7 @@ Json to_object(const Document& document) {
   Json object{{"source", safe_words(std::string_view(document.source))},
               {"schema", document.schema},
               {"notes", safe_words(Json(document.notes))},
-              {"body", safe_words(document.body)}};
+              {"body", safe_words(json_of(document))}};
   if (document.schema == kFabricSchema) {
     object["series"] = to_series(document.pairs);
     object["errors"] = to_errors(document.pairs);

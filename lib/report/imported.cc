@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "import/run.h"
+#include "imported.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "row.h"

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "fabric_document.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -29,7 +29,7 @@ std::vector<Judgement> judgements(const Document& document) {
   std::vector<Judgement> list;
   if (kind != nullptr) list = kind->judge(document);
   // Of --expect and --require.
-  for (const Json& judged : list_of(document.body, "expectations")) {
+  for (const Json& judged : list_of(json_of(document), "expectations")) {
     Judgement& one = list.emplace_back(
         Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
                   status_of(text_of(judged, "status")), text_of(judged, "text")});

@@ -61,7 +61,8 @@ std::string bounded_text(const Json& knee, const std::string& key, double unit,
 Json knees_of(std::span<const Document> launches) {
   std::vector<Knees> sizes;
   for (const Document& one : launches) {
-    if (!ended_early(one)) add_curve(sizes, one.body);  // a curve that was cut may lack its knee
+    if (!ended_early(one))
+      add_curve(sizes, json_of(one));  // a curve that was cut may lack its knee
   }
   return list_of_each(sizes, [](const Knees& one) {
     Json knee{{"size_bytes", one.size_bytes},

@@ -15,7 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "row.h"
 #include "sections.h"
 
@@ -147,18 +147,18 @@ Setup setup_of(const Document& one) {
     const auto add = [&](const std::string& name, const Json& value) {
       if (!part.left_out.contains(name)) setup[fmt::format("{}.{}", part.name, name)] = dump(value);
     };
-    for (const auto& [name, value] : object_of(one.body, part.name).items()) add(name, value);
-    for (const Json& fact : list_of(one.body, part.name)) {
+    for (const auto& [name, value] : object_of(json_of(one), part.name).items()) add(name, value);
+    for (const Json& fact : list_of(json_of(one), part.name)) {
       add(text_of(fact, "name"), fact.value("value", Json()));
     }
   }
   const bool coll = one.schema == kCollSchema;
-  const Json& resolved = coll ? one.body : object_of(one.body, "resolved");
+  const Json& resolved = coll ? json_of(one) : object_of(json_of(one), "resolved");
   for (const char* const key : {"backend", "provider"}) setup[key] = text_of(resolved, key);
   std::string device = text_of(resolved, "device");
   std::erase_if(device, [](char c) { return c >= '0' && c <= '9'; });
   setup["device, without its numbers,"] = device;
-  if (coll) setup["ranks"] = std::to_string(list_of(one.body, "ranks").size());
+  if (coll) setup["ranks"] = std::to_string(list_of(json_of(one), "ranks").size());
   return setup;
 }
 
@@ -177,7 +177,7 @@ std::string differing(const Setup& a, const Setup& b) {
 /// Throws Error(usage) where they are not launches of one run, or one is there twice.
 void check_launches(std::span<const Document> launches) {
   const auto kind = [](const Document& one) {
-    const std::string test = text_of(one.body, "test");
+    const std::string test = text_of(json_of(one), "test");
     return test.empty() ? one.schema : fmt::format("{} of {}", one.schema, test);
   };
   const auto refuse = [&](const Document& one, const Document& other, const char* verb,
@@ -194,7 +194,7 @@ void check_launches(std::span<const Document> launches) {
     if (kind(one) != kind(launches.front())) {
       refuse(launches.front(), one, "is", kind(launches.front()), kind(one));
     }
-    Json body = one.body;
+    Json body = json_of(one);
     body.erase("expectations");  // what was judged since makes no other launch of it
     const auto [other, is_new] = known.emplace(dump(body), &one);
     if (!is_new && other->second->pairs == one.pairs) {
@@ -202,7 +202,7 @@ void check_launches(std::span<const Document> launches) {
                   fmt::format("{} and {} are the same launch", other->second->source, one.source),
                   "A copy adds no evidence: give every launch once.");
     }
-    if (one.pairs.empty() && list_of(one.body, "results").empty()) continue;
+    if (one.pairs.empty() && list_of(json_of(one), "results").empty()) continue;
     Setup setup = setup_of(one);
     if (first == nullptr) {
       first = &one;
@@ -247,7 +247,7 @@ std::size_t launches_of(const Json& body) {
 }
 
 bool ended_early(const Document& launch) {
-  const Json& body = launch.body;
+  const Json& body = json_of(launch);
   if (launch.schema == kFabricSchema) {
     return !list_of(body, "lost").empty() || object_of(body, "verdict").empty();
   }
@@ -263,7 +263,7 @@ Document over_launches(std::span<const Document> launches) {
 Document join_launches(std::span<const Document> launches) {
   Document over = launches.front();
   over.source = fmt::format("{} launches", launches.size());
-  Json& body = over.body;
+  Json& body = json_of(over);
   body[kOverLaunches] = launches.size();
   if (over.schema == kFabricSchema) {
     join_fabrics(over, launches);
@@ -273,24 +273,24 @@ Document join_launches(std::span<const Document> launches) {
   std::vector<std::string> order;
   std::map<std::string, Rows> rows;
   for (const Document& one : launches) {
-    for (const Json& row : list_of(one.body, "results")) {
+    for (const Json& row : list_of(json_of(one), "results")) {
       const std::string identity = row_identity(row, by_rate);
       Rows& same = rows[identity];
       if (same.empty()) order.push_back(identity);
       same.push_back(&row);
     }
     for (const char* const key : {"suspicions", "notes", "errors", "unmet", "expectations"}) {
-      if (body.contains(key)) add_to(body[key], list_of(one.body, key));
+      if (body.contains(key)) add_to(body[key], list_of(json_of(one), key));
     }
     for (const char* const key : {"error", "failure", "blame"}) {
-      if (body.contains(key) && body[key].is_null()) body[key] = one.body.value(key, Json());
+      if (body.contains(key) && body[key].is_null()) body[key] = json_of(one).value(key, Json());
     }
-    const Json& bisected = object_of(one.body, "bisected");
+    const Json& bisected = object_of(json_of(one), "bisected");
     if (!bisected.empty() && list_of(object_of(body, "bisected"), "suspects").empty()) {
       body["bisected"] = bisected;
     }
     if (body.contains("suspect"))
-      body["suspect"] = flag_of(body, "suspect") || flag_of(one.body, "suspect");
+      body["suspect"] = flag_of(body, "suspect") || flag_of(json_of(one), "suspect");
   }
   body["results"] = Json::array();
   for (const std::string& identity : order) {
@@ -364,23 +364,23 @@ Section launches_table(const Json& body) {
 std::string launches_text(const Document& over, std::size_t width) {
   if (over.schema == kFabricSchema) return "Verdict: " + to_text(over, width);
   if (over.schema == kCollSchema) return to_text(over, width);
-  const Json& resolved = object_of(over.body, "resolved");
-  std::string text = text_of(over.body, "test");
+  const Json& resolved = object_of(json_of(over), "resolved");
+  std::string text = text_of(json_of(over), "test");
   for (const char* const key : {"backend", "provider", "device"}) {
     if (const std::string word = text_of(resolved, key); !word.empty()) {
       text += (key == std::string_view("backend") ? " over " : ", ") + terminal_safe(word);
     }
   }
-  Section table = launches_table(over.body);
+  Section table = launches_table(json_of(over));
   table.title.clear();
   text += "\n" + to_text({table}, width);
   std::set<std::string> notes;
-  for (const Json& note : list_of(over.body, "notes")) notes.insert(any_text(note));
-  for (const Json& row : list_of(over.body, "results")) {
+  for (const Json& note : list_of(json_of(over), "notes")) notes.insert(any_text(note));
+  for (const Json& row : list_of(json_of(over), "results")) {
     for (const Json& note : list_of(row, "notes")) notes.insert(any_text(note));
   }
   for (const std::string& note : notes) text += fmt::format("note: {}\n", terminal_safe(note));
-  return text + suspicions_text(over.body);
+  return text + suspicions_text(json_of(over));
 }
 
 }  // namespace rdmabench::inline v1::report

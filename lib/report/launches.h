@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "rdmabench/report/documents.h"
+#include "report/body.h"
 
 namespace rdmabench::inline v1::report {
 

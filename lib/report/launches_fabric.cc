@@ -85,7 +85,7 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
   std::vector<std::pair<std::string, std::size_t>> summaries;
   std::set<std::string> not_judged;
   for (const Document& one : launches) {
-    const Json& own = object_of(one.body, "verdict");
+    const Json& own = object_of(json_of(one), "verdict");
     if (own.empty()) continue;
     if (verdict.is_null()) verdict = own;
     const std::string summary = text_of(summary_of(one));
@@ -131,17 +131,17 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
 }  // namespace
 
 void join_fabrics(Document& over, std::span<const Document> launches) {
-  over.body.erase("launch");
+  json_of(over).erase("launch");
   std::size_t partly = 0;
   over.pairs = joined_pairs(launches, partly);
-  over.body["verdict"] = joined_verdict(launches, partly);
+  json_of(over)["verdict"] = joined_verdict(launches, partly);
   for (const char* const key : {"lost", "expectations"}) {
     Json all = Json::array();
     for (const Document& one : launches) {
-      for (const Json& item : list_of(one.body, key)) all.push_back(item);
+      for (const Json& item : list_of(json_of(one), key)) all.push_back(item);
     }
-    over.body.erase(key);
-    if (!all.empty() || key == std::string_view("lost")) over.body[key] = std::move(all);
+    json_of(over).erase(key);
+    if (!all.empty() || key == std::string_view("lost")) json_of(over)[key] = std::move(all);
   }
 }
 

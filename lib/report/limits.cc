@@ -19,7 +19,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "row.h"
 
 namespace rdmabench::inline v1::report {
@@ -35,7 +35,7 @@ struct Bound {
 /// The rate is that of a thread's queue pairs, which the transport opens; where they use fewer
 /// ports than a bond has, another thread's may use the same ones or others.
 bool threads_share_a_bond(const Document& document) {
-  const Json& resolved = object_of(document.body, "resolved");
+  const Json& resolved = object_of(json_of(document), "resolved");
   const std::string device = text_of(resolved, "device");
   const auto devices = 1 + std::count(device.begin(), device.end(), ',');
   const std::string threads = asked_for(document, "threads");
@@ -44,7 +44,7 @@ bool threads_share_a_bond(const Document& document) {
 }
 
 Bound line_bound(const Judged& of) {
-  LineRate line = line_rate(object_of(of.document.body, "resolved"));
+  LineRate line = line_rate(object_of(json_of(of.document), "resolved"));
   if (of.row.kind == "pair") {
     const std::string pattern = label_of(of.row, "pattern");
     if (pattern == "one-to-many" || pattern == "many-to-one") {
@@ -282,7 +282,7 @@ Json to_json(const LimitFinding& finding) {
 void read_baseline(Limit& limit) {
   if (limit.of != Of::baseline || limit.read) return;
   const std::vector<Document> documents = read_documents(limit.baseline);
-  const auto is_over = [](const Document& one) { return launches_of(one.body) > 1; };
+  const auto is_over = [](const Document& one) { return launches_of(json_of(one)) > 1; };
   if (std::ranges::all_of(documents, is_over)) {
     throw Error(Fault::usage,
                 limit.baseline + ": it holds what launches had in common, and none of them",
@@ -348,7 +348,7 @@ std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& li
     findings.push_back(
         {.limit = limit->text, .status = open ? Status::open : Status::fail, .text = why});
   }
-  document.body["expectations"] =
+  json_of(document)["expectations"] =
       list_of_each(findings, [](const LimitFinding& one) { return to_json(one); });
   return findings;
 }
@@ -364,7 +364,7 @@ bool failed(const std::vector<LimitFinding>& findings) noexcept {
 }
 
 bool limits_failed(const Document& document) {
-  const Json& judged = list_of(document.body, "expectations");
+  const Json& judged = list_of(json_of(document), "expectations");
   return std::any_of(judged.begin(), judged.end(), [](const Json& one) {
     return status_of(text_of(one, "status")) == Status::fail;
   });
@@ -372,7 +372,7 @@ bool limits_failed(const Document& document) {
 
 std::string limits_record(const Document& document) {
   const Json record{{"record", "expectations"},
-                    {"expectations", list_of(document.body, "expectations")}};
+                    {"expectations", list_of(json_of(document), "expectations")}};
   return record.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
@@ -385,7 +385,7 @@ std::string limits_text(const Document& document) {
     const auto add = [&](const std::string& limit, const std::string& said) {
       text += terminal_safe(fmt::format("{} {}: {}", status, limit, said)) + '\n';
     };
-    for (const Json& one : list_of(document.body, "expectations")) {
+    for (const Json& one : list_of(json_of(document), "expectations")) {
       if (text_of(one, "status") != status) continue;
       const std::string row = text_of(one, "row");  // "": of the whole result
       const std::string limit = text_of(one, "expectation");

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/report/documents.h"
+#include "report/body.h"
 
 namespace rdmabench::inline v1::report {
 

@@ -100,8 +100,8 @@ std::string row_text(const Measured& row) {
 }
 
 std::string asked_for(const Document& document, const char* name) {
-  const auto config = document.body.find("config");
-  return config == document.body.end() ? "" : fact_of(*config, name);
+  const auto config = json_of(document).find("config");
+  return config == json_of(document).end() ? "" : fact_of(*config, name);
 }
 
 std::string rate_asked_for(const Document& document) {
@@ -142,9 +142,9 @@ LaunchValues launch_values(std::span<const Document> launches, std::string_view 
   LaunchValues all;
   std::set<std::string> known;
   for (const Document& document : launches) {
-    if (launches_of(document.body) > 1) continue;  // those follow
+    if (launches_of(json_of(document)) > 1) continue;  // those follow
     // A copy says nothing of how launches differ.
-    if (of_baseline && !known.insert(dump(document.body)).second) continue;
+    if (of_baseline && !known.insert(dump(json_of(document))).second) continue;
     LaunchValues rows;
     for_each_measured(document, [&](const Measured& row) {
       const RowValue one = row_value(row, key);

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "compared.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {
@@ -125,7 +125,7 @@ std::string to_markdown(std::span<const Document> documents) {
     }
     text += counts_text(judged.list) + table_text(found_table(found({&judged, 1}), false));
     for (const Section& section : sections(document)) text += section_text(section);
-    if (document.schema == kDecideSchema) text += decision_markdown(document.body, 3) + "\n";
+    if (document.schema == kDecideSchema) text += decision_markdown(json_of(document), 3) + "\n";
   }
   return text;
 }

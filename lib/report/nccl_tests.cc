@@ -1,4 +1,4 @@
-#include "rdmabench/report/nccl_tests.h"
+#include "report/nccl_tests.h"
 
 #include <fmt/format.h>
 

@@ -37,7 +37,7 @@ Section plugin_rows(const Json& body, std::string_view metric, std::string title
 }
 
 std::vector<Section> netplugin_sections(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   const Json& plugin = object_of(body, "plugin");
   Section about;
   about.words.emplace_back(fmt::format(
@@ -74,8 +74,8 @@ std::vector<Section> netplugin_sections(const Document& document) {
 /// The cases, and what was to be measured and was not.
 std::vector<Judgement> judge_netplugin(const Document& document) {
   std::vector<Judgement> list;
-  const std::string plugin = text_of(object_of(document.body, "plugin"), "name");
-  for (const Json& row : list_of(document.body, "cases")) {
+  const std::string plugin = text_of(object_of(json_of(document), "plugin"), "name");
+  for (const Json& row : list_of(json_of(document), "cases")) {
     Judgement one;
     one.group = "netplugin.v" + any_text_of(row, "api_version");
     one.subject = plugin;
@@ -86,24 +86,24 @@ std::vector<Judgement> judge_netplugin(const Document& document) {
     one.add_details(row, {"title", "side", "took_ms"});
     list.push_back(std::move(one));
   }
-  for (const Json& row : list_of(document.body, "results")) {
+  for (const Json& row : list_of(json_of(document), "results")) {
     const std::string error = text_of(row, "error");
     if (error.empty()) continue;
     list.push_back({"netplugin.v" + any_text_of(row, "api_version"), plugin,
                     fmt::format("{} {} B", text_of(row, "metric"), any_text_of(row, "size_bytes")),
                     Status::fail, error});
   }
-  if (const std::string error = text_of(document.body, "error"); !error.empty()) {
+  if (const std::string error = text_of(json_of(document), "error"); !error.empty()) {
     list.push_back({"netplugin", plugin, "the run", Status::fail, error});
   }
   return list;
 }
 
 void measure_netplugin(const Document& document, const VisitMeasured& visit) {
-  for (const Json& row : list_of(document.body, "results")) {
+  for (const Json& row : list_of(json_of(document), "results")) {
     Measured measured;
     measured.kind = text_of(row, "metric") == "bandwidth" ? "bandwidth" : "latency";
-    add_label(measured, "plugin", text_of(object_of(document.body, "plugin"), "name"));
+    add_label(measured, "plugin", text_of(object_of(json_of(document), "plugin"), "name"));
     add_row(measured, row, {"api_version", "kind", "completion", "size_bytes"});
     measured.error = text_of(row, "error");
     visit(measured);

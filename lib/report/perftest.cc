@@ -1,4 +1,4 @@
-#include "rdmabench/report/perftest.h"
+#include "report/perftest.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "facts.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -110,15 +110,15 @@ Section settings(const Json& body) {
 
 std::vector<Judgement> judge_projection(const Document& document) {
   std::vector<Judgement> list;
-  const std::string axis = text_of(document.body, "axis");
-  const std::string a = side_name(document.body, "a");
-  const std::string both = fmt::format("{} against {}", side_name(document.body, "b"), a);
-  if (const std::string summary = text_of(document.body, "summary"); !summary.empty()) {
-    const bool one = object_of(document.body, "b").empty();
+  const std::string axis = text_of(json_of(document), "axis");
+  const std::string a = side_name(json_of(document), "a");
+  const std::string both = fmt::format("{} against {}", side_name(json_of(document), "b"), a);
+  if (const std::string summary = text_of(json_of(document), "summary"); !summary.empty()) {
+    const bool one = object_of(json_of(document), "b").empty();
     list.push_back({"project", one ? a : both, "in short", Status::pass, summary});
     list.back().measured = true;
   }
-  for (const Json& row : list_of(document.body, "rows")) {
+  for (const Json& row : list_of(json_of(document), "rows")) {
     Judgement one;
     one.group = "project";
     one.measured = true;
@@ -141,16 +141,16 @@ std::vector<Judgement> judge_projection(const Document& document) {
 }
 
 void measure_projection(const Document& document, const VisitMeasured& visit) {
-  for (const Json& row : list_of(document.body, "rows")) {
+  for (const Json& row : list_of(json_of(document), "rows")) {
     for (const std::string_view side : {"a", "b"}) {
       const Json& step = object_of(row, side);
       if (step.empty()) continue;
       Measured measured;
       measured.kind = "projection";
-      add_label(measured, "axis", text_of(document.body, "axis"));
+      add_label(measured, "axis", text_of(json_of(document), "axis"));
       add_label(measured, "at", any_text_of(row, "value"));
       add_label(measured, "side", std::string(side));
-      add_label(measured, "name", side_name(document.body, side));
+      add_label(measured, "name", side_name(json_of(document), side));
       add_values(measured, step,
                  {"step_s", "step_low_s", "step_high_s", "compute_s", "communication_s",
                   "nothing_hidden_s", "all_hidden_s", "cost_per_step"});
@@ -161,7 +161,7 @@ void measure_projection(const Document& document, const VisitMeasured& visit) {
 }
 
 std::vector<Section> projection_sections(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   const std::string axis = spaced(text_of(body, "axis"));
   const SideNames names(body);
   const ColumnOf at{axis.empty() ? "at" : axis, true,

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "fabric_document.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
@@ -99,7 +99,7 @@ constexpr auto kColumns = std::to_array<Gauge>({
 
 std::set<std::string> unsupported(const Document& document, std::size_t row) {
   std::set<std::string> keys;
-  const auto& rows = list_of(document.body, "results");
+  const auto& rows = list_of(json_of(document), "results");
   if (row >= rows.size()) return keys;
   for (const auto& key : list_of(rows[row], "unsupported_percentiles")) keys.insert(any_text(key));
   return keys;
@@ -155,9 +155,9 @@ void add_fabric(Exposition& out, const Document& document) {
   for (const PairMeasurement& pair : document.pairs) failed += pair.error.empty() ? 0 : 1;
   const std::vector<Label> source{{"source", document.source}};
   out.add("rdmabench_fabric_nodes", "Nodes of the plan.", source,
-          double(list_of(document.body, "nodes").size()));
+          double(list_of(json_of(document), "nodes").size()));
   out.add("rdmabench_fabric_lost_nodes", "Nodes that were dead, hung or never there.", source,
-          double(list_of(document.body, "lost").size()));
+          double(list_of(json_of(document), "lost").size()));
   out.add("rdmabench_fabric_measurements", "Cells of the matrix.", source,
           double(document.pairs.size()));
   out.add("rdmabench_fabric_failed_measurements", "Cells without a value.", source, double(failed));

@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/documents.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
+#include "report/body.h"
 #include "report/number_column.h"
 
 namespace rdmabench::inline v1::report {
@@ -313,7 +313,7 @@ Json document_body(const Report& report) {
 }
 
 Document to_document(const Report& report) {
-  return {"the result", std::string(kRunSchema), document_body(report)};
+  return {"the result", std::string(kRunSchema), body_of(document_body(report))};
 }
 
 std::string document_text(const Json& document) {

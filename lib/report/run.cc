@@ -152,7 +152,7 @@ Section run_rows(const std::string& test, const Json& rows, int decimals) {
 namespace {
 
 std::vector<Judgement> judge_run(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   std::vector<Judgement> list;
   const std::string test = text_of(body, "test");
   const Json& environment = object_of(body, "environment");
@@ -204,7 +204,7 @@ std::vector<Judgement> judge_run(const Document& document) {
 }
 
 void measure_run(const Document& document, const VisitMeasured& visit) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   const std::string test = text_of(body, "test");
   const Json& environment = object_of(body, "environment");
   for (const Json& row : list_of(body, "results")) {
@@ -227,7 +227,7 @@ void measure_run(const Document& document, const VisitMeasured& visit) {
 }
 
 std::vector<Section> run_sections(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   const Json& resolved = object_of(body, "resolved");
   std::string over = text_of(body, "test");
   for (const char* const key : {"backend", "provider", "device"}) {
@@ -244,7 +244,7 @@ std::vector<Section> run_sections(const Document& document) {
 }
 
 std::vector<Section> run_details(const Document& document) {
-  const Json& body = document.body;
+  const Json& body = json_of(document);
   Json asked = object_of(body, "config");
   for (const char* const key : {"resolved", "clock"}) {
     for (const auto& [name, value] : object_of(body, key).items()) {

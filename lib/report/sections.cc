@@ -39,7 +39,7 @@ std::vector<PartKind> part_kinds() {
 /// The schema, or of runs the test.
 std::string_view part_kind_of(const Document& document) {
   if (document.schema != kRunSchema) return document.schema;
-  const std::string test = text_of(document.body, "test");
+  const std::string test = text_of(json_of(document), "test");
   const auto* const known = std::find_if(kTests.begin(), kTests.end(),
                                          [&](const PartKind& one) { return one.kind == test; });
   return known == kTests.end() ? kRunSchema : known->kind;
@@ -102,7 +102,7 @@ std::vector<Section> every_detail(const Document& document) {
   all.push_back(table_of("What came of each limit",
                          {words_column("limit", "expectation"), status_column(),
                           words_column("of", "row"), words_column("measured", "text")},
-                         list_of(document.body, "expectations")));
+                         list_of(json_of(document), "expectations")));
   return all;
 }
 
@@ -171,7 +171,7 @@ Section notes_of(const Json& body) {
 }
 
 Cell headline(const JudgedDocument& judged) {
-  const Json& body = judged.document.body;
+  const Json& body = json_of(judged.document);
   Cell cell(text_of(body, "summary"));
   if (cell.text.empty()) cell.text = text_of(object_of(body, "verdict"), "summary");
   for (const Judgement& one : judged.list) {

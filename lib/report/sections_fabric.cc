@@ -29,7 +29,7 @@ using Slices = std::map<std::pair<Metric, std::uint64_t>, Slice>;
 
 Slices slices_of(const Document& document) {
   Slices slices;
-  const Json& plan = object_of(document.body, "plan");
+  const Json& plan = object_of(json_of(document), "plan");
   const auto planned = [&](Metric metric, std::string_view key) {
     for (const Json& size : list_of(plan, key)) {  // the run may have ended before
       if (size.is_number_unsigned()) slices[{metric, size.get<std::uint64_t>()}];
@@ -100,7 +100,7 @@ Section worst_pairs(const Document& document, const FabricNames& names, const Sl
     }
   }
   std::vector<std::string> sentences;
-  for (const Json& one : list_of(object_of(document.body, "verdict"), "slow_pairs")) {
+  for (const Json& one : list_of(object_of(json_of(document), "verdict"), "slow_pairs")) {
     sentences.push_back(
         fmt::format("{} of {}, {} to {}, is not a finding: {}", text_of(one, "metric"),
                     size_text(number_of(one, "size_bytes")), names.numbered(rank_in(one, "sender")),
@@ -117,7 +117,7 @@ std::string paths_of(const Document& document) {
   for (const PairMeasurement& pair : document.pairs) {
     if (!pair.over.empty()) ++counts[pair.over];
   }
-  if (counts.empty()) return text_of(object_of(document.body, "plan"), "backend");
+  if (counts.empty()) return text_of(object_of(json_of(document), "plan"), "backend");
   if (counts.size() == 1) return counts.begin()->first;
   std::vector<std::pair<std::string, std::size_t>> order(counts.begin(), counts.end());
   std::stable_sort(order.begin(), order.end(),
@@ -167,8 +167,8 @@ std::string crossed_text(const Json& links) {
 }
 
 Section about(const Document& document) {
-  const Json& plan = object_of(document.body, "plan");
-  const Json& nodes = list_of(document.body, "nodes");
+  const Json& plan = object_of(json_of(document), "plan");
+  const Json& nodes = list_of(json_of(document), "nodes");
   std::set<std::uint32_t> rounds;
   std::set<std::uint32_t> confirming;
   for (const PairMeasurement& pair : document.pairs) {
@@ -190,7 +190,7 @@ Section about(const Document& document) {
   if (hosts.size() < ranks) {
     section.words.emplace_back(Status::warn, shared_hosts(hosts, ranks));
   }
-  const Json& links = object_of(object_of(document.body, "verdict"), "links");
+  const Json& links = object_of(object_of(json_of(document), "verdict"), "links");
   if (!links.empty()) section.words.emplace_back(crossed_text(links));
   return section;
 }
@@ -213,7 +213,7 @@ Section every_node(const Document& document, const FabricNames& names) {
   const auto key = [](double rank, std::string_view metric, double size) {
     return fmt::format("{} {} {}", rank, metric, size);
   };
-  for (const Json& one : list_of(object_of(document.body, "verdict"), "nodes")) {
+  for (const Json& one : list_of(object_of(json_of(document), "verdict"), "nodes")) {
     verdicts[key(number_of(one, "rank"), text_of(one, "metric"), number_of(one, "size_bytes"))] =
         text_of(one, "verdict");
   }
@@ -246,7 +246,7 @@ Section every_node(const Document& document, const FabricNames& names) {
 /// One sentence for those with the same lost node, and for those with the same error.
 Section failed(const Document& document, const FabricNames& names) {
   std::set<double> lost;
-  for (const Json& one : list_of(document.body, "lost")) {
+  for (const Json& one : list_of(json_of(document), "lost")) {
     const double rank = number_of(one, "rank");
     if (std::isfinite(rank)) lost.insert(rank);
   }
@@ -282,7 +282,7 @@ Section failed(const Document& document, const FabricNames& names) {
 Section facts_of_nodes(const Document& document, const FabricNames& names) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> facts;
   std::size_t number = 0;
-  for (const Json& node : list_of(document.body, "nodes")) {
+  for (const Json& node : list_of(json_of(document), "nodes")) {
     const std::string host = names.node(number++);
     for (const Json& fact : list_of(node, "environment")) {
       const std::string name = text_of(fact, "name");
@@ -323,7 +323,7 @@ std::vector<Section> fabric_sections(const Document& document) {
                                 words_column("metric", "metric"),
                                 number_column("size", "size_bytes", size_text),
                                 words_column("why it was suspected", "text", kOnPages)},
-                               list_of(object_of(document.body, "verdict"), "withdrawn"));
+                               list_of(object_of(json_of(document), "verdict"), "withdrawn"));
   withdrawn.open = false;
   withdrawn.most_in_text = kMostInText;
   return {about(document),
@@ -336,7 +336,7 @@ std::vector<Section> fabric_sections(const Document& document) {
 }
 
 std::vector<Section> fabric_details(const Document& document) {
-  return {facts_table("The plan of this run", object_of(document.body, "plan")),
+  return {facts_table("The plan of this run", object_of(json_of(document), "plan")),
           facts_of_nodes(document, FabricNames(document))};
 }
 

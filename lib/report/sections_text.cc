@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "compared.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "sections.h"
 #include "text_width.h"
 

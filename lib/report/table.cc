@@ -1,4 +1,4 @@
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 #include "row.h"
 #include "sections.h"
 

@@ -1,4 +1,4 @@
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/features.h"
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 #include "run/protocol.h"
 
 namespace rdmabench::inline v1::run {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rdmabench/run/registration_cost.h"
+#include "run/registration_cost.h"
 
 namespace rdmabench::inline v1::run {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "rdmabench/health/file_tree.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::run {
 

@@ -7,7 +7,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::run {
 namespace {

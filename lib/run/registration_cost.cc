@@ -1,4 +1,4 @@
-#include "rdmabench/run/registration_cost.h"
+#include "run/registration_cost.h"
 
 #include <fmt/format.h>
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/run/registration_cost.h"
 #include "report/csv.h"
 #include "report/row.h"
 #include "report/sections.h"
 #include "run/document.h"
+#include "run/registration_cost.h"
 
 namespace rdmabench::inline v1::run {
 namespace {

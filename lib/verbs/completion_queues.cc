@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/completion_queues.h"
+#include "rdmabench/verbs/handles.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/verbs/gid.h"
+#include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/handles.h"
 #include "verbs/queue_pair.h"
 

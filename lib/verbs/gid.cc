@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/gid.h"
+#include "rdmabench/verbs/device.h"
 
 #include <fmt/format.h>
 #include <ifaddrs.h>
@@ -11,7 +11,6 @@
 
 #include "base/network.h"
 #include "rdmabench/base/handle.h"
-#include "rdmabench/verbs/device.h"
 #include "verbs/setup_error.h"
 
 namespace rdmabench::inline v1::verbs {

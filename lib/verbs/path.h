@@ -12,7 +12,6 @@
 #include <string>
 
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/gid.h"
 
 namespace rdmabench::inline v1::verbs {
 

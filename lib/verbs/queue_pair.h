@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "rdmabench/verbs/gid.h"
+#include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/path_attributes.h"
 
 namespace rdmabench::inline v1::verbs {
 

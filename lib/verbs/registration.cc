@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/registration.h"
+#include "rdmabench/verbs/handles.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 #include "good_text.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/report/documents.h"
 #include "targets.h"

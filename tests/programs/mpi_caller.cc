@@ -7,7 +7,7 @@
 #include <rdmabench/base/error.h>
 #include <rdmabench/collective/engines.h>
 #include <rdmabench/collective/rank_group.h>
-#include <rdmabench/collective/tester.h>
+#include <rdmabench/collective/run.h>
 
 #include <cstdint>
 #include <cstdio>

@@ -14,7 +14,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/registration.h"
+#include "rdmabench/verbs/handles.h"
 
 namespace rdmabench::inline v1::verbs {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "../coll_job.h"
 #include "flags.h"
-#include "rdmabench/report/nccl_tests.h"
+#include "report/nccl_tests.h"
 #include "tool.h"
 
 namespace rdmabench::inline v1::tools::nccltests {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/report/perftest.h"
 #include "rdmabench/run/config.h"
 #include "rdmabench/transport/transport.h"
+#include "report/perftest.h"
 #include "tool.h"
 
 namespace rdmabench::inline v1::tools::perftest {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "flag_table.h"
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::tools::perftest {
 namespace {

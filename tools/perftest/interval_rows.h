@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "rdmabench/report/perftest.h"
+#include "report/perftest.h"
 
 namespace rdmabench::inline v1::tools::perftest {
 

@@ -12,9 +12,9 @@
 #include "interval_rows.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/report/perftest.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
+#include "report/perftest.h"
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"
 #endif

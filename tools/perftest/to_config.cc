@@ -7,7 +7,7 @@
 
 #include "base/refuse.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::tools::perftest {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "flags.h"
-#include "rdmabench/report/perftest.h"
+#include "report/perftest.h"
 
 namespace rdmabench::inline v1::tools::perftest {
 

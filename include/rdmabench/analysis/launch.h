@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1::report {
 struct Document;
 struct Report;
@@ -66,7 +68,7 @@ struct Launch {
 
 /// Reads a document, or the documents of several runs. Throws Error(usage) that names `source` and
 /// what is wrong: no JSON, another schema, a key of the wrong type, no results and no error. Keys
-/// that it does not know are left alone. `program` is for report::imported_documents().
+/// that it does not know are left alone. `program` is for report::parse_documents().
 std::vector<Launch> read_launches(const std::string& text, const std::string& source,
                                   const std::string& program = "");
 

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1 {
 
 /// The processors that the calling thread may use, in ascending order. Source:

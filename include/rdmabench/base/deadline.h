@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1 {
 
 /// Set once and passed to every call that waits, so that a sequence of waits has one limit.

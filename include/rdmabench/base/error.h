@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1 {
 
 /// The kind of an error. Its value is what a function of the C interface returns, and the exit code

@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1 {
 
 /// Calls `Destroy` and ignores its result, because a destructor must not throw.

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1 {
 
 /// One line without an end of line: "loaded: libfabric.so.1 from /usr/lib/libfabric.so.1.25". What

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1 {
 
 inline constexpr double kNsPerUs = 1e3;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1::collective {
 
 /// What is done. Meaning and counts are NCCL's (its user guide, "Collective Operations").

@@ -10,12 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/base/status.h"
 #include "rdmabench/control/rendezvous.h"
-#include "rdmabench/fabric/attribution.h"
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/text_table.h"
+#include "rdmabench/report/result.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::inline v1::fabric {

@@ -5,17 +5,188 @@
 // ask_firmware() starts a vendor's tool.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "rdmabench/health/expectations.h"
-#include "rdmabench/health/file_tree.h"
-#include "rdmabench/health/finding.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::inline v1::health {
+
+/// A longer file is read up to here.
+inline constexpr std::size_t kMaxFileBytes = 65536;
+
+struct FileBytes {
+  std::string bytes;  ///< at most kMaxFileBytes
+  int error = 0;      ///< errno of the call that failed; 0 if none did
+};
+
+enum class EntryKind : std::uint8_t { none, file, folder, link };
+
+struct Entry {
+  EntryKind kind = EntryKind::none;
+  std::string target;  ///< of a link, unresolved
+};
+
+/// Where files come from. Paths are relative to the root, without "." and "..", and no component
+/// but the last is ever a symbolic link: FileTree resolves them.
+class FileStore {
+ public:
+  virtual ~FileStore() = default;
+  virtual Entry look(const std::string& path) const = 0;
+  virtual FileBytes read(const std::string& path) const = 0;
+  /// Sorted; empty where it cannot be read.
+  virtual std::vector<std::string> list(const std::string& path) const = 0;
+};
+
+/// A folder of this machine. Only regular files are opened, and none through a link.
+class FolderStore : public FileStore {
+ public:
+  explicit FolderStore(std::string root);
+  Entry look(const std::string& path) const override;
+  FileBytes read(const std::string& path) const override;
+  std::vector<std::string> list(const std::string& path) const override;
+
+ private:
+  std::string root_;  ///< ends in '/'
+};
+
+/// Files in memory: of an archive or of a test.
+class MemoryStore : public FileStore {
+ public:
+  void add_file(const std::string& path, std::string bytes);
+  /// An existing file whose reading fails with that errno.
+  void add_unreadable(const std::string& path, int error);
+  void add_link(const std::string& path, std::string target);
+  void add_folder(const std::string& path);
+  void remove(const std::string& path);
+
+  struct Item {
+    EntryKind kind = EntryKind::none;
+    std::string text;  ///< a file's bytes or a link's target
+    int error = 0;
+  };
+  const std::map<std::string, Item>& items() const noexcept { return items_; }
+
+  Entry look(const std::string& path) const override;
+  FileBytes read(const std::string& path) const override;
+  std::vector<std::string> list(const std::string& path) const override;
+
+ private:
+  std::map<std::string, Item> items_;
+};
+
+/// Reads files below a root and cannot leave it: it follows symbolic links itself, takes an
+/// absolute target from the root on, and stops ".." there. Never throws for what a path holds.
+///
+/// The facts of collect_live_facts() are files "rdmabench/NAME", in an archive too. Thread rule:
+/// one thread at a time, because it caches folders.
+class FileTree {
+ public:
+  explicit FileTree(std::shared_ptr<const FileStore> store) : store_(std::move(store)) {}
+
+  FileBytes read(std::string_view path) const;
+  std::vector<std::string> list(std::string_view path) const;
+  bool exists(std::string_view path) const;
+
+  /// Where the path leads when every link is followed; "" where there is nothing.
+  std::string resolve(std::string_view path) const;
+
+  /// The last part of what the link points to; "" where it is not a link.
+  std::string link_name(std::string_view path) const;
+
+ private:
+  std::string walk(std::string_view path, int depth) const;
+  std::string follow(const std::string& path, int depth) const;
+
+  std::shared_ptr<const FileStore> store_;
+  mutable std::unordered_map<std::string, std::string> folders_;
+};
+
+/// Where an expectation came from.
+enum class Source : std::uint8_t {
+  none,      ///< there was none
+  standard,  ///< a specification, or the documentation of a driver or of a tool
+  derived,   ///< from other facts of this node: rate, MTU, PCIe path, its other ports
+  profile,   ///< the file of --profile
+  peers,     ///< what the majority of the peers has
+  user,      ///< --expect
+  earlier,   ///< what this node had in an earlier document
+};
+
+/// "", "standard", "derived", "profile", "peers", "user", "earlier".
+std::string_view name(Source source) noexcept;
+
+struct Finding {
+  std::string id;       ///< of its check: "port.state"
+  std::string subject;  ///< "mlx5_0:1", "0000:17:00.0", "node"
+  Status status = Status::error;
+  std::string reason;    ///< of SKIP and ERROR
+  std::string observed;  ///< "" if nothing could be read
+  std::string expected;
+  Source source = Source::none;       ///< of `expected`
+  std::string remedy;                 ///< of WARN and FAIL
+  std::vector<std::string> evidence;  ///< the files that were read, under the root
+  std::string_view action{};          ///< static text; "": that of its check
+};
+
+/// How many findings have each status.
+struct Tally {
+  std::uint32_t pass = 0, warn = 0, fail = 0, skip = 0, error = 0;
+
+  bool failed() const noexcept { return fail + error > 0; }
+};
+
+/// All that `doctor` found on one node.
+struct Diagnosis {
+  std::string host;  ///< the node's name; "" if it is unknown
+  std::string root;  ///< what was read: "/", a folder, a tar file
+  std::vector<Finding> findings;
+
+  Tally tally() const noexcept;
+};
+
+/// One thing that can be expected.
+struct ExpectationKey {
+  std::string_view name;
+  std::string_view meaning;
+  bool number;                                      ///< the value is a whole number
+  bool of_device;                                   ///< of RDMA devices or their ports
+  bool (*takes)(std::string_view value) = nullptr;  ///< null: any text
+};
+
+std::span<const ExpectationKey> expectation_keys();
+
+struct Expectation {
+  std::string value;
+  Source source = Source::user;
+};
+
+/// By key. A value of the user replaces one of the profile.
+class Expectations {
+ public:
+  /// "KEY=VALUE". Throws Error(usage) for an unknown key, which lists the known ones, or a value
+  /// that is not a number where one is required.
+  void add_user(std::string_view text);
+
+  /// A JSON object of keys and values: {"rate_gbps": 400, "firmware": "28.43.1014"}. A key
+  /// "schema" or "comment" is ignored, and "expect", which is for measurements. Throws
+  /// Error(usage), which names `origin`.
+  void add_profile(std::string_view json, std::string_view origin);
+
+  /// Null where nothing was expected.
+  const Expectation* find(std::string_view key) const;
+
+ private:
+  void add(std::string_view key, std::string value, Source source);
+
+  std::map<std::string, Expectation, std::less<>> values_;
+};
 
 /// What is known of a check without running it.
 struct CheckInfo {

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1::measure {
 
 /// Units of a clock's counter. tick_rate() gives their length in nanoseconds.

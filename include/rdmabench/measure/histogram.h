@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1::measure {
 
 /// An extension of 64-bit GCC and clang.

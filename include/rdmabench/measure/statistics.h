@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1::measure {
 
 /// The index (from 0) of the nearest-rank percentile among `count` sorted samples: ceil(p/100 *

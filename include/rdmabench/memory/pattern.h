@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "rdmabench/features.h"
+
 namespace rdmabench::inline v1::memory {
 
 /// Fills a message. Every byte depends on `tag` and on its position, so that a missing, stale or

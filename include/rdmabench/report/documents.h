@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,27 +13,52 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/base/status.h"
 #include "rdmabench/report/result.h"
 
 namespace rdmabench::inline v1::report {
 
+/// The content of a document: JSON, held as the library has it. Thread rule: a value. One that was
+/// moved from may be assigned to and destroyed.
+class Body {
+ public:
+  struct Value;  ///< the library's own
+
+  Body();  ///< null
+  explicit Body(std::unique_ptr<Value> value) noexcept;
+  Body(const Body& other);
+  Body(Body&& other) noexcept;
+  Body& operator=(const Body& other);
+  Body& operator=(Body&& other) noexcept;
+  ~Body();
+
+  /// For the library.
+  Value& value() noexcept { return *value_; }
+  const Value& value() const noexcept { return *value_; }
+
+ private:
+  std::unique_ptr<Value> value_;
+};
+
 /// One document: a run, a node's checks, a fabric, collectives, a comparison or a projection.
 ///
 /// Its texts are those of the file, with markup and control characters: every writer escapes them.
-/// Of `body` only the shape was checked: that lists are lists and their items objects.
+/// Of `body`, which to_json() has as text, only the shape was checked: that lists are lists and
+/// their items objects.
 struct Document {
   std::string source;  ///< the file's name, and "#2" after it for the second document of one
   std::string schema;  ///< "rdmabench-doctor/1"
   /// As in the file. Of a fabric: {"schema", "plan", "nodes", "lost": [...], "verdict":
   /// {...}|null}.
-  nlohmann::ordered_json body;
+  Body body{};
   std::vector<PairMeasurement> pairs{};  ///< of a fabric, in the file's order
   std::vector<std::string> notes{};      ///< what reading left out; whole sentences
 };
 
 /// Of one run, as to_json() has it.
 Document to_document(const Report& report);
+
+/// Its body, ended by a newline. Of a fabric it lacks the pairs' measurements.
+std::string to_json(const Document& document);
 
 /// Anything larger is refused.
 struct ReadLimits {
@@ -56,9 +80,11 @@ inline constexpr std::string_view kCollSchema = "rdmabench-coll/1";
 inline constexpr std::string_view kNetPluginSchema = "rdmabench-netplugin/1";
 
 /// Reads JSON or JSON Lines of any of the schemas above, or what another tool printed;
-/// {"documents": [...]} and a list are taken apart. `program` is for imported_documents(). An
-/// incomplete last line, as of a run that was killed, is left out with a note. Anything else that
-/// is not valid throws Error(usage) with `source` and the line.
+/// {"documents": [...]} and a list are taken apart. Of what another tool printed each run becomes
+/// a document of rdmabench/1 or rdmabench-coll/1; what it does not say is null, never guessed.
+/// `program` names that tool's program, where neither the text nor the file's name says so:
+/// "all_gather_perf", "fi_rma_bw". An incomplete last line, as of a run that was killed, is left
+/// out with a note. Anything else that is not valid throws Error(usage) with `source` and the line.
 std::vector<Document> parse_documents(std::string_view text, const std::string& source,
                                       const std::string& program = "",
                                       const ReadLimits& limits = {});
@@ -87,13 +113,6 @@ FolderDocuments read_folders(const std::vector<std::string>& paths,
 
 /// Whether another tool that is known seems to have written the text.
 bool is_imported(std::string_view text) noexcept;
-
-/// Its runs as documents of rdmabench/1 or rdmabench-coll/1. What it does not say is null, never
-/// guessed. `program` names what printed it, where neither the text nor the file's name says so:
-/// "all_gather_perf", "fi_rma_bw". Throws Error(usage) with `source` and the line.
-std::vector<nlohmann::ordered_json> imported_documents(std::string_view text,
-                                                       const std::string& source,
-                                                       const std::string& program = "");
 
 struct Baseline;
 

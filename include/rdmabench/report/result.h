@@ -5,8 +5,12 @@
 // messages per second; the writers are the only place where units are scaled.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,9 +18,103 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/conditions.h"
+
+namespace rdmabench::inline v1 {
+
+/// What came of judging one thing: the same words for a check of a node, a case of a plugin, a
+/// limit, a requirement and a document.
+enum class Status : std::uint8_t {
+  pass,   ///< read, compared, and as it should be
+  warn,   ///< works, but not as well as it could, or not as its interface or its peers say
+  fail,   ///< does not work, breaks the limit, or loses a large part of the performance
+  skip,   ///< was not judged; a reason says why. Never a pass
+  open,   ///< was judged, and what was measured or told does not decide. Never a pass
+  error,  ///< what was to be judged has another form than its documentation says
+};
+
+inline constexpr std::array<std::string_view, 6> kStatusNames{"PASS", "WARN", "FAIL",
+                                                              "SKIP", "OPEN", "ERROR"};
+
+/// "PASS", "WARN", ...
+constexpr std::string_view name(Status status) noexcept {
+  return kStatusNames.at(static_cast<std::size_t>(status));
+}
+
+/// A word that is not known is an error, never a pass.
+constexpr Status status_of(std::string_view word) noexcept {
+  const auto* const found = std::find(kStatusNames.begin(), kStatusNames.end(), word);
+  return found == kStatusNames.end() ? Status::error
+                                     : static_cast<Status>(found - kStatusNames.begin());
+}
+
+}  // namespace rdmabench::inline v1
 
 namespace rdmabench::inline v1::report {
+
+inline constexpr std::size_t kUsualWidth = 80;  ///< columns of a table, unless told otherwise
+
+/// One fact. Where the value has a unit the name ends in it: "memlock_limit_bytes", "duration_s".
+/// Names are snake_case. A peer's facts may hold any bytes: every writer escapes them.
+struct Fact {
+  std::string name;
+  std::variant<std::string, double, std::uint64_t, bool> value;
+};
+
+/// In the order in which they are written. Names do not repeat.
+using Facts = std::vector<Fact>;
+
+/// Where the two sides ran. Never the process environment, which may hold secrets.
+struct Environment {
+  Facts client;
+  Facts server;  ///< empty where both sides are one process, or the server did not tell
+};
+
+/// Reads procfs, sysfs and etc/os-release under `root` (a test gives another directory).
+///
+/// hostname, os, kernel, cpu_model, cpus_online, numa_nodes, smt_active, cpu_governor,
+/// turbo_enabled, hypervisor, clocksource, transparent_huge_pages, memlock_limit_bytes ("unlimited"
+/// or a number), and of this build rdmabench_version, compiler, build_type; last collected_utc.
+/// What the machine does not tell is left out: this never fails. A caller appends what it knows
+/// itself, such as the versions of libraries. It opens a few files per CPU: call it outside of
+/// every measurement. Thread-safe. Source: proc(5), the kernel's
+/// Documentation/ABI/testing/sysfs-devices-system-cpu.
+Facts collect_environment(const std::string& root = "/");
+
+/// By how much one hardware counter grew during a run. It counts what its device did for every
+/// program. Its texts may come from a peer: every writer escapes them.
+struct Counter {
+  std::string device;  ///< "mlx5_0:1", "eth0", or "machine" for what the kernel keeps of all of it
+  std::string name;    ///< the same for every vendor: "ack_timeouts"; see docs/counters.md
+  std::string kind;    ///< "retransmission", "receiver_not_ready", "congestion", "discard", ...
+  std::string source;  ///< the kernel's file: "hw_counters/local_ack_timeout_err"
+  std::optional<std::uint64_t> change;  ///< none: it went backwards, so the change is unknown
+  bool at_least = false;                ///< it stands at its upper end, and may have missed more
+};
+
+/// Of both sides of a run.
+struct Counters {
+  std::vector<Counter> client;
+  std::vector<Counter> server;
+};
+
+/// Why a run's numbers may not be what they seem to be. A run with one is suspect.
+struct Suspicion {
+  std::string code;       ///< one word for programs: "retransmissions", "migration", ...
+  std::string text;       ///< what was found, with its number, and what to do about it
+  std::string side{};     ///< "client", "server" or "client, server"
+  std::string summary{};  ///< the same for every suspicion of this code: what was found
+  std::string remedy{};   ///< likewise: what to do about it
+};
+
+/// What came of one requirement of a run.
+struct RequirementFinding {
+  std::string required{};           ///< "device=mlx5_0"
+  std::string subject{};            ///< a node, a device of it, or "rank 3 (n1)"; "": the whole run
+  Status status = Status::open;     ///< open: it is not known, for example without NCCL's log
+  std::string text{};               ///< what was found: "it sent 3 MB, where ..."
+  std::optional<double> counted{};  ///< bytes
+  double least = 0;                 ///< bytes, with which it passes
+};
 
 /// Latency of one operation at one size.
 struct LatencyResult {
@@ -170,5 +268,37 @@ struct Report {
   /// does not compare. nullptr where there is none. What it calls "resolved.device" is a member.
   const Fact* find(std::string_view name) const noexcept;
 };
+
+/// One document of docs/schema/rdmabench-1.schema.json, in UTF-8, ended by a newline.
+///
+/// Bytes that are not UTF-8 become U+FFFD and numbers that are not finite become null. A percentile
+/// that the samples cannot support is written all the same and named in "unsupported_percentiles".
+std::string to_json(const Report& report);
+
+/// {"schema": "rdmabench/1", "documents": [...]}: the documents of several runs.
+std::string to_json(std::span<const Report> reports);
+
+/// A line of names, the same as the JSON result's keys and last "suspect", then a line for each
+/// result; each ends in CR LF. A list becomes one field, its items separated by "; "; what has no
+/// value is an empty field. The environment, the configuration, the counters and an error are in
+/// the JSON alone. Source: RFC 4180.
+std::string to_csv(const Report& report);
+
+/// The transport, a table with one line for each size, the notes, the suspicions and the error.
+///
+/// The rows fit into `width` columns: what is less asked for is left out, and named. Latency is in
+/// microseconds, with no digit below the clock's resolution, and "-" for a percentile that the
+/// samples cannot support; bandwidth is in Gb/s (10^9 bits) and MiB/s. Rows of another kind, signal
+/// or completion begin another table. What several reports have in common is written once.
+/// Suspicions of one code become one line with one remedy, unless `verbose` asks for each with its
+/// numbers.
+///
+/// Several reports are launches of the same run where they are load curves: the knee is then given
+/// with the interval over the launches.
+std::string to_table(std::span<const Report> reports, bool verbose = false,
+                     std::size_t width = kUsualWidth);
+inline std::string to_table(const Report& report) {
+  return to_table(std::span(&report, 1));
+}
 
 }  // namespace rdmabench::inline v1::report

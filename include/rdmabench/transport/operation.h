@@ -2,14 +2,18 @@
 //
 // A back end is a folder here: loop/, verbs/, ofi/. It throws only in set-up. Posting and polling
 // neither allocate, lock, throw nor call virtually, and test no option; a back end never reads a
-// clock and never prints. This file names the operations: one struct in one list.
+// clock and never prints. This file names the operations, one struct in one list, and the services
+// that carry them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
+
+#include "rdmabench/features.h"
 
 namespace rdmabench::inline v1::transport {
 
@@ -234,5 +238,55 @@ constexpr bool permits(OperationSet operations, std::uint64_t max_size, Operatio
   const std::uint64_t fixed = traits(code).bytes;
   return operations.has(code) && (fixed != 0 ? bytes == fixed : bytes <= max_size);
 }
+
+/// `automatic`: the back end's usual one, RC or RDM. rc to srd are verbs' queue pair types, rdm and
+/// msg libfabric's endpoint types.
+enum class Service : std::uint8_t { automatic, rc, uc, ud, xrc, dc, srd, rdm, msg };
+
+inline constexpr std::array<std::string_view, 9> kServiceNames{"auto", "rc",  "uc",  "ud", "xrc",
+                                                               "dc",   "srd", "rdm", "msg"};
+
+constexpr std::string_view name(Service service) {
+  return kServiceNames[static_cast<std::size_t>(service)];
+}
+
+/// Lost messages are sent again until they arrive or the connection fails.
+constexpr bool is_reliable(Service service) {
+  return service != Service::uc && service != Service::ud;
+}
+
+/// Whether a service has an operation at all. Source: InfiniBand Architecture Specification,
+/// volume 1, table "Service types and operations"; efadv_create_qp_ex(3) for SRD.
+constexpr bool has_operation(Service service, OperationCode code) {
+  if (is_extended(code)) return service == Service::automatic || service == Service::rc;
+  switch (service) {
+    case Service::uc:
+      return !is_answered(code);
+    case Service::ud:
+      return is_two_sided(code);
+    case Service::srd:
+      return !is_atomic(code);
+    default:
+      return true;
+  }
+}
+
+struct EndpointRequest;
+
+/// What an open endpoint takes of a process besides the memory of its messages.
+struct Footprint {
+  std::uint64_t memory = 0;  ///< bytes
+  std::uint64_t descriptors = 0;
+};
+
+/// What a back end tells of itself, whether this build has it or not: lib/transport/<name>/row.h.
+struct BackendRow {
+  std::string_view name{};              ///< that of its folder: "verbs"; a literal
+  std::string_view needs{};             ///< the libraries that a build must have; "" = none
+  std::span<const Service> services{};  ///< those that no other back end has
+  bool reaches_others = true;           ///< other processes, and not this one alone
+  /// Whether a request has an option of this back end alone, besides its services.
+  bool (*has_own_option)(const EndpointRequest& request) = nullptr;
+};
 
 }  // namespace rdmabench::inline v1::transport

@@ -14,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/operation.h"
-#include "rdmabench/transport/service.h"
 
 namespace rdmabench::inline v1::transport {
 

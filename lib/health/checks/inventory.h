@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/health/file_tree.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
 

@@ -12,7 +12,7 @@
 #include "fits.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::transport::ofi {
 namespace {

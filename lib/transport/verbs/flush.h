@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rdmabench/verbs/completion_queues.h"
 #include "rdmabench/verbs/handles.h"
 #include "verbs/queue_pair.h"
 

@@ -12,7 +12,7 @@
 
 #include "rdmabench/transport/verbs/core.h"
 #include "rdmabench/transport/verbs/plan.h"
-#include "rdmabench/verbs/gid.h"
+#include "rdmabench/verbs/device.h"
 #include "verbs/path.h"
 
 namespace rdmabench::inline v1::transport::verbs {

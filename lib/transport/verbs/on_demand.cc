@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/registration.h"
+#include "rdmabench/verbs/handles.h"
 #include "transport/verbs/operation_needs.h"
 
 namespace rdmabench::inline v1::transport::verbs {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/verbs/registration.h"
+#include "rdmabench/verbs/handles.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "analysis/decision.h"
+#include "analysis/projection.h"
 #include "documents.h"
 #include "rdmabench/analysis/comparison.h"
-#include "rdmabench/analysis/projection.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

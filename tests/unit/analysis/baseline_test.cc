@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/baseline.h"
+#include "analysis/baseline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

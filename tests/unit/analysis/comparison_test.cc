@@ -8,8 +8,8 @@
 #include <random>
 
 #include "../complaint.h"
+#include "analysis/baseline.h"
 #include "documents.h"
-#include "rdmabench/analysis/baseline.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1::analysis {

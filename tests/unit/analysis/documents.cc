@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

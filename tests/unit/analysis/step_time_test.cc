@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/projection.h"
+#include "analysis/projection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

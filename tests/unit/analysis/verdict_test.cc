@@ -1,4 +1,4 @@
-#include "rdmabench/analysis/verdict.h"
+#include "rdmabench/analysis/comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The whole tester among threads of this process, over real control channels.
-#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/run.h"
 
 #include <gmock/gmock.h>
 

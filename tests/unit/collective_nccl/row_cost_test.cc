@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "ranks.h"
-#include "rdmabench/collective/tester.h"
+#include "rdmabench/collective/run.h"
 
 namespace rdmabench::inline v1::collective::nccl {
 namespace {

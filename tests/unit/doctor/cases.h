@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rdmabench/health/finding.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
 

@@ -1,4 +1,4 @@
-#include "rdmabench/health/expectations.h"
+#include "rdmabench/health/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

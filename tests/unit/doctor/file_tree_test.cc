@@ -1,4 +1,4 @@
-#include "rdmabench/health/file_tree.h"
+#include "rdmabench/health/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

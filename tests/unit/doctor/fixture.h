@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "rdmabench/health/doctor.h"
-#include "rdmabench/health/file_tree.h"
 
 namespace rdmabench::inline v1::health {
 

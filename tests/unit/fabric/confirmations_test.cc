@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 #include "synthetic_fabric.h"
 
 namespace rdmabench::inline v1::fabric {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 
 namespace rdmabench::inline v1::fabric {
 

@@ -2,7 +2,7 @@
 // are named by the pairs that cross them. The fat tree is what ibnetdiscover
 // and dump_fts printed of 2 spines, 4 leaves and 16 hosts under ibsim, with the
 // tables of OpenSM's ftree.
-#include "rdmabench/fabric/attribution.h"
+#include "rdmabench/fabric/matrix.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -6,8 +6,8 @@
 #include "../folder.h"
 #include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
-#include "rdmabench/run/registration_cost.h"
 #include "rdmabench/verbs/device.h"
+#include "run/registration_cost.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 namespace {

@@ -11,7 +11,6 @@
 #include "../folder.h"
 #include "../has_all.h"
 #include "rdmabench/health/doctor.h"
-#include "rdmabench/health/file_tree.h"
 
 namespace rdmabench::inline v1::health {
 namespace {

@@ -9,7 +9,8 @@
 #include "../has_all.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
+#include "report/body.h"
 
 namespace rdmabench::inline v1::import {
 namespace {
@@ -32,7 +33,7 @@ std::string text_of_file(const std::string& name) {
 nlohmann::ordered_json real(const std::string& name) {
   const auto documents = parse_documents(text_of_file(name), name);
   EXPECT_EQ(documents.size(), 1) << name;
-  return documents.at(0).body;
+  return json_of(documents.at(0));
 }
 
 std::string refusal_to_import(const std::string& text, const std::string& source,
@@ -73,7 +74,7 @@ TEST(Imported, OsuBehindTimesAndBrackets) {
     const std::string text = tag + "# OSU MPI Allreduce Latency Test v7.4\n" + tag +
                              "# Datatype: MPI_CHAR.\n" + tag + "# Size       Avg Latency(us)\n" +
                              tag + "8   1.23\n";
-    const auto body = parse_documents(text, "x").at(0).body;
+    const auto body = json_of(parse_documents(text, "x").at(0));
     EXPECT_EQ(body["results"].size(), 1U) << tag;
     EXPECT_EQ(body["results"][0]["type"], "int8") << tag;
   }
@@ -108,7 +109,7 @@ TEST(Imported, OsuCollectivesAreOursWhereTheirSizesAre) {
 
 TEST(Imported, OsuBuiltForGpusIsOsuAllTheSame) {
   const auto read = [](const std::string& title, const std::string& rest) {
-    return parse_documents("# OSU " + title + " Test v7.5\n" + rest, "x").at(0).body;
+    return json_of(parse_documents("# OSU " + title + " Test v7.5\n" + rest, "x").at(0));
   };
   for (const std::string of : {"MPI-CUDA", "MPI-ROCM", "MPI-SYCL", "MPI-OPENACC", "MPI"}) {
     const auto latency = read(of + " Latency",
@@ -133,7 +134,7 @@ TEST(Imported, OsuBuiltForGpusIsOsuAllTheSame) {
 TEST(Imported, WrongDataAndEmptyTablesAreSaid) {
   std::string wrong = text_of_file("osu_latency_c.txt");
   wrong.replace(wrong.find("Pass"), 4, "Fail");
-  EXPECT_EQ(parse_documents(wrong, "x")[0].body["error"], "wrong data at 8 bytes");
+  EXPECT_EQ(json_of(parse_documents(wrong, "x")[0])["error"], "wrong data at 8 bytes");
   EXPECT_THAT(refusal_to_import(text_of_file("osu_barrier.txt"), "b.txt"), HasSubstr("no row"));
 }
 
@@ -142,9 +143,9 @@ TEST(Imported, ARowWithAWordTooManyIsAnErrorAndNoPass) {
   const std::size_t pass = text.find("Pass");
   std::string shifted = text;
   shifted.insert(pass, "[1] ");
-  const auto body = parse_documents(shifted, "x")[0].body;
+  const auto body = json_of(parse_documents(shifted, "x")[0]);
   EXPECT_THAT(body["error"].get<std::string>(), HasSubstr("columns below a heading of"));
-  EXPECT_EQ(body["results"].size() + 1, parse_documents(text, "x")[0].body["results"].size());
+  EXPECT_EQ(body["results"].size() + 1, json_of(parse_documents(text, "x")[0])["results"].size());
   // The line's own tag is cut off.
   std::string tagged;
   for (std::size_t at = 0; at < text.size();) {
@@ -155,31 +156,27 @@ TEST(Imported, ARowWithAWordTooManyIsAnErrorAndNoPass) {
         "[0] " + line.substr(0, inner) + (inner < line.size() ? "[0] " : "") + line.substr(inner);
     at = end;
   }
-  EXPECT_EQ(parse_documents(tagged, "x")[0].body["error"], nullptr);
-  EXPECT_EQ(parse_documents(tagged, "x")[0].body["results"],
-            parse_documents(text, "x")[0].body["results"]);
+  EXPECT_EQ(json_of(parse_documents(tagged, "x")[0])["error"], nullptr);
+  EXPECT_EQ(json_of(parse_documents(tagged, "x")[0])["results"],
+            json_of(parse_documents(text, "x")[0])["results"]);
 }
 
 TEST(Imported, ATableThatStopsKeepsItsRowsAndSaysSo) {
   const std::string latency = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n";
-  const auto cut = parse_documents(latency + "0  0.19\n1  0.20\n2  0.21\n4", "x")[0].body;
+  const auto cut = json_of(parse_documents(latency + "0  0.19\n1  0.20\n2  0.21\n4", "x")[0]);
   EXPECT_THAT(cut["error"], has_all("line 6", "1 of 2 columns"));
   EXPECT_EQ(cut["results"].size(), 2U);
-  const auto empty = parse_documents(latency, "x")[0].body;
+  const auto empty = json_of(parse_documents(latency, "x")[0]);
   EXPECT_THAT(empty["error"], HasSubstr("no row"));
   EXPECT_EQ(empty["test"], "latency");
-  const auto reduced =
-      parse_documents("# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n",
-                      "x")[0]
-          .body;
+  const auto reduced = json_of(parse_documents(
+      "# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n", "x")[0]);
   EXPECT_THAT(reduced["error"], HasSubstr("no row"));
-  const auto pingpong =
-      parse_documents(
-          "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
-          "64      10k     1.2m        0.03s     46.55       1.37       0.73\n"
-          "256     10k     4.8m\n",
-          "fi_rdm_pingpong.txt")[0]
-          .body;
+  const auto pingpong = json_of(
+      parse_documents("bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+                      "64      10k     1.2m        0.03s     46.55       1.37       0.73\n"
+                      "256     10k     4.8m\n",
+                      "fi_rdm_pingpong.txt")[0]);
   EXPECT_THAT(pingpong["error"], has_all("line 3", "3 of 7 columns"));
   EXPECT_EQ(pingpong["results"].size(), 1U);
 }
@@ -194,15 +191,15 @@ TEST(Imported, AFailureStaysWithItsTag) {
       "n1: srun: error: node1: task 0: Killed\n",
       "x");
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_NE(documents[0].body["error"], nullptr);
-  EXPECT_EQ(documents[0].body["results"].size(), 1U);
-  EXPECT_EQ(documents[1].body["error"], nullptr);
-  EXPECT_EQ(documents[1].body["results"].size(), 2U);
+  EXPECT_NE(json_of(documents[0])["error"], nullptr);
+  EXPECT_EQ(json_of(documents[0])["results"].size(), 1U);
+  EXPECT_EQ(json_of(documents[1])["error"], nullptr);
+  EXPECT_EQ(json_of(documents[1])["results"].size(), 2U);
 }
 
 TEST(Imported, FabtestsNeedTheirProgramsName) {
   const std::string text = text_of_file("fi_pingpong.txt");
-  const auto own = parse_documents(text, "anything.txt")[0].body;  // its columns are no others'
+  const auto own = json_of(parse_documents(text, "anything.txt")[0]);  // its columns are no others'
   EXPECT_EQ(own["test"], "latency");
   EXPECT_EQ(own["results"][0]["size_bytes"], 1);
   EXPECT_EQ(own["results"][0]["iterations"], 1000);
@@ -212,19 +209,19 @@ TEST(Imported, FabtestsNeedTheirProgramsName) {
       "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
       "4k      10k     39m         0.01s   4096.00         1.00       1.00\n";
   EXPECT_THAT(refusal_to_import(table, "log.txt"), HasSubstr("--as fi_rdm_pingpong"));
-  EXPECT_EQ(parse_documents(table, "log.txt", "fi_msg_pingpong")[0].body["test"], "latency");
-  const auto named = parse_documents(table, "dir/fi_msg_bw.txt")[0].body;
+  EXPECT_EQ(json_of(parse_documents(table, "log.txt", "fi_msg_pingpong")[0])["test"], "latency");
+  const auto named = json_of(parse_documents(table, "dir/fi_msg_bw.txt")[0]);
   EXPECT_EQ(named["test"], "bandwidth");
   EXPECT_EQ(named["results"][0]["size_bytes"], 4096);
   EXPECT_DOUBLE_EQ(named["results"][0]["bits_per_s"], 4096e6 * 8);
-  EXPECT_EQ(parse_documents(table, "fi_rma_bw.txt")[0].body["results"][0]["operation"],
+  EXPECT_EQ(json_of(parse_documents(table, "fi_rma_bw.txt")[0])["results"][0]["operation"],
             "fi_rma_bw");
 
   const std::string record =
       "- { xfer_size: 64, iterations: 100, total: 6400, time: 0.000100, MB/sec: 64.000000, "
       "usec/xfer: 1.000000, Mxfers/sec: 1.000000 }\n";
-  EXPECT_DOUBLE_EQ(parse_documents(record, "x", "fi_rdm_pingpong")[0].body["results"][0]["mean_ns"],
-                   1000);
+  EXPECT_DOUBLE_EQ(
+      json_of(parse_documents(record, "x", "fi_rdm_pingpong")[0])["results"][0]["mean_ns"], 1000);
 }
 
 TEST(Imported, RcclLinesAndItsListAreTheSame) {
@@ -242,13 +239,13 @@ TEST(Imported, RcclLinesAndItsListAreTheSame) {
         "[" + one + ",\n" + two + ",\n" + other + ",\n{\"numC"}) {
     const auto documents = parse_documents(text, "rccl.json");
     ASSERT_EQ(documents.size(), 2) << text;
-    const auto& body = documents[0].body;
+    const auto& body = json_of(documents[0]);
     EXPECT_EQ(body["backend"], "rccl");
     EXPECT_EQ(body["results"][0]["operation"], "all-reduce");
     EXPECT_EQ(body["results"][1]["in_place"], true);
     EXPECT_DOUBLE_EQ(body["results"][0]["mean_ns"], 20500);
     EXPECT_EQ(body["results"][0]["wrong"], nullptr);
-    EXPECT_EQ(documents[1].body["results"][0]["operation"], "all-to-all");
+    EXPECT_EQ(json_of(documents[1])["results"][0]["operation"], "all-to-all");
   }
 }
 
@@ -270,7 +267,7 @@ TEST(Imported, NcclTestsOfARunThatWasAbortedKeepWhatTheyWrote) {
       R"("redop":"sum","root":"-1","out_of_place":{"time":5.0,"alg_bw":0.1,"bus_bw":0.1,)"
       R"("nwrong":0},"out_of_place_per_iter":{"min_us":4,"max_us":9,"p50_us":4.5,"p99_us":8,)"
       R"("stdev_us":1,"cv_pct":20}},{"size":16,"count":4,"type":"flo)";
-  const auto body = parse_documents(text, "x.json")[0].body;
+  const auto body = json_of(parse_documents(text, "x.json")[0]);
   EXPECT_THAT(body["error"].get<std::string>(), has_all("to its end", "aborted"));
   ASSERT_EQ(body["results"].size(), 1);
   EXPECT_DOUBLE_EQ(body["results"][0]["p50_ns"], 4500);
@@ -284,13 +281,14 @@ TEST(Imported, TheProgramOfNcclTestsMayBeNamed) {
       "        1024           256     float    none      -1    10.00    0.10    0.09      0    "
       "10.00    0.10    0.09      0\n";
   EXPECT_THAT(refusal_to_import(text, "log.txt"), HasSubstr("--as all_gather_perf"));
-  EXPECT_EQ(parse_documents(text, "log.txt", "alltoall_perf")[0].body["results"][0]["operation"],
-            "all-to-all");
+  EXPECT_EQ(
+      json_of(parse_documents(text, "log.txt", "alltoall_perf")[0])["results"][0]["operation"],
+      "all-to-all");
 }
 
 // Of UCX, whose errors were broken off in the middle.
 TEST(Imported, WordsOfALibraryThatBeginWithADigitAreNoRow) {
-  const auto body =
+  const auto body = json_of(
       parse_documents(
           "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n"
           "0                       1.32\n1                       1.61\n"
@@ -298,8 +296,7 @@ TEST(Imported, WordsOfALibraryThatBeginWithADigitAreNoRow) {
           "2                       1.60\n"
           "[1725088413.939005] [hpc-65:14292:0]        mm_posix.c:238  UCX  ERROR   shm_open failed\n",
           "x")
-          .at(0)
-          .body;
+          .at(0));
   EXPECT_EQ(body["results"].size(), 2U);
   EXPECT_THAT(body["notes"].dump(), HasSubstr("1 row of 0 bytes was left out."));
   EXPECT_THAT(refusal_to_import("# OSU MPI Barrier Latency Test v5.8\n# Avg Latency(us)\n"
@@ -314,45 +311,42 @@ TEST(Imported, WordsOfALibraryThatBeginWithADigitAreNoRow) {
 
 TEST(Imported, OsuRowsWithoutANumberKeepTheirOthers) {
   const auto body =
-      parse_documents(
-          "# OSU MPI Allreduce Latency Test v7.2\n"
-          "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
-          "4                       nan             33.27             35.07        1000\n"
-          "8                     34.10             33.00             34.86        1000\n",
-          "x")
-          .at(0)
-          .body;
+      json_of(parse_documents(
+                  "# OSU MPI Allreduce Latency Test v7.2\n"
+                  "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+                  "4                       nan             33.27             35.07        1000\n"
+                  "8                     34.10             33.00             34.86        1000\n",
+                  "x")
+                  .at(0));
   ASSERT_EQ(body["results"].size(), 1U) << "no time is no row";
   EXPECT_EQ(body["results"][0]["size_bytes"], 8);
   EXPECT_THAT(body["notes"].dump(), HasSubstr("1 row without a time was left out."));
   EXPECT_THAT(body["config"].dump(), HasSubstr(R"({"name":"ranks","value":null})"));
   const auto timeless = parse_documents(
       "# OSU MPI Allreduce Latency Test v7.2\n# Size       Avg Latency(us)\n4   nan\n", "x");
-  EXPECT_THAT(timeless.at(0).body["error"].dump(), HasSubstr("no row"));
+  EXPECT_THAT(json_of(timeless.at(0))["error"].dump(), HasSubstr("no row"));
 }
 
 // As archives of mailing lists show it.
 TEST(Imported, OsuQuotedAndWithoutItsBlanks) {
-  const auto body = parse_documents(
-                        ">> > # OSU MPI Bandwidth Test v3.1.1\n>> > # Size Bandwidth (MB/s)\n"
-                        ">> > 1 1.46\n>> > 2 3.66\n>> >\n>> It is slow.\n",
-                        "x")
-                        .at(0)
-                        .body;
+  const auto body =
+      json_of(parse_documents(">> > # OSU MPI Bandwidth Test v3.1.1\n>> > # Size Bandwidth (MB/s)\n"
+                              ">> > 1 1.46\n>> > 2 3.66\n>> >\n>> It is slow.\n",
+                              "x")
+                  .at(0));
   ASSERT_EQ(body["results"].size(), 2U);
   EXPECT_DOUBLE_EQ(body["results"][1]["bits_per_s"], 3.66e6 * 8);
 }
 
 TEST(Imported, OsuTellsItsPairsAndWhereItsBuffersAre) {
-  const auto body = parse_documents(
-                        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n"
-                        "# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n"
-                        "# [ pairs: 4 ] [ window size: 64 ]\n"
-                        "# Size                  MB/s        Messages/s\n"
-                        "1                      10.61       10609793.75\n",
-                        "x")
-                        .at(0)
-                        .body;
+  const auto body =
+      json_of(parse_documents("# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n"
+                              "# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n"
+                              "# [ pairs: 4 ] [ window size: 64 ]\n"
+                              "# Size                  MB/s        Messages/s\n"
+                              "1                      10.61       10609793.75\n",
+                              "x")
+                  .at(0));
   EXPECT_EQ(body["results"][0]["depth"], 64);
   const auto& details = body["resolved"]["details"];
   EXPECT_EQ(details["pairs"], "4");
@@ -362,7 +356,7 @@ TEST(Imported, OsuTellsItsPairsAndWhereItsBuffersAre) {
 TEST(Imported, OsuWithoutItsTitleIsNamedOrUnknown) {
   const std::string table = "# Size          Latency (us)\n# Datatype: MPI_CHAR.\n1     1.61\n";
   const auto row = [&](const std::string& text, const std::string& program) {
-    return parse_documents(text, "x", program).at(0).body["results"].at(0);
+    return json_of(parse_documents(text, "x", program).at(0))["results"].at(0);
   };
   EXPECT_EQ(row(table, "")["operation"], "unknown");
   EXPECT_DOUBLE_EQ(row(table, "")["mean_ns"], 1610);
@@ -373,11 +367,11 @@ TEST(Imported, OsuWithoutItsTitleIsNamedOrUnknown) {
 
 TEST(Imported, OsuOneSidedTestsKeepTheirNames) {
   const auto read = [](const std::string& title, const std::string& heading) {
-    return parse_documents("# OSU " + title + " Test v5.9\n# Window creation: MPI_Win_allocate\n" +
-                               "# Size          " + heading + "\n8                       2.70\n",
-                           "x")
-        .at(0)
-        .body;
+    return json_of(
+        parse_documents("# OSU " + title + " Test v5.9\n# Window creation: MPI_Win_allocate\n" +
+                            "# Size          " + heading + "\n8                       2.70\n",
+                        "x")
+            .at(0));
   };
   for (const std::string title :
        {"MPI_Accumulate latency", "MPI_Fetch_and_op latency", "MPI_Compare_and_swap latency",
@@ -397,7 +391,7 @@ TEST(Imported, OsuOneSidedTestsKeepTheirNames) {
 }
 
 TEST(Imported, OsuNonBlockingCollectivesAreTimesOfTheCommunication) {
-  const auto body =
+  const auto body = json_of(
       parse_documents(
           "# OSU MPI Non-blocking Broadcast Latency Test v5.9\n"
           "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
@@ -405,8 +399,7 @@ TEST(Imported, OsuNonBlockingCollectivesAreTimesOfTheCommunication) {
           "1                       3.62              1.58              1.40              0.00\n"
           "2                       3.64              1.58              1.41              0.00\n",
           "x")
-          .at(0)
-          .body;
+          .at(0));
   ASSERT_EQ(body["results"].size(), 2U);
   EXPECT_EQ(body["results"][0]["operation"], "MPI Non-blocking Broadcast Latency");
   EXPECT_DOUBLE_EQ(body["results"][1]["mean_ns"], 1410);
@@ -419,12 +412,12 @@ TEST(Imported, AKilledTableAndFabtestsOwnWordsAreErrors) {
   const std::string noticed =
       "mpirun noticed that process rank 1 with PID 0 on node node2 exited on signal 11 "
       "(Segmentation fault).";
-  const auto killed = parse_documents(osu + "----\n" + noticed + "\n", "x").at(0).body;
+  const auto killed = json_of(parse_documents(osu + "----\n" + noticed + "\n", "x").at(0));
   EXPECT_EQ(killed["error"], noticed);
   EXPECT_EQ(killed["results"].size(), 1U);
   const auto cut = parse_documents(osu + "2\nslurmstepd: error: CANCELLED AT 10:00\n", "x");
-  EXPECT_THAT(cut.at(0).body["error"].dump(), HasSubstr("CANCELLED AT"));
-  EXPECT_THAT(parse_documents("# OSU MPI Latency Test v7.4\n", "x").at(0).body["error"],
+  EXPECT_THAT(json_of(cut.at(0))["error"].dump(), HasSubstr("CANCELLED AT"));
+  EXPECT_THAT(json_of(parse_documents("# OSU MPI Latency Test v7.4\n", "x").at(0))["error"],
               HasSubstr("no row"));
   const std::string table =
       "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
@@ -433,7 +426,8 @@ TEST(Imported, AKilledTableAndFabtestsOwnWordsAreErrors) {
        {"fi_cq_readerr: err: Input/output error (5), prov_err: Unknown error (5)",
         "[error] 1700000000:fabtests:common/shared.c:12: cq_readerr 5 (Input/output error)",
         "fi_domain(): common/shared.c:743, ret=-61 (No data available)"}) {
-    EXPECT_EQ(parse_documents(table + words + "\n", "fi_rma_bw.txt").at(0).body["error"], words);
+    EXPECT_EQ(json_of(parse_documents(table + words + "\n", "fi_rma_bw.txt").at(0))["error"],
+              words);
   }
 }
 
@@ -446,8 +440,8 @@ TEST(Imported, TheCommandBeforeATableOfFabtestsNamesItsProgram) {
           "$ ./fi_msg_bw -p verbs 192.168.1.2\n" + rows,
       "x");
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_DOUBLE_EQ(documents[0].body["results"].at(0)["mean_ns"], 14940);
-  EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0)["bits_per_s"], 0.07e6 * 8);
+  EXPECT_DOUBLE_EQ(json_of(documents[0])["results"].at(0)["mean_ns"], 14940);
+  EXPECT_DOUBLE_EQ(json_of(documents[1])["results"].at(0)["bits_per_s"], 0.07e6 * 8);
 }
 
 TEST(Imported, FabtestsNamesInTheTextWin) {
@@ -458,18 +452,18 @@ TEST(Imported, FabtestsNamesInTheTextWin) {
                                         "---\nfi_msg_bw -M :\n" + record,
                                     "x.txt", "fi_rma_bw");
   ASSERT_EQ(both.size(), 2U);
-  EXPECT_EQ(both[0].body["config"]["test"], "fi_rdm_pingpong");
-  EXPECT_EQ(both[0].body["test"], "latency");
-  EXPECT_DOUBLE_EQ(both[0].body["results"][0]["mean_ns"], 2430);
-  EXPECT_EQ(both[1].body["test"], "bandwidth");
+  EXPECT_EQ(json_of(both[0])["config"]["test"], "fi_rdm_pingpong");
+  EXPECT_EQ(json_of(both[0])["test"], "latency");
+  EXPECT_DOUBLE_EQ(json_of(both[0])["results"][0]["mean_ns"], 2430);
+  EXPECT_EQ(json_of(both[1])["test"], "bandwidth");
 
   const std::string heading =
       "name      bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n";
   const auto old =
       parse_documents(heading + "fi_rdm_pingpong  64  1k  125k  0.00s  26.3  2.43  0.41\n", "x");
-  EXPECT_EQ(old.at(0).body["test"], "latency");
-  EXPECT_EQ(old.at(0).body["results"][0]["operation"], "send");
-  EXPECT_EQ(old.at(0).body["results"][0]["size_bytes"], 64);
+  EXPECT_EQ(json_of(old.at(0))["test"], "latency");
+  EXPECT_EQ(json_of(old.at(0))["results"][0]["operation"], "send");
+  EXPECT_EQ(json_of(old.at(0))["results"][0]["size_bytes"], 64);
   const auto atomic =
       parse_documents(heading +
                           "write_min_int8_lat  64  1k  125k  0.00s  26.3  2.4  0.4\n"
@@ -477,9 +471,9 @@ TEST(Imported, FabtestsNamesInTheTextWin) {
                           "fetch_max_int8_lat  64  1k  125k  0.00s  26.3  3.4  0.4\n",
                       "fi_rdm_atomic.txt");
   ASSERT_EQ(atomic.size(), 2U);
-  EXPECT_EQ(atomic[0].body["results"].size(), 2U);
-  EXPECT_EQ(atomic[1].body["results"][0]["operation"], "fetch_max_int8_lat");
-  EXPECT_DOUBLE_EQ(atomic[1].body["results"][0]["mean_ns"], 3400);
+  EXPECT_EQ(json_of(atomic[0])["results"].size(), 2U);
+  EXPECT_EQ(json_of(atomic[1])["results"][0]["operation"], "fetch_max_int8_lat");
+  EXPECT_DOUBLE_EQ(json_of(atomic[1])["results"][0]["mean_ns"], 3400);
 }
 
 /// Lines of two texts in turn behind their tags, those of `b` from the line `from` of `a` on.
@@ -523,9 +517,9 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
       "# OSU MPI Latency Test v7.2\n# Size          Latency (us)\n1                       1.61\n";
   const auto documents = parse_documents(text, "x");
   ASSERT_EQ(documents.size(), 3U);
-  EXPECT_EQ(documents[0].body["results"].at(0)["operation"], "all-gather");
-  EXPECT_DOUBLE_EQ(documents[1].body["results"].at(0).at("bits_per_s"), 197.48e9);
-  EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0).at("mean_ns"), 1610);
+  EXPECT_EQ(json_of(documents[0])["results"].at(0)["operation"], "all-gather");
+  EXPECT_DOUBLE_EQ(json_of(documents[1])["results"].at(0).at("bits_per_s"), 197.48e9);
+  EXPECT_DOUBLE_EQ(json_of(documents[2])["results"].at(0).at("mean_ns"), 1610);
   EXPECT_THAT(refusal_to_import(text + "2    1.5x\n", "x"), HasSubstr("line 13: '1.5x'"));
   const auto named =
       parse_documents("Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n" +
@@ -535,8 +529,8 @@ TEST(Imported, AFileMayHoldTablesOfSeveralTools) {
                           "1       10k     19k         0.30s      0.07      14.94       0.07\n",
                       "x");
   ASSERT_EQ(named.size(), 2U);
-  EXPECT_THAT(named[0].body["error"].dump(), HasSubstr("Failed status 12"));
-  EXPECT_DOUBLE_EQ(named[1].body["results"].at(0).at("mean_ns"), 14940);
+  EXPECT_THAT(json_of(named[0])["error"].dump(), HasSubstr("Failed status 12"));
+  EXPECT_DOUBLE_EQ(json_of(named[1])["results"].at(0).at("mean_ns"), 14940);
   EXPECT_EQ(parse_documents("== NCCL BW Test\n" + text, "x").size(), 3U) << "a script's own words";
 }
 
@@ -548,7 +542,7 @@ TEST(Imported, WhatMayStandAnywhereEndsNoTable) {
           perftest_text("196.63"),
       "x");
   ASSERT_EQ(documents.size(), 3U) << "of perftest a client that failed, and one that did not";
-  EXPECT_EQ(documents[0].body["results"].size(), 3U);
+  EXPECT_EQ(json_of(documents[0])["results"].size(), 3U);
 }
 
 TEST(Imported, AnErrorNamesTheFilesOwnLineWhereTagsStandInTurn) {
@@ -563,10 +557,10 @@ TEST(Imported, ACutLastLineIsOfItsOwnTag) {
         "node1:  65536      5000       1";
   const auto documents = parse_documents(cut, "x");
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_EQ(documents[0].body["error"], "its table ends within a row");
-  EXPECT_EQ(documents[0].body["results"].size(), 1U);
-  EXPECT_EQ(documents[1].body["error"], nullptr);
-  EXPECT_EQ(documents[1].body["results"].size(), 1U);
+  EXPECT_EQ(json_of(documents[0])["error"], "its table ends within a row");
+  EXPECT_EQ(json_of(documents[0])["results"].size(), 1U);
+  EXPECT_EQ(json_of(documents[1])["error"], nullptr);
+  EXPECT_EQ(json_of(documents[1])["results"].size(), 1U);
 }
 
 TEST(Imported, LinesOfSeveralTagsAreReadApart) {
@@ -574,17 +568,17 @@ TEST(Imported, LinesOfSeveralTagsAreReadApart) {
     const auto documents = parse_documents(
         in_turn(perftest_text("196.58"), perftest_text("96.58"), from) + "srun: all done\n", "x");
     ASSERT_EQ(documents.size(), 2U) << from;
-    EXPECT_DOUBLE_EQ(documents[0].body["results"][0]["bits_per_s"], 196.58e9);
-    EXPECT_DOUBLE_EQ(documents[1].body["results"][0]["bits_per_s"], 96.58e9);
-    EXPECT_EQ(documents[0].body["error"], nullptr);
-    EXPECT_EQ(documents[1].body["error"], nullptr);
+    EXPECT_DOUBLE_EQ(json_of(documents[0])["results"][0]["bits_per_s"], 196.58e9);
+    EXPECT_DOUBLE_EQ(json_of(documents[1])["results"][0]["bits_per_s"], 96.58e9);
+    EXPECT_EQ(json_of(documents[0])["error"], nullptr);
+    EXPECT_EQ(json_of(documents[1])["error"], nullptr);
   }
   const std::string waits = "* Waiting for client to connect... *\n";
   const std::string sides =
       in_turn(perftest_text("196.58", waits), perftest_text("196.5", "", "0x50", "0x49"), 2);
   const auto run = parse_documents(sides, "x");
   ASSERT_EQ(run.size(), 1U) << "both sides of one run";
-  EXPECT_DOUBLE_EQ(run[0].body["results"][0]["bits_per_s"], 196.5e9);
+  EXPECT_DOUBLE_EQ(json_of(run[0])["results"][0]["bits_per_s"], 196.5e9);
   const std::string osu = text_of_file("osu_latency.txt");
   EXPECT_EQ(parse_documents(in_turn(osu, osu, 2), "x").size(), 2U);
 }
@@ -594,8 +588,8 @@ TEST(Imported, AFailureBetweenSeveralTagsStaysWithItsTag) {
   failed.replace(failed.rfind("----"), 4, " Failed to complete run_iter_bw function successfully");
   const auto documents = parse_documents(in_turn(perftest_text("196.58"), failed, 0), "x");
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_EQ(documents[0].body["error"], nullptr);
-  EXPECT_EQ(documents[1].body["error"], "Failed to complete run_iter_bw function successfully");
+  EXPECT_EQ(json_of(documents[0])["error"], nullptr);
+  EXPECT_EQ(json_of(documents[1])["error"], "Failed to complete run_iter_bw function successfully");
 }
 
 }  // namespace

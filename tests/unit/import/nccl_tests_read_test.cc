@@ -6,7 +6,8 @@
 #include "import/nccl_cells.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/nccl_tests.h"
+#include "report/body.h"
+#include "report/nccl_tests.h"
 
 namespace rdmabench::inline v1::import {
 namespace {
@@ -168,8 +169,8 @@ TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
       rest.remove_prefix(end);
     }
     const Document document = parse_documents(text, "x").at(0);
-    EXPECT_EQ(document.body["results"].size(), 4U) << tag;
-    EXPECT_THAT(document.body.dump(), HasSubstr("reduce_scatter_perf")) << tag;
+    EXPECT_EQ(json_of(document)["results"].size(), 4U) << tag;
+    EXPECT_THAT(json_of(document).dump(), HasSubstr("reduce_scatter_perf")) << tag;
   }
 }
 
@@ -192,7 +193,7 @@ std::string labelled(const std::string& tag, const std::string& wrong) {
 
 TEST(NcclTestsRead, ATagWithinARowIsCutOffToo) {
   for (const std::string tag : {"[0] ", "[12] ", "[1,0]<stdout>:", "[1,12]<stdout>: ", "0: "}) {
-    const auto body = parse_documents(labelled(tag, "17"), "x").at(0).body;
+    const auto body = json_of(parse_documents(labelled(tag, "17"), "x").at(0));
     ASSERT_EQ(body["results"].size(), 4U) << tag;
     EXPECT_EQ(body["results"][0]["reduction"], "sum") << tag;
     EXPECT_EQ(body["results"][0]["wrong"]["wrong_elements"], 17) << tag;
@@ -324,20 +325,20 @@ TEST(NcclTestsRead, ARunWithoutARowIsADocumentWithAnError) {
                            "beta: Test NCCL failure common.cu:958 'unhandled system error / '\n";
   const auto alone = parse_documents(heading, "x.txt");
   ASSERT_EQ(alone.size(), 1U);
-  EXPECT_THAT(alone[0].body["error"].get<std::string>(), HasSubstr("has no row"));
-  EXPECT_EQ(alone[0].body["ranks"].size(), 2U);
-  EXPECT_EQ(alone[0].body["results"].size(), 0U);
+  EXPECT_THAT(json_of(alone[0])["error"].get<std::string>(), HasSubstr("has no row"));
+  EXPECT_EQ(json_of(alone[0])["ranks"].size(), 2U);
+  EXPECT_EQ(json_of(alone[0])["results"].size(), 0U);
   const auto documents = parse_documents(heading + init + kNew, "x.txt");
   ASSERT_EQ(documents.size(), 3U);
-  EXPECT_EQ(documents[1].body["error"],
+  EXPECT_EQ(json_of(documents[1])["error"],
             "beta: Test NCCL failure common.cu:958 'unhandled system error / '");
-  EXPECT_TRUE(documents[2].body["error"].is_null());
+  EXPECT_TRUE(json_of(documents[2])["error"].is_null());
   // An old text does not say which program it is of.
   const std::string old = kOld;
   const auto nameless = parse_documents(old.substr(0, old.find("           8")) + kOld, "x.txt");
   ASSERT_EQ(nameless.size(), 2U);
-  EXPECT_THAT(nameless[0].body["error"].get<std::string>(), HasSubstr("has no row"));
-  EXPECT_TRUE(nameless[1].body["error"].is_null());
+  EXPECT_THAT(json_of(nameless[0])["error"].get<std::string>(), HasSubstr("has no row"));
+  EXPECT_TRUE(json_of(nameless[1])["error"].is_null());
 }
 
 TEST(NcclTestsRead, ARowThatWasCutFirstIsAnError) {
@@ -348,8 +349,8 @@ TEST(NcclTestsRead, ARowThatWasCutFirstIsAnError) {
                                 "  8  2  float  sum  -1    33.20    0.00    0.00       0    3"}) {
     const auto documents = parse_documents(heading + cut, "x.txt");
     ASSERT_EQ(documents.size(), 1U) << cut;
-    EXPECT_EQ(documents[0].body["error"], "its table ends within a row") << cut;
-    EXPECT_EQ(documents[0].body["results"].size(), 0U) << cut;
+    EXPECT_EQ(json_of(documents[0])["error"], "its table ends within a row") << cut;
+    EXPECT_EQ(json_of(documents[0])["results"].size(), 0U) << cut;
   }
   // Without its end the last number may be another one.
   const std::string row = whole.substr(whole.rfind("        2048"));
@@ -362,7 +363,7 @@ TEST(NcclTestsRead, OnlyItsFirstLineIsARunWithoutARow) {
   const std::string whole = kNew;
   const auto documents = parse_documents(whole.substr(0, whole.find('\n') + 1), "x.txt");
   ASSERT_EQ(documents.size(), 1U);
-  EXPECT_THAT(documents[0].body["error"].dump(), HasSubstr("no row"));
+  EXPECT_THAT(json_of(documents[0])["error"].dump(), HasSubstr("no row"));
 }
 
 TEST(NcclTestsRead, LastLinesThatFailedAreTheError) {
@@ -371,7 +372,7 @@ TEST(NcclTestsRead, LastLinesThatFailedAreTheError) {
     text.replace(text.find("       2    11.50"), 8, "       0");
     text.replace(text.find("values : 2 FAILED"), 17, "values : 0 OK");
     text.replace(text.find(from), from.size(), to);
-    return parse_documents(text, "x.txt").at(0).body["error"];
+    return json_of(parse_documents(text, "x.txt").at(0))["error"];
   };
   EXPECT_EQ(error_with("#\n", "#\n"), nullptr);
   EXPECT_THAT(error_with("values : 0 OK", "values : 4 FAILED"),
@@ -539,7 +540,7 @@ TEST(NcclTestsRead, JsonOfARunThatFailedHasAnError) {
   const auto error_of = [](const std::string& text) {
     const auto documents = parse_documents(text, "x.json");
     EXPECT_EQ(documents.size(), 1U);
-    return documents.at(0).body["error"].dump();
+    return json_of(documents.at(0))["error"].dump();
   };
   EXPECT_EQ(error_of(kJson), "null");
   const std::string whole = kJson;
@@ -561,12 +562,12 @@ TEST(NcclTestsRead, JsonOfARunThatFailedHasAnError) {
 TEST(NcclTestsRead, JsonBehindJson) {
   const auto documents = parse_documents(kJson + std::string("\n") + kJson, "x.json");
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_EQ(documents[1].body["results"].size(), 2U);
+  EXPECT_EQ(json_of(documents[1])["results"].size(), 2U);
 }
 
 TEST(NcclTestsRead, ANamedProgramIsOnlyOfWhatDoesNotSay) {
   const auto operation = [](const std::string& text, const std::string& program) {
-    return parse_documents(text, "x", program).at(0).body["results"][0]["operation"];
+    return json_of(parse_documents(text, "x", program).at(0))["results"][0]["operation"];
   };
   EXPECT_EQ(operation(kNew, "all_gather_perf"), "reduce-scatter");
   EXPECT_EQ(operation(kJson, "all_gather_perf"), "broadcast");
@@ -614,8 +615,8 @@ constexpr const char* kTerminal =
 TEST(NcclTestsRead, TheCommandBeforeARunNamesItsProgram) {
   const auto documents = parse_documents(kTerminal, "x.txt");
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_EQ(documents[0].body["results"][0]["operation"], "all-reduce");
-  EXPECT_EQ(documents[1].body["results"][0]["operation"], "all-gather");
+  EXPECT_EQ(json_of(documents[0])["results"][0]["operation"], "all-reduce");
+  EXPECT_EQ(json_of(documents[1])["results"][0]["operation"], "all-gather");
   EXPECT_EQ(parse_documents(std::string("[root@node1 build]# ls\n") + kTerminal, "x").size(), 2U)
       << "a prompt is no list";
   const std::string built =
@@ -708,7 +709,7 @@ TEST(NcclTestsRead, BecomesADocumentOfOurs) {
   const std::vector<Document> documents = parse_documents(kNew, "x.txt");
   ASSERT_EQ(documents.size(), 1U);
   EXPECT_EQ(documents[0].schema, kCollSchema);
-  const auto& results = documents[0].body["results"];
+  const auto& results = json_of(documents[0])["results"];
   ASSERT_EQ(results.size(), 4U);
   EXPECT_EQ(results[0]["operation"], "reduce-scatter");
   EXPECT_EQ(results[0]["type"], "float32");
@@ -719,8 +720,8 @@ TEST(NcclTestsRead, BecomesADocumentOfOurs) {
   EXPECT_EQ(results[2]["wrong"]["wrong_elements"], 2);
   EXPECT_TRUE(results[3]["wrong"].is_null());
   EXPECT_EQ(results[0]["bus_bytes_per_s"], 0.05e9);
-  EXPECT_EQ(documents[0].body["ranks"][1]["host"], "beta");
-  EXPECT_EQ(documents[0].body["library"][0]["value"], "NCCL 2.28.9");
+  EXPECT_EQ(json_of(documents[0])["ranks"][1]["host"], "beta");
+  EXPECT_EQ(json_of(documents[0])["library"][0]["value"], "NCCL 2.28.9");
 }
 
 TEST(NcclTestsRead, SeveralRunsBecomeSeveralDocuments) {
@@ -732,9 +733,9 @@ TEST(NcclTestsRead, SeveralRunsBecomeSeveralDocuments) {
 TEST(NcclTestsRead, JsonBecomesADocumentWithoutTheEnvironment) {
   const std::vector<Document> documents = parse_documents(kJson, "x.json");
   ASSERT_EQ(documents.size(), 1U);
-  EXPECT_THAT(documents[0].body.dump(), testing::Not(HasSubstr("do-not-read-me")));
-  EXPECT_EQ(documents[0].body["results"][0]["root"], 1);
-  EXPECT_EQ(documents[0].body["results"][0]["max_ns"], 12000.0);
+  EXPECT_THAT(json_of(documents[0]).dump(), testing::Not(HasSubstr("do-not-read-me")));
+  EXPECT_EQ(json_of(documents[0])["results"][0]["root"], 1);
+  EXPECT_EQ(json_of(documents[0])["results"][0]["max_ns"], 12000.0);
 }
 
 TEST(NcclTestsRead, RowsOfNothingAreLeftOut) {
@@ -743,7 +744,7 @@ TEST(NcclTestsRead, RowsOfNothingAreLeftOut) {
       "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
       "0 0 float none -1 3.0 0.00 0.00 0 4.0 0.00 0.00 0\n"
       "64 8 float none -1 3.0 0.02 0.01 0 4.0 0.01 0.01 0\n";
-  const auto body = parse_documents(text, "x.txt").at(0).body;
+  const auto body = json_of(parse_documents(text, "x.txt").at(0));
   EXPECT_EQ(body["results"].size(), 2U);
   EXPECT_THAT(body["notes"].dump(), HasSubstr("1 rows of 0 bytes"));
 }

@@ -8,6 +8,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
+#include "report/body.h"
 
 namespace rdmabench::inline v1::import {
 namespace {
@@ -35,7 +36,7 @@ nlohmann::ordered_json only(const std::string& text) {
   const std::vector<Document> documents = parse_documents(text, "ib.txt");
   EXPECT_EQ(documents.size(), 1);
   EXPECT_EQ(documents.at(0).schema, kRunSchema);
-  return documents.at(0).body;
+  return json_of(documents.at(0));
 }
 
 std::string refusal_of(const std::string& text) {
@@ -66,7 +67,7 @@ TEST(PerftestRead, TakesEveryTextThatPerftestWrote) {
   for (const auto& file : std::filesystem::directory_iterator(PERFTEST_REAL)) {
     const std::vector<Document> documents = read_documents(file.path());
     ASSERT_EQ(documents.size(), 1) << file.path();
-    const auto& body = documents[0].body;
+    const auto& body = json_of(documents[0]);
     const bool latency = file.path().string().find("lat") != std::string::npos;
     EXPECT_EQ(body["test"], latency ? "latency" : "bandwidth") << file.path();
     ASSERT_EQ(body["results"].size(), 1) << file.path();
@@ -103,10 +104,10 @@ TEST(PerftestRead, TakesTagsSeveralRunsAndColumnsOfOldReleases) {
   const std::vector<Document> both = parse_documents(old + kBandwidth, "ib.txt");
   ASSERT_EQ(both.size(), 2);
   EXPECT_EQ(both[0].source, "ib.txt#1");
-  EXPECT_EQ(both[0].body["results"].size(), 2);
-  EXPECT_EQ(both[0].body["results"][1]["direction"], "both_ways");
-  EXPECT_DOUBLE_EQ(both[0].body["results"][1]["bits_per_s"], 2 * 1024 * 1024 * 8);
-  EXPECT_EQ(both[0].body["results"][1]["messages_per_s"], nullptr);
+  EXPECT_EQ(json_of(both[0])["results"].size(), 2);
+  EXPECT_EQ(json_of(both[0])["results"][1]["direction"], "both_ways");
+  EXPECT_DOUBLE_EQ(json_of(both[0])["results"][1]["bits_per_s"], 2 * 1024 * 1024 * 8);
+  EXPECT_EQ(json_of(both[0])["results"][1]["messages_per_s"], nullptr);
 }
 
 TEST(PerftestRead, ARowWithAWordTooManyIsAnErrorAndNoRow) {
@@ -251,15 +252,16 @@ TEST(PerftestRead, TablesWithoutTitlesAreRunsOfTheirOwn) {
           dashes,
       "x");
   ASSERT_EQ(documents.size(), 3U);
-  EXPECT_EQ(documents[0].body["test"], "latency");
-  const auto& latency = documents[0].body["results"].at(0);
+  EXPECT_EQ(json_of(documents[0])["test"], "latency");
+  const auto& latency = json_of(documents[0])["results"].at(0);
   EXPECT_DOUBLE_EQ(latency["p50_ns"], 5490);
   EXPECT_EQ(latency["kind"], "unknown") << "of a read it is a completion, else half a round trip";
-  const auto& gigabits = documents[1].body["results"].at(0);
+  const auto& gigabits = json_of(documents[1])["results"].at(0);
   EXPECT_DOUBLE_EQ(gigabits["bits_per_s"], 185.13e9) << "not by the unit of the next table";
   EXPECT_EQ(gigabits["operation"], "unknown");
   EXPECT_EQ(gigabits["direction"], "unknown");
-  EXPECT_DOUBLE_EQ(documents[2].body["results"].at(0)["bits_per_s"], 11554.28 * 1024 * 1024 * 8);
+  EXPECT_DOUBLE_EQ(json_of(documents[2])["results"].at(0)["bits_per_s"],
+                   11554.28 * 1024 * 1024 * 8);
 }
 
 TEST(PerftestRead, TheProgramOfATableWithoutTitleMayBeNamed) {
@@ -268,14 +270,15 @@ TEST(PerftestRead, TheProgramOfATableWithoutTitleMayBeNamed) {
       "#bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
       " 1          10000000         0.00               3.16   \t\t   3.312819\n";
   const auto operation = [&](const std::string& source, const std::string& program) {
-    return parse_documents(table, source, program).at(0).body["results"].at(0)["operation"];
+    return json_of(parse_documents(table, source, program).at(0))["results"].at(0)["operation"];
   };
   EXPECT_EQ(operation("x.txt", ""), "unknown");
   EXPECT_EQ(operation("x.txt", "ib_send_bw"), "send");
   EXPECT_EQ(operation("logs/ib_send_bw_MSG_SIZE.txt", ""), "send");
   EXPECT_EQ(operation("x.txt", "ib_send_lat"), "unknown") << "its columns are not those of times";
-  EXPECT_EQ(parse_documents(kBandwidth, "x", "ib_read_bw").at(0).body["results"].at(0)["operation"],
-            "write")
+  EXPECT_EQ(
+      json_of(parse_documents(kBandwidth, "x", "ib_read_bw").at(0))["results"].at(0)["operation"],
+      "write")
       << "the text says it";
 }
 
@@ -341,7 +344,7 @@ TEST(PerftestRead, ATableWithoutItsLastLineIsOfARunThatWasAborted) {
             nullptr);
   const auto hung = parse_documents(kHead + kRow + "----\n" + kHead, "x");
   ASSERT_EQ(hung.size(), 2U);
-  EXPECT_THAT(hung[1].body["error"].dump(), HasSubstr("no row"));
+  EXPECT_THAT(json_of(hung[1])["error"].dump(), HasSubstr("no row"));
   const auto within = only(kHead + kRow + next.substr(0, next.find("0.174943") + 4));
   EXPECT_EQ(within["error"], "its table ends within a row");
   EXPECT_EQ(within["results"].size(), 1U) << "0.17 is not what it wrote";
@@ -465,8 +468,8 @@ TEST(PerftestRead, ARunThatDidNotComeToItsTableIsADocument) {
   EXPECT_THAT(only(title)["error"].dump(), HasSubstr("no row"));
   const auto documents = parse_documents(title + kBandwidth, "x");
   ASSERT_EQ(documents.size(), 2U) << "not only a server";
-  EXPECT_THAT(documents[0].body["error"].dump(), HasSubstr("no row"));
-  EXPECT_EQ(documents[1].body["error"], nullptr);
+  EXPECT_THAT(json_of(documents[0])["error"].dump(), HasSubstr("no row"));
+  EXPECT_EQ(json_of(documents[1])["error"], nullptr);
 }
 
 TEST(PerftestRead, RefusesWhatMakesNoSense) {
@@ -525,7 +528,7 @@ TEST(PerftestRead, TakesJsonBehindJsonAndWhatWasCut) {
   const std::string one = json(392.5, "");
   const auto both = parse_documents(one + json(392.4, ""), "x.json");
   ASSERT_EQ(both.size(), 2U);
-  EXPECT_NEAR(both[1].body["results"][0]["bits_per_s"].get<double>(), 392.4e9, 1);
+  EXPECT_NEAR(json_of(both[1])["results"][0]["bits_per_s"].get<double>(), 392.4e9, 1);
   const auto cut = only(one.substr(0, one.find("\"BW_average\"")));
   EXPECT_THAT(cut["error"].dump(), HasSubstr("not written to its end"));
   EXPECT_EQ(cut["results"].size(), 0U);

@@ -1,4 +1,4 @@
-#include "rdmabench/memory/request.h"
+#include "rdmabench/memory/buffer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

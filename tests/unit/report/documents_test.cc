@@ -8,10 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 #include "report/kinds.h"
 #include "samples.h"
 
@@ -38,7 +39,7 @@ TEST(Documents, ReadsWhatTheWriterOfRunsWrites) {
   ASSERT_EQ(one.size(), 1);
   EXPECT_EQ(one[0].source, "lat.json");
   EXPECT_EQ(one[0].schema, kRunSchema);
-  EXPECT_EQ(one[0].body["results"].size(), 2);
+  EXPECT_EQ(json_of(one[0])["results"].size(), 2);
   const auto two = parse_documents(to_json(reports), "demo.json");
   ASSERT_EQ(two.size(), 2);
   EXPECT_EQ(two[1].source, "demo.json#2");
@@ -76,9 +77,9 @@ TEST(Documents, PutsTheRecordsOfAFabricTogether) {
   const auto documents = parse_documents(text, "f.jsonl");
   ASSERT_EQ(documents.size(), 1);
   const Document& one = documents[0];
-  EXPECT_EQ(one.body["nodes"].size(), 2);
-  EXPECT_EQ(one.body["lost"][0]["rank"], 1);
-  EXPECT_TRUE(one.body["verdict"].is_object());
+  EXPECT_EQ(json_of(one)["nodes"].size(), 2);
+  EXPECT_EQ(json_of(one)["lost"][0]["rank"], 1);
+  EXPECT_TRUE(json_of(one)["verdict"].is_object());
   ASSERT_EQ(one.pairs.size(), 1);
   EXPECT_EQ(one.pairs[0].receiver, 1);
   EXPECT_EQ(one.pairs[0].value, 1e11);
@@ -99,7 +100,7 @@ TEST(Documents, OfARunThatWasResumedTheLastAttemptCounts) {
   ASSERT_EQ(documents.size(), 1);
   ASSERT_EQ(documents[0].pairs.size(), 2);
   EXPECT_EQ(documents[0].pairs[0].value, 2e11);
-  EXPECT_EQ(documents[0].body["lost"].size(), 0);
+  EXPECT_EQ(json_of(documents[0])["lost"].size(), 0);
 }
 
 TEST(Documents, LeavesOutALastLineThatWasNotFinished) {
@@ -142,6 +143,19 @@ TEST(Documents, NamesASchemaThatIsNotOurs) {
   EXPECT_THAT(refusal(R"({"schema":"other/1"})"), HasSubstr("\"other/1\""));
   EXPECT_THAT(refusal(R"({"schema":1})"), HasSubstr("no \"schema\""));
   EXPECT_THAT(refusal("[1]"), HasSubstr("not a document of rdmabench"));
+}
+
+TEST(Documents, AreValuesWithAText) {
+  const Document one = to_document(latency_sample());
+  Document copy = one;
+  json_of(copy)["notes"] = {"of the copy alone"};
+  EXPECT_NE(to_json(copy), to_json(one));
+  EXPECT_EQ(to_json(parse_documents(to_json(copy), "x").at(0)), to_json(copy));
+  copy = one;
+  EXPECT_EQ(to_json(copy), to_json(one));
+  const Document moved = std::move(copy);
+  EXPECT_EQ(to_json(moved), to_json(one));
+  EXPECT_EQ(to_json(Document()), "null\n");
 }
 
 TEST(Documents, HoldsABodyAgainstItsSchema) {
@@ -257,7 +271,7 @@ TEST(Documents, OfAFolderWhatIsNoDocumentIsLeftOutAndNamed) {
   std::ofstream(folder / "node7.txt") << "Couldn't connect to node2:18515\n";
   const FolderDocuments both = read_folders({folder}, endings);
   ASSERT_EQ(both.documents.size(), 2U);
-  EXPECT_EQ(both.documents[1].body["error"], "Couldn't connect to node2:18515");
+  EXPECT_EQ(json_of(both.documents[1])["error"], "Couldn't connect to node2:18515");
   EXPECT_TRUE(both.left_out.empty());
 
   std::ofstream(folder / "node8.txt") << "ssh: connection refused\n";

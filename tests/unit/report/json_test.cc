@@ -1,4 +1,4 @@
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -41,8 +41,8 @@ nlohmann::ordered_json judged(const std::string& json, std::string_view expectat
   Document document = parse_documents(json, "test").at(0);
   const std::vector<Limit> one{parse_limit(expectation)};
   judge(document, one);
-  EXPECT_EQ(document.body["expectations"].size(), 1);
-  const auto row = document.body["expectations"][0];
+  EXPECT_EQ(json_of(document)["expectations"].size(), 1);
+  const auto row = json_of(document)["expectations"][0];
   EXPECT_EQ(limits_failed(document), row["status"] == "FAIL");
   EXPECT_THAT(limits_text(document), HasSubstr(row["text"].get<std::string>()));
   return row;
@@ -52,7 +52,7 @@ nlohmann::ordered_json judged(const std::string& json, std::string_view expectat
 std::string config(const Facts& facts) {
   Report report;
   report.config = facts;
-  return to_document(report).body["config"].dump();
+  return json_of(to_document(report))["config"].dump();
 }
 
 TEST(Limits, IsReadWithItsUnitAndSizes) {
@@ -161,7 +161,7 @@ TEST(Limits, FindingsStandInTheDocumentThatIsWritten) {
   EXPECT_THAT(to_junit(std::array{document}), HasSubstr("<failure"));
   EXPECT_THAT(to_markdown(std::array{document}), HasSubstr("360 Gb/s"));
   EXPECT_FALSE(failed(judge(document, {parse_limit("bw>=300Gb/s@64K")}))) << "in their place";
-  EXPECT_EQ(document.body["expectations"].size(), 1);
+  EXPECT_EQ(json_of(document)["expectations"].size(), 1);
 }
 
 TEST(Limits, OnlyLaunchesOfOneRunAreJudgedTogether) {
@@ -178,8 +178,8 @@ TEST(Limits, OnlyLaunchesOfOneRunAreJudgedTogether) {
 std::string refusal_of(Document a, Document b) {
   a.source = "a.json";
   b.source = "b.json";
-  a.body["results"][0]["bits_per_s"] = 1e9;
-  b.body["results"][0]["bits_per_s"] = 2e9;
+  json_of(a)["results"][0]["bits_per_s"] = 1e9;
+  json_of(b)["results"][0]["bits_per_s"] = 2e9;
   try {
     over_launches(std::array{a, b});
   } catch (const Error& error) {
@@ -221,9 +221,9 @@ TEST(Limits, LaunchesOfOneRunHaveOneConfigurationAndOneSortOfDevice) {
   EXPECT_THAT(against([](Report& other) { other.resolved.device = "rxe0:1"; }),
               has_all("mlx_", "rxe"));
   Document failed = to_document(report);
-  failed.body["resolved"] = Json::object();
-  failed.body["results"] = Json::array();
-  EXPECT_EQ(over_launches(std::array{failed, to_document(report)}).body["results"].size(), 1)
+  json_of(failed)["resolved"] = Json::object();
+  json_of(failed)["results"] = Json::array();
+  EXPECT_EQ(json_of(over_launches(std::array{failed, to_document(report)}))["results"].size(), 1)
       << "it ended before it resolved anything";
   const auto coll = [](const std::string& batch, const std::string& p50) {
     return parse_documents(R"({"schema": "rdmabench-coll/1", "backend": "nccl", "config": [)"
@@ -271,7 +271,7 @@ TEST(Limits, LaunchesAreJudgedByTheirOwnInterval) {
     }
     Document document = launches.front();
     judge(document, std::vector{parse_limit(limit)}, launches);
-    return document.body["expectations"][0];
+    return json_of(document)["expectations"][0];
   };
   const std::vector<std::string> five{"365e9", "368e9", "370e9", "371e9", "376e9"};
   const auto pass = judged_over(five, "bw>=360Gb/s");
@@ -290,18 +290,18 @@ TEST(Limits, LaunchesAreJudgedByTheirOwnInterval) {
 TEST(Limits, RowsThatFailAreJudgedTogether) {
   Document document = parse_documents(bandwidth("325e9", "null", "null"), "test").at(0);
   judge(document, std::vector{parse_limit("bw>=360Gb/s")});
-  EXPECT_EQ(document.body["expectations"][0]["status"], "FAIL");
-  const auto row = document.body["results"][0];
+  EXPECT_EQ(json_of(document)["expectations"][0]["status"], "FAIL");
+  const auto row = json_of(document)["results"][0];
   for (int i = 0; i < 50; ++i) {
-    document.body["results"].push_back(row);
-    document.body["results"].back()["bits_per_s"] = 400e9;
+    json_of(document)["results"].push_back(row);
+    json_of(document)["results"].back()["bits_per_s"] = 400e9;
   }
   judge(document, std::vector{parse_limit("bw>=360Gb/s")});
-  EXPECT_EQ(document.body["expectations"][0]["status"], "OPEN");
-  EXPECT_THAT(document.body["expectations"][0]["text"], HasSubstr("among 51 rows"));
-  document.body["results"][0]["bits_per_s"] = 180e9;
+  EXPECT_EQ(json_of(document)["expectations"][0]["status"], "OPEN");
+  EXPECT_THAT(json_of(document)["expectations"][0]["text"], HasSubstr("among 51 rows"));
+  json_of(document)["results"][0]["bits_per_s"] = 180e9;
   judge(document, std::vector{parse_limit("bw>=360Gb/s")});
-  EXPECT_EQ(document.body["expectations"][0]["status"], "FAIL") << "half of it always fails";
+  EXPECT_EQ(json_of(document)["expectations"][0]["status"], "FAIL") << "half of it always fails";
 }
 
 TEST(Limits, JudgesAMeanByItsStandardError) {
@@ -341,7 +341,7 @@ TEST(Limits, OfAProfileIsOpenWithoutARowWhereAnotherOneApplies) {
     Document document = parse_documents(bandwidth("361e9", "null", "null"), "f").front();
     judge(document, profile);
     std::vector<std::string> found;
-    for (const auto& one : document.body["expectations"]) found.push_back(one["status"]);
+    for (const auto& one : json_of(document)["expectations"]) found.push_back(one["status"]);
     return found;
   };
   EXPECT_THAT(statuses({"bw>=1Gb/s", "p99<=5us@8"}), ElementsAre("PASS", "OPEN"));
@@ -424,7 +424,7 @@ TEST(Limits, OfABaselineThatHasNoneOfTheRowsFails) {
   std::ofstream(path) << other.replace(other.find("65536"), 5, "4096");
   Document document = parse_documents(bandwidth("370e9", "null", "null"), "test").at(0);
   judge(document, std::vector{parse_limit("bw>=95%" + path)});
-  const auto& rows = document.body["expectations"];
+  const auto& rows = json_of(document)["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "OPEN");
   EXPECT_EQ(rows[1]["status"], "FAIL");
@@ -479,7 +479,7 @@ TEST(Limits, ARowOfABaselineIsOfTheSameMemoryAndWasNotCutOff) {
     Document document = parse_documents(run, "test").at(0);
     judge(document, std::vector{parse_limit("bw>=1%" + path)});
     std::string all;
-    for (const auto& row : document.body["expectations"]) {
+    for (const auto& row : json_of(document)["expectations"]) {
       all += row["status"].get<std::string>() + " ";
     }
     return all;
@@ -546,7 +546,7 @@ TEST(Limits, HoldsAPairOfAFabricAgainstTheSamePair) {
   std::ofstream(path) << fabric("100e9", "1e9") << again;
   Document document = parse_documents(fabric("120e9", "30e9"), "test").at(0);
   judge(document, std::vector{parse_limit("bw>=90%" + path)});
-  const auto& rows = document.body["expectations"];
+  const auto& rows = json_of(document)["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "FAIL");
   EXPECT_THAT(rows[0]["row"], HasSubstr("b to a"));
@@ -572,7 +572,7 @@ TEST(Limits, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
                       "test")
           .at(0);
   judge(document, std::vector{parse_limit("bw>=80Gb/s")});
-  const auto& rows = document.body["expectations"];
+  const auto& rows = json_of(document)["expectations"];
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0]["status"], "FAIL");
   EXPECT_EQ(rows[0]["value"], 41e9);
@@ -593,7 +593,7 @@ TEST(Limits, HoldsAPairOfAFabricAgainstItsOwnLine) {
                         "test")
             .at(0);
     judge(document, std::vector{parse_limit("bw>=80%line")});
-    return document.body["expectations"][0];
+    return json_of(document)["expectations"][0];
   };
   const std::string line = R"(,"line_bits_per_s":100e9,"line_origin":"100 Gb/s of mlx5_0")";
   EXPECT_EQ(judgements(line)["status"], "PASS");
@@ -604,7 +604,7 @@ TEST(Limits, HoldsAPairOfAFabricAgainstItsOwnLine) {
   EXPECT_EQ(judgements(line + R"(,"pattern":"many-to-one")")["status"], "OPEN")
       << "several pairs share the link";
   Document document{.source = "x", .schema = "", .body = {}};
-  document.body["expectations"].push_back(
+  json_of(document)["expectations"].push_back(
       to_json(LimitFinding{"bw", "a\nPASS b", Status::fail, "\x1b[2J of a file"}));
   const std::string text = limits_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
@@ -699,10 +699,10 @@ TEST(Limits, JudgesTheTimesOfRegByTheirIntervals) {
 
 TEST(Limits, ManyRowsAlikeAreCountedInTheText) {
   Document document = parse_documents(bandwidth("1e9", "1e9", "1e9"), "test").at(0);
-  const auto row = document.body["results"][0];
-  for (int i = 0; i < 19; ++i) document.body["results"].push_back(row);
+  const auto row = json_of(document)["results"][0];
+  for (int i = 0; i < 19; ++i) json_of(document)["results"].push_back(row);
   for (const char* key : {"bits_per_s", "bits_per_s_low", "bits_per_s_high"})
-    document.body["results"][4][key] = 1;
+    json_of(document)["results"][4][key] = 1;
   judge(document, std::vector{parse_limit("bw>=1kb/s")});
   const std::string text = limits_text(document);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10) << "one that fails, eight, the rest";
@@ -712,11 +712,11 @@ TEST(Limits, ManyRowsAlikeAreCountedInTheText) {
 
 TEST(Limits, OpenRowsComeBeforeThoseThatPassAndAllAreCounted) {
   Document document = parse_documents(bandwidth("2e9", "1e9", "3e9"), "test").at(0);
-  const auto row = document.body["results"][0];
-  for (int i = 0; i < 99; ++i) document.body["results"].push_back(row);
-  for (int i = 0; i < 90; ++i) document.body["results"][i]["bits_per_s_low"] = 2e9;
+  const auto row = json_of(document)["results"][0];
+  for (int i = 0; i < 99; ++i) json_of(document)["results"].push_back(row);
+  for (int i = 0; i < 90; ++i) json_of(document)["results"][i]["bits_per_s_low"] = 2e9;
   judge(document, std::vector{parse_limit("bw>=1.5Gb/s")});
-  const auto& rows = document.body["expectations"];
+  const auto& rows = json_of(document)["expectations"];
   ASSERT_EQ(rows.size(), 10 + kMostJudged + 1);
   EXPECT_EQ(rows[9]["status"], "OPEN");
   EXPECT_EQ(rows[10]["status"], "PASS");
@@ -731,7 +731,7 @@ TEST(Limits, OfAFabricGivesNoSeriesForEachPair) {
                                       "test")
                           .at(0);
   for (const char* const round : {"1", "2"}) {
-    document.body["expectations"].push_back(
+    json_of(document)["expectations"].push_back(
         to_json(LimitFinding{"bw>=1b/s", std::string("a to b, round ") + round, Status::pass}));
   }
   const std::string text = to_prometheus(std::vector{document});

@@ -1,5 +1,5 @@
 // The writer against what perftest 4.5 printed: the same numbers must give the same bytes.
-#include "rdmabench/report/perftest.h"
+#include "report/perftest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 #include "report/row.h"
 #include "samples.h"
 

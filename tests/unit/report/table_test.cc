@@ -1,4 +1,4 @@
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include "../has_all.h"
 #include "report/launches.h"
 #include "report/row.h"
+#include "report/text_table.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {
@@ -110,7 +111,7 @@ std::string over_text(std::span<const Report> launches) {
   std::vector<Document> documents;
   for (const Report& one : launches) {
     documents.push_back(to_document(one));
-    documents.back().body["environment"]["of"] = documents.size();  // no two are the same
+    json_of(documents.back())["environment"]["of"] = documents.size();  // no two are the same
   }
   return launches_text(over_launches(documents), 300);
 }
@@ -155,7 +156,7 @@ TEST(Launches, AtARateThatWasAskedForAreOneRowWhateverItsShareOfTheCapacity) {
     report.config.push_back({"rate_messages_per_s", 1e6});
     launches.push_back(to_document(report));
   }
-  EXPECT_EQ(over_launches(launches).body["results"].size(), 1);
+  EXPECT_EQ(json_of(over_launches(launches))["results"].size(), 1);
 }
 
 TEST(Launches, OfACollectiveTellTheirRowsApartAndKeepALaterBisection) {
@@ -171,7 +172,7 @@ TEST(Launches, OfACollectiveTellTheirRowsApartAndKeepALaterBisection) {
   const Document over = over_launches(launches);
   EXPECT_THAT(launches_text(over, 80), AllOf(ContainsRegex("all-reduce +out .* 1.5"),
                                              ContainsRegex("all-reduce +in .* 1.5")));
-  EXPECT_EQ(over.body["bisected"]["suspects"].size(), 1);
+  EXPECT_EQ(json_of(over)["bisected"]["suspects"].size(), 1);
 }
 
 const std::string kFabricPlan =
@@ -207,7 +208,7 @@ TEST(Launches, OfAFabricThatEndAlikeAreCountedTogether) {
                                         findings + R"({"rank":0,"metric":"latency","size_bytes":8,)"
                                                    R"("verdict":"slow"}])"),
                       "x"));
-  EXPECT_EQ(over.body["verdict"]["summary"], "1 finding in 2 of 2 launches")
+  EXPECT_EQ(json_of(over)["verdict"]["summary"], "1 finding in 2 of 2 launches")
       << "of one alone it is told that a node was judged, which the sentence leaves out";
 }
 
@@ -217,8 +218,8 @@ TEST(Launches, OfAFabricKeepTheDoubtsOfEarlierFiles) {
       over_launches(parse_documents(fabric_launch(1, measured, R"("doubts":["one rail"])") +
                                         fabric_launch(2, measured, R"("not_judged":["too few"])"),
                                     "x"));
-  EXPECT_EQ(over.body["verdict"]["not_judged"].dump(), R"(["one rail","too few"])");
-  EXPECT_FALSE(over.body["verdict"].contains("doubts"));
+  EXPECT_EQ(json_of(over)["verdict"]["not_judged"].dump(), R"(["one rail","too few"])");
+  EXPECT_FALSE(json_of(over)["verdict"].contains("doubts"));
   EXPECT_THAT(launches_text(over, 300), has_all("one rail", "too few"));
 }
 
@@ -282,9 +283,9 @@ TEST(Launches, AreOneRowWithTheirInterval) {
     launches.push_back(to_document(report));
   }
   const Document over = over_launches(launches);
-  const auto& row = over.body["results"][0];
-  const auto& one = launches[0].body["results"][0];
-  EXPECT_EQ(over.body["results"].size(), launches[0].body["results"].size());
+  const auto& row = json_of(over)["results"][0];
+  const auto& one = json_of(launches[0])["results"][0];
+  EXPECT_EQ(json_of(over)["results"].size(), json_of(launches[0])["results"].size());
   EXPECT_EQ(row["launches"], 3);
   EXPECT_EQ(row["iterations"], 3 * one["iterations"].get<std::uint64_t>());
   EXPECT_NEAR(row["p50_ns"].get<double>(), std::cbrt(900.0 * 1000 * 1100), 1e-6);
@@ -292,14 +293,14 @@ TEST(Launches, AreOneRowWithTheirInterval) {
   EXPECT_NEAR(row["median_low_ns"].get<double>(), 996.65 * std::exp(-4.303 * 0.1004 / std::sqrt(3)),
               3);
   EXPECT_THAT(launches_text(over, 80), has_all("launches", "p50 low[us]"));
-  EXPECT_EQ(launches_of(launches[0].body), 1);
-  launches[1].body["results"][0]["complete"] = false;  // a signal ended it
-  launches[2].body["results"] = nlohmann::ordered_json::array();
+  EXPECT_EQ(launches_of(json_of(launches[0])), 1);
+  json_of(launches[1])["results"][0]["complete"] = false;  // a signal ended it
+  json_of(launches[2])["results"] = nlohmann::ordered_json::array();
   const Document ended = over_launches(launches);
-  EXPECT_EQ(ended.body["results"][0]["launches"], 1);
-  EXPECT_EQ(ended.body["results"][0]["complete"], true);
-  EXPECT_NEAR(ended.body["results"][0]["p50_ns"].get<double>(), 900, 1e-6);
-  EXPECT_EQ(launches_of(ended.body), 3) << "whatever its rows are of";
+  EXPECT_EQ(json_of(ended)["results"][0]["launches"], 1);
+  EXPECT_EQ(json_of(ended)["results"][0]["complete"], true);
+  EXPECT_NEAR(json_of(ended)["results"][0]["p50_ns"].get<double>(), 900, 1e-6);
+  EXPECT_EQ(launches_of(json_of(ended)), 3) << "whatever its rows are of";
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/writers.h"
+#include "rdmabench/report/result.h"
+#include "report/body.h"
+#include "report/text_table.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {
@@ -479,7 +481,7 @@ TEST(Html, WhatManyPairsShareIsToldOnceAndNoTableIsOfAllPairs) {
   }
   EXPECT_LT(rows, 300);
   EXPECT_LT(to_markdown(documents).size(), 100'000);
-  documents[0].body["lost"] = nlohmann::ordered_json::array();
+  json_of(documents[0])["lost"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < kPairs; ++i) {
     if (documents[0].pairs[i].error.empty()) continue;
     std::string& error = documents[0].pairs[i].error = std::to_string(i);

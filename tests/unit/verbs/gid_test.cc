@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/gid.h"
+#include "rdmabench/verbs/device.h"
 
 #include <fake_verbs.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "../complaint.h"
-#include "rdmabench/verbs/device.h"
 
 namespace rdmabench::inline v1::verbs {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/verbs/registration.h"
+#include "rdmabench/verbs/handles.h"
 
 #include <fake_verbs.h>
 #include <gmock/gmock.h>

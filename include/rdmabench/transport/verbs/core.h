@@ -18,9 +18,7 @@
 #include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/transport/verbs/send_queue.h"
 #include "rdmabench/transport/verbs/slots.h"
-#include "rdmabench/verbs/completion_queues.h"
 #include "rdmabench/verbs/device.h"
-#include "rdmabench/verbs/gid.h"
 #include "rdmabench/verbs/handles.h"
 
 namespace rdmabench::inline v1::verbs {

@@ -8,7 +8,6 @@
 
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/path_attributes.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 

@@ -8,7 +8,6 @@
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/verbs/handles.h"
-#include "rdmabench/verbs/registration.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 

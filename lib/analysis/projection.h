@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
-#include "rdmabench/analysis/verdict.h"
-#include "rdmabench/report/text_table.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::analysis {
 

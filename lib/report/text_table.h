@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "rdmabench/report/result.h"
+
 namespace rdmabench::inline v1::report {
 
-inline constexpr std::size_t kUsualWidth = 80;  ///< columns of a table, unless told otherwise
 inline constexpr std::size_t kAnyWidth = std::size_t(-1);  ///< every column, however wide
 
 /// A heading and rows, two spaces between columns, each column as wide as its widest cell on a

@@ -10,11 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/base/status.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/conditions.h"
-#include "rdmabench/report/text_table.h"
+#include "rdmabench/report/result.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::netplugin {
 

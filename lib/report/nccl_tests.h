@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rdmabench/import/nccl_tests.h"
+#include "import/nccl_tests.h"
 
 namespace rdmabench::inline v1::report {
 

@@ -10,8 +10,8 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/report/text_table.h"
-#include "rdmabench/verbs/registration.h"
+#include "rdmabench/verbs/handles.h"
+#include "report/text_table.h"
 
 namespace rdmabench::inline v1::run {
 
