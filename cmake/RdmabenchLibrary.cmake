@@ -5,6 +5,11 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 // Which optional parts this build of rdmabench has. Written by CMake.
 #pragma once
 
+// Every installed header includes this one.
+#if __cplusplus < 202002L
+#error "rdmabench needs C++20: compile with -std=c++20"
+#endif
+
 #define RDMABENCH_VERSION "@PROJECT_VERSION@"
 #define RDMABENCH_HAVE_VERBS @RDMABENCH_HAVE_VERBS@
 #define RDMABENCH_HAVE_MLX5 @RDMABENCH_HAVE_MLX5@
@@ -37,9 +42,11 @@ if(RDMABENCH_GNU_LD AND RDMABENCH_GNU_OBJCOPY AND CMAKE_NM AND NOT RDMABENCH_SAN
   set_source_files_properties(${RDMABENCH_LOOP_OBJECTS} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 endif()
 
-# rdmabench_library(name OUTPUT file LINK library... ROOMS room...) makes the target and the component name.
+# rdmabench_library(name OUTPUT file DESCRIPTION text ROOMS room... LINK component... USES package...) makes the target,
+# the component of that name and the pkg-config file of that of the library. The packages are those of pkg-config whose
+# libraries its code calls.
 function(rdmabench_library name)
-  cmake_parse_arguments(arg "" "OUTPUT" "ROOMS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "OUTPUT;DESCRIPTION" "ROOMS;LINK;USES" ${ARGN})
   set(target rdmabench_${name})
   add_library(${target})
   add_library(rdmabench::${name} ALIAS ${target})
@@ -57,8 +64,27 @@ function(rdmabench_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${target} PUBLIC Threads::Threads ${arg_LINK} PRIVATE ${RDMABENCH_FMT})
+  list(TRANSFORM arg_LINK PREPEND rdmabench_ OUTPUT_VARIABLE below)
+  target_link_libraries(${target} PUBLIC Threads::Threads ${below} PRIVATE ${RDMABENCH_FMT} ${CMAKE_DL_LIBS})
   install(TARGETS ${target} EXPORT rdmabench-targets)
+
+  # Who links the shared libraries needs no more; who links the static ones needs what they use.
+  list(TRANSFORM arg_LINK PREPEND rdmabench- OUTPUT_VARIABLE requires)
+  set(libs "-pthread")
+  set(private_requires "")
+  if(BUILD_SHARED_LIBS)
+    set(private_requires ${arg_USES})
+  else()
+    target_link_options(${target} INTERFACE ${RDMABENCH_DROP_UNUSED})
+    list(APPEND requires ${arg_USES})
+    list(TRANSFORM RDMABENCH_DROP_UNUSED REPLACE "^LINKER:" "-Wl," OUTPUT_VARIABLE drop)
+    string(JOIN " " libs -pthread -ldl ${drop})
+  endif()
+  string(JOIN " " requires ${requires})
+  string(JOIN " " private_requires ${private_requires})
+  file(RELATIVE_PATH to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+  configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/${arg_OUTPUT}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${arg_OUTPUT}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
 # Each component holds the rooms that the ones before it lack. What calls `loaded` needs it in its own shared library,
@@ -73,13 +99,15 @@ if(BUILD_SHARED_LIBS)
   list(APPEND rooms loaded)
   list(APPEND all loaded)
 endif()
-rdmabench_library(measure OUTPUT rdmabench-measure ROOMS ${measure})
-rdmabench_library(report OUTPUT rdmabench-report ROOMS ${report} LINK rdmabench_measure)
-rdmabench_library(run OUTPUT rdmabench-run ROOMS ${rooms} LINK rdmabench_report)
-rdmabench_library(rdmabench OUTPUT rdmabench ROOMS ${all} LINK rdmabench_run)
-target_link_libraries(rdmabench_report PRIVATE ${RDMABENCH_PUGIXML} ${CMAKE_DL_LIBS})
-target_link_libraries(rdmabench_run PRIVATE ${CMAKE_DL_LIBS})
-target_link_libraries(rdmabench_rdmabench PRIVATE ${CMAKE_DL_LIBS})
+rdmabench_library(measure OUTPUT rdmabench-measure DESCRIPTION "statistics of samples, clocks and units"
+  ROOMS ${measure} USES fmt)
+rdmabench_library(report OUTPUT rdmabench-report DESCRIPTION "results, documents, comparisons and the doctor"
+  ROOMS ${report} LINK measure USES fmt pugixml)
+rdmabench_library(run OUTPUT rdmabench-run DESCRIPTION "measurements between two processes"
+  ROOMS ${rooms} LINK report USES fmt)
+rdmabench_library(rdmabench OUTPUT rdmabench DESCRIPTION "${PROJECT_DESCRIPTION}"
+  ROOMS ${all} LINK run USES fmt)
+target_link_libraries(rdmabench_report PRIVATE ${RDMABENCH_PUGIXML})
 # Headers of its back ends' endpoints include these.
 foreach(name IN ITEMS VERBS OFI)
   if(RDMABENCH_HAVE_${name})
@@ -101,16 +129,6 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/rdmabench-config-version
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench-config.cmake"
         "${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake" DESTINATION ${package_dir})
 
-# Who links the shared libraries needs no more; who links the static ones needs what they use.
-set(RDMABENCH_PC_PRIVATE "-lpugixml -lstdc++ -ldl -pthread")
-set(RDMABENCH_PC_LIBS "")
-if(NOT BUILD_SHARED_LIBS)
-  set(RDMABENCH_PC_LIBS "${RDMABENCH_PC_PRIVATE}")
-  set(RDMABENCH_PC_PRIVATE "")
-endif()
-file(RELATIVE_PATH RDMABENCH_PC_TO_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
-configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/rdmabench.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/rdmabench.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Comments of headers name pages of docs/.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.png")

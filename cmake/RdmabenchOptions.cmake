@@ -29,6 +29,15 @@ set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undef
 # __FILE__ is relative to the root: tests of a clone in another folder are the same to a compiler cache.
 add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
+# A function and a variable each in a section of its own: a program takes of a static library what it calls, however
+# large the object files are. What the library's users link with, too.
+set(RDMABENCH_SECTIONS "")
+set(RDMABENCH_DROP_UNUSED "")
+if(NOT RDMABENCH_SANITIZE)
+  set(RDMABENCH_SECTIONS -ffunction-sections -fdata-sections)
+  set(RDMABENCH_DROP_UNUSED LINKER:--gc-sections)
+endif()
+
 add_library(rdmabench_flags INTERFACE)
 target_compile_options(rdmabench_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        -Wno-sign-conversion -Wnon-virtual-dtor $<$<BOOL:${RDMABENCH_WERROR}>:-Werror>)

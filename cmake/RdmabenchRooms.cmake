@@ -28,6 +28,7 @@ function(rdmabench_room room)
   else()
     rdmabench_precompile(${target})
   endif()
+  target_compile_options(${target} PRIVATE ${RDMABENCH_SECTIONS})
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
 endfunction()
 

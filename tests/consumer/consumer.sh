@@ -75,6 +75,30 @@ programs=$work/programs
 "$programs/api" | grep -q '^4096 bytes: p50 '
 "$programs/c" | grep -qx '2 rows, code 0'
 
+# Each component by itself, and how much of the static libraries a program of one has in it: bytes at most.
+# with_component COMPONENT SOURCE BYTES
+with_component() {
+  component=$1 of=$2 most=$3
+  eval "set -- $(pkg-config --cflags --libs "rdmabench-$component")"
+  "$compiler" -std=c++20 "$of" -o "$work/with-$component" "$@"
+  "$work/with-$component" >/dev/null
+  strip "$work/with-$component"
+  size=$(stat -c %s "$work/with-$component")
+  echo "a program of rdmabench-$component: $size bytes"
+  grep -q '^CMAKE_BUILD_TYPE:.*=Debug$' "$build/CMakeCache.txt" || [ "$size" -le "$most" ]
+}
+with_component measure "$source/examples/statistics.cc" 500000
+with_component report "$project/documents.cc" 1500000
+with_component run "$work/docs/api.cc" 5000000
+
+# Whichever header is first, the first error names the C++ that it needs.
+eval "set -- $(pkg-config --cflags rdmabench)"
+for header in rdmabench.h measure/statistics.h run/client.h; do
+  echo "#include <rdmabench/$header>" >"$work/old.cc"
+  if "$compiler" -std=c++17 -fsyntax-only "$work/old.cc" "$@" 2>"$work/old.log"; then exit 1; fi
+  grep 'error:' "$work/old.log" | head -n 1 | grep -q 'rdmabench needs C++20'
+done
+
 # The module finds the library of its prefix by itself.
 unset RDMABENCH_LIBRARY
 PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
