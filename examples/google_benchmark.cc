@@ -1,7 +1,8 @@
 // Transports among other benchmarks of a program, by Google Benchmark.
 //
 //   google_benchmark [--benchmark_...]                            over the loop back end
-//   google_benchmark [--benchmark_...] BACKEND BYTES [PROVIDER]   and this: ofi 64 shm
+//   google_benchmark [--benchmark_...] BACKEND BYTES [PROVIDER [CPU PEER_CPU]]
+//                                                                 and this: ofi 64 shm 0 1
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -48,6 +49,10 @@ int main(int argc, char** argv) {
     options.backend = argv[1];
     options.bytes = std::strtoull(argv[2], nullptr, 10);
     options.provider = argc > 3 ? argv[3] : "";
+    if (argc > 5) {  // two that share no core
+      options.cpu = std::atoi(argv[4]);
+      options.peer_cpu = std::atoi(argv[5]);
+    }
     const std::string way = options.backend + "/" + argv[2] + "/" + options.provider;
     google_benchmark::add<Write>("write/" + way, options);
     options.depth = 32;

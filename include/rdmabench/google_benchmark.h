@@ -11,10 +11,13 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/measure/samples.h"
@@ -32,6 +35,8 @@ struct Options {
   std::uint32_t depth = 1;       ///< posts that may be outstanding, >= 1
   /// The longest wait for a completion, and for each step of the set-up.
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
+  int cpu = -1;       ///< processor that the caller's thread is bound to meanwhile; -1 = as it is
+  int peer_cpu = -1;  ///< of the peer's thread; -1 = where the caller's may run
 };
 
 namespace detail {
@@ -59,11 +64,7 @@ class Peer {
  public:
   Peer(const Options& options, transport::OperationCode code)
       : thread_([this, options, code] { serve(options, code); }) {}
-  ~Peer() {
-    release();
-    listener_.stop();
-    thread_.join();
-  }
+  ~Peer() { join(); }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
@@ -73,9 +74,18 @@ class Peer {
   /// The client needs no more polls.
   void release() noexcept { done_ = true; }
 
+  /// Waits for its end. What may have disturbed its thread.
+  const std::vector<report::Suspicion>& join() {
+    release();
+    listener_.stop();
+    if (thread_.joinable()) thread_.join();
+    return suspicions_;
+  }
+
  private:
   /// What fails here ends the client's wait too, and is told there.
   void serve(const Options& options, transport::OperationCode code) noexcept try {
+    if (options.peer_cpu >= 0) pin_this_thread(options.peer_cpu);
     auto channel = listener_.accept(Deadline::after(options.timeout));
     if (!channel) return;
     run::with_connected(*channel, request_of(options, code, false), options.backend,
@@ -91,18 +101,45 @@ class Peer {
     const auto on_receive = [&](const transport::Received& received) noexcept {
       io.give_back_together(received.slot);
     };
+    run::DisturbanceWatch disturbances({}, false);  // the client counts for the whole machine
+    disturbances.begin();
     while (!done_.load(std::memory_order_relaxed)) {
       io.nothing_due();  // nothing may arrive here however much the client writes
       if (io.poll(workload::Wait::message, on_receive)) continue;
       channel.abort("the peer's completion failed: " + endpoint.failure());
       return;
     }
+    suspicions_ = disturbances.end();
   }
 
   control::Authentication authentication_ = control::Authentication::of_this_process();
   control::Listener listener_{"127.0.0.1", 0, authentication_};
   std::atomic<bool> done_{false};
+  std::vector<report::Suspicion> suspicions_{};
   std::thread thread_;
+};
+
+/// "loop, completion: delivery", and of a run that was disturbed "; suspect: noise, preemption".
+inline std::string label_of(const transport::Description& facts,
+                            const std::vector<report::Suspicion>& client,
+                            const std::vector<report::Suspicion>& peer) {
+  std::vector<std::string> codes;
+  for (const auto* const side : {&client, &peer}) {
+    for (const report::Suspicion& one : *side) {
+      if (std::find(codes.begin(), codes.end(), one.code) == codes.end()) codes.push_back(one.code);
+    }
+  }
+  std::string label = facts.provider + ", completion: " + facts.completion;
+  for (const std::string& code : codes) {
+    label += (&code == codes.data() ? "; suspect: " : ", ") + code;
+  }
+  return label;
+}
+
+/// What is told when the peer has ended.
+struct Measured {
+  transport::Description facts{};
+  std::vector<report::Suspicion> suspicions{};
 };
 
 /// The client's messages, one for each iteration.
@@ -117,7 +154,10 @@ class Client {
         io_(endpoint, plan_, watch_, result_) {}
 
   /// Throws Error where a message fails.
-  void measure(benchmark::State& state) {
+  void measure(benchmark::State& state, Measured& measured) {
+    measured.facts = endpoint_.describe(options_.bytes);
+    run::DisturbanceWatch disturbances({measured.facts.device});
+    disturbances.begin();
     plan_.iterations = static_cast<std::uint64_t>(state.max_iterations);
     last_ = measure::RawClock::stamp();
     for ([[maybe_unused]] auto ignored : state) {
@@ -125,7 +165,7 @@ class Client {
         return throw_failure();
       ++result_.message;
     }
-    report(state);
+    measured.suspicions = disturbances.end(report(state));
   }
 
  private:
@@ -162,19 +202,19 @@ class Client {
                            endpoint_.failure());
   }
 
-  void report(benchmark::State& state) {
+  /// The p99 in nanoseconds; 0 with a greater depth.
+  double report(benchmark::State& state) {
     using benchmark::Counter;
-    const transport::Description facts = endpoint_.describe(options_.bytes);
-    state.SetLabel(facts.provider + ", completion: " + facts.completion);
     const auto messages = static_cast<double>(state.iterations());
     state.counters["messages_per_s"] = Counter(messages, Counter::kIsRate);
     state.counters["bytes_per_s"] =
         Counter(messages * static_cast<double>(options_.bytes), Counter::kIsRate);
-    if (options_.depth > 1) return;
+    if (options_.depth > 1) return 0;
     keep();
     const measure::LatencySummary all = recorder_.summary(1.0);
     state.counters["p50_ns"] = Counter(all.p50_ns, Counter::kAvgThreads);
     state.counters["p99_ns"] = Counter(all.p99_ns, Counter::kAvgThreads);
+    return all.p99_ns;
   }
 
   T& endpoint_;
@@ -194,13 +234,15 @@ class Client {
 /// One benchmark function: connects two endpoints in this process, posts one message of the
 /// operation Op for each iteration, and reports counters. The client's endpoint is driven by the
 /// caller's thread; its peer has a thread of its own, which polls: give the benchmark two
-/// processors.
+/// processors, by options.cpu and options.peer_cpu.
 ///
 /// With a depth of 1 an iteration ends when the message has completed, and "p50_ns" and "p99_ns"
 /// are of the times from post to completion, within measure::Histogram::kRelativeError. With a
 /// greater depth an iteration posts one message, and polls while `depth` are outstanding; the last
 /// iteration waits for all of them. "messages_per_s" and "bytes_per_s" are rates over the whole
-/// time. The label names the provider, and what a completion means there. Time and counters include
+/// time. The label names the provider, what a completion means there, and the codes of
+/// Report::suspicions where a run was disturbed: "loop, completion: delivery; suspect: noise". Each
+/// run takes 20 ms more to see the noise, before it is timed. Time and counters include
 /// what measuring costs: with a depth of 1 each message has one reading of CLOCK_MONOTONIC_RAW, and
 /// each iteration has a step of Google Benchmark's own loop. Nothing is subtracted.
 ///
@@ -211,19 +253,27 @@ void run(benchmark::State& state, const Options& options) {
     if (options.depth == 0 || options.bytes == 0) {
       throw Error(Fault::usage, "`depth` or `bytes` of 0", "Both are 1 at least.");
     }
+    // An exception of the peer's thread would not be told.
+    if (options.peer_cpu >= 0) {
+      const PinnedThread allowed(options.peer_cpu);
+    }
     detail::Peer peer(options, Op::kCode);
+    std::optional<PinnedThread> pinned;  // after the peer's thread, which would inherit it
+    if (options.cpu >= 0) pinned.emplace(options.cpu);
+    detail::Measured measured;
     auto channel = control::Channel::connect(
         "127.0.0.1", peer.port(), Deadline::after(options.timeout), {}, peer.authentication());
     rdmabench::run::with_connected(
         channel, detail::request_of(options, Op::kCode, true), options.backend,
         [&]<class T>(T& endpoint) {
           if constexpr (T::template supports<Op>) {
-            detail::Client<Op, T>(endpoint, options, channel).measure(state);
+            detail::Client<Op, T>(endpoint, options, channel).measure(state, measured);
           } else {
             throw Error(Fault::unavailable, "this endpoint has no such operation");
           }
           peer.release();
         });
+    state.SetLabel(detail::label_of(measured.facts, measured.suspicions, peer.join()));
   } catch (const std::exception& error) {
     state.SkipWithError(error.what());
   }

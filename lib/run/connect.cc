@@ -1,5 +1,9 @@
 #include "rdmabench/run/connect.h"
 
+#include <utility>
+
+#include "health/run_watch.h"
+#include "health/suspect.h"
 #include "run/connection.h"
 #include "run/protocol.h"
 
@@ -52,6 +56,28 @@ void ConnectedPair::finish() {
   state_->connection.send(SessionMessage::bye);
   state_->connection.receive(SessionMessage::bye, "end of its callback");
   state_->finished = true;
+}
+
+struct DisturbanceWatch::State {
+  health::RunWatch watch;
+  bool client;
+};
+
+DisturbanceWatch::DisturbanceWatch(std::vector<std::string> devices, bool client)
+    : state_(new State{health::RunWatch(std::move(devices)), client}) {}
+DisturbanceWatch::~DisturbanceWatch() = default;
+
+void DisturbanceWatch::begin() {
+  state_->watch.begin();
+}
+
+std::vector<report::Suspicion> DisturbanceWatch::end(double p99_ns) {
+  const health::RunConditions own = state_->watch.end();
+  report::Report report;
+  auto& rows = report.results.emplace<std::vector<report::LatencyResult>>();
+  if (p99_ns > 0) rows.emplace_back().latency.p99_ns = p99_ns;
+  return state_->client ? health::judge(own, nullptr, report)
+                        : health::judge(health::RunConditions(), &own, report);
 }
 
 }  // namespace rdmabench::inline v1::run

@@ -8,10 +8,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/endpoints.h"
+#include "rdmabench/report/result.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"
@@ -89,6 +91,29 @@ void with_connected(control::Channel& channel, const transport::EndpointRequest&
   call();
   pair.finish();
 }
+
+/// Watches what may disturb an own loop, as run() watches its epochs: hardware counters, where the
+/// thread runs, and how noisy the machine is. Thread rule: one thread, that which measures.
+class DisturbanceWatch {
+ public:
+  /// `devices`: Description::device of the endpoints, each once. Where both sides are one process
+  /// the server's has none. `client` is the side that the texts name.
+  explicit DisturbanceWatch(std::vector<std::string> devices, bool client = true);
+  ~DisturbanceWatch();
+  DisturbanceWatch& operator=(DisturbanceWatch&&) = delete;
+
+  /// Before the first message. It takes 20 ms, or as long as the kernel may tell old counters (30
+  /// ms by default).
+  void begin();
+
+  /// After the last message; it waits for the counters, too. As Report::suspicions; of a latency
+  /// test also by its p99, in nanoseconds. Never throws for what cannot be read.
+  std::vector<report::Suspicion> end(double p99_ns = 0);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Throws why an epoch over an EpochIo ended, an Error or Cancelled: "nothing completed for 10 s,
 /// waiting for the peer's message: message 812 of 1000 (64 bytes) with node2". Its failure() has
