@@ -1,6 +1,6 @@
 // verbs_stream_once OP COUNT SIZE SIGNAL_EVERY POST_LIST: our own stream, for counting its
 // instructions. OP is send, write or read, COUNT at most
-// 4000.
+// 16000.
 //
 // Both queue pairs are in this process and one thread drives them, as in versus/bare_verbs_loop.cc,
 // the floor that this is held against. The loops are those of `rdmabench bw`. A target of sends
@@ -31,7 +31,7 @@ transport::EndpointRequest request_for(OperationCode operation, char** argv) {
   request.signal_every = static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
   request.options.post_list = static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10));
   // As many for every COUNT, so that set-up is the same and drops out of the difference.
-  request.receives = transport::notifies(operation) ? 4096 : 8;
+  request.receives = transport::notifies(operation) ? 16384 : 8;
   return request;
 }
 

@@ -212,8 +212,8 @@ int main(int argc, char** argv) {
   const ibv_gid_entry gid = choose_gid(context, port);
   ibv_pd* domain = must(ibv_alloc_pd(context), "ibv_alloc_pd");
   // As many for every COUNT, so that set-up is the same and drops out of a difference.
-  const std::uint32_t receives = sends ? 4096 : 1;
-  if (sends && count > receives) die("COUNT is above 4096", EINVAL);
+  const std::uint32_t receives = sends ? 16384 : 1;
+  if (sends && count > receives) die("COUNT is above 16384", EINVAL);
   Side from = make_side(context, domain, 1, size, 'x');
   Side to = make_side(context, domain, receives, size, 'y');
   connect(from.queue_pair, to.queue_pair->qp_num, port, gid);

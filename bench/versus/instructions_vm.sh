@@ -7,8 +7,8 @@ set -euo pipefail
 shopt -s inherit_errexit
 build_dir=${1:?usage: instructions_vm.sh BUILD_DIR}
 size=64
-few=1024
-many=3072
+few=8192  # of both an epoch has its 32 marks, which cost something each
+many=12288
 
 # instructions PROGRAM ARGUMENTS...: everything the program executes in user space.
 instructions() {
