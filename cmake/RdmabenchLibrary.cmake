@@ -42,6 +42,8 @@ if(RDMABENCH_GNU_LD AND RDMABENCH_GNU_OBJCOPY AND CMAKE_NM AND NOT RDMABENCH_SAN
   set_source_files_properties(${RDMABENCH_LOOP_OBJECTS} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 endif()
 
+file(RELATIVE_PATH RDMABENCH_PC_TO_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+
 # rdmabench_library(name OUTPUT file DESCRIPTION text ROOMS room... LINK component... USES package...) makes the target,
 # the component of that name and the pkg-config file of that of the library. The packages are those of pkg-config whose
 # libraries its code calls.
@@ -82,7 +84,6 @@ function(rdmabench_library name)
   endif()
   string(JOIN " " requires ${requires})
   string(JOIN " " private_requires ${private_requires})
-  file(RELATIVE_PATH to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
   configure_file(cmake/rdmabench.pc.in "${PROJECT_BINARY_DIR}/${arg_OUTPUT}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${arg_OUTPUT}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
