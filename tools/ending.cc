@@ -144,7 +144,7 @@ int serve_one(run::ServerConfig config, const std::function<void(std::string_vie
   config.sessions = 1;
   config.allow = config.allow_providers = {"any"};
   raise_descriptor_limit();
-  run::Server server(config, [&](const run::SessionEvent& event) { tell(run::line_of(event)); });
+  run::Server server(config, [&](const run::SessionEvent& what) { tell(run::line_of(what)); });
   listening();
   server.run();  // until a client was served
   return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
