@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "rdmabench/transport/verbs/endpoint.h"
-#include "transport/verbs/backend.h"
 #include "rdmabench/workload/loops.h"
+#include "transport/verbs/backend.h"
 
 namespace {
 

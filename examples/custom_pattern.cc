@@ -20,7 +20,8 @@ using workload::EpochPlan, workload::EpochResult, workload::Outcome, workload::W
 /// Both sides register this; the session names it.
 struct Get {
   static constexpr std::string_view kName = "example.com/get";
-  static constexpr rdmabench::run::PatternNeeds kNeeds{.operations = {Send::kCode, WriteImm::kCode}};
+  static constexpr rdmabench::run::PatternNeeds kNeeds{
+      .operations = {Send::kCode, WriteImm::kCode}};
 
   template <transport::Transport T, bool kValidate>
   static EpochResult initiator(T& endpoint, const EpochPlan& plan, workload::Watch& watch,

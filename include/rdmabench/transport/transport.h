@@ -127,8 +127,8 @@ struct EndpointRequest {
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
   /// Completions at delivery, where a back end has others too, as OfiOptions::delivery asks for.
   bool delivery = false;
-  std::uint32_t depth = 1;                        ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;                     ///< receives kept posted, >= 1
+  std::uint32_t depth = 1;         ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;      ///< receives kept posted, >= 1
   std::uint32_t signal_every = 1;  ///< ask for one completion in so many posts, 1..depth
   bool latency = true;             ///< small messages go inline or injected; else a stream
   std::uint64_t max_size = 8;      ///< bytes; the largest message, >= 1

@@ -1,4 +1,5 @@
-// A dashboard's job: reads a result, holds it against a limit and writes what JUnit's readers take. It measures nothing.
+// A dashboard's job: reads a result, holds it against a limit and writes what JUnit's readers take.
+// It measures nothing.
 #include <rdmabench/report/documents.h>
 #include <cstdio>
 

@@ -14,8 +14,8 @@
 #include "on_fake_gpu.h"
 #include "rdmabench/features.h"
 #include "rdmabench/transport/verbs/endpoint.h"
-#include "transport/verbs/backend.h"
 #include "rdmabench/workload/loops.h"
+#include "transport/verbs/backend.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 namespace {

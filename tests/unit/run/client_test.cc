@@ -22,9 +22,9 @@
 #include "rdmabench/control/listener.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/server.h"
+#include "rdmabench/run/worker.h"
 #include "run/protocol.h"
 #include "run/session.h"
-#include "rdmabench/run/worker.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
