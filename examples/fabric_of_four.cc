@@ -63,6 +63,7 @@ int main() try {
   if (::pipe(pipe.data()) != 0) throw std::runtime_error("pipe");
   for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
     if (fork() == 0) {
+      close(pipe[1]);  // so that a rank 0 that fails is seen
       const fabric::RankOutcome outcome = take_part(rank, pipe);
       if (!outcome.left_early.empty()) std::puts(outcome.left_early.c_str());
       std::fflush(stdout);
