@@ -35,6 +35,8 @@ bool is_set(const std::function<const char*(const char*)>& environment, const ch
 std::filesystem::path own_file() {
   Dl_info found{};
   if (dladdr(reinterpret_cast<const void*>(&file_of), &found) == 0) return {};
+  // Of the program it is how that was called, which names a file of the working directory.
+  if (found.dli_fname == nullptr || found.dli_fname[0] != '/') return {};
   std::error_code ignored;
   return std::filesystem::canonical(found.dli_fname, ignored);
 }
@@ -44,7 +46,8 @@ std::vector<std::string> folders() {
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   std::vector<std::string> all{program, program / "../lib/rdmabench"};
-  if (const std::filesystem::path library = own_file().parent_path(); library != program) {
+  const std::filesystem::path library = own_file().parent_path();
+  if (!library.empty() && library != program) {
     all.insert(all.end(), {library, library / "rdmabench"});
   }
   all.emplace_back(RDMABENCH_MODULE_FOLDER);
