@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/text.h"
 #include "checks/check.h"
 #include "rdmabench/base/error.h"
 
@@ -28,74 +29,163 @@ const std::vector<const Check*>& all_checks() {
   return table;
 }
 
-/// Runs one check on each of its subjects.
+/// Of a check in the table.
+std::size_t place_of(std::string_view id) {
+  const auto& all = all_checks();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Check* check) { return check->id == id; });
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+/// What a finding is about; all null: the node.
+struct Subject {
+  const RdmaDevice* device = nullptr;  ///< a port's too
+  const RdmaPort* port = nullptr;
+  const Gpu* gpu = nullptr;
+
+  std::string name() const {
+    if (port != nullptr) return port->name;
+    if (device != nullptr) return device->name;
+    return gpu != nullptr ? gpu->pci.address : "node";
+  }
+
+  /// "port mlx5_0:1".
+  std::string words() const {
+    if (port != nullptr) return "port " + port->name;
+    if (device != nullptr) return "device " + device->name;
+    return gpu != nullptr ? "GPU " + gpu->pci.address : "this node";
+  }
+
+  /// Whether one can be the cause of what is found on the other: no part of them differs.
+  bool touches(const Subject& other) const {
+    const auto same = [](const auto* mine, const auto* theirs) {
+      return mine == nullptr || theirs == nullptr || mine == theirs;
+    };
+    return same(device, other.device) && same(port, other.port) && same(gpu, other.gpu);
+  }
+};
+
+struct Outcome {
+  Finding finding;
+  Subject subject;
+  bool unknown = false;       ///< because a file could not be read
+  Outcome* cause = nullptr;   ///< the first one, of which this is a symptom
+  bool has_symptoms = false;  ///< at least one
+};
+
+/// Runs checks, and before each those that it rests on.
 class Runner {
  public:
   Runner(const FileTree& tree, const Expectations& expectations)
-      : tree_(tree), expectations_(expectations), node_(tree) {}
+      : tree_(tree), expectations_(expectations), node_(tree), outcomes_(all_checks().size()) {}
 
-  std::vector<Finding> apply(const Check& check) {
-    findings_.clear();
-    std::visit([&](const auto run) { for_each_subject(check, run); }, check.run);
-    return std::move(findings_);
+  /// What `place` found; each check runs once.
+  std::vector<Outcome>& outcomes_of(std::size_t place) {
+    std::vector<Outcome>& found = outcomes_[place];
+    if (!found.empty()) return found;
+    const Check& check = *all_checks()[place];
+    std::vector<std::vector<Outcome>*> causes;
+    if (!check.rests_on.empty()) {
+      for (const std::string_view id : split(check.rests_on, ',')) {
+        causes.push_back(&outcomes_of(place_of(trimmed(id))));
+      }
+    }
+    causes_ = std::move(causes);
+    std::visit([&](const auto function) { for_each_subject(found, check, function); }, check.run);
+    return found;
   }
+
+  std::vector<std::vector<Outcome>>& outcomes() { return outcomes_; }
 
  private:
-  void for_each_subject(const CheckInfo& check, NodeCheck run) {
-    one(check, "node", [&](Probe& probe) { run(probe); });
+  void for_each_subject(std::vector<Outcome>& found, const CheckInfo& check, NodeCheck run) {
+    one(found, check, {}, [&](Probe& probe) { run(probe); });
   }
 
-  void for_each_subject(const CheckInfo& check, DeviceCheck run) {
+  void for_each_subject(std::vector<Outcome>& found, const CheckInfo& check, DeviceCheck run) {
     for (const RdmaDevice& device : node_.devices) {
-      one(check, device.name, [&](Probe& probe) { run(probe, device); });
+      one(found, check, {.device = &device}, [&](Probe& probe) { run(probe, device); });
     }
-    if (findings_.empty()) none(check, "this node has no RDMA device");
+    if (found.empty()) none(found, check, "this node has no RDMA device");
   }
 
-  void for_each_subject(const CheckInfo& check, FunctionCheck run) {
+  void for_each_subject(std::vector<Outcome>& found, const CheckInfo& check, FunctionCheck run) {
     for (const RdmaDevice& device : node_.devices) {
-      one(check, device.name, [&](Probe& probe) {
+      one(found, check, {.device = &device}, [&](Probe& probe) {
         device.physical() ? run(probe, device.pci) : probe.skip(std::string(kNoFunction));
       });
     }
-    if (findings_.empty()) none(check, "this node has no RDMA device");
+    if (found.empty()) none(found, check, "this node has no RDMA device");
   }
 
-  void for_each_subject(const CheckInfo& check, PortCheck run) {
+  void for_each_subject(std::vector<Outcome>& found, const CheckInfo& check, PortCheck run) {
     for (const RdmaDevice& device : node_.devices) {
       for (const RdmaPort& port : device.ports) {
-        one(check, port.name, [&](Probe& probe) { run(probe, port); });
+        one(found, check, {.device = &device, .port = &port},
+            [&](Probe& probe) { run(probe, port); });
       }
     }
-    if (findings_.empty()) none(check, "this node has no RDMA port");
+    if (found.empty()) none(found, check, "this node has no RDMA port");
   }
 
-  void for_each_subject(const CheckInfo& check, GpuCheck run) {
+  void for_each_subject(std::vector<Outcome>& found, const CheckInfo& check, GpuCheck run) {
     for (const Gpu& gpu : node_.gpus) {
-      one(check, gpu.pci.address, [&](Probe& probe) { run(probe, gpu); });
+      one(found, check, {.gpu = &gpu}, [&](Probe& probe) { run(probe, gpu); });
     }
-    if (findings_.empty()) none(check, "this node has no GPU");
+    if (found.empty()) none(found, check, "this node has no GPU");
   }
 
-  void none(const CheckInfo& check, const char* reason) {
-    one(check, "node", [&](Probe& probe) { probe.skip(reason); });
+  void none(std::vector<Outcome>& found, const CheckInfo& check, const char* reason) {
+    one(found, check, {}, [&](Probe& probe) { probe.skip(reason); });
+  }
+
+  /// Of a finding on `subject` that is as bad as `worst`: null if none of them can be. Where a
+  /// cause is looked for on several subjects, all have to have it.
+  Outcome* cause_of(const Subject& subject, Status worst) {
+    for (std::vector<Outcome>* const found : causes_) {
+      Outcome* bad = nullptr;
+      bool good = false;
+      for (Outcome& outcome : *found) {
+        if (!outcome.subject.touches(subject)) continue;
+        const Status status = outcome.finding.status;
+        const bool is_bad = outcome.cause != nullptr || outcome.unknown || status == Status::fail ||
+                            (worst == Status::warn && status == Status::warn);
+        if (is_bad && bad == nullptr) bad = outcome.cause != nullptr ? outcome.cause : &outcome;
+        good = good || (!is_bad && status != Status::skip);
+      }
+      if (bad != nullptr && !good) return bad;
+    }
+    return nullptr;
   }
 
   template <class Run>
-  void one(const CheckInfo& check, const std::string& subject, Run run) {
-    Probe probe(tree_, node_, expectations_, check, subject);
-    try {
-      run(probe);
-    } catch (const std::exception& failure) {
-      probe.error(failure.what());
+  void one(std::vector<Outcome>& found, const CheckInfo& check, const Subject& subject, Run run) {
+    Probe probe(tree_, node_, expectations_, check, subject.name());
+    Outcome* cause = cause_of(subject, Status::fail);
+    if (cause == nullptr) {
+      try {
+        run(probe);
+      } catch (const std::exception& failure) {
+        probe.error(failure.what());
+      }
+      if (probe.status() == Status::warn) cause = cause_of(subject, Status::warn);
     }
-    findings_.push_back(probe.take());
+    if (cause != nullptr) {
+      const Finding& of = cause->finding;
+      probe.skip(cause->unknown
+                     ? fmt::format("{} of {} is unknown", of.id, cause->subject.words())
+                     : fmt::format("{} {}", cause->subject.words(), find_check(of.id)->as_cause));
+      cause->has_symptoms = true;
+    }
+    const bool unknown = probe.unknown();
+    found.push_back({probe.take(), subject, unknown, cause});
   }
 
   const FileTree& tree_;
   const Expectations& expectations_;
   Inventory node_;
-  std::vector<Finding> findings_;
+  std::vector<std::vector<Outcome>> outcomes_;  ///< of each check
+  std::vector<std::vector<Outcome>*> causes_;   ///< of what the check that runs rests on
 };
 
 bool is_wanted(const CheckInfo& check, const std::vector<std::string>& only) {
@@ -169,10 +259,16 @@ Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& 
   diagnosis.root = std::move(root);
   diagnosis.host = one_line(tree.read("proc/sys/kernel/hostname").bytes);
   Runner runner(tree, options.expectations);
-  for (const Check* const check : all_checks()) {
-    if (!is_wanted(*check, options.only)) continue;
-    std::vector<Finding> found = runner.apply(*check);
-    std::move(found.begin(), found.end(), std::back_inserter(diagnosis.findings));
+  const auto& all = all_checks();
+  const auto wanted = [&](std::size_t place) { return is_wanted(*all[place], options.only); };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (wanted(i)) runner.outcomes_of(i);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (Outcome& outcome : runner.outcomes()[i]) {
+      if (wanted(i) || outcome.has_symptoms)
+        diagnosis.findings.push_back(std::move(outcome.finding));
+    }
   }
   return diagnosis;
 }

@@ -32,7 +32,6 @@ NODES = sorted(path.stem for path in FIXTURES.glob("*.tree"))
 # What is wrong with roce-faults, and which checks may say so.
 FAULTS = {
     ("pcie.width", "mlx5_1"): "half of the lanes",
-    ("pcie.path", "mlx5_1"): "half of the lanes",
     ("port.mtu", "mlx5_2:1"): "MTU 1500",
     ("address.roce_v2", "mlx5_3:1"): "no IP address",
     ("limit.memlock", "node"): "64 KiB of locked memory",

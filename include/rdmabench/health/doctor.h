@@ -193,12 +193,17 @@ struct CheckInfo {
   std::string_view id;  ///< "port.state": the group, then the name
   std::string_view title;
   std::string_view reads;  ///< P is a port's folder, D a PCI function's, N a network device's
+  /// Ids of checks, ", " between them: the causes of which a fault here would be a symptom, on the
+  /// same port, GPU or device, the device of the port, or the node.
+  std::string_view rests_on{};
   std::string_view rule;
   std::string_view remedy;  ///< the finding may have a more exact one
-  std::string_view source;
-  bool compares = false;      ///< all peers should observe the same
-  bool root = false;          ///< only root can read some of its files
-  std::string_view action{};  ///< the nearest to the first step of the remedy
+  std::string_view source;  ///< of the rule: a file of the kernel, a specification, a guide
+  /// What a FAIL says of its subject, to whatever rests on it: "is down". "" if nothing does.
+  std::string_view as_cause{};
+  std::string_view action = "change setting";  ///< the nearest to the first step of the remedy
+  bool compares = false;                       ///< all peers should observe the same
+  bool root = false;                           ///< only root can read some of its files
 
   std::string_view group() const { return id.substr(0, id.find('.')); }
 };
@@ -214,8 +219,11 @@ struct DoctorOptions {
   std::vector<std::string> only;  ///< ids and groups; empty: all
 };
 
-/// Runs the checks, each on every subject that it is for. Throws Error(usage) for a name in
-/// `only` that is neither a check nor a group; it never throws because of a file.
+/// Runs the checks, each on every subject that it is for, causes first. What rests on a cause that
+/// FAILs or is unknown is SKIP, "port mlx5_0:1 is down"; a WARN is SKIP where its cause is WARN
+/// too. A cause that made a finding SKIP is told even if `only` does not name it. Throws
+/// Error(usage) for a name in `only` that is neither a check nor a group; it never throws because
+/// of a file.
 Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& options);
 
 /// What another node's doctor wrote.

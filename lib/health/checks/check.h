@@ -61,7 +61,10 @@ class Probe {
   /// Instead of that of the check.
   void action(std::string_view action) { finding_.action = action; }
   void skip(std::string reason) { judge(Status::skip, {}, std::move(reason)); }
-  void error(std::string reason) { judge(Status::error, {}, std::move(reason)); }
+  void error(std::string reason) {
+    judge(Status::error, {}, std::move(reason));
+    unknown_ = true;
+  }
   /// PASS if `good`, else `bad`.
   void judge_by(bool good, Status bad, std::string_view remedy = {});
   void judge_by(bool good, Status bad, std::string observed, std::string expected, Source source,
@@ -71,6 +74,10 @@ class Probe {
   /// comma-separated alternatives, else `bad`. Without an expectation SKIP; a comparison with peers
   /// may change that.
   void compare(std::string_view key, const std::string& observed, Status bad = Status::warn);
+
+  Status status() const { return finding_.status; }
+  /// Whether it is SKIP or ERROR because a file could not be read or understood.
+  bool unknown() const { return unknown_; }
 
   Finding take();
 
@@ -83,6 +90,7 @@ class Probe {
   const Expectations& expectations_;
   const CheckInfo& check_;
   Finding finding_;
+  bool unknown_ = true;
 };
 
 inline constexpr std::string_view kNothingToCompare =
@@ -100,20 +108,8 @@ using GpuCheck = void (*)(Probe&, const Gpu&);
 /// GPUs.
 using CheckFunction = std::variant<NodeCheck, DeviceCheck, FunctionCheck, PortCheck, GpuCheck>;
 
+/// A row: {{.id = "port.state", ...}, function}.
 struct Check : CheckInfo {
-  constexpr Check(std::string_view own_id, std::string_view own_title, std::string_view files,
-                  std::string_view judges, std::string_view cure, std::string_view known_from,
-                  CheckFunction function, std::string_view first_step = action::kChangeSetting,
-                  bool is_compared = false, bool needs_root = false)
-      : CheckInfo{own_id,     own_title,   files,      judges,    cure,
-                  known_from, is_compared, needs_root, first_step},
-        run(function) {}
-  constexpr Check(std::string_view own_id, std::string_view own_title, std::string_view files,
-                  std::string_view judges, std::string_view cure, std::string_view known_from,
-                  CheckFunction function, bool is_compared, bool needs_root = false)
-      : Check(own_id, own_title, files, judges, cure, known_from, function, action::kChangeSetting,
-              is_compared, needs_root) {}
-
   CheckFunction run;
 };
 

@@ -37,8 +37,14 @@ constexpr std::string_view kReads = "/dev/kmsg";
 /// `source` has what each line means.
 constexpr Check log_check(std::string_view id, std::string_view title, std::string_view rule,
                           std::string_view source, NodeCheck run) {
-  return {id,     title, kReads, rule, "What the line means is in the finding.",
-          source, run,   false,  true};
+  return {{.id = id,
+           .title = title,
+           .reads = kReads,
+           .rule = rule,
+           .remedy = "What the line means is in the finding.",
+           .source = source,
+           .root = true},
+          run};
 }
 
 constexpr auto kLogRows = std::to_array<Check>({

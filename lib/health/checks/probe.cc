@@ -48,6 +48,7 @@ std::optional<std::string> Probe::text(const std::string& path) {
   } else {
     skip(fmt::format("{} cannot be read: {}", path, errno_text(file.error)));
   }
+  unknown_ = true;
   return std::nullopt;
 }
 
@@ -84,6 +85,7 @@ void Probe::expect(std::string text, Source source) {
 }
 
 void Probe::judge(Status status, std::string_view remedy, std::string reason) {
+  unknown_ = false;
   finding_.status = status;
   finding_.reason = std::move(reason);
   finding_.remedy.clear();

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/text.h"
 #include "cases.h"
 #include "fixture.h"
 
@@ -64,6 +65,7 @@ Finding run(const Case& one) {
   for (const std::string& text : one.expect) options.expectations.add_user(text);
   const Diagnosis diagnosis = judge(std::move(store), options);
   for (const Finding& finding : diagnosis.findings) {
+    if (finding.id != one.check) continue;  // a cause
     if (one.subject.empty() || finding.subject == one.subject) return finding;
   }
   ADD_FAILURE() << one.check << " has no finding on " << one.subject;
@@ -123,6 +125,22 @@ TEST(Checks, AreAtLeastSixtyAndEachThereOnce) {
   EXPECT_GE(ids.size(), 60U);
 }
 
+/// Ends at a circle by its depth.
+void expect_causes(const CheckInfo& check, std::size_t depth) {
+  ASSERT_LT(depth, checks().size()) << check.id << " rests on itself";
+  for (const std::string_view id : split(check.rests_on, ',')) {
+    if (check.rests_on.empty()) return;
+    const CheckInfo* const cause = find_check(trimmed(id));
+    ASSERT_NE(cause, nullptr) << check.id << " rests on " << id;
+    EXPECT_FALSE(cause->as_cause.empty()) << id;
+    expect_causes(*cause, depth + 1);
+  }
+}
+
+TEST(Checks, RestOnChecksThatSayWhatTheirFaultIs) {
+  for (const CheckInfo& check : checks()) expect_causes(check, 0);
+}
+
 std::string markdown(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
@@ -131,11 +149,13 @@ std::string markdown(std::string_view text) {
 
 TEST(Checks, AreThoseOfTheDocument) {
   std::ostringstream table;
-  table << "| check | what | reads | rule | remedy | source |\n|---|---|---|---|---|---|\n";
+  table << "| check | what | reads | rests on | rule | remedy | source |\n"
+        << "|---|---|---|---|---|---|---|\n";
   for (const CheckInfo& check : checks()) {
     table << "| `" << check.id << "` | " << markdown(check.title) << " | `" << markdown(check.reads)
-          << "`" << (check.root ? " (root)" : "") << " | " << markdown(check.rule) << " | "
-          << markdown(check.remedy) << " | " << markdown(check.source) << " |\n";
+          << "`" << (check.root ? " (root)" : "") << " | " << check.rests_on << " | "
+          << markdown(check.rule) << " | " << markdown(check.remedy) << " | "
+          << markdown(check.source) << " |\n";
   }
   const std::string path = RDMABENCH_SOURCE_DIR "/docs/doctor.md";
   std::ifstream file(path);

@@ -120,10 +120,49 @@ TEST(Doctor, RunsOnlyWhatIsAskedFor) {
               has_all("'limits'", "device, port, counter, address"));
 }
 
+const char* const kPort =
+    "sys/devices/pci0000:00/0000:00:01.1/0000:01:00.0/infiniband/mlx5_0/ports/1/";
+
+/// What `check` says of mlx5_0:1.
+std::string reason_of(const Diagnosis& diagnosis, std::string_view check) {
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.id == check && finding.subject == "mlx5_0:1" && finding.status == Status::skip)
+      return finding.reason;
+  }
+  return "";
+}
+
+TEST(Doctor, FindsOneFaultOfAPortThatIsDown) {
+  MemoryStore store = load("roce");
+  store.add_file(std::string(kPort) + "state", "1: DOWN\n");
+  store.add_file(std::string(kPort) + "phys_state", "2: Polling\n");
+  store.add_file(std::string(kPort) + "rate", "2.5 Gb/sec (1X SDR)\n");
+  store.remove(std::string(kPort) + "gids");
+  const Diagnosis diagnosis = judge(store);
+  EXPECT_EQ(diagnosis.tally().fail, 1U);
+  for (const char* const check :
+       {"port.phys_state", "port.rate", "address.gid", "address.roce_v2", "counter.symbol_error"}) {
+    EXPECT_EQ(reason_of(diagnosis, check), "port mlx5_0:1 is down") << check;
+  }
+  DoctorOptions options;
+  options.only = {"port.rate"};
+  EXPECT_EQ(judge(std::move(store), options).tally().fail, 1U) << "the cause has to be told";
+}
+
+TEST(Doctor, JudgesNothingThatRestsOnWhatItDoesNotKnow) {
+  MemoryStore store = load("roce");
+  store.add_unreadable(std::string(kPort) + "state", EACCES);
+  EXPECT_EQ(reason_of(judge(std::move(store)), "port.rate"),
+            "port.state of port mlx5_0:1 is unknown");
+}
+
 TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   MemoryStore store = load("mlx5-infiniband");
-  store.add_file("sys/devices/pci0000:97/0000:97:01.0/current_link_width", "8\n");
-  store.add_file("sys/devices/pci0000:97/0000:97:01.0/current_link_speed", "16.0 GT/s PCIe\n");
+  for (const std::string most : {"current", "max"}) {
+    const std::string slot = "sys/devices/pci0000:97/0000:97:01.0/" + most + "_link_";
+    store.add_file(slot + "width", "8\n");
+    store.add_file(slot + "speed", "16.0 GT/s PCIe\n");
+  }
   DoctorOptions options;
   options.only = {"pcie.path"};
   const Diagnosis diagnosis = judge(std::move(store), options);
