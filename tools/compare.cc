@@ -18,7 +18,7 @@
 #include "output.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/error.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

@@ -28,7 +28,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/client.h"
 
 namespace rdmabench::inline v1::tools {

@@ -5,7 +5,7 @@
 #include "options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "terminal.h"
 
 namespace rdmabench::inline v1::tools {

@@ -12,7 +12,7 @@
 #include "options.h"
 #include "output.h"
 #include "rdmabench/health/doctor.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "run/node.h"
 
 namespace rdmabench::inline v1::tools {

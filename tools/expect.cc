@@ -10,7 +10,7 @@
 #include "options.h"
 #include "report/body.h"
 #include "report/limits.h"
-#include "report/row.h"
+#include "results/row.h"
 #include "terminal.h"
 #include "writing.h"
 

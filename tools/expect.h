@@ -8,7 +8,7 @@
 
 #include "option_group.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::tools {
 

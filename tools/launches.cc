@@ -28,7 +28,7 @@
 #include "rdmabench/fabric/run.h"
 #include "report/body.h"
 #include "report/launches.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "terminal.h"
 #include "writing.h"
 

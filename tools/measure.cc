@@ -13,7 +13,7 @@
 #include "launches.h"
 #include "options.h"
 #include "output.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

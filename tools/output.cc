@@ -7,7 +7,7 @@
 #include "flags/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/report/documents.h"
 #include "report/perftest.h"
 
 namespace rdmabench::inline v1::tools {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "options.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "terminal.h"
 #include "writing.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/text.h"
 #include "control/launch.h"
-#include "report/text_table.h"
-#include "report/text_width.h"
+#include "results/text_table.h"
+#include "results/text_width.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

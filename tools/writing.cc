@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "rdmabench/base/error.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
 

@@ -9,7 +9,7 @@
 #include "rdmabench/health/doctor.h"
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/config.h"

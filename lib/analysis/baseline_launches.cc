@@ -7,7 +7,7 @@
 
 #include "analysis/baseline.h"
 #include "rdmabench/base/units.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

@@ -5,8 +5,8 @@
 #include "json_words.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/report/documents.h"
-#include "report/row.h"
 #include "report/sections.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/listed.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/units.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

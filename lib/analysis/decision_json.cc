@@ -1,6 +1,6 @@
 #include "decision_page.h"
 #include "rdmabench/report/documents.h"
-#include "report/row.h"
+#include "results/row.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

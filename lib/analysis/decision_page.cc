@@ -7,7 +7,7 @@
 #include "rdmabench/report/documents.h"
 #include "report/body.h"
 #include "report/compared.h"
-#include "report/row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

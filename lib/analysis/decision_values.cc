@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

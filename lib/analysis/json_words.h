@@ -5,7 +5,7 @@
 #include <string>
 
 #include "rdmabench/analysis/comparison.h"
-#include "report/row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::analysis {
 

@@ -16,7 +16,7 @@
 #include "rdmabench/report/documents.h"
 #include "report/body.h"
 #include "report/launches.h"
-#include "report/row.h"
+#include "results/row.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

@@ -11,9 +11,9 @@
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/documents.h"
-#include "report/row.h"
 #include "report/sections.h"
-#include "report/text_table.h"
+#include "results/row.h"
+#include "results/text_table.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

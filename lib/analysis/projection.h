@@ -12,7 +12,7 @@
 
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::analysis {
 

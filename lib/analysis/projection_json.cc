@@ -3,8 +3,8 @@
 #include "analysis/projection.h"
 #include "json_words.h"
 #include "rdmabench/report/documents.h"
-#include "report/row.h"
 #include "report/sections.h"
+#include "results/row.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {

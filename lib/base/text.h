@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rdmabench::inline v1 {
@@ -64,6 +66,23 @@ inline std::string chosen_word(std::string_view text) {
   const std::size_t end = text.find(']');
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return "";
   return std::string(text.substr(begin + 1, end - begin - 1));
+}
+
+/// The text with other words in place of some characters.
+inline std::string replaced(std::string_view text,
+                            std::initializer_list<std::pair<char, std::string_view>> words) {
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (const char c : text) {
+    const auto* const found =
+        std::find_if(words.begin(), words.end(), [c](const auto& one) { return one.first == c; });
+    if (found == words.end()) {
+      out += c;
+    } else {
+      out += found->second;
+    }
+  }
+  return out;
 }
 
 // ASCII letters, whatever the locale.

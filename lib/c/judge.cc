@@ -20,7 +20,7 @@
 #include "report/formats.h"
 #include "report/launches.h"
 #include "report/limits.h"
-#include "report/row.h"
+#include "results/row.h"
 #include "run/node.h"
 #include "run/user_options.h"
 

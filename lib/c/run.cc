@@ -6,9 +6,9 @@
 #include "c/guard.h"
 #include "rdmabench.h"
 #include "rdmabench/features.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/client.h"
-#include "report/row.h"
+#include "results/row.h"
 
 struct rdmabench_cancel {
   // No callback is registered with it, so that a request only sets an atomic flag.

@@ -5,8 +5,8 @@
 #include "packing.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "report/facts_fields.h"
-#include "report/row.h"
+#include "results/facts_fields.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {

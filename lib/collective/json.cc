@@ -5,9 +5,9 @@
 
 #include "collective/document.h"
 #include "rdmabench/collective/run.h"
-#include "report/csv.h"
-#include "report/row.h"
 #include "report/sections.h"
+#include "results/csv.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "rdmabench/base/units.h"
-#include "report/facts.h"
+#include "results/facts.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {

@@ -13,7 +13,7 @@
 #include "rdmabench/control/channel.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
-#include "report/facts.h"
+#include "results/facts.h"
 #include "run/clear_to_send.h"
 
 namespace rdmabench::inline v1::collective {

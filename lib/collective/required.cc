@@ -7,7 +7,7 @@
 
 #include "rdmabench/collective/run.h"
 #include "report/carried.h"
-#include "report/facts.h"
+#include "results/facts.h"
 #include "run/requirements.h"
 
 namespace rdmabench::inline v1::collective {

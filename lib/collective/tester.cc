@@ -10,7 +10,7 @@
 #include "member.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "row_run.h"
 
 namespace rdmabench::inline v1::collective {

@@ -19,7 +19,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 

@@ -5,7 +5,7 @@
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/config.h"
-#include "report/facts_fields.h"
+#include "results/facts_fields.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

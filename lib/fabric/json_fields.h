@@ -8,7 +8,7 @@
 #include "base/walk.h"
 #include "rdmabench/fabric/matrix.h"
 #include "report/fabric_document.h"
-#include "report/row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::fabric {
 

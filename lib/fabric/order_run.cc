@@ -11,8 +11,8 @@
 #include "json_fields.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/run/client.h"
-#include "report/facts.h"
-#include "report/line_rate.h"
+#include "results/facts.h"
+#include "results/line_rate.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

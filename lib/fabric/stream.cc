@@ -14,10 +14,10 @@
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
 #include "report/body.h"
-#include "report/csv.h"
 #include "report/fabric_document.h"
-#include "report/row.h"
 #include "report/sections.h"
+#include "results/csv.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "attribution_fit.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

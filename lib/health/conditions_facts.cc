@@ -6,7 +6,7 @@
 #include "base/walk.h"
 #include "health/run_watch.h"
 #include "rdmabench/base/error.h"
-#include "report/facts_fields.h"
+#include "results/facts_fields.h"
 
 namespace rdmabench::inline v1::health {
 

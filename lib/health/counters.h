@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "health/counter_names.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::health {
 

@@ -1,6 +1,6 @@
 #include "rdmabench/health/doctor.h"
-#include "report/csv.h"
-#include "report/row.h"
+#include "results/csv.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::health {
 namespace {

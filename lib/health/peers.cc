@@ -9,7 +9,7 @@
 #include "base/nesting.h"
 #include "base/refuse.h"
 #include "rdmabench/health/doctor.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::health {
 namespace {

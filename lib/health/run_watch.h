@@ -9,7 +9,7 @@
 #include "health/counters.h"
 #include "health/noise.h"
 #include "health/placement.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1 {
 class MessageFields;

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "rdmabench/base/units.h"
-#include "report/line_rate.h"
+#include "results/line_rate.h"
 
 namespace rdmabench::inline v1::health {
 namespace {

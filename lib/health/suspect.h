@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "health/run_watch.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::health {
 

@@ -13,8 +13,8 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
-#include "report/row.h"
+#include "rdmabench/results/result.h"
+#include "results/row.h"
 #include "task.h"
 
 namespace rdmabench::inline v1::netplugin {

@@ -12,8 +12,8 @@
 
 #include "rdmabench/control/channel.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/result.h"
-#include "report/text_table.h"
+#include "rdmabench/results/result.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::netplugin {
 

@@ -8,9 +8,9 @@
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/report/documents.h"
 #include "report/body.h"
-#include "report/csv.h"
-#include "report/row.h"
 #include "report/sections.h"
+#include "results/csv.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::netplugin {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "rdmabench/base/error.h"
-#include "report/facts_fields.h"
-#include "report/row.h"
+#include "results/facts_fields.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::netplugin {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/walk.h"
 #include "netplugin/check.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::netplugin {
 

@@ -15,7 +15,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"
-#include "report/row.h"
+#include "results/row.h"
 #include "task.h"
 
 namespace rdmabench::inline v1::netplugin {

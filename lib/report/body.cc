@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -26,6 +26,10 @@ nlohmann::ordered_json& json_of(Document& document) noexcept {
 }
 const nlohmann::ordered_json& json_of(const Document& document) noexcept {
   return document.body.value().json;
+}
+
+Document to_document(const Report& report) {
+  return {"the result", std::string(kRunSchema), body_of(document_body(report))};
 }
 
 std::string to_json(const Document& document) {

@@ -6,7 +6,7 @@
 
 #include "kinds.h"
 #include "launches.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -58,20 +58,4 @@ bool is_own_fact(std::string_view name) noexcept {
   return name == "hostname" || name == "collected_utc";
 }
 
-std::string replaced(std::string_view text,
-                     std::initializer_list<std::pair<char, std::string_view>> words) {
-  std::string out;
-  out.reserve(text.size() + text.size() / 16);
-  for (const char c : text) {
-    const auto* const found =
-        std::find_if(words.begin(), words.end(), [c](const auto& one) { return one.first == c; });
-    if (found == words.end()) {
-      out += c;
-    } else {
-      out += found->second;
-    }
-  }
-  return out;
-}
-
 }  // namespace rdmabench::inline v1::report

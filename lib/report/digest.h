@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/json_values.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "report/body.h"
-#include "report/number_column.h"
+#include "results/number_column.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -83,9 +83,5 @@ std::string fact_of(const Json& facts, std::string_view name);
 
 /// Whether the fact differs between any two machines, which says nothing.
 bool is_own_fact(std::string_view name) noexcept;
-
-/// The text with other words in place of some characters.
-std::string replaced(std::string_view text,
-                     std::initializer_list<std::pair<char, std::string_view>> words);
 
 }  // namespace rdmabench::inline v1::report

@@ -9,7 +9,7 @@
 
 #include "base/listed.h"
 #include "rdmabench/measure/statistics.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::report {
 

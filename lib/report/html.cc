@@ -7,9 +7,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/text.h"
 #include "rdmabench/features.h"
-#include "report/text_table.h"
-#include "row.h"
+#include "results/row.h"
+#include "results/text_table.h"
 #include "sections.h"
 
 // web/report.html, as it lies in this program: page_template.cc.

@@ -9,7 +9,7 @@
 #include "imported.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "fabric_document.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -6,7 +6,7 @@
 #include "launches.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
-#include "row.h"
+#include "results/row.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {

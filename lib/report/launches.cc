@@ -15,8 +15,8 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
-#include "report/text_table.h"
-#include "row.h"
+#include "results/row.h"
+#include "results/text_table.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {

@@ -11,7 +11,7 @@
 #include "launches.h"
 #include "limits_rows.h"
 #include "rdmabench/measure/statistics.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -13,14 +13,14 @@
 
 #include "launches.h"
 #include "limits_rows.h"
-#include "line_rate.h"
 #include "measure/limit.h"
 #include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
-#include "report/text_table.h"
-#include "row.h"
+#include "results/line_rate.h"
+#include "results/row.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

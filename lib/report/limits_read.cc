@@ -12,7 +12,7 @@
 #include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/fields.h"
 #include "launches.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

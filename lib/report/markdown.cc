@@ -6,7 +6,7 @@
 #include <map>
 
 #include "compared.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {

@@ -10,7 +10,7 @@
 #include "digest.h"
 #include "perftest_info.h"
 #include "rdmabench/base/units.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "facts.h"
-#include "report/text_table.h"
+#include "results/facts.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/report/result.h"
-#include "row.h"
+#include "rdmabench/results/result.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 

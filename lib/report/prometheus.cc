@@ -7,8 +7,9 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "fabric_document.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "kinds.h"
 #include "launches.h"
-#include "row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 

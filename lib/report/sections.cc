@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/listed.h"
+#include "base/text.h"
 #include "kinds.h"
 
 namespace rdmabench::inline v1::report {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "compared.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
+#include "results/text_width.h"
 #include "sections.h"
-#include "text_width.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

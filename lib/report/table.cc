@@ -1,4 +1,4 @@
-#include "rdmabench/report/result.h"
+#include "rdmabench/report/documents.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "rdmabench/base/units.h"
-#include "report/text_table.h"
-#include "row.h"
+#include "results/row.h"
+#include "results/text_table.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {

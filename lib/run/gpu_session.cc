@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "rdmabench/base/units.h"
-#include "report/facts.h"
+#include "results/facts.h"
 
 namespace rdmabench::inline v1::run {
 namespace {

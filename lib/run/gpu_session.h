@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 

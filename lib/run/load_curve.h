@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "run/epochs.h"
 #include "run/hooks.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "run/epochs.h"
 #include "run/hooks.h"
 

@@ -1,7 +1,7 @@
 // The client's half of setting up a session.
 #pragma once
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 #include "run/session.h"
 

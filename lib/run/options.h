@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::inline v1::run {

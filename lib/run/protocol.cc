@@ -9,7 +9,7 @@
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "report/facts_fields.h"
+#include "results/facts_fields.h"
 #include "run/options.h"
 
 namespace rdmabench::inline v1::run {

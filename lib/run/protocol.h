@@ -40,7 +40,7 @@
 #include "base/walk.h"
 #include "health/run_watch.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 #include "rdmabench/transport/transport.h"
 

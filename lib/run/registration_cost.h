@@ -11,7 +11,7 @@
 #include "rdmabench/measure/statistics.h"
 #include "rdmabench/memory/buffer.h"
 #include "rdmabench/verbs/handles.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::run {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "rdmabench/base/units.h"
-#include "report/csv.h"
-#include "report/row.h"
 #include "report/sections.h"
+#include "results/csv.h"
+#include "results/row.h"
 #include "run/document.h"
 #include "run/registration_cost.h"
 

@@ -14,7 +14,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "run/epoch_text.h"
 #include "run/idle_limit.h"
 #include "run/incast_barrier.h"

@@ -8,7 +8,7 @@
 
 #include "rdmabench/measure/samples.h"
 #include "rdmabench/measure/stop.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "run/peak_rate.h"
 #include "run/session.h"
 

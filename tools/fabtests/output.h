@@ -4,7 +4,7 @@
 #include <string>
 
 #include "options.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::tools::fabtests {
 

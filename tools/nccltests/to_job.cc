@@ -6,7 +6,7 @@
 
 #include "rdmabench/base/units.h"
 #include "rdmabench/features.h"
-#include "report/facts.h"
+#include "results/facts.h"
 
 namespace rdmabench::inline v1::tools::nccltests {
 namespace {

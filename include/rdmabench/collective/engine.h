@@ -31,7 +31,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/collective/call.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::collective {
 

@@ -15,7 +15,7 @@
 #include "rdmabench/collective/engine.h"
 #include "rdmabench/collective/rank_group.h"
 #include "rdmabench/measure/statistics.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::inline v1::collective {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::fabric {
 

@@ -13,7 +13,7 @@
 #include "rdmabench/control/rendezvous.h"
 #include "rdmabench/fabric/matrix.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::inline v1::fabric {

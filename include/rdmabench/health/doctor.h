@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::health {
 

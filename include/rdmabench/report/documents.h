@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -70,7 +70,6 @@ struct ReadLimits {
   std::size_t pairs = 8'000'000;
 };
 
-inline constexpr std::string_view kRunSchema = "rdmabench/1";
 inline constexpr std::string_view kFabricSchema = "rdmabench-fabric/1";
 inline constexpr std::string_view kDoctorSchema = "rdmabench-doctor/1";
 inline constexpr std::string_view kCompareSchema = "rdmabench-compare/1";
@@ -190,6 +189,23 @@ bool failed(const std::vector<LimitFinding>& findings) noexcept;
 /// sort of device) or one is a copy of another, which would count as evidence; and where there is
 /// none.
 Document over_launches(std::span<const Document> launches);
+
+/// The transport, a table with one line for each size, the notes, the suspicions and the error.
+///
+/// The rows fit into `width` columns: what is less asked for is left out, and named. Latency is in
+/// microseconds, with no digit below the clock's resolution, and "-" for a percentile that the
+/// samples cannot support; bandwidth is in Gb/s (10^9 bits) and MiB/s. Rows of another kind, signal
+/// or completion begin another table. What several reports have in common is written once.
+/// Suspicions of one code become one line with one remedy, unless `verbose` asks for each with its
+/// numbers.
+///
+/// Several reports are launches of the same run where they are load curves: the knee is then given
+/// with the interval over the launches.
+std::string to_table(std::span<const Report> reports, bool verbose = false,
+                     std::size_t width = kUsualWidth);
+inline std::string to_table(const Report& report) {
+  return to_table(std::span(&report, 1));
+}
 
 /// CSV: a line of names, then a line for each measurement (kind latency, bandwidth, load,
 /// registration, pair, ...) and for each judgement (kind judgement) of all documents. The columns

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/config.h"
 #include "rdmabench/run/server.h"
 

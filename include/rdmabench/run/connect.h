@@ -13,7 +13,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/endpoints.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "rdmabench/run/backends.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "settings.h"
 
 namespace rdmabench::inline v1::collective::nccl {

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "rdmabench/base/error.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::health {
 namespace {

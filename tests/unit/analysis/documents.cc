@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

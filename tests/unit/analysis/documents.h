@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rdmabench/analysis/launch.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::analysis {
 

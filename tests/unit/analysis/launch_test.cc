@@ -9,7 +9,7 @@
 #include "../folder.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

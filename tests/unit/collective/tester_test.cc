@@ -13,7 +13,7 @@
 #include "collective/member.h"
 #include "control/admission.h"
 #include "rdmabench/base/error.h"
-#include "report/facts.h"
+#include "results/facts.h"
 #include "thread_backend.h"
 
 namespace rdmabench::inline v1::collective {

@@ -14,7 +14,7 @@
 #include "base/descriptor.h"
 #include "ranks.h"
 #include "rdmabench/base/error.h"
-#include "report/facts.h"
+#include "results/facts.h"
 
 namespace rdmabench::inline v1::collective::nccl {
 namespace {

@@ -13,7 +13,7 @@
 #include "../folder.h"
 #include "../setting.h"
 #include "base/descriptor.h"
-#include "report/facts.h"
+#include "results/facts.h"
 
 namespace rdmabench::inline v1::collective::nccl {
 namespace {

@@ -1,6 +1,6 @@
 #include "collective/point_to_point.h"
 
-#include "report/facts.h"
+#include "results/facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

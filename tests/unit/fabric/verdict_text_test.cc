@@ -7,7 +7,7 @@
 
 #include "../has_all.h"
 #include "rdmabench/fabric/run.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {

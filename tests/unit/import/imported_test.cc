@@ -9,7 +9,7 @@
 #include "../has_all.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "report/body.h"
 
 namespace rdmabench::inline v1::import {

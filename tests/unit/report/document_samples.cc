@@ -3,7 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {

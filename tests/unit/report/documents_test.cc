@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "../complaint.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "report/kinds.h"
 #include "samples.h"
 

@@ -1,4 +1,4 @@
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "report/row.h"
+#include "results/row.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {

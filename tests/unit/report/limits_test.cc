@@ -12,7 +12,7 @@
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
-#include "report/row.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

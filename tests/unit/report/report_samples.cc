@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "rdmabench/report/result.h"
-#include "report/row.h"
+#include "rdmabench/results/result.h"
+#include "results/row.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {

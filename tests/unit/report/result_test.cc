@@ -1,5 +1,5 @@
 // The rows and the facts of a report.
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 """Validates what report_samples writes, and checks that the schema refuses broken documents.
 
 schema_test.py [--write] SCHEMA REPORT_SAMPLES. Needs python3-jsonschema.
---write brings what the schema says of rows to what lib/report/row.cc says of their columns.
+--write brings what the schema says of rows to what lib/results/row.cc says of their columns.
 """
 import copy
 import json
@@ -46,7 +46,7 @@ def main(schema_file, program):
     documents = load_documents(program)
     failures = []
     if with_columns(text, program) != text:
-        failures.append("what the schema says of rows is not what lib/report/row.cc says: "
+        failures.append("what the schema says of rows is not what lib/results/row.cc says: "
                         + shlex.join([sys.executable, sys.argv[0], "--write", schema_file, program]))
 
     for name, document in documents.items():

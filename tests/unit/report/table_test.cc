@@ -1,12 +1,12 @@
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "../has_all.h"
 #include "report/launches.h"
-#include "report/row.h"
-#include "report/text_table.h"
+#include "results/row.h"
+#include "results/text_table.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {

@@ -1,9 +1,9 @@
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/text_width.h"
+#include "results/text_width.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

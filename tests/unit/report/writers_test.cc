@@ -11,9 +11,9 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/report/documents.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 #include "report/body.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {

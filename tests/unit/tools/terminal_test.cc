@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "control/launch.h"
-#include "report/text_table.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::report {
 

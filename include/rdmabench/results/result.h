@@ -1,8 +1,9 @@
-// report: turns what a run found into text: a table, JSON or CSV, and collects the facts of the
-// machine.
+// results: what is of one run: its rows, facts, counters and suspicions, as JSON and as CSV, and
+// the facts of the machine.
 //
-// It measures nothing and prints nothing. Plain values, times in nanoseconds and rates in bits and
-// messages per second; the writers are the only place where units are scaled.
+// It measures nothing, prints nothing and knows no documents: report makes them. Plain values,
+// times in nanoseconds and rates in bits and messages per second; the writers are the only place
+// where units are scaled. Names are those of the namespace report.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +53,8 @@ constexpr Status status_of(std::string_view word) noexcept {
 namespace rdmabench::inline v1::report {
 
 inline constexpr std::size_t kUsualWidth = 80;  ///< columns of a table, unless told otherwise
+
+inline constexpr std::string_view kRunSchema = "rdmabench/1";  ///< of a run as a document
 
 /// One fact. Where the value has a unit the name ends in it: "memlock_limit_bytes", "duration_s".
 /// Names are snake_case. A peer's facts may hold any bytes: every writer escapes them.
@@ -283,22 +286,5 @@ std::string to_json(std::span<const Report> reports);
 /// value is an empty field. The environment, the configuration, the counters and an error are in
 /// the JSON alone. Source: RFC 4180.
 std::string to_csv(const Report& report);
-
-/// The transport, a table with one line for each size, the notes, the suspicions and the error.
-///
-/// The rows fit into `width` columns: what is less asked for is left out, and named. Latency is in
-/// microseconds, with no digit below the clock's resolution, and "-" for a percentile that the
-/// samples cannot support; bandwidth is in Gb/s (10^9 bits) and MiB/s. Rows of another kind, signal
-/// or completion begin another table. What several reports have in common is written once.
-/// Suspicions of one code become one line with one remedy, unless `verbose` asks for each with its
-/// numbers.
-///
-/// Several reports are launches of the same run where they are load curves: the knee is then given
-/// with the interval over the launches.
-std::string to_table(std::span<const Report> reports, bool verbose = false,
-                     std::size_t width = kUsualWidth);
-inline std::string to_table(const Report& report) {
-  return to_table(std::span(&report, 1));
-}
 
 }  // namespace rdmabench::inline v1::report

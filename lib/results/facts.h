@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::report {
 

@@ -1,4 +1,4 @@
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "digest.h"
+#include "base/json_values.h"
 #include "row.h"
 
 namespace rdmabench::inline v1::report {

@@ -8,8 +8,8 @@
 
 #include "base/walk.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/report/result.h"
-#include "report/row.h"
+#include "rdmabench/results/result.h"
+#include "results/row.h"
 
 namespace rdmabench::inline v1::report {
 

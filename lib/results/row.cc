@@ -6,9 +6,8 @@
 #include <iterator>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/report/result.h"
-#include "report/body.h"
-#include "report/number_column.h"
+#include "rdmabench/results/result.h"
+#include "results/number_column.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
@@ -310,10 +309,6 @@ Json document_body(const Report& report) {
   document["results"] = to_results(report);
   document["notes"] = report.notes;
   return document;
-}
-
-Document to_document(const Report& report) {
-  return {"the result", std::string(kRunSchema), body_of(document_body(report))};
 }
 
 std::string document_text(const Json& document) {

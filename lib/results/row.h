@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "number_column.h"
-#include "rdmabench/report/result.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::report {
 
