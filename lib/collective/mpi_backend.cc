@@ -255,6 +255,7 @@ void MpiBackend::read(SlotBuffer side, std::uint32_t slot, std::uint64_t offset,
 }
 
 void MpiBackend::close(Deadline /*deadline*/) {
+  initialized_ = false;  // another run of this engine begins anew
   if (module_->finalize(error_.data()) != 0) {
     throw Error(Fault::failed, fmt::format("{}: {}", module_->name, error_.data()));
   }

@@ -154,8 +154,9 @@ class State {
 
   int finalize(char* error) {
     free_operator();
-    MPI_Comm_free(&comm_);
-    MPI_Comm_free(&all_);
+    for (MPI_Comm* const made : {&comm_, &all_}) {
+      if (*made != MPI_COMM_NULL) MPI_Comm_free(made);
+    }
     if (!finalizes_) return 0;
     const int code = MPI_Finalize();
     return code == MPI_SUCCESS ? 0 : fail(code, "MPI_Finalize", error);
