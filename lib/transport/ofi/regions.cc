@@ -1,6 +1,7 @@
 // How the memory of an endpoint is registered, by which keys, and what lies within its regions.
 #include <fmt/format.h>
 #include <rdma/fi_domain.h>
+#include <rdma/fi_errno.h>
 #include <sys/random.h>
 
 #include <cerrno>
@@ -16,23 +17,37 @@ namespace {
 
 /// Memory keys are the caller's to choose unless the provider does (FI_MR_PROV_KEY), and may not
 /// repeat within a domain (-FI_ENOKEY). Who knows a key and reaches the endpoint may read and write
-/// the memory, so it is not to be guessed.
-std::uint64_t random_key(const fi_info& info) {
-  if ((info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0) return 0;
-  if (info.domain_attr->mr_key_size == 0) {
-    throw Error(Fault::unavailable, fmt::format("provider {} has no memory keys (mr_key_size is 0)",
-                                                info.fabric_attr->prov_name));
-  }
-  std::uint64_t key = 0;
-  while (key == 0 || key == FI_KEY_NOTAVAIL) {
-    if (getrandom(&key, sizeof key, 0) != sizeof key) {
+/// the memory, so the first is not to be guessed. The others count up from it: random ones of few
+/// bits would repeat.
+class Keys {
+ public:
+  explicit Keys(const fi_info& info) {
+    if ((info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0) return;
+    const std::size_t bytes = info.domain_attr->mr_key_size;
+    if (bytes == 0) {
+      throw Error(Fault::unavailable,
+                  fmt::format("provider {} has no memory keys (mr_key_size is 0)",
+                              info.fabric_attr->prov_name));
+    }
+    mask_ = ~std::uint64_t{0};
+    if (bytes < sizeof mask_) mask_ = (std::uint64_t{1} << (8 * bytes)) - 1;
+    if (getrandom(&last_, sizeof last_, 0) != sizeof last_) {
       throw Error(Fault::failed, "getrandom() of a memory key", {}, errno);
     }
-    const std::size_t bytes = info.domain_attr->mr_key_size;
-    if (bytes < sizeof key) key &= (std::uint64_t{1} << (8 * bytes)) - 1;
   }
-  return key;
-}
+
+  std::uint64_t next() noexcept {
+    if (mask_ == 0) return 0;  // the provider's choice
+    do {
+      last_ = (last_ + 1) & mask_;
+    } while (last_ == 0 || last_ == FI_KEY_NOTAVAIL);
+    return last_;
+  }
+
+ private:
+  std::uint64_t mask_ = 0;
+  std::uint64_t last_ = 0;
+};
 
 }  // namespace
 
@@ -42,12 +57,18 @@ void Objects::register_memory() {
     throw Error(Fault::unavailable, call("fi_mr_reg", *info_) + " with raw keys (FI_MR_RAW)",
                 "Name another `provider`.");
   }
+  Keys keys(*info_);
   const auto registered = [&](memory::Buffer& memory, std::uint64_t access) {
+    constexpr int kKeysTried = 16;  // the provider may keep some for itself
     Fid<fid_mr> owner;
     const MemoryRoute route = memory.gpu() != nullptr ? *route_ : MemoryRoute{};
-    check(ofi::register_memory(*domain_, memory, route, access, random_key(*info_), owner),
-          fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
-          "Raise 'ulimit -l', or lower `sizes` or `depth`.");
+    int result = -FI_ENOKEY;
+    for (int i = 0; i < kKeysTried && result == -FI_ENOKEY; ++i) {
+      result = ofi::register_memory(*domain_, memory, route, access, keys.next(), owner);
+    }
+    check(result, fmt::format("fi_mr_regattr of {} bytes", memory.size()), *info_,
+          result == -FI_ENOKEY ? "Bring fewer `buffers`: the provider has no more keys for memory."
+                               : "Raise 'ulimit -l', or lower `sizes` or `depth`.");
     if ((mode & FI_MR_ENDPOINT) != 0) {
       check(fi_mr_bind(owner.get(), &queue_pairs_[0].ep->fid, 0), "fi_mr_bind", *info_);
       check(fi_mr_enable(owner.get()), "fi_mr_enable", *info_);

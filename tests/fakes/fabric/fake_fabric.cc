@@ -136,6 +136,7 @@ void rewrite(fi_info& entry, const Provider& provider, const fi_info& hints) {
   entry.mode = provider.mode;
   entry.ep_attr->max_msg_size = largest_message(provider, hints);
   entry.domain_attr->cq_data_size = provider.cq_data_size;
+  if (provider.key_bytes != 0) entry.domain_attr->mr_key_size = provider.key_bytes;
   entry.tx_attr->inject_size = provider.inject_size;
   entry.tx_attr->size = std::max(hints.tx_attr->size, provider.tx_size);
   entry.rx_attr->size = std::max(hints.rx_attr->size, provider.rx_size);

@@ -68,6 +68,7 @@ struct Provider {
   std::size_t max_msg_size = SIZE_MAX;
   std::size_t largest_send = SIZE_MAX;  ///< -FI_EMSGSIZE above it; max_msg_size without FI_RMA
   std::size_t cq_data_size = 4;
+  std::size_t key_bytes = 0;  ///< of a memory key; 0: as the real one
   std::size_t inject_size = 64;
   bool reads_dma_buf =
       false;  ///< else FI_MR_DMABUF is not looked at, and it registers all the same

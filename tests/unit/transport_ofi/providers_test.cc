@@ -181,6 +181,22 @@ TEST(OfiProviders, AnEndpointIsClosedByAThreadWhateverElseFailsAtItsEnd) {
   EXPECT_NE(state.closed_by, std::this_thread::get_id());
 }
 
+// -- memory keys
+
+TEST(OfiProviders, ManyRegionsHaveDifferentKeysOfFewBits) {
+  Provider narrow = fake_fabric::tcp();
+  narrow.key_bytes = 1;
+  const Providers here({narrow});
+  std::vector<std::byte> memory(kSize);
+  EndpointRequest r = request("tcp", OperationCode::write);
+  r.buffers.assign(250, memory);
+  const std::string text = offer(r);
+  const Endpoint endpoint(r, choose(r, text, text).client);
+  r.buffers.assign(300, memory);
+  EXPECT_THAT(error_text([&] { const Endpoint more(r, choose(r, text, text).client); }),
+              HasSubstr("fewer `buffers`"));
+}
+
 // -- what a session is charged for
 
 std::uint64_t charged(const Provider& provider) {
