@@ -31,6 +31,18 @@ inline std::vector<std::span<std::byte>> spans(Buffers& buffers) {
   return {buffers.begin(), buffers.end()};
 }
 
+/// The first lists of an endpoint, and without a message.
+template <class E>
+void post_no_messages(E& endpoint) {
+  if constexpr (E::kPostLists) {
+    EXPECT_EQ(endpoint.template post_list<Send>(std::span<const RegionMessage>(), Signal::now),
+              PostStatus::posted);
+    EXPECT_EQ(endpoint.template post_list<Send>(std::span<const Message>(), Signal::now),
+              PostStatus::posted);
+    EXPECT_EQ(endpoint.posted(), 0U);
+  }
+}
+
 /// Writes from each region to each of the peer's, then notifies it, then reads the other way. Every
 /// byte of both sides must be as it should, those in between too. `poll` polls both sides once and
 /// puts what arrives at the peer into `arrived`.
@@ -38,6 +50,7 @@ template <class E, class Poll>
 void move_between_regions(E& endpoint, Buffers& mine, Buffers& theirs,
                           const std::vector<Received>& arrived, Poll&& poll) {
   constexpr std::uint64_t kPiece = 90;
+  post_no_messages(endpoint);
   const auto until = [&](auto&& done) {
     const Deadline deadline = Deadline::after(std::chrono::seconds(20));
     bool finished = done();

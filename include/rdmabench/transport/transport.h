@@ -238,8 +238,8 @@ constexpr bool lies_within(std::uint64_t offset, std::uint64_t bytes,
 ///                        length is not, `failed`. The caller keeps offsets within the regions: loop refuses
 ///                        others (`failed`), verbs completes them with an error, and a provider of libfabric
 ///                        need not look at `local`
-///   post_list<Op>(messages, signal, queue_pair = 0)   where kPostLists: all of 1..post_list messages by one call,
-///                        or none; `now` concerns the last one
+///   post_list<Op>(messages, signal, queue_pair = 0)   where kPostLists: all of 0..post_list messages by one call,
+///                        or none; `now` concerns the last one, and an empty list does nothing
 ///   post<Op>(RegionMessage, signal, queue_pair = 0), and where kPostLists a post_list<Op>() of them   optional: the
 ///                        same between any two regions, at the cost of looking them up. Every back end here has it
 ///                        and answers `failed` to a region that is not there and to what lies outside of one

@@ -367,7 +367,8 @@ bool Core::prepare_in_list(SendQueue& send_queue, std::uint32_t index,
 }
 
 bool Core::link(SendQueue& send_queue, OperationCode code, std::uint32_t count) noexcept {
-  if (count == 0 || count > send_queue.list.size()) {
+  if (count == 0) return false;  // nothing is to be posted
+  if (count > send_queue.list.size()) {
     refuse("post_list() of more messages than the endpoint was opened for", EINVAL);
     return false;
   }

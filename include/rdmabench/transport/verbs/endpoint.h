@@ -215,7 +215,7 @@ class BasicEndpoint : public Core {
     }
     if ((send_queue.chained != size || send_queue.list_operation != Op::kCode) &&
         !link(send_queue, Op::kCode, size)) [[unlikely]]
-      return PostStatus::failed;
+      return size == 0 ? PostStatus::posted : PostStatus::failed;
     ibv_send_wr* request = send_queue.list.data();
     Keys own{};
     for (std::uint32_t i = 0; i < size; ++i) {

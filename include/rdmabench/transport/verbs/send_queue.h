@@ -32,7 +32,8 @@ struct SendQueue {
   std::vector<ibv_send_wr> list;          ///< of post_list(): a chain of at most post_list requests
   std::vector<std::uint64_t> list_bytes;  ///< what each was built for
   OperationCode list_operation = OperationCode::send;  ///< ... and all of them
-  std::uint32_t chained = 0;                           ///< members of the list that are linked now
+  /// Members of the list that are linked now; none at first, which is the size of no list.
+  std::uint32_t chained = ~std::uint32_t{0};
   std::vector<ibv_sge> pieces;  ///< of `list`, and of `prepared` where messages have several
 };
 
