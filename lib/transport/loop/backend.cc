@@ -10,8 +10,9 @@
 namespace rdmabench::inline v1::transport::loop {
 
 std::string offer(const EndpointRequest& /*request*/) {
-  static const std::string identity = fmt::format("{}-{:08x}", getpid(), std::random_device{}());
-  return identity;
+  // A child of fork(2) has the number of its parent, and another pid.
+  static const std::random_device::result_type number = std::random_device{}();
+  return fmt::format("{}-{:08x}", getpid(), number);
 }
 
 Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "../regions.h"
@@ -362,6 +364,8 @@ TEST(LoopBackend, RefusesAnotherProcess) {
   const EndpointRequest r = request();
   EXPECT_NO_THROW(choose(r, offer(r), offer(r)));
   EXPECT_THROW(choose(r, offer(r), "1-00000000"), Error);
+  const std::string of_parent = offer(r);
+  EXPECT_EXIT(std::exit(offer(r) == of_parent ? 1 : 0), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
