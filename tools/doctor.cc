@@ -25,6 +25,7 @@ struct DoctorCommand : Output {
   std::vector<std::string> peers;
   health::DoctorOptions checks;
   bool ask_firmware = false;
+  bool ask_gpus = false;
   bool clean = false;
   bool verbose = false;
   bool list = false;
@@ -56,7 +57,8 @@ int doctor(DoctorCommand& command) {
   if (!command.since.empty()) {
     earlier = health::read_peer(read_document(command.since), command.since);
   }
-  const auto store = run::open_node(command.root, command.ask_firmware);
+  const auto store = run::open_node(command.root, command.ask_firmware,
+                                    std::chrono::milliseconds(command.ask_gpus ? 10000 : 100));
   health::Diagnosis diagnosis =
       health::diagnose(health::FileTree(store), command.root, command.checks);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
@@ -87,8 +89,8 @@ std::string footer() {
       "reason is given) or ERROR. FAIL and WARN come with what was observed, what was expected and by\n"
       "whom, what to do, and the files that were read. No privilege is needed; some checks of\n"
       "PCI configuration space are SKIP without it. 'rdmabench doctor --list' names every check.\n"
-      "No program is started but with --ask-firmware, which only reads and waits 10 s at most for each\n"
-      "device.\n"
+      "No program is started but nv-fabricmanager for its version, where NVIDIA's driver runs, and with\n"
+      "--ask-firmware a tool that only reads, for 10 s at most for each device.\n"
       "\n"
       "Where expectations come from: standard (a specification or a documentation), derived (from\n"
       "other facts of the node), profile, peers (more than half of them agree), user,\n"
@@ -135,6 +137,11 @@ void add_doctor(CLI::App& app, Command& command) {
   group
       .add("--ask-firmware", options.ask_firmware,
            "as root: start mstconfig or mlxconfig for settings of mlx5 that are in no file")
+      ->excludes(root);
+  group
+      .add(
+          "--ask-gpus", options.ask_gpus,
+          "wait up to 10 s, and not 0.1 s, for NVIDIA's GPUs: they start first without persistence")
       ->excludes(root);
   group
       .add("--clean", options.clean,

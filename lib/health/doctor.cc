@@ -19,9 +19,10 @@ constexpr std::string_view kSourceNames[]{"",      "standard", "derived", "profi
 const std::vector<const Check*>& all_checks() {
   static const std::vector<const Check*> table = [] {
     std::vector<const Check*> rows;
-    for (const auto group : {kDeviceChecks, kPortChecks, kCounterChecks, kAddressChecks, kQosChecks,
-                             kPcieChecks, kIommuChecks, kGpuChecks, kNumaChecks, kCpuChecks,
-                             kOsChecks, kLimitChecks, kSoftwareChecks, kEnvChecks, kLogChecks}) {
+    for (const auto group :
+         {kDeviceChecks, kPortChecks, kCounterChecks, kAddressChecks, kQosChecks, kPcieChecks,
+          kIommuChecks, kGpuChecks, kGpuHealthChecks, kNumaChecks, kCpuChecks, kOsChecks,
+          kLimitChecks, kSoftwareChecks, kEnvChecks, kLogChecks}) {
       for (const Check& check : group) rows.push_back(&check);
     }
     return rows;

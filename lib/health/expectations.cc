@@ -56,6 +56,7 @@ constexpr std::array kKeys = std::to_array<ExpectationKey>({
     {"bios", "version of the BIOS", false, false},
     {"cpu", "model of the processor", false, false},
     {"gpu_driver", "version of the GPUs' kernel module", false, false},
+    {"mig", "division of NVIDIA's GPUs: on or off", false, false},
     {"hugepages", "free huge pages of the default size", true, false},
     {"numa_nodes", "NUMA nodes with CPUs", true, false},
     {"memlock_bytes", "limit of locked memory", true, false},

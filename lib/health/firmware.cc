@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,15 +15,13 @@
 
 #include "base/descriptor.h"
 #include "base/text.h"
+#include "child.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
-
-/// A killed process may be held by a device that does not answer, and is left after that.
-constexpr auto kAfterKill = std::chrono::seconds(1);
 
 /// "" where none of the folders has a tool.
 std::string find_tool(std::span<const std::string_view> folders) {
@@ -68,41 +65,6 @@ int start(const std::string& path, const std::string& address, int output, pid_t
   return failed;
 }
 
-/// Up to the end, kMaxFileBytes or the deadline.
-std::string read_all(int input, const Deadline& deadline) {
-  std::string text(kMaxFileBytes, '\0');
-  std::size_t size = 0;
-  while (size < text.size() && !deadline.passed()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left());
-    pollfd ready{input, POLLIN, 0};
-    if (poll(&ready, 1, static_cast<int>(left.count())) <= 0) continue;
-    const ssize_t got = read(input, text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
-}
-
-/// The status of waitpid(2); none where the child had to be killed.
-std::optional<int> end_of(pid_t child, const Deadline& deadline) {
-  const Deadline last = Deadline::after(deadline.left() + kAfterKill);
-  bool killed = false;
-  int status = 0;
-  for (;;) {
-    if (!killed && deadline.passed()) {
-      kill(-child, SIGKILL);
-      killed = true;
-    }
-    const pid_t got = waitpid(child, &status, WNOHANG);
-    if (got == child || (got < 0 && errno == ECHILD)) break;
-    if (last.passed()) return std::nullopt;
-    usleep(1000);
-  }
-  return killed ? std::nullopt : std::optional(status);
-}
-
 /// A tool's last words: "-E- Failed to open the device".
 std::string_view last_line(std::string_view text) {
   std::string_view last;
@@ -133,7 +95,7 @@ std::string firmware_facts(const std::string& address, std::span<const std::stri
   const Deadline deadline = Deadline::after(limit);
   std::string text = read_all(input.get(), deadline);
   input = {};  // a child that still prints ends by SIGPIPE
-  const std::optional<int> status = end_of(child, deadline);
+  const std::optional<int> status = end_of(child, deadline, std::chrono::seconds(1));
   if (!status) {
     return not_told(fmt::format("{} did not end within {:g} s", path,
                                 std::chrono::duration<double>(limit).count()));

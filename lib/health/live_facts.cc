@@ -16,6 +16,7 @@
 #include "firmware.h"
 #include "kernel_log.h"
 #include "loaded/library.h"
+#include "nvml.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/handle.h"
 #include "rdmabench/features.h"
@@ -113,6 +114,18 @@ void collect_ethernet(MemoryStore& facts) {
   }
 }
 
+/// Those that NVIDIA's driver has: without one its library is not loaded.
+std::vector<std::string> nvidia_gpus() {
+  const FileTree tree(std::make_shared<FolderStore>("/"));
+  std::vector<std::string> addresses;
+  for (const Gpu& gpu : Inventory(tree).gpus) {
+    if (gpu.nvidia && tree.link_name(gpu.pci.folder + "/driver") == "nvidia") {
+      addresses.push_back(gpu.pci.address);
+    }
+  }
+  return addresses;
+}
+
 /// Serves the facts below "rdmabench", which no real file has, and files from the node.
 class LiveStore : public FileStore {
  public:
@@ -145,7 +158,8 @@ std::span<const std::string_view> environment_names() {
   return kNames;
 }
 
-void collect_live_facts(MemoryStore& facts) {
+void collect_live_facts(MemoryStore& facts, std::chrono::milliseconds gpu_limit) {
+  GpuQuestion gpus(nvidia_gpus(), "/usr/bin/nv-fabricmanager", gpu_limit);  // answers meanwhile
   facts.add_file("rdmabench/dev_nodes", dev_nodes());
   facts.add_file("rdmabench/statvfs", file_systems());
   facts.add_file("rdmabench/environment", listed_environment());
@@ -161,6 +175,7 @@ void collect_live_facts(MemoryStore& facts) {
   } else {
     facts.add_unreadable("rdmabench/kernel_log", error);
   }
+  gpus.take(facts);
 }
 
 void ask_firmware(MemoryStore& facts) {

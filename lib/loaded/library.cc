@@ -134,6 +134,9 @@ const Library pmix("libpmix.so.2", "Install libpmix2 (Debian) or pmix (RHEL).");
 const Library cuda(
     "libcuda.so.1",
     "Install the NVIDIA driver; start a container with its GPUs (docker run --gpus all).");
+const Library nvml("libnvidia-ml.so.1",
+                   "Install the NVIDIA driver; start a container with its GPUs and the capability "
+                   "utility (NVIDIA_DRIVER_CAPABILITIES).");
 
 std::span<const Library* const> libraries() noexcept {
   static constexpr std::array kAll{&ibverbs, &rdmacm,  &mlx5,   &efa,   &fabric, &hwloc,

@@ -57,6 +57,7 @@ extern const Library crypto;
 extern const Library munge;
 extern const Library pmix;
 extern const Library cuda;
+extern const Library nvml;  ///< only where a GPU has NVIDIA's driver, so not among libraries()
 
 /// All that this build can load.
 std::span<const Library* const> libraries() noexcept;

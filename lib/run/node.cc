@@ -42,10 +42,11 @@ bool is_this_machine(const std::string& root) {
 
 }  // namespace
 
-std::shared_ptr<const health::FileStore> open_node(const std::string& root, bool ask_firmware) {
+std::shared_ptr<const health::FileStore> open_node(const std::string& root, bool ask_firmware,
+                                                   std::chrono::milliseconds gpu_limit) {
   if (!is_this_machine(root)) return health::open_store(root);
   const auto facts = std::make_shared<health::MemoryStore>();
-  health::collect_live_facts(*facts);
+  health::collect_live_facts(*facts, gpu_limit);
   if (ask_firmware) health::ask_firmware(*facts);
   facts->add_file("rdmabench/verbs", verbs_facts());
   return health::live_store(facts);

@@ -5,6 +5,7 @@
 // ask_firmware() starts a vendor's tool.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -277,8 +278,11 @@ std::span<const std::string_view> environment_names();
 
 /// Facts that are in no file, as files "rdmabench/NAME": which of the device
 /// nodes open, the size of /dev/shm, the listed environment variables, and where hwloc sees the PCI
-/// devices. It opens /dev/infiniband/uverbs* and rdma_cm, and closes them again. Never throws.
-void collect_live_facts(MemoryStore& facts);
+/// devices. It opens /dev/infiniband/uverbs* and rdma_cm, and closes them again. Where a GPU has
+/// NVIDIA's driver, it loads libnvidia-ml.so.1 and asks of the GPUs in a child process, which it
+/// starts, and kills at `gpu_limit`; what was answered until then is kept. Never throws.
+void collect_live_facts(MemoryStore& facts,
+                        std::chrono::milliseconds gpu_limit = std::chrono::milliseconds(100));
 
 /// Adds to them what the firmware of mlx5 devices is set to and no file tells, as files
 /// "rdmabench/firmware/ADDRESS": starts mstconfig or mlxconfig, of /usr/bin or /usr/sbin, for each

@@ -122,6 +122,7 @@ extern const std::span<const Check> kQosChecks;
 extern const std::span<const Check> kPcieChecks;
 extern const std::span<const Check> kIommuChecks;
 extern const std::span<const Check> kGpuChecks;
+extern const std::span<const Check> kGpuHealthChecks;
 extern const std::span<const Check> kNumaChecks;
 extern const std::span<const Check> kCpuChecks;
 extern const std::span<const Check> kOsChecks;

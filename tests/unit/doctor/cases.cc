@@ -52,6 +52,11 @@ std::string write_ordering(const std::string& now, const std::string& next) {
 
 const std::vector<std::string> kNoFacts{"-rdmabench"};
 
+/// What NVML tells of the first GPU.
+std::string nvml(const std::string& facts) {
+  return "rdmabench/gpu/0000:19:00.0: answer=0\\n" + facts + "\\n";
+}
+
 std::vector<Case> device_cases() {
   return {
       {"device.count", kPass, kIb, {}, {"devices=2"}},
@@ -584,6 +589,97 @@ std::vector<Case> gpu_cases() {
   };
 }
 
+std::vector<Case> gpu_health_cases() {
+  const std::string fabric = "fabric state=3 status=0 health=";
+  const std::string not_asked = "-rdmabench/gpu/0000:19:00.0";
+  return {
+      {"gpu.answers", kPass, kIb},
+      {"gpu.answers", kFail, kIb, {"rdmabench/nvml: init=18\\n", not_asked}},
+      {"gpu.answers", kFail, kIb, {"rdmabench/gpu/0000:19:00.0: answer=15\\n"}},
+      {"gpu.answers", kFail, kIb, {"rdmabench/gpu/0000:19:00.0: answer=16\\n"}},
+      {"gpu.answers", kSkip, kIb, {"rdmabench/gpu/0000:19:00.0: answer=17\\n"}},
+      {"gpu.answers", kSkip, kIb, {"rdmabench/nvml: init=9\\n", not_asked}},
+      {"gpu.answers", kSkip, kIb, {"rdmabench/nvml: not told: it is late\\n", not_asked}},
+      {"gpu.answers", kError, kIb, {"rdmabench/gpu/0000:19:00.0: answer=?\\n"}},
+      {"gpu.answers", kSkip, kEfa},
+      {"gpu.recovery", kPass, kIb},
+      {"gpu.recovery", kFail, kIb, {nvml("recovery action=2")}},
+      {"gpu.recovery", kFail, kIb, {nvml("recovery action=9")}},
+      {"gpu.recovery", kError, kIb, {nvml("recovery action=")}},
+      {"gpu.recovery", kSkip, kIb, {nvml("mig now=0 next=0")}},
+      {"gpu.recovery", kSkip, kIb, {"$G0/vendor: 0x1002\\n"}},
+      {"gpu.fabric", kPass, kIb},
+      {"gpu.fabric", kPass, kIb, {nvml(fabric + "0x0 summary=0")}},
+      {"gpu.fabric", kSkip, kIb, {nvml("fabric state=0 status=0 health=0x0 summary=0")}},
+      {"gpu.fabric", kFail, kIb, {nvml("fabric state=1 status=0 health=0x0 summary=0")}},
+      {"gpu.fabric", kFail, kIb, {nvml("fabric state=2 status=0 health=0x0 summary=0")}},
+      {"gpu.fabric", kFail, kIb, {nvml("fabric state=7 status=0 health=0x0 summary=0")}},
+      {"gpu.fabric", kFail, kIb, {nvml("fabric state=3 status=999 health=0x0 summary=0")}},
+      {"gpu.fabric", kFail, kIb, {nvml(fabric + "0x15aa summary=1")}},
+      {"gpu.fabric", kFail, kIb, {nvml(fabric + "0xf00 summary=1")}},
+      {"gpu.fabric", kFail, kIb, {nvml(fabric + "0x119a summary=1")}},
+      {"gpu.fabric", kWarn, kIb, {nvml(fabric + "0x11a9 summary=1")}},
+      {"gpu.fabric", kFail, kIb, {nvml(fabric + "0x0 summary=2")}},
+      {"gpu.fabric", kWarn, kIb, {nvml(fabric + "0x0 summary=3")}},
+      {"gpu.nvlink", kPass, kIb},
+      {"gpu.nvlink", kFail, kIb, {nvml("nvlink active=17 inactive=1")}},
+      {"gpu.nvlink", kFail, kIb, {nvml("nvlink active=0 inactive=18")}},
+      {"gpu.nvlink",
+       kSkip,
+       kIb,
+       {nvml("nvlink active=0 inactive=18"),
+        "rdmabench/gpu/0000:9b:00.0: nvlink active=0 inactive=18\\n"}},
+      {"gpu.nvlink",
+       kSkip,
+       kIb,
+       {nvml("nvlink active=12 inactive=6"), "-sys/bus/pci/devices/0000:9b:00.0"}},
+      {"gpu.ecc", kPass, kIb},
+      {"gpu.ecc", kWarn, kIb, {nvml("ecc mode=1 uncorrected=1")}},
+      {"gpu.ecc", kSkip, kIb, {nvml("ecc mode=1")}},
+      {"gpu.ecc", kSkip, kIb, {nvml("ecc mode=0 uncorrected=0")}},
+      {"gpu.remapped_rows", kPass, kIb},
+      {"gpu.remapped_rows",
+       kWarn,
+       kIb,
+       {nvml("rows corrected=0 uncorrected=1 pending=1 failed=0")}},
+      {"gpu.remapped_rows",
+       kFail,
+       kIb,
+       {nvml("rows corrected=0 uncorrected=8 pending=0 failed=1")}},
+      {"gpu.remapped_rows", kSkip, kIb, kNoFacts},
+      {"gpu.slowed", kPass, kIb},
+      {"gpu.slowed", kPass, kIb, {nvml("slowed 0x105")}},
+      {"gpu.slowed", kFail, kIb, {nvml("slowed 0x48")}},
+      {"gpu.slowed", kFail, kIb, {nvml("slowed 0x88")}},
+      {"gpu.slowed", kWarn, kIb, {nvml("slowed 0x20")}},
+      {"gpu.slowed", kWarn, kIb, {nvml("slowed 0x8")}},
+      {"gpu.slowed", kError, kIb, {nvml("slowed by what")}},
+      {"gpu.slowed", kSkip, kEfa},
+      {"gpu.mig", kPass, kIb},
+      {"gpu.mig", kWarn, kIb, {nvml("mig now=0 next=1")}},
+      {"gpu.mig", kSkip, kIb, {nvml("mig now=1 next=1")}},
+      {"gpu.mig", kPass, kIb, {nvml("mig now=1 next=1")}, {"mig=on"}},
+      {"gpu.mig", kWarn, kIb, {nvml("mig now=1 next=1")}, {"mig=off"}},
+      {"gpu.persistence", kPass, kIb},
+      {"gpu.persistence", kWarn, kIb, {nvml("persistence on=0")}},
+      {"gpu.persistence", kSkip, kEfa},
+      {"gpu.clock", kPass, kIb},
+      {"gpu.clock", kWarn, kIb, {nvml("clock mhz=1410 default_mhz=1980")}},
+      {"gpu.clock", kSkip, kIb, {nvml("clock mhz=0 default_mhz=0")}},
+      {"gpu.power_limit", kPass, kIb},
+      {"gpu.power_limit", kWarn, kIb, {nvml("power limit_mw=500000 default_mw=700000")}},
+      {"gpu.power_limit", kSkip, kEfa},
+      {"gpu.fabric_manager", kPass, kIb},
+      {"gpu.fabric_manager",
+       kFail,
+       kIb,
+       {"rdmabench/fabric_manager: Fabric Manager version is : 570.133.20\\n"}},
+      {"gpu.fabric_manager", kError, kIb, {"rdmabench/fabric_manager: no such option\\n"}},
+      {"gpu.fabric_manager", kSkip, kIb, {"-sys/module/nvidia/version"}},
+      {"gpu.fabric_manager", kSkip, kEfa},
+  };
+}
+
 std::vector<Case> numa_cases() {
   return {
       {"numa.device_node", kPass, kIb},
@@ -915,9 +1011,10 @@ std::vector<Case> log_cases() {
 std::span<const Case> cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> rows;
-    for (const auto group : {device_cases, port_cases, counter_cases, address_cases, qos_cases,
-                             pcie_cases, iommu_cases, gpu_cases, numa_cases, cpu_cases, os_cases,
-                             limit_cases, software_cases, env_cases, log_cases}) {
+    for (const auto group :
+         {device_cases, port_cases, counter_cases, address_cases, qos_cases, pcie_cases,
+          iommu_cases, gpu_cases, gpu_health_cases, numa_cases, cpu_cases, os_cases, limit_cases,
+          software_cases, env_cases, log_cases}) {
       for (Case& one : group()) rows.push_back(std::move(one));
     }
     return rows;

@@ -1,0 +1,109 @@
+// Asks a fake of NVIDIA's management library (tests/fakes/nvml).
+#include "health/nvml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "../folder.h"
+#include "health/checks/inventory.h"
+#include "health/firmware.h"
+
+namespace rdmabench::inline v1::health {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kTwo{"0000:18:00.0", "0000:2a:00.0"};
+constexpr auto kLong = std::chrono::minutes(1);
+
+class NvmlTest : public ::testing::Test {
+ protected:
+  ~NvmlTest() override { unsetenv("FAKE_NVML"); }
+
+  /// What the fake tells with these words.
+  static MemoryStore ask(const char* words, std::chrono::milliseconds limit = kLong,
+                         const std::string& fabric_manager = "/nonexistent") {
+    setenv("FAKE_NVML", words, 1);
+    MemoryStore facts;
+    GpuQuestion(kTwo, fabric_manager, limit).take(facts);
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+    EXPECT_EQ(errno, ECHILD);
+    return facts;
+  }
+
+  static std::string gpu(const MemoryStore& facts, std::size_t index = 0) {
+    return facts.read("rdmabench/gpu/" + kTwo[index]).bytes;
+  }
+};
+
+TEST_F(NvmlTest, TellsOfEachGpu) {
+  const MemoryStore facts = ask("");
+  EXPECT_EQ(facts.read("rdmabench/nvml").bytes, "init=0\n");
+  EXPECT_EQ(gpu(facts),
+            "answer=0\n"
+            "fabric state=3 status=0 health=0x11aa summary=1 clique=1 "
+            "cluster=000000000000000000000000000000ab\n"
+            "nvlink active=18 inactive=0\n"
+            "ecc mode=1 uncorrected=0\n"
+            "rows corrected=0 uncorrected=0 pending=0 failed=0\n"
+            "slowed 0x1\n"
+            "mig now=0 next=0\n"
+            "persistence on=1\n"
+            "clock mhz=1980 default_mhz=1980\n"
+            "power limit_mw=700000 default_mw=700000\n"
+            "recovery action=0\n");
+  EXPECT_EQ(gpu(facts, 1), gpu(facts));
+  EXPECT_EQ(facts.look("rdmabench/end").kind, EntryKind::none);
+  EXPECT_EQ(facts.look("rdmabench/fabric_manager").kind, EntryKind::none);
+}
+
+TEST_F(NvmlTest, AsksADriverForWhatItKnows) {
+  EXPECT_THAT(gpu(ask("fabric_info=2")),
+              HasSubstr("fabric state=3 status=0 health=0x11aa summary=0"));
+  const std::string without = gpu(ask("fabric_info=0 links=0"));
+  EXPECT_EQ(without.find("fabric"), std::string::npos) << without;
+  EXPECT_EQ(without.find("nvlink"), std::string::npos) << without;
+  EXPECT_THAT(gpu(ask("down=2 uncorrected=3 pending=1 slowed=0x40 power=500000")),
+              testing::AllOf(HasSubstr("nvlink active=16 inactive=2\n"),
+                             HasSubstr("ecc mode=1 uncorrected=3\n"), HasSubstr("pending=1"),
+                             HasSubstr("slowed 0x40\n"), HasSubstr("limit_mw=500000")));
+}
+
+TEST_F(NvmlTest, KeepsWhatItRefuses) {
+  const MemoryStore other_release = ask("init=18");
+  EXPECT_EQ(other_release.read("rdmabench/nvml").bytes, "init=18\n");
+  EXPECT_EQ(gpu(other_release), "");
+  EXPECT_EQ(gpu(ask("answer=15")), "answer=15\n");
+}
+
+TEST_F(NvmlTest, KeepsTheFirstGpuIfTheSecondNeverAnswers) {
+  const MemoryStore late = ask("hang=1", std::chrono::milliseconds(500));
+  EXPECT_THAT(gpu(late), HasSubstr("recovery action=0\n"));
+  EXPECT_EQ(gpu(late, 1), "");
+  EXPECT_EQ(late.read("rdmabench/nvml").bytes, "not told: NVML did not answer within 0.5 s\n");
+  const MemoryStore ended = ask("crash=1");
+  EXPECT_THAT(gpu(ended), HasSubstr("recovery action=0\n"));
+  EXPECT_EQ(ended.read("rdmabench/nvml").bytes, "not told: NVML ended the process that asked it\n");
+}
+
+TEST_F(NvmlTest, TellsTheVersionOfTheFabricManager) {
+  const Folder folder;
+  folder.write("fm", "#!/bin/sh\necho \"$@ is : 570.148.08\"\n");
+  std::filesystem::permissions(folder.file("fm"), std::filesystem::perms::owner_all);
+  EXPECT_EQ(ask("", kLong, folder.file("fm")).read("rdmabench/fabric_manager").bytes,
+            "--version is : 570.148.08\n");
+}
+
+TEST_F(NvmlTest, IsNotLoadedWithoutSuchAGpu) {
+  MemoryStore facts;
+  GpuQuestion({}, "/bin/false", kLong).take(facts);
+  EXPECT_TRUE(facts.items().empty());
+}
+
+}  // namespace
+}  // namespace rdmabench::inline v1::health
