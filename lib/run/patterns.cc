@@ -93,8 +93,8 @@ std::string operation_text(std::string_view pattern, transport::OperationCode op
   return text;
 }
 
-detail::AnyLoop detail::find_pattern(std::string_view name, std::type_index endpoint,
-                                     workload::Side side, bool validate) {
+workload::AnyLoop detail::find_pattern(std::string_view name, std::type_index endpoint,
+                                       workload::Side side, bool validate) {
   for (const PatternLoops& loops : table().find(name).loops) {
     if (loops.endpoint != endpoint) continue;
     return (side == workload::Side::initiator ? loops.initiator : loops.target)[validate ? 1 : 0];

@@ -46,13 +46,11 @@ struct PatternNeeds {
 
 namespace detail {
 
-using AnyLoop = void (*)();  // a PatternLoop<T> whose T is told beside it
-
 /// The loops of a pattern over one endpoint type; the second of each compares every byte.
 struct PatternLoops {
   std::type_index endpoint;
-  AnyLoop initiator[2];
-  AnyLoop target[2];
+  workload::AnyLoop initiator[2];
+  workload::AnyLoop target[2];
 };
 
 void add_pattern(std::string_view name, const PatternNeeds& needs, std::vector<PatternLoops> loops);
@@ -77,7 +75,9 @@ void add_loops(std::vector<PatternLoops>& loops) {
                   "initiator(T& endpoint, const workload::EpochPlan& plan, workload::Watch& watch, "
                   "std::span<measure::Ticks> intervals) noexcept, and the same as target()");
     if constexpr (kHasBoth) {
-      const auto erased = [](PatternLoop<T> loop) { return reinterpret_cast<AnyLoop>(loop); };
+      const auto erased = [](PatternLoop<T> loop) {
+        return reinterpret_cast<workload::AnyLoop>(loop);
+      };
       loops.push_back({typeid(T),
                        {erased(&Pattern::template initiator<T, false>),
                         erased(&Pattern::template initiator<T, true>)},

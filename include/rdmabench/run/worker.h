@@ -45,12 +45,10 @@ class Worker : public OpenEndpoint {
 
 namespace detail {
 
-using AnyLoop = void (*)();  // a PatternLoop<T> whose T is told beside it, see run/patterns.h
-
 /// The loop of one side over endpoints of that type, a PatternLoop of it. Throws Error(usage) where
 /// the pattern posts an operation that the endpoint lacks.
-AnyLoop find_pattern(std::string_view name, std::type_index endpoint, workload::Side side,
-                     bool validate);
+workload::AnyLoop find_pattern(std::string_view name, std::type_index endpoint, workload::Side side,
+                               bool validate);
 
 /// Throws Error(usage): there is no such loop.
 [[noreturn]] void refuse_loop(const workload::LoopKey& key);
@@ -107,7 +105,7 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
 
   void prepare_pattern(std::string_view pattern, const workload::LoopKey& key,
                        const workload::EpochPlan& plan) override {
-    const detail::AnyLoop loop = detail::find_pattern(pattern, typeid(T), key.side, key.validate);
+    const workload::AnyLoop loop = detail::find_pattern(pattern, typeid(T), key.side, key.validate);
     prepared_ = {reinterpret_cast<workload::Loop<T>>(loop), nullptr, nullptr};
     key_ = key;
     plan_ = bounded(plan);

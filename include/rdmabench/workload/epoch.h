@@ -131,6 +131,9 @@ struct EpochResult {
   std::uint64_t succeeded = 0;
 };
 
+/// A loop whose endpoint type is told beside it: a Loop<T>, or a PatternLoop<T> of run/patterns.h.
+using AnyLoop = void (*)();
+
 /// The tag of message i: never 0, which a cleared buffer holds, and never that of its neighbours.
 constexpr std::uint8_t tag_of(std::uint64_t message) {
   return static_cast<std::uint8_t>(message % 255 + 1);
