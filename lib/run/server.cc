@@ -26,6 +26,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
+#include "rdmabench/run/backends.h"
 #include "run/budget.h"
 #include "run/fair_semaphore.h"
 #include "run/incast_barrier.h"
@@ -202,7 +203,11 @@ struct Server::Impl {
 };
 
 Server::Server(const ServerConfig& config, OnEvent on_event)
-    : impl_(std::make_unique<Impl>(config, std::move(on_event))) {}
+    : impl_(std::make_unique<Impl>(config, std::move(on_event))) {
+  for (const Backend& backend : backends()) {
+    if (backend.begin != nullptr) backend.begin();
+  }
+}
 
 Server::~Server() {
   stop();

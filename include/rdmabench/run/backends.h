@@ -94,6 +94,9 @@ struct Backend : transport::BackendRow {
   transport::Footprint (*footprint)(const transport::EndpointRequest& request,
                                     std::string_view choice) = nullptr;
   const std::type_info* endpoint = nullptr;  ///< of add_backend<T>(): T
+  /// What has to be done before a process has several threads, such as setenv(3); called by the
+  /// constructor of Server, and may be null. Throws nothing.
+  void (*begin)() noexcept = nullptr;
 };
 
 /// The back ends of this build, in order of preference: verbs, ofi, loop. Then those that this

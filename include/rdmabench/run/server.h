@@ -87,7 +87,9 @@ using OnEvent = std::function<void(const SessionEvent& event)>;
 class Server {
  public:
   /// Throws Error when the port cannot be had, Error(usage) for an invalid network and for an
-  /// RLIMIT_NOFILE of 64 or less.
+  /// RLIMIT_NOFILE of 64 or less. The first Server of a process begins libfabric, where it is here,
+  /// and sets FI_OFI_RXM_MSG_RX_SIZE meanwhile unless it is set: make it before other threads read
+  /// the environment (setenv(3)).
   Server(const ServerConfig& config, OnEvent on_event);
   ~Server();
   Server& operator=(Server&&) = delete;

@@ -22,4 +22,6 @@ std::vector<DeviceInfo> devices();
 /// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
+inline void begin() noexcept {}
+
 }  // namespace rdmabench::inline v1::transport::loop

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <tuple>
 
@@ -313,6 +314,14 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice) {
                                  request.receives * kContext),
       .descriptors =
           kDescriptors + std::uint64_t{layered ? 10U : 2U} * request.options.queue_pairs};
+}
+
+void begin() noexcept {
+  try {
+    rxm_receives();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // Without libfabric: offer() says so to who wants it.
+  }
 }
 
 }  // namespace rdmabench::inline v1::transport::ofi

@@ -32,4 +32,8 @@ std::vector<DeviceInfo> devices();
 /// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
+/// Begins libfabric, where it is here: see rxm_receives(). For a process that has no other threads
+/// yet.
+void begin() noexcept;
+
 }  // namespace rdmabench::inline v1::transport::ofi

@@ -28,4 +28,6 @@ std::vector<DeviceInfo> devices();
 /// an invalid choice.
 Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
+inline void begin() noexcept {}
+
 }  // namespace rdmabench::inline v1::transport::verbs
