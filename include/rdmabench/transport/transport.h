@@ -222,9 +222,22 @@ constexpr bool lies_within(std::uint64_t offset, std::uint64_t bytes,
   return bytes <= region_bytes && offset <= region_bytes - bytes;
 }
 
+/// What most members of the concept Transport are, for a back end of another project to derive
+/// from: one queue pair, polled, without lists and without one-sided operations.
+struct TransportDefaults {
+  static constexpr bool kManyQueuePairs = false;
+  static constexpr bool kPostLists = false;
+  static constexpr bool kNeedsProgress = false;
+  static bool wait_for_event(std::chrono::milliseconds /*at_most*/) noexcept { return true; }
+  static std::uint32_t queue_pairs() noexcept { return 1; }
+  static std::uint64_t peer_window_bytes() noexcept { return 0; }
+  static WriteOrder write_order() noexcept { return {}; }
+  static Region window() noexcept { return {}; }
+};
+
 // clang-format off
 /// What an Endpoint must offer. Set-up may throw Error; everything marked noexcept is the data path.
-/// One thread drives an endpoint at a time.
+/// One thread drives an endpoint at a time. Derived from TransportDefaults, it has those already.
 ///
 ///   Endpoint(const EndpointRequest&, std::string_view choice)   opens and registers; no peer needed
 ///   address()            opaque text that the peer's connect() needs
