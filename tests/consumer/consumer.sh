@@ -100,7 +100,7 @@ with_component() {
   component=$1 of=$2 most=$3
   eval "set -- $(pkg-config --cflags --libs "rdmabench-$component")"
   "$compiler" -std=c++20 "$of" -o "$work/with-$component" "$@"
-  "$work/with-$component" >/dev/null
+  LD_LIBRARY_PATH=$LD_LIBRARY_PATH "$work/with-$component" >/dev/null
   strip "$work/with-$component"
   size=$(stat -c %s "$work/with-$component")
   echo "a program of rdmabench-$component: $size bytes"

@@ -14,8 +14,8 @@ import unittest
 
 import command
 
-# Everything else is loaded when it is first called. {fmt}'s is needed unless it is linked in.
-LIBRARIES = r"lib(fmt\.so\.\d+|stdc\+\+\.so\.6|m\.so\.6|gcc_s\.so\.1|c\.so\.6)|ld-linux-[\w-]+\.so\.\d"
+# Everything else is loaded when it is first called. {fmt}'s is needed unless it is linked in, our own with BUILD_SHARED_LIBS.
+LIBRARIES = r"lib(rdmabench(-\w+)?\.so\.0\.\d+|fmt\.so\.\d+|stdc\+\+\.so\.6|m\.so\.6|gcc_s\.so\.1|c\.so\.6)|ld-linux-[\w-]+\.so\.\d"
 MOST_BYTES = 12_000_000
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whether a program that compiled the loops itself has the library's besides.
 
-Usage: own_loops.py NM PROGRAM OBJECT; OBJECT has the library's loops, as they are linked.
+Usage: own_loops.py NM OBJECT PROGRAM [LIBRARY]; OBJECT has the library's loops, as they are linked,
+and LIBRARY is what has them in place of the program, if it is shared.
 """
 
 import collections
@@ -16,15 +17,16 @@ def symbols(nm: str, file: str) -> list[list[str]]:
 
 
 def main() -> int:
-    nm, program, library = sys.argv[1:4]
+    nm, library, *linked = filter(None, sys.argv[1:])
     own = {name for kind, name in symbols(nm, library) if kind == "t"}
     shared = [name for kind, name in symbols(nm, library) if kind == "W"]
     if shared:
         print(f"the library's {shared[0]} may be replaced by a caller's")
         return 1
     found = collections.defaultdict(list)
-    for kind, name in symbols(nm, program):
-        found[name].append(kind)
+    for file in linked:
+        for kind, name in symbols(nm, file):
+            found[name].append(kind)
     both = [name for name in own if "W" in found[name]]
     lost = [name for name in both if "t" not in found[name]]
     print(f"{len(both)} functions of the caller's are the library's too; of {len(lost)} there is one copy")
