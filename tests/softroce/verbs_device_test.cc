@@ -327,6 +327,8 @@ TEST_F(VerbsDevice, PostsLists) {
     const std::uint64_t offset = k % region.slots * region.stride;
     burst.push_back({.local = offset, .remote = offset, .bytes = 64, .word = k});
   }
+  ASSERT_EQ(client_->post_list<SendImm>(std::span<const Message>(), Signal::now),
+            PostStatus::posted);
   ASSERT_EQ(client_->post_list<SendImm>(burst, Signal::now), PostStatus::posted)
       << client_->failure();
   checks_receives_ = true;
