@@ -8,16 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <span>
 
 #include "ending.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/engine.h"
-#include "rdmabench/collective/engines.h"
 #include "rdmabench/collective/rank_group.h"
-#include "rdmabench/collective/run.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

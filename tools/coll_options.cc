@@ -4,7 +4,6 @@
 
 #include "base/refuse.h"
 #include "option_group.h"
-#include "options.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/run.h"
 

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <system_error>
 
 #include "base/descriptor.h"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "launches.h"
 #include "options.h"

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
-#include <span>
 
 #include "base/nearest.h"
 #include "base/refuse.h"

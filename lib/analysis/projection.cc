@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "analysis/power.h"
 #include "analysis/shortage.h"

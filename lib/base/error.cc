@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <utility>
 
 namespace rdmabench::inline v1 {
 namespace {

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/nesting.h"
-#include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1 {
 namespace {

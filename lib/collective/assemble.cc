@@ -8,7 +8,6 @@
 #include "control/launch.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/rank_group.h"
-#include "rdmabench/control/rendezvous.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {

@@ -1,8 +1,6 @@
 #include "rdmabench/collective/call.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
 
 #include "base/nearest.h"
 #include "base/text.h"

@@ -4,7 +4,6 @@
 
 #include "packing.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 #include "results/facts_fields.h"
 #include "results/row.h"
 

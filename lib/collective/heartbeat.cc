@@ -11,7 +11,6 @@
 #include "commands.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/channel.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {

@@ -1,6 +1,5 @@
 #include "collective/numbers.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 

@@ -13,8 +13,6 @@
 #include "control/admission.h"
 #include "control/launch.h"
 #include "packing.h"
-#include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 #include "rdmabench/measure/clock.h"
 
 namespace rdmabench::inline v1::collective {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "commands.h"
-#include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {

@@ -9,9 +9,6 @@
 #include "base/descriptor.h"
 #include "frame.h"
 #include "handshake.h"
-#include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
-#include "rdmabench/control/rendezvous.h"
 #include "tcp.h"
 #include "wait.h"
 

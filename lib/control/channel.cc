@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
 

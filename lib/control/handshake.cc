@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "connection.h"
-#include "frame.h"
 #include "munge.h"
 #include "tcp.h"
 

@@ -11,9 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "base/event.h"

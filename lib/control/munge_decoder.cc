@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/event.h"
 #include "munge.h"
 #include "rdmabench/base/error.h"
 

@@ -8,7 +8,6 @@
 #include <functional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "admission.h"
 #include "launch.h"

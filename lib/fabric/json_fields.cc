@@ -1,6 +1,5 @@
 #include "json_fields.h"
 
-#include "base/walk.h"
 #include "fabric/plan.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"

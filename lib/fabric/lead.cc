@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/new_file.h"
 #include "fabric/agents.h"
 #include "fabric/paths.h"
-#include "fabric/schedule.h"
 #include "fabric/stream.h"
 #include "rdmabench/base/error.h"
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/walk.h"
 #include "fabric/schedule.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"

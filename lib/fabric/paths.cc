@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <optional>
-#include <string_view>
 #include <thread>
 #include <utility>
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <string>
-
 #include "gpu/cuda_error.h"
 #include "loaded/library.h"
 #include "rdmabench/base/error.h"

@@ -1,6 +1,5 @@
 #include "rdmabench/measure/histogram.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::inline v1::measure {
 namespace {

@@ -12,8 +12,6 @@
 #include "netplugin/net.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/channel.h"
-#include "rdmabench/results/result.h"
 #include "results/row.h"
 #include "task.h"
 

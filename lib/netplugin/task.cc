@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "case_runner.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 
 namespace rdmabench::inline v1::netplugin {
 namespace {

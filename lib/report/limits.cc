@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <utility>
 

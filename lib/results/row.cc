@@ -1,12 +1,10 @@
 #include "row.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/results/result.h"
 #include "results/number_column.h"
 
 namespace rdmabench::inline v1::report {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
-#include <utility>
 
 #include "base/network.h"
 #include "rdmabench/base/error.h"

@@ -15,7 +15,6 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/results/result.h"
 #include "run/epoch_text.h"
 #include "run/options.h"
 #include "run/pattern_table.h"

@@ -1,7 +1,5 @@
 #include "rdmabench/run/connect.h"
 
-#include <utility>
-
 #include "health/run_watch.h"
 #include "health/suspect.h"
 #include "run/connection.h"

@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <exception>
 
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
-#include "rdmabench/control/channel.h"
 #include "transport/own_options.h"
 
 namespace rdmabench::inline v1::run {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <span>
-#include <vector>
 
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"

@@ -7,7 +7,6 @@
 
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/results/result.h"
 #include "run/options.h"
 #include "transport/session_request.h"
 

@@ -7,7 +7,6 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "rdmabench/health/doctor.h"
 
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"

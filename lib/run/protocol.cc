@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <variant>
 
-#include "base/walk.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/control/channel.h"
 #include "results/facts_fields.h"
 #include "run/options.h"
 

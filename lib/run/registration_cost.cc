@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "memory/gpu_memory.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/samples.h"

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
-#include <exception>
 #include <limits>
 #include <list>
 #include <mutex>
@@ -18,12 +16,9 @@
 #include <stop_token>
 #include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/allowed_peers.h"
 #include "rdmabench/base/affinity.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
 #include "rdmabench/run/backends.h"

@@ -17,7 +17,6 @@
 #include "rdmabench/results/result.h"
 #include "run/epoch_text.h"
 #include "run/idle_limit.h"
-#include "run/incast_barrier.h"
 #include "run/pattern_table.h"
 #include "transport/session_request.h"
 #include "verify.h"

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <functional>
 #include <thread>
 
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/affinity.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/run/connect.h"
 #include "run/epoch_text.h"

@@ -1,12 +1,9 @@
 #include "run/user_options.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/nearest.h"
-#include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
-#include "rdmabench/control/channel.h"
 
 namespace rdmabench::inline v1::run {
 namespace {

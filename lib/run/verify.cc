@@ -6,7 +6,6 @@
 #include "epochs.h"
 #include "gpu_session.h"
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1::run {
 namespace {

@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/device.h"
 #include "verbs/path.h"
 #include "verbs/setup_error.h"
 

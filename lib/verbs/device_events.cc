@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 
 #include "rdmabench/base/error.h"

@@ -1,7 +1,6 @@
 #include "verbs/path.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <compare>

@@ -10,7 +10,6 @@
 
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/device.h"
 #include "verbs/setup_error.h"
 #include "verbs/short_messages.h"
 

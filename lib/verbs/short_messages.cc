@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"

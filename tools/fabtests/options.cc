@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "../flags/command_line.h"
 #include "../flags/values.h"

@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "rdmabench/base/error.h"
-#include "values.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

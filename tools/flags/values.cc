@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
 
 #include "base/number.h"
 #include "base/refuse.h"
 #include "base/text.h"
-#include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

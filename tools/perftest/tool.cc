@@ -5,7 +5,6 @@
 
 #include <array>
 #include <utility>
-#include <vector>
 
 namespace rdmabench::inline v1::tools::perftest {
 namespace {

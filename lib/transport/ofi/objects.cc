@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <random>
-#include <string_view>
 
 #include "accepted.h"
 #include "base/shared_memory_files.h"
@@ -21,7 +18,6 @@
 #include "memory/gpu_memory.h"
 #include "messages.h"
 #include "provider_info.h"
-#include "rdmabench/base/error.h"
 #include "transport/ofi/gpu_memory.h"
 #include "transport/ofi/offload.h"
 #include "transport/session_request.h"

@@ -9,8 +9,6 @@
 
 #include "memory/gpu_memory.h"
 #include "messages.h"
-#include "rdmabench/base/error.h"
-#include "rdmabench/verbs/device.h"
 #include "transport/session_request.h"
 #include "transport/slots.h"
 #include "transport/verbs/flush.h"

@@ -7,7 +7,6 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/verbs/handles.h"
 #include "verbs/completion.h"
 
 namespace rdmabench::inline v1::transport::verbs {
