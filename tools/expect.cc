@@ -1,7 +1,5 @@
 #include "expect.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstdio>
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,6 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/memory/buffer.h"
-#include "run/document.h"
 #include "run/registration_cost.h"
 #endif
 

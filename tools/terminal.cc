@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "control/launch.h"
 #include "results/text_table.h"
-#include "results/text_width.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {

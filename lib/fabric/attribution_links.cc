@@ -11,7 +11,6 @@
 
 #include "attribution_words.h"
 #include "measure/ranks.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::inline v1::fabric {

@@ -21,7 +21,6 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
-#include <new>
 
 #include "rdmabench/base/error.h"
 

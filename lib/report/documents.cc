@@ -16,7 +16,6 @@
 #include "digest.h"
 #include "fabric_document.h"
 #include "import/run.h"
-#include "imported.h"
 #include "kinds.h"
 #include "rdmabench/base/error.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "import/run.h"
-#include "imported.h"
+#include "kinds.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
 #include "results/row.h"

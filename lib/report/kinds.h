@@ -40,4 +40,10 @@ std::span<const DocumentKind* const> document_kinds();
 /// nullptr where there is none.
 const DocumentKind* find_kind(std::string_view schema);
 
+/// What another tool printed, its runs as documents of rdmabench/1 or rdmabench-coll/1. What it
+/// does not say is null, never guessed. `program` is that of parse_documents(). Throws Error(usage)
+/// with `source` and the line.
+std::vector<Json> imported_documents(std::string_view text, const std::string& source,
+                                     const std::string& program);
+
 }  // namespace rdmabench::inline v1::report

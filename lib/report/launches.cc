@@ -13,7 +13,6 @@
 #include "limits_rows.h"
 #include "measure/distributions.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"
 #include "results/row.h"
 #include "results/text_table.h"
@@ -164,14 +163,9 @@ Setup setup_of(const Document& one) {
 
 /// The first fact in which they differ.
 std::string differing(const Setup& a, const Setup& b) {
-  for (const Setup* const names : {&a, &b}) {
-    for (const auto& [name, _] : *names) {
-      const auto in_a = a.find(name);
-      const auto in_b = b.find(name);
-      if (in_a == a.end() || in_b == b.end() || in_a->second != in_b->second) return name;
-    }
-  }
-  return "";
+  const auto [in_a, in_b] = std::ranges::mismatch(a, b);
+  if (in_a == a.end()) return in_b == b.end() ? "" : in_b->first;
+  return in_b == b.end() ? in_a->first : std::min(in_a->first, in_b->first);
 }
 
 /// Throws Error(usage) where they are not launches of one run, or one is there twice.

@@ -13,7 +13,6 @@
 #include "launches.h"
 #include "limits_rows.h"
 #include "measure/limit.h"
-#include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/statistics.h"

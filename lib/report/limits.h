@@ -4,7 +4,10 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/body.h"
@@ -39,5 +42,21 @@ std::string limits_record(const Document& document);
 
 /// A line for each of body["expectations"]; "" where there are none.
 std::string limits_text(const Document& document);
+
+struct Unit {
+  std::string_view text;
+  double factor;
+};
+
+/// What a key of a document is in, by its name.
+struct Measure {
+  std::span<const Unit> units;
+  std::string (*text)(double);
+};
+
+std::optional<Measure> measure_of(std::string_view key);
+
+/// "bits_per_s" of "bw"; a key as it is.
+std::string_view key_of(std::string_view quantity);
 
 }  // namespace rdmabench::inline v1::report

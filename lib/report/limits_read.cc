@@ -9,7 +9,6 @@
 #include "base/refuse.h"
 #include "digest.h"
 #include "limits.h"
-#include "quantity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "results/row.h"

@@ -6,7 +6,6 @@
 
 #include "compared.h"
 #include "results/text_table.h"
-#include "results/text_width.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {

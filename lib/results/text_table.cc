@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "text_width.h"
 
 namespace rdmabench::inline v1::report {
 namespace {

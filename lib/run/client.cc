@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "gpu_session.h"
 #include "health/run_watch.h"
 #include "health/suspect.h"
 #include "measurement.h"

@@ -1,5 +1,5 @@
-#include "gpu_session.h"
 #include "memory/gpu_memory.h"
+#include "verify.h"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,5 +105,8 @@ class RegistrationBench {
   verbs::Context context_;
   verbs::ProtectionDomain domain_;
 };
+
+/// The document of to_json(), before it is text.
+nlohmann::ordered_json to_document(const RegistrationReport& measured);
 
 }  // namespace rdmabench::inline v1::run

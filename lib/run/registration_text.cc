@@ -6,7 +6,6 @@
 #include "report/sections.h"
 #include "results/csv.h"
 #include "results/row.h"
-#include "run/document.h"
 #include "run/registration_cost.h"
 
 namespace rdmabench::inline v1::run {

@@ -4,7 +4,6 @@
 
 #include "epoch_text.h"
 #include "epochs.h"
-#include "gpu_session.h"
 #include "rdmabench/base/deadline.h"
 
 namespace rdmabench::inline v1::run {

@@ -52,4 +52,13 @@ std::optional<Error> verify_gpu_memory(Session& session, const Config& config,
                                        const ClientPlan& plan, ServerAnswer& answer,
                                        std::vector<std::string>& notes);
 
+/// "the client's cuda:0 by dma-buf, mapping default; the server's memory is the host's". `server`
+/// is what that side told of itself.
+std::string routes_text(const Session& session, const report::Facts& server);
+
+/// Marks each row where the wire moved host memory in place of a GPU's, with what the copies cost
+/// that are not in its figures, and how a validated row was validated. The facts go into
+/// report.resolved. Throws Error(failed) where the GPU fails.
+void add_gpu_notes(Session& session, const report::Facts& server, report::Report& report);
+
 }  // namespace rdmabench::inline v1::run

@@ -5,7 +5,6 @@
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
-#include "verbs/short_messages.h"
 
 #if RDMABENCH_HAVE_MLX5
 #include <infiniband/mlx5dv.h>
@@ -39,7 +38,7 @@ CreateQueuePair dynamic_creator(ibv_pd& domain, const QueuePairSpec& spec, mlx5d
   return [&domain, gpu_memory = spec.gpu_memory, type, key](ibv_qp_init_attr_ex& attributes) {
     mlx5dv_qp_init_attr direct{};
     direct.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
-    if (gpu_memory) {  // see short_messages.h
+    if (gpu_memory) {  // see queue_pair_steps.h
       direct.comp_mask |= MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
       direct.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
     }

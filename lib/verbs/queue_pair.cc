@@ -11,7 +11,6 @@
 #include "queue_pair_steps.h"
 #include "rdmabench/base/error.h"
 #include "verbs/setup_error.h"
-#include "verbs/short_messages.h"
 
 namespace rdmabench::inline v1::verbs {
 namespace {

@@ -1,4 +1,4 @@
-#include "verbs/short_messages.h"
+#include "verbs/queue_pair_steps.h"
 
 #include <fmt/format.h>
 

@@ -19,7 +19,6 @@
 #include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "row.h"
-#include "rxm_receives.h"
 #include "transport/own_options.h"
 
 namespace rdmabench::inline v1::transport::ofi {

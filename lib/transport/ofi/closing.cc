@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "closing.h"
+#include "fits.h"
 #include "provider_info.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/transport/ofi/objects.h"

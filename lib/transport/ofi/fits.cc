@@ -10,11 +10,9 @@
 #include <array>
 #include <utility>
 
-#include "closing.h"
 #include "fabric_abi.h"
 #include "fabric_error.h"
 #include "rdmabench/transport/ofi/objects.h"
-#include "rxm_receives.h"
 #include "transport/ofi/offload.h"
 #include "transport/session_request.h"
 

@@ -108,4 +108,21 @@ void sort_by_distance(std::vector<Found>& found,
 /// provider or device here, and what it has.
 Error explain_no_fit(const EndpointRequest& request);
 
+/// Threads that are in fi_close(3) of an endpoint of efa for longer than a step may take. Each has
+/// a core and the endpoint's memory, which no session is charged for.
+int threads_left_closing() noexcept;
+
+/// As many of them and efa is not offered any more: a client that ends itself in a loop would have
+/// all cores.
+inline constexpr int kMostLeftClosing = 2;
+
+/// How many ofi_rxm posts for each endpoint of this process. The first call begins libfabric, which
+/// reads FI_OFI_RXM_MSG_RX_SIZE then and never again: that is the user's number, else 128, which is
+/// in the environment only meanwhile. By itself ofi_rxm takes 4096, which are 70 MiB; where another
+/// part of the program has begun libfabric before, that stays, and nothing tells it. Throws
+/// Error(unavailable) without libfabric. Thread rule: any thread, but the first call uses
+/// setenv(3), which is not for a program whose other threads read the environment meanwhile: a
+/// Server makes it before it has threads. Source: fi_rxm(7).
+std::uint64_t rxm_receives();
+
 }  // namespace rdmabench::inline v1::transport::ofi

@@ -5,7 +5,6 @@
 #include <rdma/fi_errno.h>
 #include <sys/uio.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 

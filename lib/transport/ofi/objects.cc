@@ -14,7 +14,6 @@
 #include "fabric_abi.h"
 #include "fabric_error.h"
 #include "fits.h"
-#include "link_rate.h"
 #include "memory/gpu_memory.h"
 #include "messages.h"
 #include "provider_info.h"

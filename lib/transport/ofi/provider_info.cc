@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/file.h"
 #include "base/pci_path.h"
+#include "base/port_rate.h"
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"
@@ -16,6 +18,8 @@
 
 namespace rdmabench::inline v1::transport::ofi {
 namespace {
+
+namespace fs = std::filesystem;
 
 Info find_chosen(const EndpointRequest& request, const Fit& chosen) {
   for (Found& found : find_fits(request)) {
@@ -95,6 +99,24 @@ Info with_gpu_memory(Info info, const EndpointRequest& request) {
   return able != nullptr ? std::move(able) : std::move(info);
 }
 
+/// Of the first active port, which is the one that the verbs provider uses.
+double port_gbps(const fs::path& device) {
+  int error = 0;
+  for (const std::string& number : list_folder(device / "ports", error)) {
+    const fs::path port = device / "ports" / number;
+    if (!first_line(port / "state").ends_with(" ACTIVE")) continue;
+    const std::string rate = first_line(port / "rate");
+    const bool infiniband = first_line(port / "link_layer") == "InfiniBand";
+    return parse_port_rate(rate) * port_data_share(rate, infiniband);
+  }
+  return 0;
+}
+
+double told_gbps(const fi_info& info) {
+  const bool tells = info.nic != nullptr && info.nic->link_attr != nullptr;
+  return tells ? static_cast<double>(info.nic->link_attr->speed) / 1e9 : 0;
+}
+
 }  // namespace
 
 Info chosen_info(const EndpointRequest& request, std::string_view choice) {
@@ -125,8 +147,8 @@ std::string nic_of(const fi_info& info, const std::string& root) {
   const bool named =
       nic != nullptr && nic->device_attr != nullptr && nic->device_attr->name != nullptr;
   // tcp's domain is a network device, and may be its folder of sysfs.
-  std::string name = named ? nic->device_attr->name
-                           : std::filesystem::path(info.domain_attr->name).filename().string();
+  std::string name =
+      named ? nic->device_attr->name : fs::path(info.domain_attr->name).filename().string();
   if (!device_folder(name, root).empty() || nic == nullptr || nic->bus_attr == nullptr ||
       nic->bus_attr->bus_type != FI_BUS_PCI) {
     return name;
@@ -147,6 +169,16 @@ void check(int result, std::string_view name, const fi_info& info, std::string_v
 std::string to_text(const void* value, fi_type type) {
   char text[512] = "";
   return fi_tostr_r(text, sizeof text, value, type);
+}
+
+double link_gbps(const fi_info& info, const std::string& root) {
+  const fs::path classes = fs::path(root) / "sys/class";
+  const std::string nic = nic_of(info, root);
+  const double port = port_gbps(classes / "infiniband" / nic);
+  const double rdma = port > 0 ? port : told_gbps(info);
+  if (rdma > 0) return known_rate(rdma, core_of(info.fabric_attr->prov_name));
+  const auto mbps = read_number(classes / "net" / nic / "speed");  // "-1" where unknown
+  return static_cast<double>(mbps.value_or(0)) / 1e3;
 }
 
 }  // namespace rdmabench::inline v1::transport::ofi

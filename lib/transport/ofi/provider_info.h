@@ -36,4 +36,10 @@ void check(int result, std::string_view name, const fi_info& info, std::string_v
 /// fi_tostr(3) in a buffer of our own: the plain form shares one between all callers.
 std::string to_text(const void* value, fi_type type);
 
+/// Gb/s of data; 0 = unknown. Of an RDMA device by sysfs, because libfabric knows HDR and NDR from
+/// 2.0 on, XDR not in 2.6, and FDR10 by 8 Gb/s up to 1.22 (ofi_vrb_speed()); else by the provider,
+/// else of the network device whose name an IP provider's domain has. `root` is the root of /sys;
+/// tests pass another folder. Source: sysfs, class/infiniband and class/net.
+double link_gbps(const fi_info& info, const std::string& root = "/");
+
 }  // namespace rdmabench::inline v1::transport::ofi

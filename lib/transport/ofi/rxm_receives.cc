@@ -1,5 +1,4 @@
-#include "rxm_receives.h"
-
+// The receive buffers of libfabric's ofi_rxm, whose number only the environment changes.
 #include <rdma/fabric.h>
 
 #include <cstdlib>

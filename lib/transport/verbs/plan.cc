@@ -11,9 +11,8 @@
 #include "rdmabench/verbs/device.h"
 #include "transport/own_options.h"
 #include "transport/slots.h"
-#include "transport/verbs/inline_data.h"
-#include "transport/verbs/on_demand.h"
 #include "transport/verbs/operation_needs.h"
+#include "transport/verbs/plan_steps.h"
 #include "verbs/dynamic.h"
 #include "verbs/scalable.h"
 

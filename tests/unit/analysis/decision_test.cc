@@ -17,7 +17,7 @@
 #include "documents.h"
 #include "rdmabench/base/error.h"
 #include "report/compared.h"
-#include "results/text_width.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {

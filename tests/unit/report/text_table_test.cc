@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/text_width.h"
-
 namespace rdmabench::inline v1::report {
 namespace {
 

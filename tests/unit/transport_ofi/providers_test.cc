@@ -15,10 +15,9 @@
 #include "../folder.h"
 #include "pair.h"
 #include "rdmabench/base/log.h"
-#include "transport/ofi/closing.h"
 #include "transport/ofi/fabric_abi.h"
 #include "transport/ofi/fits.h"
-#include "transport/ofi/link_rate.h"
+#include "transport/ofi/provider_info.h"
 
 namespace rdmabench::inline v1::transport::ofi::providers_test {
 namespace {

@@ -1,11 +1,13 @@
-// On-demand paging: of which operations and transports.
+// Steps of make_plan(): messages that are copied into the work request, and on-demand paging.
 #pragma once
-
-#include <infiniband/verbs.h>
 
 #include "rdmabench/transport/verbs/plan.h"
 
 namespace rdmabench::inline v1::transport::verbs {
+
+/// How many bytes the device is to be asked for: none where nothing would be copied, and then the
+/// plan says why.
+void plan_inline(Plan& plan, const EndpointRequest& request, ibv_context& context);
 
 /// A device pages on demand for some operations of some transports. Throws Error(unavailable) that
 /// names those it lacks; where it has none at all, registration says so.
