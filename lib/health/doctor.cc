@@ -57,6 +57,12 @@ struct Subject {
     return gpu != nullptr ? "GPU " + gpu->pci.address : "this node";
   }
 
+  /// Why it is listed and not judged; "" if it is judged.
+  std::string_view unused() const {
+    if (port != nullptr) return port->unused;
+    return device != nullptr ? std::string_view(device->unused) : "";
+  }
+
   /// Whether one can be the cause of what is found on the other: no part of them differs.
   bool touches(const Subject& other) const {
     const auto same = [](const auto* mine, const auto* theirs) {
@@ -78,7 +84,9 @@ struct Outcome {
 class Runner {
  public:
   Runner(const FileTree& tree, const Expectations& expectations)
-      : tree_(tree), expectations_(expectations), node_(tree), outcomes_(all_checks().size()) {}
+      : tree_(tree), expectations_(expectations), node_(tree), outcomes_(all_checks().size()) {
+    choose_ports(node_, tree, expectations);
+  }
 
   /// What `place` found; each check runs once.
   std::vector<Outcome>& outcomes_of(std::size_t place) {
@@ -162,8 +170,11 @@ class Runner {
   template <class Run>
   void one(std::vector<Outcome>& found, const CheckInfo& check, const Subject& subject, Run run) {
     Probe probe(tree_, node_, expectations_, check, subject.name());
-    Outcome* cause = cause_of(subject, Status::fail);
-    if (cause == nullptr) {
+    const std::string_view unused = subject.unused();
+    Outcome* cause = unused.empty() ? cause_of(subject, Status::fail) : nullptr;
+    if (!unused.empty()) {
+      probe.skip(fmt::format("{} is not judged: {}", subject.words(), unused));
+    } else if (cause == nullptr) {
       try {
         run(probe);
       } catch (const std::exception& failure) {

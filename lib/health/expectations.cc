@@ -25,6 +25,18 @@ bool is_priorities(std::string_view value) {
   return value.size() % 2 == 1;
 }
 
+/// Separated by commas, none of them empty.
+bool is_names(std::string_view value) {
+  const std::vector<std::string_view> names = split(value, ',');
+  return std::none_of(names.begin(), names.end(),
+                      [](std::string_view name) { return trimmed(name).empty(); });
+}
+
+bool is_devices(std::string_view value) {
+  const bool named = value.find_first_not_of("0123456789") != std::string_view::npos;
+  return named ? is_names(value) && !value.starts_with('-') : to_number(value).has_value();
+}
+
 bool is_fec(std::string_view value) {
   constexpr std::array<std::string_view, 4> kModes{"rs", "baser", "llrs", "none"};
   const std::vector<std::string_view> words = split(value, ',');
@@ -34,7 +46,9 @@ bool is_fec(std::string_view value) {
 }
 
 constexpr std::array kKeys = std::to_array<ExpectationKey>({
-    {"devices", "RDMA devices", true, true},
+    {"devices", "RDMA devices: how many, or the names of those in use", false, true, is_devices},
+    {"ports", "the ports in use, separated by commas: mlx5_0:1,mlx5_2:1", false, true, is_names},
+    {"rails", "ports in use", true, true},
     {"gpus", "GPUs", true, false},
     {"nodes", "nodes that this one will talk to", true, false},
     {"rate_gbps", "rate of every port, Gb/s", true, true},

@@ -147,7 +147,7 @@ constexpr std::array kXids{
     of_program(174, "a program was ended"),
     to_reset(175, 175, "its memory system does not answer"),  // 119 with a known cause
     Numbered{176, 176, Status::warn, "its PCIe link corrected many errors",
-             "Reseat the GPU, and compare gpu.width and gpu.speed.", action::kReseat},
+             "Reseat the GPU, and look at gpu.width.", action::kReseat},
     to_watch(185, 185, "a spare part of it was put to use", kSee154),
 };
 // Of 144 to 150 the line itself says which kind it is: "145, RLW_REMAP Nonfatal XC0 i0 Link 02".

@@ -54,7 +54,14 @@ std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port) {
   return gids;
 }
 
+/// With the finding SKIP.
+bool not_roce(Probe& probe, const RdmaPort& port, std::string_view reason) {
+  if (!port.roce()) probe.skip(std::string(port.device->iwarp ? kIwarp : reason));
+  return !port.roce();
+}
+
 void gid(Probe& probe, const RdmaPort& port) {
+  if (port.device->iwarp) return probe.skip(std::string(kIwarp));
   const auto text = probe.line(port.folder + "/gids/0");
   if (!text) return;
   probe.judge_by(text->find_first_not_of("0:") != std::string::npos, Status::fail, *text,
@@ -62,7 +69,7 @@ void gid(Probe& probe, const RdmaPort& port) {
 }
 
 void roce_v2(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) return probe.skip("only RoCE chooses among GIDs");
+  if (not_roce(probe, port, "only RoCE chooses among GIDs")) return;
   const std::vector<Gid> gids = gids_of(probe, port);
   probe.expect("a RoCE v2 GID of an IP address", Source::standard);
   std::string others;
@@ -79,7 +86,7 @@ void roce_v2(Probe& probe, const RdmaPort& port) {
 }
 
 void gid_interface(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) return probe.skip("only RoCE ties GIDs to network devices");
+  if (not_roce(probe, port, "only RoCE ties GIDs to network devices")) return;
   std::set<std::string> names;
   bool any = false;
   for (const Gid& gid : gids_of(probe, port)) {
@@ -115,7 +122,7 @@ std::set<std::string> local_addresses(Probe& probe) {
 }
 
 void gid_address(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) return probe.skip("only RoCE makes GIDs of addresses");
+  if (not_roce(probe, port, "only RoCE makes GIDs of addresses")) return;
   const std::set<std::string> own = local_addresses(probe);
   if (own.empty()) return probe.skip("proc/net/fib_trie does not report this node's addresses");
   probe.expect("an address that this node has", Source::derived);
@@ -144,15 +151,13 @@ const Gid* best(const std::vector<Gid>& gids) {
 void gid_index(Probe& probe) {
   std::string observed;
   std::set<std::uint64_t> indices;
-  for (const RdmaDevice& device : probe.node().devices) {
-    for (const RdmaPort& port : device.ports) {
-      if (!port.roce()) continue;
-      const std::vector<Gid> gids = gids_of(probe, port);
-      const Gid* const one = best(gids);
-      if (one == nullptr) continue;
-      indices.insert(one->index);
-      observed += fmt::format("{}{} {}", observed.empty() ? "" : ", ", port.name, one->index);
-    }
+  for (const RdmaPort* const port : probe.node().ports_in_use()) {
+    if (!port->roce()) continue;
+    const std::vector<Gid> gids = gids_of(probe, *port);
+    const Gid* const one = best(gids);
+    if (one == nullptr) continue;
+    indices.insert(one->index);
+    observed += fmt::format("{}{} {}", observed.empty() ? "" : ", ", port->name, one->index);
   }
   if (indices.empty()) return probe.skip("no port has a RoCE v2 GID of an IP address");
   if (indices.size() == 1) observed = std::to_string(*indices.begin());
@@ -275,15 +280,8 @@ std::string manager_file(const RdmaPort& port, std::string_view name) {
                      name);
 }
 
-void manager_mode(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) return probe.skip("only RoCE has modes");
-  const auto mode = probe.line(manager_file(port, "default_roce_mode"));
-  if (!mode) return;
-  probe.judge_by(*mode == "RoCE v2", Status::warn, *mode, "RoCE v2", Source::standard);
-}
-
 void manager_tos(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) return probe.skip("only RoCE has a type of service");
+  if (not_roce(probe, port, "only RoCE has a type of service")) return;
   const auto tos = probe.number(manager_file(port, "default_roce_tos"));
   if (tos) probe.compare("tos", std::to_string(*tos));
 }
@@ -365,14 +363,6 @@ constexpr auto kAddressRows = std::to_array<Check>({
           "sysctl -w net.ipv4.neigh.default.gc_thresh3=N, gc_thresh2 and gc_thresh1 below it.",
       .source = "Linux ip-sysctl; OCI meshpinger"},
      neighbours},
-    {{.id = "address.cm_mode",
-      .title = "Mode of the connection manager",
-      .reads = "sys/kernel/config/rdma_cm/*/ports/*/default_roce_mode",
-      .rule = "RoCE: WARN unless RoCE v2",
-      .remedy = "cma_roce_mode -d DEVICE -p PORT -m 2.",
-      .source = "Linux configfs-rdma_cm; mlnx-tools",
-      .root = true},
-     manager_mode},
     {{.id = "address.cm_tos",
       .title = "Type of service of the connection manager",
       .reads = "sys/kernel/config/rdma_cm/*/ports/*/default_roce_tos",

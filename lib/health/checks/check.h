@@ -76,7 +76,7 @@ class Probe {
   void compare(std::string_view key, const std::string& observed, Status bad = Status::warn);
 
   Status status() const { return finding_.status; }
-  /// Whether it is SKIP or ERROR because a file could not be read or understood.
+  /// Whether it is SKIP or ERROR because a file that is there could not be read or understood.
   bool unknown() const { return unknown_; }
 
   Finding take();
@@ -95,6 +95,8 @@ class Probe {
 
 inline constexpr std::string_view kNothingToCompare =
     "nothing to compare it with: give --expect, --profile or --peers";
+
+inline constexpr std::string_view kIwarp = "iWARP, which runs over TCP";
 
 inline constexpr std::string_view kNoFunction = "a device without a PCI function";
 

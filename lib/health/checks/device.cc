@@ -1,9 +1,8 @@
 // Which RDMA devices are present, and whether a program can use them.
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
 
-#include "base/port_rate.h"
 #include "check.h"
 
 namespace rdmabench::inline v1::health {
@@ -17,13 +16,27 @@ const ExpectationKey* wanted_of_device(Probe& probe) {
   return nullptr;
 }
 
+/// Not another container's.
+bool here(const RdmaDevice& device) {
+  return device.node != VerbsNode::missing || device.unused.empty();
+}
+
+/// How many are expected; none if that is not said.
+std::optional<std::uint64_t> number_of_devices(Probe& probe) {
+  const Expectation* const wanted = probe.expectation("devices");
+  return wanted != nullptr ? to_number(wanted->value) : std::nullopt;
+}
+
 /// On a node without a device no other check has a subject, whatever is expected.
 void device_count(Probe& probe) {
-  const std::size_t devices = probe.node().devices.size();
-  probe.compare("devices", std::to_string(devices), Status::fail);
-  const Expectation* const wanted = probe.expectation("devices");
-  if (wanted != nullptr) {
-    if (devices > to_number(wanted->value).value_or(devices)) probe.warn();
+  const auto& all = probe.node().devices;
+  const auto devices = static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [&](const RdmaDevice& device) { return here(device); }));
+  probe.observe(std::to_string(devices));
+  probe.skip(std::string(kNothingToCompare));
+  if (const auto wanted = number_of_devices(probe)) {
+    probe.compare("devices", std::to_string(devices), Status::fail);
+    if (devices > *wanted) probe.warn();
     return;
   }
   const ExpectationKey* const key = wanted_of_device(probe);
@@ -34,28 +47,141 @@ void device_count(Probe& probe) {
   probe.fail();
 }
 
-void registered(Probe& probe) {
-  const std::vector<PciFunction>& functions = probe.node().rdma_functions;
-  if (functions.empty()) {
-    return probe.skip("no PCI function of this node is one that always carries RDMA");
+/// The ports and devices that are named, and as many ports as there should be.
+void expected_ports(Probe& probe) {
+  const std::size_t ports = probe.node().ports_in_use().size();
+  const Expectation* const rails = probe.expectation("rails");
+  probe.observe(fmt::format("{} ports in use", ports));
+  for (const char* const key : {"ports", "devices"}) {
+    const Expectation* const list = probe.expectation(key);
+    if (list == nullptr || to_number(list->value)) continue;
+    probe.expect(list->value, list->source);
+    std::string missing;
+    for (const std::string_view part : split(list->value, ',')) {
+      const std::string name(trimmed(part));
+      const auto& devices = probe.node().devices;
+      const bool there = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
+        return device.name == name ||
+               std::any_of(device.ports.begin(), device.ports.end(),
+                           [&](const RdmaPort& port) { return port.name == name; });
+      });
+      if (!there) missing += ' ' + name;
+    }
+    probe.pass();
+    if (missing.empty()) continue;
+    probe.observe("missing:" + missing);
+    return probe.fail();
   }
-  std::string missing;
-  for (const PciFunction& function : functions) {
-    if (probe.list(function.folder + "/infiniband").empty()) missing += ' ' + function.address;
+  if (rails == nullptr) {
+    if (probe.status() != Status::pass) probe.skip(std::string(kNothingToCompare));
+    return;
   }
-  probe.judge_by(missing.empty(), Status::fail,
-                 missing.empty() ? fmt::format("all {}", functions.size()) : "none for" + missing,
-                 fmt::format("an RDMA device for each of {} PCI functions", functions.size()),
-                 Source::derived);
+  probe.expect(rails->value + " ports", rails->source);
+  probe.judge_by(ports >= to_number(rails->value).value_or(0), Status::fail);
 }
 
-/// The name of the device's node below /dev/infiniband; "" for none.
-std::string uverbs_of(Probe& probe, const RdmaDevice& device) {
-  for (const std::string& name : probe.list("sys/class/infiniband_verbs")) {
-    if (!name.starts_with("uverbs")) continue;
-    if (probe.try_line("sys/class/infiniband_verbs/" + name + "/ibdev") == device.name) return name;
+/// Whether the RDMA device of a function can be in another network namespace.
+bool may_be_elsewhere(Probe& probe, const RdmaFunction& function) {
+  if (function.is_virtual || function.driver == "vfio-pci") return true;
+  const bool loaded = probe.exists("sys/module/" + function.module);
+  if (function.driver.empty()) return loaded;  // somebody took it away from its driver
+  const bool container = probe.exists(".dockerenv") || probe.exists("run/.containerenv");
+  const auto& devices = probe.node().devices;
+  const bool child = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
+    return device.parent == function.pci.address;
+  });
+  return child || (container && loaded);
+}
+
+/// A node may have other network cards that nobody wants RDMA of. So an Ethernet function counts
+/// where another of its kind has a device, or nothing has.
+bool should_have_device(Probe& probe, const RdmaFunction& function) {
+  if (function.always) return true;
+  if (probe.node().devices.empty()) return true;
+  const auto& all = probe.node().rdma_functions;
+  return std::any_of(all.begin(), all.end(), [&](const RdmaFunction& other) {
+    return other.ids == function.ids && !probe.list(other.pci.folder + "/infiniband").empty();
+  });
+}
+
+void registered(Probe& probe) {
+  std::map<std::string, std::vector<const RdmaFunction*>> missing;  // by module
+  std::size_t judged = 0;
+  bool always = false;
+  for (const RdmaFunction& function : probe.node().rdma_functions) {
+    const bool has = !probe.list(function.pci.folder + "/infiniband").empty();
+    if (!has && (may_be_elsewhere(probe, function) || !should_have_device(probe, function)))
+      continue;
+    ++judged;
+    if (has) continue;
+    missing[function.module].push_back(&function);
+    always = always || function.always;
   }
-  return "";
+  if (judged == 0) return probe.skip("no PCI function of this node should have an RDMA device");
+  probe.expect(fmt::format("an RDMA device for each of {} PCI functions", judged), Source::derived);
+  probe.observe(fmt::format("all {}", judged));
+  if (missing.empty()) return probe.pass();
+  std::string observed;
+  std::string remedy;
+  for (const auto& [module, functions] : missing) {
+    observed += fmt::format("{}{} PCI function{} no RDMA device:", observed.empty() ? "" : "; ",
+                            functions.size(), functions.size() == 1 ? " has" : "s have");
+    for (const RdmaFunction* const function : functions) observed += ' ' + function->pci.address;
+    const RdmaFunction& first = *functions.front();
+    observed += fmt::format(" ({}, {})", first.ids,
+                            first.driver.empty() ? "no driver" : "driver " + first.driver);
+    if (module.empty()) {
+      remedy += "Read the kernel's log for why the driver failed. ";
+    } else if (probe.exists("sys/module/" + module)) {
+      remedy += fmt::format(
+          "{} is loaded and took none: read the kernel's log for why, and update the firmware. ",
+          module);
+    } else {
+      remedy += fmt::format(
+          "modprobe {0}, and name it in /etc/modules-load.d; where there is no such module, install "
+          "it (Ubuntu's cloud kernels: linux-modules-extra-$(uname -r)). ",
+          module);
+    }
+  }
+  remedy.pop_back();
+  probe.observe(observed);
+  const auto number = number_of_devices(probe);
+  const std::size_t devices = probe.node().devices.size();
+  const bool wanted =
+      number ? devices < *number : devices == 0 && wanted_of_device(probe) != nullptr;
+  always || wanted ? probe.fail(remedy) : probe.warn(remedy);
+}
+
+/// A container has sysfs of the host, with all its devices, and the device nodes that were handed
+/// in.
+void handed_in(Probe& probe) {
+  const auto& devices = probe.node().devices;
+  if (devices.empty()) return probe.skip("this node has no RDMA device");
+  if (!probe.text("rdmabench/dev_nodes")) {
+    return probe.skip("the device nodes were not opened: this is a saved tree without facts");
+  }
+  std::string names;
+  std::size_t missing = 0;
+  for (const RdmaDevice& device : devices) {
+    const bool there = device.node == VerbsNode::opens || device.node == VerbsNode::closed;
+    if (there) names += (names.empty() ? "" : ",") + device.name;
+    if (!there) ++missing;
+  }
+  const NcclList list = nccl_list(environment(probe, "NCCL_IB_HCA").value_or(""));
+  const bool named =
+      !list.items.empty() && std::none_of(devices.begin(), devices.end(), [&](const auto& device) {
+        return device.node == VerbsNode::missing && list.names(device.name, "1");
+      });
+  probe.expect("a device node for each device, or NCCL_IB_HCA without those that have none",
+               Source::standard);
+  probe.observe(missing == 0    ? fmt::format("all {} devices", devices.size())
+                : names.empty() ? fmt::format("none of {} devices", devices.size())
+                                : fmt::format("{} of {} devices", names, devices.size()));
+  if (names.empty()) return probe.fail();
+  probe.judge_by(missing == 0 || named, Status::warn,
+                 fmt::format("Name what was handed to this container: NCCL_IB_HCA=={} "
+                             "UCX_NET_DEVICES={}:1.",
+                             names, names.substr(0, names.find(','))));
 }
 
 /// "opens", or the errno's name; "" if it is missing, none if it was not tried.
@@ -70,7 +196,7 @@ std::optional<std::string> opening(Probe& probe, const std::string& node) {
 
 void uverbs(Probe& probe, const RdmaDevice& device) {
   probe.expect("a device node that opens", Source::standard);
-  const std::string node = uverbs_of(probe, device);
+  const std::string& node = device.verbs;
   if (node.empty()) {
     probe.observe("no uverbs device");
     return probe.fail("Load the module: modprobe ib_uverbs.");
@@ -94,27 +220,6 @@ void rdma_cm(Probe& probe) {
   probe.judge_by(*state == "opens", Status::warn,
                  "/dev/infiniband/rdma_cm " + (state->empty() ? "is not there" : *state),
                  "a device node that opens", Source::standard);
-}
-
-void abi(Probe& probe) {
-  if (probe.node().devices.empty()) return probe.skip("this node has no RDMA device");
-  const auto version = probe.number("sys/class/infiniband_verbs/abi_version");
-  if (!version) return;
-  probe.judge_by(*version == 6, Status::fail, std::to_string(*version), "6", Source::standard);
-}
-
-void umad_abi(Probe& probe) {
-  const auto& devices = probe.node().devices;
-  const bool wanted = std::any_of(devices.begin(), devices.end(), [](const RdmaDevice& device) {
-    return std::any_of(device.ports.begin(), device.ports.end(),
-                       [](const RdmaPort& port) { return port.infiniband(); });
-  });
-  if (!wanted) return probe.skip("this node has no InfiniBand port");
-  probe.expect("5", Source::standard);
-  const auto version = probe.number("sys/class/infiniband_mad/abi_version");
-  if (!version) return;
-  probe.observe(std::to_string(*version));
-  probe.judge_by(*version == 5, Status::warn);
 }
 
 void names(Probe& probe, const RdmaDevice& device) {
@@ -169,49 +274,77 @@ void guid(Probe& probe, const RdmaDevice& device) {
   probe.pass();
 }
 
+/// Programs that take RoCE or InfiniBand alike cannot connect over both iWARP and another.
 void mixed(Probe& probe) {
-  std::set<std::string> kinds;
-  std::string observed;
-  for (const RdmaDevice& device : probe.node().devices) {
-    for (const RdmaPort& port : device.ports) {
-      const double rate =
-          known_rate(parse_port_rate(probe.try_line(port.folder + "/rate")), device.driver);
-      if (rate == 0) continue;
-      kinds.insert(fmt::format("{} {:g} Gb/s", port.link_layer, rate));
-      observed += fmt::format("{}{} {} {:g} Gb/s", observed.empty() ? "" : ", ", port.name,
-                              port.link_layer, rate);
+  std::string iwarp;
+  bool others = false;
+  for (const RdmaPort* const port : probe.node().ports_in_use()) {
+    if (!port->device->iwarp) {
+      others = true;
+    } else if (iwarp.find(port->device->name) == std::string::npos) {
+      iwarp += (iwarp.empty() ? "" : ",") + port->device->name;
     }
   }
-  if (kinds.empty()) return probe.skip("no port reports its rate");
-  probe.judge_by(kinds.size() == 1, Status::warn,
-                 kinds.size() == 1 ? "all " + *kinds.begin() : observed,
-                 "ports of one link layer and rate", Source::derived);
+  if (iwarp.empty()) return probe.skip("this node has no iWARP");
+  probe.observe(iwarp + (others ? " beside others" : " alone"));
+  probe.expect("devices of one transport", Source::derived);
+  probe.judge_by(
+      !others, Status::warn,
+      fmt::format(
+          "Leave it out: NCCL_IB_HCA=^{}; or switch a card that can (E810) to RoCE: devlink "
+          "dev param set pci/ADDRESS name enable_roce value true cmode runtime, with Intel's "
+          "own driver modprobe irdma roce_ena=1.",
+          iwarp));
 }
 
 constexpr auto kDeviceRows = std::to_array<Check>({
     {{.id = "device.count",
       .title = "Number of RDMA devices",
       .reads = "sys/class/infiniband",
+      .rests_on = "device.registered",
       .rule =
           "FAIL with fewer than expected, or none where something of devices is; WARN with more",
       .remedy =
           "Look for the missing device with lspci; load its driver, reseat it, or hand it to the container.",
       .source = "facebookresearch/gcm check_hca",
+      .as_cause = "has too few RDMA devices",
       .action = action::kReseat,
       .compares = true},
      device_count},
     {{.id = "device.registered",
       .title = "Every RDMA function is an RDMA device",
-      .reads = "sys/bus/pci/devices/*/{class,vendor,device,infiniband}",
-      .rule = "FAIL if an InfiniBand or EFA function has no RDMA device",
+      .reads = "sys/bus/pci/devices/*/{class,vendor,device,driver,infiniband,physfn}, sys/module/*",
+      .rule =
+          "WARN if a network function of a card that does RDMA has no RDMA device, and another of its kind has one "
+          "or none has; FAIL if devices are expected, or for InfiniBand and EFA; not of virtual functions, of "
+          "vfio-pci and of containers",
       .remedy =
           "Load the driver of that PCI function (mlx5_ib, efa) and read the kernel's log for why it failed.",
-      .source = "PCI Code and ID Assignment, class 0207h",
-      .as_cause = "lacks a driver"},
+      .source = "PCI Code and ID Assignment, class 02h; Linux drivers/infiniband/hw",
+      .as_cause = "lacks a driver for RDMA"},
      registered},
+    {{.id = "device.ports",
+      .title = "The ports and devices that are expected",
+      .reads = "sys/class/infiniband",
+      .rests_on = "device.count",
+      .rule = "FAIL without one that --expect ports= or devices= names, or with fewer than rails=",
+      .remedy = "Look with 'rdmabench devices' what the ports are called here.",
+      .source = "sysfs-class-infiniband"},
+     expected_ports},
+    {{.id = "device.nodes",
+      .title = "Device nodes of this namespace",
+      .reads = "sys/class/infiniband_verbs/*/ibdev, /dev/infiniband/uverbs*",
+      .rule =
+          "FAIL without any; WARN if some devices have none, unless NCCL_IB_HCA leaves them out",
+      .remedy =
+          "Load the module: modprobe ib_uverbs; start a container with --device=/dev/infiniband.",
+      .source = "rdma-core Documentation/udev.md; rdma-system(8)",
+      .as_cause = "has no device node of RDMA"},
+     handed_in},
     {{.id = "device.uverbs",
       .title = "A program may open the device",
       .reads = "sys/class/infiniband_verbs/*/ibdev, /dev/infiniband/uverbs*",
+      .rests_on = "device.nodes",
       .rule = "FAIL without a node, or if it does not open",
       .remedy = "Load ib_uverbs; allow users to read and write the node; start a container with "
                 "--device=/dev/infiniband.",
@@ -226,22 +359,6 @@ constexpr auto kDeviceRows = std::to_array<Check>({
           "Load the module: modprobe rdma_ucm; in a container add --device=/dev/infiniband/rdma_cm.",
       .source = "rdma_cm(7)"},
      rdma_cm},
-    {{.id = "device.abi",
-      .title = "Kernel and libibverbs have the same ABI",
-      .reads = "sys/class/infiniband_verbs/abi_version",
-      .rule = "FAIL if it is not 6",
-      .remedy = "Install kernel modules and rdma-core of one release.",
-      .source = "Linux include/uapi/rdma/ib_user_verbs.h",
-      .action = action::kUpdateSoftware},
-     abi},
-    {{.id = "device.umad_abi",
-      .title = "Kernel and libibumad have the same ABI",
-      .reads = "sys/class/infiniband_mad/abi_version",
-      .rule = "InfiniBand: WARN if it is not 5",
-      .remedy = "Load ib_umad of the same release as rdma-core.",
-      .source = "mej/nhc HW_IB_UMAD_ABI_VER; Linux include/uapi/rdma/ib_user_mad.h",
-      .action = action::kUpdateSoftware},
-     umad_abi},
     {{.id = "device.names",
       .title = "The network device belongs to the same card",
       .reads = "N/device, D",
@@ -268,11 +385,11 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .source = "InfiniBand specification 1.7, 3.5.1"},
      guid},
     {{.id = "device.mixed",
-      .title = "Devices of one kind",
-      .reads = "P/{rate,link_layer}",
-      .rule = "WARN if ports differ in link layer or rate",
+      .title = "Devices of one transport",
+      .reads = "sys/class/infiniband/*/node_type",
+      .rule = "WARN if iWARP is beside InfiniBand or RoCE",
       .remedy = "Leave the odd one out of the job: NCCL_IB_HCA, UCX_NET_DEVICES, or --device.",
-      .source = "stas00/ml-engineering network/debug"},
+      .source = "Linux drivers/infiniband/hw/irdma; networking/devlink/ice"},
      mixed},
 });
 

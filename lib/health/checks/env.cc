@@ -39,19 +39,16 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-/// "=" means the exact name, "^" all others; otherwise the start of a name. Source: NCCL_IB_HCA.
 void ib_hca(Probe& probe) {
-  auto text = value(probe, "NCCL_IB_HCA", "names of devices that are there");
+  const auto text = value(probe, "NCCL_IB_HCA", "names of ports that are there");
   if (!text) return;
-  std::string_view list = *text;
-  if (list.starts_with('^')) list.remove_prefix(1);
-  const bool exact = list.starts_with('=');
-  if (exact) list.remove_prefix(1);
-  for (const std::string& part : parts_of(list)) {
-    const std::string name = part.substr(0, part.find(':'));
+  const NcclList list = nccl_list(*text);
+  for (const NcclList::Item& item : list.items) {
+    const NcclList one{.items = {item}, .without = false, .exact = list.exact};
     const auto& devices = probe.node().devices;
     const bool there = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
-      return exact ? device.name == name : device.name.starts_with(name);
+      return std::any_of(device.ports.begin(), device.ports.end(),
+                         [&](const RdmaPort& port) { return one.names(device.name, port.number); });
     });
     if (!there) return probe.warn();
   }

@@ -32,18 +32,6 @@ void width(Probe& probe, const Gpu& gpu) {
                  Source::derived);
 }
 
-void speed(Probe& probe, const Gpu& gpu) {
-  const auto current = probe.line(gpu.pci.folder + "/current_link_speed");
-  if (!current) return;
-  const double now = parse_link_speed(*current);
-  const double most = parse_link_speed(probe.try_line(gpu.pci.folder + "/max_link_speed"));
-  if (now <= 0 || most <= 0) return probe.skip("the function reports no link, as virtual ones do");
-  probe.observe(fmt::format("{:g} GT/s", now));
-  probe.expect(fmt::format("{:g} GT/s", most), Source::derived);
-  if (now >= most) return probe.pass();
-  probe.skip("a GPU that idles lowers the speed of its link: read again while it works");
-}
-
 /// True for a kernel that passes dma-buf memory to verbs: 5.12. Source: rdma-core's documentation.
 bool kernel_has_dma_buf(Probe& probe) {
   const std::string release = probe.try_line("proc/sys/kernel/osrelease");
@@ -116,20 +104,6 @@ void stream_mem_ops(Probe& probe) {
                              release == 0 ? "unknown" : std::to_string(release)),
                  fmt::format("driver {} or newer, or EnableStreamMemOPs 1", kByDefault),
                  Source::standard);
-}
-
-void peer_mapping(Probe& probe) {
-  const auto value = module_parameter(probe, "RegistryDwords");
-  if (!value) return;
-  const auto& devices = probe.node().devices;
-  if (std::none_of(devices.begin(), devices.end(),
-                   [](const RdmaDevice& device) { return device.driver == "mlx5"; })) {
-    return probe.skip("IBGDA posts to mlx5 devices alone");
-  }
-  const bool on = value->find("PeerMappingOverride=1") != std::string::npos;
-  probe.judge_by(on, Status::warn,
-                 fmt::format("RegistryDwords {}", value->empty() ? "absent" : *value),
-                 "PeerMappingOverride=1, for GPUs that ring a NIC's doorbell", Source::standard);
 }
 
 /// The size of the largest window on the function's memory. Source: sysfs-bus-pci, `resource`.
@@ -207,14 +181,6 @@ constexpr auto kGpuRows = std::to_array<Check>({
       .source = "OCI check_gpu_setup; sysfs-bus-pci",
       .action = action::kReseat},
      width},
-    {{.id = "gpu.speed",
-      .title = "Speed of the GPU's link",
-      .reads = "D/{current,max}_link_speed",
-      .rule = "SKIP below its maximum, for an idle GPU lowers it",
-      .remedy = "Read it again while the GPU works.",
-      .source = "sysfs-bus-pci",
-      .action = action::kInvestigate},
-     speed},
     {{.id = "gpu.peer_memory",
       .title = "RDMA devices can reach GPU memory",
       .reads = "sys/module/nvidia_peermem, sys/kernel/mm/memory_peers, proc/driver/nvidia/version, "
@@ -247,17 +213,6 @@ constexpr auto kGpuRows = std::to_array<Check>({
       .action = action::kUpdateSoftware,
       .compares = true},
      stream_mem_ops},
-    {{.id = "gpu.peer_mapping",
-      .title = "GPUs may write to an RDMA device's doorbell",
-      .reads = "proc/driver/nvidia/params (RegistryDwords)",
-      .rests_on = "gpu.driver",
-      .rule = "NVIDIA with mlx5: WARN without PeerMappingOverride=1",
-      .remedy =
-          "Only for GPU-initiated networking (IBGDA), where a CPU assists otherwise: options nvidia "
-          "NVreg_RegistryDwords=\"PeerMappingOverride=1;\" in /etc/modprobe.d/nvidia.conf.",
-      .source = "NVSHMEM Installation Guide, IBGDA transport",
-      .compares = true},
-     peer_mapping},
     {{.id = "gpu.window",
       .title = "Window on the GPU's memory",
       .reads = "D/resource",

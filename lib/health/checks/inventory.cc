@@ -1,6 +1,9 @@
 #include "inventory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/file.h"
@@ -22,7 +25,8 @@ std::string driver_of(const FileTree& tree, const std::string& folder) {
 
 std::string interface_of(const FileTree& tree, const RdmaDevice& device, const RdmaPort& port) {
   std::string name;
-  if (port.roce()) name = one_line(tree.read(port.folder + "/gid_attrs/ndevs/0").bytes);
+  if (port.link_layer == "Ethernet")
+    name = one_line(tree.read(port.folder + "/gid_attrs/ndevs/0").bytes);
   if (name.empty() && !device.physical())
     name = one_line(tree.read(device.folder + "/parent").bytes);
   if (!name.empty()) return name.find('/') == std::string::npos ? name : "";
@@ -40,6 +44,8 @@ RdmaDevice rdma_device(const FileTree& tree, const std::string& name) {
   device.folder = "sys/class/infiniband/" + name;
   device.driver = driver_of(tree, device.folder);
   device.pci = pci_function(tree.resolve(device.folder + "/device"));
+  device.parent = tree.link_name(device.folder + "/device/physfn");
+  device.iwarp = one_line(tree.read(device.folder + "/node_type").bytes).starts_with("4:");
   for (const std::string& number : tree.list(device.folder + "/ports")) {
     if (!to_number(number) || device.ports.size() == kMostDevices) continue;
     RdmaPort port;
@@ -65,9 +71,38 @@ bool is_gpu(std::string_view vendor, std::uint64_t kind) {
 
 /// InfiniBand controllers by class, and Elastic Fabric Adapters by their ids. Not Ethernet
 /// functions: whether they carry RDMA depends on their configuration.
-bool is_rdma(std::string_view vendor, std::string_view device, std::uint64_t kind) {
+bool always_rdma(std::string_view vendor, std::string_view device, std::uint64_t kind) {
   if ((kind >> 8) == 0x0207) return true;
   return vendor == "0x1d0f" && device.starts_with("0xefa");
+}
+
+struct Companion {
+  std::string_view driver, module;
+};
+
+/// Of drivers whose RDMA device comes from another module. Source: Linux drivers/infiniband/hw,
+/// the auxiliary drivers' tables of ids.
+constexpr std::array<Companion, 9> kCompanions{{{"mlx5_core", "mlx5_ib"},
+                                                {"mlx4_core", "mlx4_ib"},
+                                                {"bnxt_en", "bnxt_re"},
+                                                {"ionic", "ionic_rdma"},
+                                                {"ice", "irdma"},
+                                                {"i40e", "irdma"},
+                                                {"mana", "mana_ib"},
+                                                {"hns3", "hns_roce_hw_v2"},
+                                                {"qede", "qedr"}}};
+
+/// The driver that a card of a vendor whose cards all do RDMA should have. Source: Linux
+/// mlx4/main.c, mlx5/core/main.c and ionic_bus_pci.c, tables of ids.
+std::string_view driver_for(std::string_view vendor, std::uint64_t device) {
+  if (vendor == "0x15b3") return device < 0x1011 ? "mlx4_core" : "mlx5_core";
+  if (vendor == "0x1dd8") return "ionic";
+  return vendor == "0x1d0f" ? "efa" : "";
+}
+
+/// Of i40e's cards only those with an X722 do RDMA. Source: Linux i40e_devids.h.
+bool may_do_rdma(std::string_view driver, std::uint64_t device) {
+  return driver != "i40e" || (device >= 0x37cc && device <= 0x37d3);
 }
 
 bool runs_on_hypervisor(const FileTree& tree) {
@@ -99,8 +134,21 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
   for (const std::string& name : tree.list("sys/class/infiniband")) {
     if (devices.size() < kMostDevices) devices.push_back(rdma_device(tree, name));
   }
+  for (const std::string& verbs : tree.list("sys/class/infiniband_verbs")) {
+    const std::string name =
+        one_line(tree.read("sys/class/infiniband_verbs/" + verbs + "/ibdev").bytes);
+    for (RdmaDevice& device : devices) {
+      if (device.name == name && device.verbs.empty()) device.verbs = verbs;
+    }
+  }
+  const FileBytes nodes = tree.read("rdmabench/dev_nodes");
   for (RdmaDevice& device : devices) {
     for (RdmaPort& port : device.ports) port.device = &device;
+    if (nodes.error != 0 || device.verbs.empty()) continue;
+    const std::string state = value_after(nodes.bytes, "infiniband/" + device.verbs);
+    device.node = state.empty()      ? VerbsNode::missing
+                  : state == "opens" ? VerbsNode::opens
+                                     : VerbsNode::closed;
   }
   for (const std::string& address : tree.list("sys/bus/pci/devices")) {
     const std::string folder = "sys/bus/pci/devices/" + address;
@@ -110,23 +158,50 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
     const std::string vendor = one_line(tree.read(folder + "/vendor").bytes);
     const std::string device = one_line(tree.read(folder + "/device").bytes);
     const bool gpu = is_gpu(vendor, *kind);
-    const bool rdma = is_rdma(vendor, device, *kind);
-    if (!gpu && !rdma) continue;
+    RdmaFunction rdma;
+    rdma.always = always_rdma(vendor, device, *kind);
+    const std::uint64_t sort = *kind >> 8;
+    if (sort == 0x0200 || sort == 0x0207 || sort == 0x0280 || rdma.always) {
+      const std::uint64_t id = hex_number(device).value_or(0);
+      rdma.driver = tree.link_name(folder + "/driver");
+      const std::string_view known =
+          rdma.driver.empty() ? driver_for(vendor, id) : std::string_view(rdma.driver);
+      const auto* const companion =
+          std::find_if(kCompanions.begin(), kCompanions.end(),
+                       [&](const Companion& one) { return one.driver == known; });
+      if (companion != kCompanions.end() && may_do_rdma(known, id)) rdma.module = companion->module;
+      if (rdma.driver.empty()) rdma.module = known;
+    }
+    if (!gpu && !rdma.always && rdma.module.empty()) continue;
     PciFunction function = pci_function(tree.resolve(folder));
     if (function.address.empty()) function = {address, folder, {}};
     if (gpu && gpus.size() < kMostDevices) gpus.push_back({function, vendor == "0x10de"});
-    if (rdma && rdma_functions.size() < kMostDevices) rdma_functions.push_back(function);
+    if ((rdma.always || !rdma.module.empty()) && rdma_functions.size() < kMostDevices) {
+      rdma.ids = fmt::format("{}:{}", vendor.substr(std::min<std::size_t>(2, vendor.size())),
+                             device.substr(std::min<std::size_t>(2, device.size())));
+      rdma.is_virtual = tree.exists(folder + "/physfn");
+      rdma.pci = std::move(function);
+      rdma_functions.push_back(std::move(rdma));
+    }
   }
+}
+
+std::vector<const RdmaPort*> Inventory::ports_in_use() const {
+  std::vector<const RdmaPort*> ports;
+  for (const RdmaDevice& device : devices) {
+    for (const RdmaPort& port : device.ports) {
+      if (port.unused.empty()) ports.push_back(&port);
+    }
+  }
+  return ports;
 }
 
 std::vector<std::string> Inventory::roce_interfaces() const {
   std::vector<std::string> names;
-  for (const RdmaDevice& device : devices) {
-    for (const RdmaPort& port : device.ports) {
-      if (!port.roce() || port.interface.empty()) continue;
-      if (std::find(names.begin(), names.end(), port.interface) == names.end()) {
-        names.push_back(port.interface);
-      }
+  for (const RdmaPort* const port : ports_in_use()) {
+    if (!port->roce() || port->interface.empty()) continue;
+    if (std::find(names.begin(), names.end(), port->interface) == names.end()) {
+      names.push_back(port->interface);
     }
   }
   return names;

@@ -27,9 +27,18 @@ struct RdmaPort {
   std::string link_layer;  ///< "InfiniBand", "Ethernet", "Unspecified"; "" if unknown
   std::string interface;   ///< the network device; "" for none
   const RdmaDevice* device = nullptr;
+  std::string unused;  ///< why it is listed and not judged; "" if it is judged
+  bool named = false;  ///< a variable of a library names it
 
   bool infiniband() const { return link_layer == "InfiniBand"; }
-  bool roce() const { return link_layer == "Ethernet"; }
+  bool roce() const;
+};
+
+enum class VerbsNode : std::uint8_t {
+  unknown,  ///< a saved tree without facts
+  missing,
+  closed,  ///< it does not open
+  opens,
 };
 
 struct RdmaDevice {
@@ -37,9 +46,28 @@ struct RdmaDevice {
   std::string driver;  ///< "mlx5", "efa", "rxe", ...; for others the kernel's name
   std::string folder;  ///< "sys/class/infiniband/mlx5_0"
   PciFunction pci;     ///< address is "" if there is none
+  std::string parent;  ///< of a virtual function: the address of the physical one, if it is seen
+  std::string verbs;   ///< "uverbs0"; "" for none
+  VerbsNode node = VerbsNode::unknown;
+  bool iwarp = false;
+  std::string unused;  ///< why it is listed and not judged; "" if it is judged
   std::vector<RdmaPort> ports;
 
   bool physical() const { return !pci.address.empty(); }
+};
+
+inline bool RdmaPort::roce() const {
+  return link_layer == "Ethernet" && !device->iwarp;
+}
+
+/// A PCI function that carries RDMA, or can.
+struct RdmaFunction {
+  PciFunction pci;
+  std::string ids;      ///< "15b3:101d"
+  std::string driver;   ///< of the network; "" for none
+  std::string module;   ///< of the RDMA device: "mlx5_ib"
+  bool always = false;  ///< by its class or ids; else that depends on its configuration
+  bool is_virtual = false;
 };
 
 struct Gpu {
@@ -54,13 +82,34 @@ struct Inventory {
 
   std::vector<RdmaDevice> devices;
   std::vector<Gpu> gpus;
-  /// Functions whose class or id means RDMA, with or without a driver.
-  std::vector<PciFunction> rdma_functions;
+  std::vector<RdmaFunction> rdma_functions;
   bool virtual_machine = false;
 
-  /// The network devices of RoCE ports, each once.
+  /// The ports that are judged.
+  std::vector<const RdmaPort*> ports_in_use() const;
+  /// The network devices of RoCE ports in use, each once.
   std::vector<std::string> roce_interfaces() const;
 };
+
+/// Says of the ports and devices that are not meant to be used why. In this order: those that have
+/// no device node here while others have; `ports` or `devices` that are expected; NCCL_IB_HCA and
+/// UCX_NET_DEVICES. Then those that are down while another is up and none in their place on a card
+/// of the kind; not where fewer are up than `rails`, and not what a variable names whole.
+void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations);
+
+/// NCCL_IB_HCA: "^" means all others, then "=" means whole names in place of beginnings. Source:
+/// NCCL src/misc/utils.cc parseStringList(), matchIfList(); src/transport/net_ib.
+struct NcclList {
+  struct Item {
+    std::string name, port;  ///< port is "" for any
+  };
+  std::vector<Item> items;
+  bool without = false;
+  bool exact = false;
+
+  bool names(std::string_view device, std::string_view port) const;
+};
+NcclList nccl_list(std::string_view text);
 
 /// The functions on the path to a folder of sysfs. The last one is the device; its address is empty
 /// if the folder is not below a PCI root.

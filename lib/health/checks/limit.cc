@@ -163,14 +163,6 @@ constexpr auto kLimitRows = std::to_array<Check>({
       .source = "NCCL bootstrap; listen(2)",
       .compares = true},
      [](Probe& probe) { at_least(probe, "proc/sys/net/core/somaxconn", 1024); }},
-    {{.id = "limit.mappings",
-      .title = "Mappings of a process",
-      .reads = "proc/sys/vm/max_map_count",
-      .rule = "WARN below 65530",
-      .remedy = "sysctl -w vm.max_map_count=1048576.",
-      .source = "Linux admin-guide/sysctl/vm",
-      .compares = true},
-     [](Probe& probe) { at_least(probe, "proc/sys/vm/max_map_count", 65530); }},
 });
 
 }  // namespace

@@ -6,35 +6,6 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
-void irq_affinity(Probe& probe, const PciFunction& function) {
-  const std::string near = probe.try_line(function.folder + "/local_cpulist");
-  if (near.empty()) return probe.skip("the device reports no CPUs near it");
-  std::size_t away = 0;
-  std::size_t all = 0;
-  for (const std::string& irq : probe.list(function.folder + "/msi_irqs")) {
-    if (!to_number(irq)) continue;
-    std::string cpus = probe.try_line("proc/irq/" + irq + "/effective_affinity_list");
-    if (cpus.empty()) cpus = probe.try_line("proc/irq/" + irq + "/smp_affinity_list");
-    if (cpus.empty()) continue;
-    ++all;
-    if (!lists_overlap(cpus, near)) ++away;
-  }
-  if (all == 0) return probe.skip("the device's interrupts do not report their CPUs");
-  probe.judge_by(away == 0, Status::warn,
-                 fmt::format("{} of {} interrupts go elsewhere", away, all),
-                 fmt::format("all to CPUs near the device, {}", near), Source::derived);
-}
-
-void transparent_huge_pages(Probe& probe) {
-  const auto text = probe.line("sys/kernel/mm/transparent_hugepage/enabled");
-  if (!text) return;
-  const std::string chosen = chosen_word(*text);
-  probe.observe(chosen);
-  probe.expect("madvise or never", Source::standard);
-  if (chosen.empty()) return probe.error(fmt::format("nothing is chosen in '{}'", *text));
-  probe.judge_by(chosen != "always", Status::warn);
-}
-
 void swap(Probe& probe) {
   const auto text = probe.text("proc/swaps");
   if (!text) return;
@@ -45,12 +16,6 @@ void swap(Probe& probe) {
   }
   probe.judge_by(used == 0, Status::warn, fmt::format("{} KiB used", used), "nothing swapped out",
                  Source::standard);
-}
-
-void watchdog(Probe& probe) {
-  const auto value = probe.number("proc/sys/kernel/nmi_watchdog");
-  if (!value) return;
-  probe.judge_by(*value == 0, Status::warn, std::to_string(*value), "0", Source::standard);
 }
 
 void huge_pages(Probe& probe) {
@@ -84,19 +49,6 @@ void tainted(Probe& probe) {
       "no machine check, oops or soft lockup since the start", Source::standard);
 }
 
-void load(Probe& probe) {
-  const auto text = probe.line("proc/loadavg");
-  if (!text) return;
-  const auto running = leading_number(*text);
-  if (!running) return probe.error(fmt::format("'{}' begins with no number", *text));
-  const std::uint64_t cpus = list_count(probe.try_line("sys/devices/system/cpu/online"));
-  if (cpus == 0) return probe.skip("the node does not report its CPUs");
-  const double most = 0.25 * static_cast<double>(cpus);
-  probe.judge_by(*running <= most, Status::warn,
-                 fmt::format("{:g} threads want to run, on {} CPUs", *running, cpus),
-                 fmt::format("at most {:g}: an idle node", most), Source::derived);
-}
-
 void overcommit(Probe& probe) {
   const auto value = probe.line("proc/sys/vm/overcommit_memory");
   if (!value) return;
@@ -104,21 +56,6 @@ void overcommit(Probe& probe) {
 }
 
 constexpr auto kOsRows = std::to_array<Check>({
-    {{.id = "os.irq_affinity",
-      .title = "Interrupts near the device",
-      .reads = "D/{msi_irqs,local_cpulist}, proc/irq/*/effective_affinity_list",
-      .rule = "WARN if one goes to a CPU of another NUMA node",
-      .remedy = "set_irq_affinity_bynode.sh NODE IF, and stop irqbalance.",
-      .source = "mlnx_tune; ngc_multinode_perf"},
-     irq_affinity},
-    {{.id = "os.transparent_huge_pages",
-      .title = "Transparent huge pages",
-      .reads = "sys/kernel/mm/transparent_hugepage/enabled",
-      .rule = "WARN if always",
-      .remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
-      .source = "mlnx_tune",
-      .compares = true},
-     transparent_huge_pages},
     {{.id = "os.swap",
       .title = "Swapping",
       .reads = "proc/swaps",
@@ -126,14 +63,6 @@ constexpr auto kOsRows = std::to_array<Check>({
       .remedy = "swapoff -a; find out what took the memory.",
       .source = "imbue-ai/cluster-health"},
      swap},
-    {{.id = "os.nmi_watchdog",
-      .title = "NMI watchdog",
-      .reads = "proc/sys/kernel/nmi_watchdog",
-      .rule = "WARN unless 0",
-      .remedy = "sysctl -w kernel.nmi_watchdog=0: its interrupts are noise in latencies.",
-      .source = "mlnx_tune",
-      .compares = true},
-     watchdog},
     {{.id = "os.huge_pages",
       .title = "Huge pages",
       .reads = "proc/meminfo",
@@ -149,14 +78,6 @@ constexpr auto kOsRows = std::to_array<Check>({
       .source = "Linux admin-guide/tainted-kernels",
       .action = action::kReboot},
      tainted},
-    {{.id = "os.load",
-      .title = "The node is idle",
-      .reads = "proc/loadavg, sys/devices/system/cpu/online",
-      .rule = "WARN above a quarter of the CPUs",
-      .remedy = "Look for what is left of an earlier job: ps, squeue.",
-      .source = "Linux proc(5)",
-      .action = action::kInvestigate},
-     load},
     {{.id = "os.overcommit",
       .title = "Promising of memory",
       .reads = "proc/sys/vm/overcommit_memory",

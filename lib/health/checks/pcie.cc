@@ -143,7 +143,6 @@ std::optional<std::string> config(Probe& probe, const PciFunction& function) {
 struct PciExpressCapability {
   std::uint32_t capabilities;  ///< of the device
   std::uint32_t control;
-  std::uint32_t status;
 };
 
 /// None, with the finding SKIP, if they cannot be read.
@@ -157,12 +156,12 @@ std::optional<PciExpressCapability> pci_express_capability(Probe& probe,
     return std::nullopt;
   }
   const auto at = space.capability(kPciExpress);
-  const auto status = at ? space.word(*at + 10) : std::nullopt;
-  if (!status) {
+  const auto control = at ? space.word(*at + 8) : std::nullopt;
+  if (!control) {
     probe.skip("the function has no PCI Express capability, as virtual ones");
     return std::nullopt;
   }
-  return PciExpressCapability{*space.word(*at + 4), *space.word(*at + 8), *status};
+  return PciExpressCapability{*space.word(*at + 4), *control};
 }
 
 std::uint32_t payload_bytes(std::uint32_t code) {
@@ -231,17 +230,6 @@ void write_ordering(Probe& probe, const RdmaDevice& device) {
       "per_mkey(0): only memory that was registered with relaxed ordering", Source::standard,
       fmt::format("mlxconfig -d {0} set PCI_WR_ORDERING=per_mkey, then mlxfwreset -d {0} reset.",
                   device.pci.address));
-}
-
-void status(Probe& probe, const PciFunction& function) {
-  const auto registers = pci_express_capability(probe, function);
-  if (!registers) return;
-  const std::uint32_t bits = registers->status;
-  const std::string seen =
-      fmt::format("{}{}{}", (bits & 1U) != 0 ? "correctable " : "",
-                  (bits & 2U) != 0 ? "non-fatal " : "", (bits & 4U) != 0 ? "fatal" : "");
-  probe.judge_by((bits & 6U) == 0, Status::warn, seen.empty() ? "no error" : seen,
-                 "no error that is not correctable", Source::standard);
 }
 
 /// The total in the last line of an advanced error reporting file. Source:
@@ -385,16 +373,6 @@ constexpr auto kPcieRows = std::to_array<Check>({
       .source = "Mellanox/mstflint mlxconfig; ibv_query_qp_data_in_order(3)",
       .root = true},
      write_ordering},
-    {{.id = "pcie.status",
-      .title = "Errors the device has seen",
-      .reads = "D/config (Device Status)",
-      .rests_on = "pcie.alive",
-      .rule = "WARN at a non-fatal or fatal one",
-      .remedy = kReseat,
-      .source = "ROCm/cvs; PCI Express specification 6.0",
-      .action = action::kReseat,
-      .root = true},
-     status},
     {{.id = "pcie.correctable",
       .title = "Correctable errors",
       .reads = "D/aer_dev_correctable",

@@ -8,19 +8,54 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
+constexpr std::string_view kNoManager =
+    "The link is up and waits for a subnet manager: start one (opensm), or look at it with sminfo.";
+
 constexpr std::uint64_t kRoceHeaders = 96;  // subtracted by Linux' iboe_get_mtu()
 
+/// The port of the physical function of a virtual one; null if it is not seen.
+const RdmaPort* parent_of(Probe& probe, const RdmaPort& port) {
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (device.pci.address != port.device->parent || port.device->parent.empty()) continue;
+    for (const RdmaPort& other : device.ports) {
+      if (other.number == port.number) return &other;
+    }
+  }
+  return nullptr;
+}
+
+constexpr std::string_view kCable =
+    "Clean or reseat the transceiver, then change the cable, then the switch port.";
+
+/// With the physical state, which says what to do.
 void state(Probe& probe, const RdmaPort& port) {
   const auto text = probe.line(port.folder + "/state");
   if (!text) return;
-  probe.observe(*text);
+  const std::string physical = probe.try_line(port.folder + "/phys_state");
+  const bool active = *text == "4: ACTIVE";
+  probe.observe(active || physical.empty() ? *text : fmt::format("{}, {}", *text, physical));
   probe.expect("4: ACTIVE", Source::standard);
-  if (*text == "2: INIT" || *text == "3: ARMED") {
-    return probe.warn(
-        "The link is up and waits for a subnet manager: start one (opensm), or look at "
-        "it with sminfo.");
+  if (active) return probe.pass();
+  if (*text == "3: ARMED") return probe.warn(kNoManager);
+  if (*text == "2: INIT" && port.infiniband()) return probe.fail(kNoManager);
+  const RdmaPort* const parent = parent_of(probe, port);
+  if (parent != nullptr && !probe.try_line(parent->folder + "/state").starts_with("4:")) {
+    return probe.skip(fmt::format("port {}, whose virtual function it is, is down", parent->name));
   }
-  probe.judge_by(*text == "4: ACTIVE", Status::fail);
+  if (!port.device->parent.empty() && port.infiniband()) {
+    return probe.fail(
+        "It is a virtual function, which the fabric turns on: virt_enabled 2 in opensm.conf; on "
+        "the host ip link set PF vf N state auto, and node_guid and port_guid that are not zero.");
+  }
+  if (physical.starts_with("3:")) {
+    return probe.fail(
+        "It is turned off: ip link set IF up; on InfiniBand ibportstate -D 0 1 enable.");
+  }
+  if (!physical.empty() && !physical.starts_with("5:")) {
+    probe.action(action::kReplaceCable);
+    return probe.fail(kCable);
+  }
+  probe.fail();
 }
 
 void phys_state(Probe& probe, const RdmaPort& port) {
@@ -96,7 +131,7 @@ void operstate(Probe& probe, const RdmaPort& port) {
   probe.expect("up", Source::standard);
   // RoCE needs it; InfiniBand's is only for IP. Some virtual devices always say "unknown".
   if (*text == "unknown") return probe.skip("the network device does not report its state");
-  probe.judge_by(*text == "up", port.roce() ? Status::fail : Status::warn);
+  probe.judge_by(*text == "up", port.infiniband() ? Status::warn : Status::fail);
 }
 
 /// The RoCE MTU for a network device's MTU. Source: Linux include/rdma/ib_addr.h.
@@ -127,6 +162,7 @@ Mtu mtu_of(Probe& probe, const RdmaPort& port) {
 void active_mtu(Probe& probe, const RdmaPort& port) {
   if (port.device->driver == "efa")
     return probe.skip("the MTU of EFA does not follow from the network device");
+  if (port.device->iwarp) return probe.skip(std::string(kIwarp));
   const Mtu mtu = mtu_of(probe, port);
   if (mtu.active == 0) return probe.skip("only libibverbs reports the MTU of such a port");
   probe.observe(mtu.interface == 0
@@ -136,14 +172,13 @@ void active_mtu(Probe& probe, const RdmaPort& port) {
     probe.expect(wanted->value, wanted->source);
     return probe.judge_by(std::to_string(mtu.active) == wanted->value, Status::fail);
   }
-  for (const RdmaDevice& device : probe.node().devices) {
-    for (const RdmaPort& other : device.ports) {
-      if (other.link_layer != port.link_layer || device.driver != port.device->driver) continue;
-      const std::uint64_t theirs = mtu_of(probe, other).active;
-      if (theirs <= mtu.active) continue;
-      probe.expect(fmt::format("{}, as {} has", theirs, other.name), Source::derived);
-      return probe.fail();
-    }
+  for (const RdmaPort* const other : probe.node().ports_in_use()) {
+    if (other->link_layer != port.link_layer || other->device->driver != port.device->driver)
+      continue;
+    const std::uint64_t theirs = mtu_of(probe, *other).active;
+    if (theirs <= mtu.active) continue;
+    probe.expect(fmt::format("{}, as {} has", theirs, other->name), Source::derived);
+    return probe.fail();
   }
   if (roce_mtu(mtu.interface) > mtu.active) {
     probe.expect(fmt::format("{}, which the network device allows", roce_mtu(mtu.interface)),
@@ -240,9 +275,10 @@ void rings(Probe& probe, const RdmaPort& port) {
 constexpr auto kPortRows = std::to_array<Check>({
     {{.id = "port.state",
       .title = "Logical state",
-      .reads = "P/state",
+      .reads = "P/{state,phys_state}, D/physfn",
       .rests_on = "device.uverbs, pcie.alive",
-      .rule = "FAIL unless ACTIVE; WARN in INIT and ARMED",
+      .rule =
+          "FAIL unless ACTIVE; WARN in ARMED; SKIP of a virtual function whose physical one is down",
       .remedy = "Bring the link up: cable and switch port; on RoCE the network device.",
       .source = "facebookresearch/gcm check_iblink; sysfs-class-infiniband",
       .as_cause = "is down"},
@@ -252,7 +288,7 @@ constexpr auto kPortRows = std::to_array<Check>({
       .reads = "P/phys_state",
       .rests_on = "port.state",
       .rule = "FAIL unless LinkUp",
-      .remedy = "Clean or reseat the transceiver, then change the cable, then the switch port.",
+      .remedy = kCable,
       .source = "imbue-ai/cluster-health; sysfs-class-infiniband",
       .action = action::kReplaceCable},
      phys_state},

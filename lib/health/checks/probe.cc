@@ -48,7 +48,7 @@ std::optional<std::string> Probe::text(const std::string& path) {
   } else {
     skip(fmt::format("{} cannot be read: {}", path, errno_text(file.error)));
   }
-  unknown_ = true;
+  unknown_ = file.error != ENOENT;
   return std::nullopt;
 }
 

@@ -9,12 +9,12 @@ namespace {
 
 /// False, with the finding SKIP, for ports without these settings.
 bool has_qos(Probe& probe, const RdmaPort& port) {
-  if (!port.roce()) {
+  if (port.device->iwarp) {
+    probe.skip(std::string(kIwarp));
+  } else if (!port.roce()) {
     probe.skip("only RoCE needs it");
   } else if (port.interface.empty()) {
     probe.skip("no network device belongs to the port");
-  } else if (probe.try_line(port.device->folder + "/node_type").starts_with("4:")) {
-    probe.skip("iWARP has the retransmission of TCP");
   } else if (probe.node().virtual_machine) {
     probe.skip("a virtual machine does not see the physical port's settings");
   } else {
@@ -115,9 +115,10 @@ void pfc(Probe& probe, const RdmaPort& port) {
     return probe.judge_by(('+' + *on + '+').find('+' + wanted->value + '+') != std::string::npos,
                           Status::fail);
   }
+  if (*on == "none" && !link_pause) return probe.skip(std::string(kNothingToCompare));
   probe.expect("on for the priority of RoCE, not for all; or pause of the whole link",
                Source::standard);
-  probe.judge_by(link_pause || (*on != "none" && *on != "0+1+2+3+4+5+6+7"), Status::warn);
+  probe.judge_by(*on != "0+1+2+3+4+5+6+7", Status::warn);
 }
 
 /// A device that has both sends pause frames for the whole link, or ignores one of the two.
@@ -155,7 +156,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .title = "Priority flow control",
       .reads = "DCB netlink",
       .rule =
-          "RoCE: FAIL if not for the expected priority; WARN for all, or for none without pause of the link",
+          "RoCE: FAIL if not for the expected priority; WARN for all; SKIP for none, for a network may be lossy",
       .remedy =
           "dcb pfc set dev IF prio-pfc all:off PRIORITY:on, or mlnx_qos -i IF --pfc, and the same at the switch. "
           "On a lossy network: --expect pfc=none.",

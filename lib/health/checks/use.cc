@@ -1,0 +1,171 @@
+// Which ports are meant to be used: what is expected or named, else the best guess.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "inventory.h"
+
+namespace rdmabench::inline v1::health {
+namespace {
+
+/// Whether a list of UCX or of an expectation, "mlx5_0:1,mlx5_2", has the port.
+bool has(std::string_view list, const RdmaPort& port) {
+  const auto parts = split(list, ',');
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    return trimmed(part) == port.name || trimmed(part) == port.device->name;
+  });
+}
+
+std::string variable(const FileTree& tree, std::string_view name) {
+  const std::string all = tree.read("rdmabench/environment").bytes;
+  for (const std::string_view line : rdmabench::lines_of(all)) {
+    if (line.starts_with(name) && line.substr(name.size()).starts_with('='))
+      return std::string(line.substr(name.size() + 1));
+  }
+  return "";
+}
+
+template <class Use>
+void for_each_port(Inventory& node, Use use) {
+  for (RdmaDevice& device : node.devices) {
+    for (RdmaPort& port : device.ports) use(port);
+  }
+}
+
+/// Leaves out the ports that `named` does not name, if it names one.
+template <class Named>
+void leave_out_others(Inventory& node, const std::string& reason, Named named) {
+  bool any = false;
+  for_each_port(node, [&](const RdmaPort& port) { any = any || named(port); });
+  if (!any) return;
+  for_each_port(node, [&](RdmaPort& port) {
+    if (port.unused.empty() && !named(port)) port.unused = reason;
+  });
+}
+
+bool is_up(const FileTree& tree, const RdmaPort& port) {
+  return tree.read(port.folder + "/state").bytes.starts_with("4:");
+}
+
+/// What tells the places of a card's ports apart: "0:1", of function and port.
+std::string place(const RdmaPort& port) {
+  const std::string& address = port.device->pci.address;
+  return address.substr(std::min(address.rfind('.') + 1, address.size())) + ':' + port.number;
+}
+
+/// Whether what is true of one should be true of the other: the same port of the same kind of card.
+bool alike(const FileTree& tree, const RdmaPort& one, const RdmaPort& other) {
+  const auto board = [&](const RdmaPort& port) {
+    return tree.read(port.device->folder + "/board_id").bytes;
+  };
+  return one.device->driver == other.device->driver && place(one) == place(other) &&
+         board(one) == board(other) && one.device->parent.empty() && other.device->parent.empty();
+}
+
+/// A port without a cable is no fault, but a rail that is down among others that are up is one.
+void guess(Inventory& node, const FileTree& tree) {
+  std::string up;
+  std::vector<const RdmaPort*> ports;
+  for_each_port(node, [&](const RdmaPort& port) {
+    if (!port.unused.empty() || !is_up(tree, port)) return;
+    if (up.empty()) up = port.name;
+    ports.push_back(&port);
+  });
+  if (ports.empty()) return;
+  for_each_port(node, [&](RdmaPort& port) {
+    if (!port.unused.empty() || port.named) return;
+    if (!tree.read(port.folder + "/state").bytes.starts_with("1:")) return;
+    // Nobody but the fabric turns on a virtual function of InfiniBand, so it is a fault there.
+    if (!port.device->parent.empty() && port.infiniband()) return;
+    const bool rail = std::any_of(ports.begin(), ports.end(),
+                                  [&](const RdmaPort* other) { return alike(tree, port, *other); });
+    if (!rail) {
+      port.unused = fmt::format(
+          "it is down and none in its place is up, but {} is: --expect ports=LIST or rails=N", up);
+    }
+  });
+}
+
+}  // namespace
+
+bool NcclList::names(std::string_view device, std::string_view port) const {
+  const bool found = std::any_of(items.begin(), items.end(), [&](const Item& item) {
+    const bool name = exact ? device == item.name : device.starts_with(item.name);
+    return name && (item.port.empty() || item.port == port);
+  });
+  return (found || items.empty()) != without;
+}
+
+NcclList nccl_list(std::string_view text) {
+  NcclList list;
+  list.without = text.starts_with('^');
+  if (list.without) text.remove_prefix(1);
+  list.exact = text.starts_with('=');
+  if (list.exact) text.remove_prefix(1);
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t end = std::min(part.find(':'), part.size());
+    if (end == 0) continue;
+    std::string_view port = part.substr(std::min(end + 1, part.size()));
+    port = port.substr(0, port.find(':'));
+    list.items.push_back({std::string(part.substr(0, end)), std::string(port)});
+  }
+  return list;
+}
+
+void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations) {
+  const auto opens = [](const RdmaDevice& device) { return device.node == VerbsNode::opens; };
+  if (std::any_of(node.devices.begin(), node.devices.end(), opens)) {
+    for (RdmaDevice& device : node.devices) {
+      if (device.node == VerbsNode::missing)
+        device.unused = "it was not handed in: no device node";
+    }
+  }
+  for_each_port(node, [&](RdmaPort& port) { port.unused = port.device->unused; });
+  const Expectation* const ports = expectations.find("ports");
+  const Expectation* const devices = expectations.find("devices");
+  if (ports != nullptr || (devices != nullptr && !to_number(devices->value))) {
+    const bool by_port = ports != nullptr;
+    const std::string& list = by_port ? ports->value : devices->value;
+    for_each_port(node, [&](RdmaPort& port) {
+      if (!has(list, port)) port.unused = by_port ? "ports= names others" : "devices= names others";
+    });
+  } else {
+    const std::string nccl = variable(tree, "NCCL_IB_HCA");
+    const std::string ucx = variable(tree, "UCX_NET_DEVICES");
+    const NcclList list = nccl_list(nccl);
+    const bool by_ucx = !ucx.empty() && ucx != "all";
+    const auto named = [&](const RdmaPort& port) {
+      return (!nccl.empty() && list.names(port.device->name, port.number)) ||
+             (by_ucx && has(ucx, port));
+    };
+    if (!nccl.empty() || by_ucx) {
+      leave_out_others(node,
+                       nccl.empty() ? "UCX_NET_DEVICES names others"
+                       : by_ucx     ? "NCCL_IB_HCA and UCX_NET_DEVICES name others"
+                                    : "NCCL_IB_HCA names others",
+                       named);
+    }
+    for_each_port(node, [&](RdmaPort& port) {
+      const auto whole = [&](const NcclList::Item& item) {
+        return item.name == port.device->name && (item.port.empty() || item.port == port.number);
+      };
+      port.named = (by_ucx && has(ucx, port)) ||
+                   (!list.without && std::any_of(list.items.begin(), list.items.end(), whole));
+    });
+    const Expectation* const rails = expectations.find("rails");
+    std::uint64_t up = 0;
+    for_each_port(node, [&](const RdmaPort& port) {
+      if (port.unused.empty() && is_up(tree, port)) ++up;
+    });
+    if (rails == nullptr || up >= to_number(rails->value).value_or(0)) guess(node, tree);
+  }
+  for (RdmaDevice& device : node.devices) {
+    const bool all = std::all_of(device.ports.begin(), device.ports.end(),
+                                 [](const RdmaPort& port) { return !port.unused.empty(); });
+    if (all && !device.ports.empty()) device.unused = device.ports.front().unused;
+  }
+}
+
+}  // namespace rdmabench::inline v1::health
