@@ -166,7 +166,7 @@ void add_doctor(CLI::App& app, Command& command) {
             "table, json, csv, or line: one for schedulers and monitors [table]",
             {"table", "json", "csv", "line"});
   group.add("--output=FILE", options.output, "write there [standard output]");
-  group.add("--verbose", options.verbose, "show PASS too");
+  group.add("--all,--verbose", options.verbose, "show every finding: PASS and SKIP, too");
   group.add("--list", options.list, "list every check and run none");
   add_wide(group, options.wide)->description("with --list: show every check's rule, too");
 }

@@ -173,7 +173,9 @@ class Runner {
     const std::string_view unused = subject.unused();
     Outcome* cause = unused.empty() ? cause_of(subject, Status::fail) : nullptr;
     if (!unused.empty()) {
-      probe.skip(fmt::format("{} is not judged: {}", subject.words(), unused));
+      const bool whole = !subject.device->unused.empty();
+      const Subject of{.device = subject.device, .port = whole ? nullptr : subject.port};
+      probe.skip(fmt::format("{} is not judged: {}", of.words(), unused), Skipped::unused);
     } else if (cause == nullptr) {
       try {
         run(probe);
@@ -186,7 +188,8 @@ class Runner {
       const Finding& of = cause->finding;
       probe.skip(cause->unknown
                      ? fmt::format("{} of {} is unknown", of.id, cause->subject.words())
-                     : fmt::format("{} {}", cause->subject.words(), find_check(of.id)->as_cause));
+                     : fmt::format("{} {}", cause->subject.words(), find_check(of.id)->as_cause),
+                 Skipped::symptom);
       cause->has_symptoms = true;
     }
     const bool unknown = probe.unknown();

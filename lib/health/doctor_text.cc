@@ -19,9 +19,9 @@ std::string cut(const std::string& text, std::size_t most) {
 }
 
 /// A finding that is not PASS, with its remedy.
-std::string block(const Finding& finding) {
-  std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.id,
-                                 finding.subject, find_check(finding.id)->title);
+std::string block(const Finding& finding, const std::string& subjects) {
+  std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.id, subjects,
+                                 find_check(finding.id)->title);
   const auto add = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) text += fmt::format("      {:9} {}\n", label, value);
   };
@@ -80,15 +80,84 @@ std::string skipped(const Diagnosis& diagnosis) {
   return text;
 }
 
+/// Whether one block can tell of both.
+bool same_fault(const Finding& one, const Finding& other) {
+  return one.id == other.id && one.status == other.status && one.observed == other.observed &&
+         one.expected == other.expected && one.remedy == other.remedy && one.reason == other.reason;
+}
+
+/// The FAIL, ERROR and WARN; alike ones in one block unless each is asked for.
+std::string faults(const Diagnosis& diagnosis, bool each) {
+  constexpr std::size_t kMostSubjects = 8;
+  std::string text;
+  for (const Status status : {Status::fail, Status::error, Status::warn}) {
+    std::vector<const Finding*> left;
+    for (const Finding& finding : diagnosis.findings) {
+      if (finding.status == status) left.push_back(&finding);
+    }
+    while (!left.empty()) {
+      const Finding& first = *left.front();
+      const auto alike = std::stable_partition(left.begin(), left.end(), [&](const Finding* other) {
+        return each ? other != &first : !same_fault(first, *other);
+      });
+      std::string subjects;
+      const auto count = static_cast<std::size_t>(left.end() - alike);
+      for (std::size_t i = 0; i < std::min(count, kMostSubjects); ++i) {
+        subjects += (i == 0 ? "" : ", ") + alike[static_cast<std::ptrdiff_t>(i)]->subject;
+      }
+      if (count > kMostSubjects) subjects += fmt::format(" and {} more", count - kMostSubjects);
+      text += block(first, subjects) + '\n';
+      left.erase(alike, left.end());
+    }
+  }
+  return text;
+}
+
+/// What nobody can do anything about on this node is only a number.
+std::string skipped_in_short(const Diagnosis& diagnosis) {
+  constexpr std::size_t kMostLines = 6;
+  std::vector<std::string> unused;
+  std::map<std::string, std::size_t> unread;
+  std::map<Skipped, std::size_t> count;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.status != Status::skip) continue;
+    ++count[finding.skipped];
+    if (finding.skipped == Skipped::unread) ++unread[finding.reason];
+    if (finding.skipped == Skipped::unused &&
+        std::find(unused.begin(), unused.end(), finding.reason) == unused.end())
+      unused.push_back(finding.reason);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(unused.size(), kMostLines); ++i) text += unused[i] + '\n';
+  if (unused.size() > kMostLines) {
+    text += fmt::format("and {} more are not judged\n", unused.size() - kMostLines);
+  }
+  if (!unused.empty()) text += '\n';
+  const auto add = [&](std::size_t number, std::string_view why) {
+    if (number > 0) text += fmt::format("SKIP  {:4}  {}\n", number, why);
+  };
+  add(count[Skipped::symptom], "follow from what is above");
+  std::size_t others = 0;
+  std::size_t lines = 0;
+  for (const auto& [reason, number] : unread) {
+    if (++lines <= kMostLines) {
+      add(number, reason);
+    } else {
+      others += number;
+    }
+  }
+  add(others, "cannot be read for other reasons");
+  add(count[Skipped::no_expectation],
+      "have nothing to compare with: give --expect, --profile or --peers");
+  add(count[Skipped::unused], "are of what is not judged");
+  add(count[Skipped::inapplicable], "do not apply to this node; --all shows them");
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Diagnosis& diagnosis, bool all) {
-  std::string text;
-  for (const Status status : {Status::fail, Status::error, Status::warn}) {
-    for (const Finding& finding : diagnosis.findings) {
-      if (finding.status == status) text += block(finding) + '\n';
-    }
-  }
+  std::string text = faults(diagnosis, all);
   if (all) {
     bool any = false;
     for (const Finding& finding : diagnosis.findings) {
@@ -98,7 +167,7 @@ std::string to_text(const Diagnosis& diagnosis, bool all) {
     }
     if (any) text += '\n';
   }
-  const std::string unread = skipped(diagnosis);
+  const std::string unread = all ? skipped(diagnosis) : skipped_in_short(diagnosis);
   if (!unread.empty()) text += unread + '\n';
   const Tally tally = diagnosis.tally();
   const std::string host = diagnosis.host.empty() ? diagnosis.root : diagnosis.host;

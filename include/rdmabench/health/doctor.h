@@ -123,6 +123,16 @@ enum class Source : std::uint8_t {
 /// "", "standard", "derived", "profile", "peers", "user", "earlier".
 std::string_view name(Source source) noexcept;
 
+/// Why a finding is SKIP.
+enum class Skipped : std::uint8_t {
+  none,            ///< it is not SKIP
+  inapplicable,    ///< the check is not for such a node, device or port
+  no_expectation,  ///< there is nothing to compare with
+  unread,          ///< a file cannot be read, or is not there
+  symptom,         ///< it follows from another finding
+  unused,          ///< of a port or a device that is not meant to be used
+};
+
 struct Finding {
   std::string id;       ///< of its check: "port.state"
   std::string subject;  ///< "mlx5_0:1", "0000:17:00.0", "node"
@@ -134,6 +144,7 @@ struct Finding {
   std::string remedy;                 ///< of WARN and FAIL
   std::vector<std::string> evidence;  ///< the files that were read, under the root
   std::string_view action{};          ///< static text; "": that of its check
+  Skipped skipped = Skipped::none;
 };
 
 /// How many findings have each status.
@@ -268,8 +279,8 @@ std::string to_csv(const Diagnosis& diagnosis);
 /// by a newline.
 std::string to_line(const Diagnosis& diagnosis);
 
-/// For people: first FAIL, ERROR and WARN with their remedies, then SKIP by reason; with `all` also
-/// PASS.
+/// For people: FAIL, ERROR and WARN with their remedies, alike ones together, what is not judged,
+/// and how many checks are SKIP. With `all` each finding for itself, PASS and SKIP too.
 std::string to_text(const Diagnosis& diagnosis, bool all);
 
 /// The environment variables that are read: of NCCL, UCX, libfabric and libibverbs. No other

@@ -61,6 +61,10 @@ class Probe {
   /// Instead of that of the check.
   void action(std::string_view action) { finding_.action = action; }
   void skip(std::string reason) { judge(Status::skip, {}, std::move(reason)); }
+  void skip(std::string reason, Skipped why) {
+    skip(std::move(reason));
+    finding_.skipped = why;
+  }
   void error(std::string reason) {
     judge(Status::error, {}, std::move(reason));
     unknown_ = true;

@@ -158,7 +158,8 @@ void handed_in(Probe& probe) {
   const auto& devices = probe.node().devices;
   if (devices.empty()) return probe.skip("this node has no RDMA device");
   if (!probe.text("rdmabench/dev_nodes")) {
-    return probe.skip("the device nodes were not opened: this is a saved tree without facts");
+    return probe.skip("the device nodes were not opened: this is a saved tree without facts",
+                      Skipped::unread);
   }
   std::string names;
   std::size_t missing = 0;
@@ -188,7 +189,8 @@ void handed_in(Probe& probe) {
 std::optional<std::string> opening(Probe& probe, const std::string& node) {
   const auto facts = probe.text("rdmabench/dev_nodes");
   if (!facts) {
-    probe.skip("the device nodes were not opened: this is a saved tree without facts");
+    probe.skip("the device nodes were not opened: this is a saved tree without facts",
+               Skipped::unread);
     return std::nullopt;
   }
   return value_after(*facts, "infiniband/" + node);

@@ -11,7 +11,8 @@ namespace {
 /// False, with the finding SKIP, if the environment was not read.
 bool looked(Probe& probe) {
   const bool facts = probe.text("rdmabench/environment").has_value();
-  if (!facts) probe.skip("the environment was not read: this is a saved tree without facts");
+  if (!facts)
+    probe.skip("the environment was not read: this is a saved tree without facts", Skipped::unread);
   return facts;
 }
 

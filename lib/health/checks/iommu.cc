@@ -119,7 +119,7 @@ void acs(Probe& probe) {
     if (!bytes) return;
     const PciConfig space(*bytes);
     if (!space.has_extended()) {
-      return probe.skip("only root reads the extended configuration space");
+      return probe.skip("only root reads the extended configuration space", Skipped::unread);
     }
     ++judged;
     const auto at = space.extended_capability(kAccessControlServices);
@@ -143,7 +143,8 @@ void ats(Probe& probe, const PciFunction& function) {
   const auto bytes = probe.text(function.folder + "/config");
   if (!bytes) return;
   const PciConfig space(*bytes);
-  if (!space.has_extended()) return probe.skip("only root reads the extended configuration space");
+  if (!space.has_extended())
+    return probe.skip("only root reads the extended configuration space", Skipped::unread);
   const auto at = space.extended_capability(kAddressTranslation);
   const bool on = at && (space.word(*at + kControl).value_or(0) & 0x8000U) != 0;
   probe.judge_by(on, Status::warn,

@@ -86,7 +86,8 @@ void open_files(Probe& probe) {
 
 void shared_memory(Probe& probe) {
   const auto facts = probe.text("rdmabench/statvfs");
-  if (!facts) return probe.skip("/dev/shm was not read: this is a saved tree without facts");
+  if (!facts)
+    return probe.skip("/dev/shm was not read: this is a saved tree without facts", Skipped::unread);
   const std::vector<std::string> words = words_of(value_after(*facts, "/dev/shm"));
   const auto size = to_number(words.empty() ? std::string_view() : words[0]);
   probe.expect("at least " + size_text(8 * kGiB), Source::standard);

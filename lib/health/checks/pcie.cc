@@ -152,7 +152,8 @@ std::optional<PciExpressCapability> pci_express_capability(Probe& probe,
   if (!bytes) return std::nullopt;
   const PciConfig space(*bytes);
   if (!space.has_capabilities()) {
-    probe.skip("only root reads more than 64 bytes of a PCI function's configuration");
+    probe.skip("only root reads more than 64 bytes of a PCI function's configuration",
+               Skipped::unread);
     return std::nullopt;
   }
   const auto at = space.capability(kPciExpress);

@@ -48,6 +48,7 @@ std::optional<std::string> Probe::text(const std::string& path) {
   } else {
     skip(fmt::format("{} cannot be read: {}", path, errno_text(file.error)));
   }
+  finding_.skipped = Skipped::unread;
   unknown_ = file.error != ENOENT;
   return std::nullopt;
 }
@@ -87,6 +88,9 @@ void Probe::expect(std::string text, Source source) {
 void Probe::judge(Status status, std::string_view remedy, std::string reason) {
   unknown_ = false;
   finding_.status = status;
+  finding_.skipped = status != Status::skip        ? Skipped::none
+                     : reason == kNothingToCompare ? Skipped::no_expectation
+                                                   : Skipped::inapplicable;
   finding_.reason = std::move(reason);
   finding_.remedy.clear();
   if (status == Status::warn || status == Status::fail) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/number.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "inventory.h"
 
@@ -118,8 +118,7 @@ void choose_ports(Inventory& node, const FileTree& tree, const Expectations& exp
   const auto opens = [](const RdmaDevice& device) { return device.node == VerbsNode::opens; };
   if (std::any_of(node.devices.begin(), node.devices.end(), opens)) {
     for (RdmaDevice& device : node.devices) {
-      if (device.node == VerbsNode::missing)
-        device.unused = "it was not handed in: no device node";
+      if (device.node == VerbsNode::missing) device.unused = "it was not handed in: no device node";
     }
   }
   for_each_port(node, [&](RdmaPort& port) { port.unused = port.device->unused; });

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "../complaint.h"
 #include "fixture.h"
@@ -318,6 +319,51 @@ TEST(Formats, AreHarmlessWhateverAFileHeld) {
   EXPECT_THAT(to_text(diagnosis, true), Not(HasSubstr("\x1b")));
   EXPECT_THAT(to_json(diagnosis), Not(HasSubstr("\x1b")));
   EXPECT_THAT(to_csv(diagnosis), StartsWith("host,id,group,title,subject,status"));
+}
+
+const char* const kGolden[]{
+    "bnxt",       "efa",         "foreign-devices", "irdma", "iwarp",       "mlx5-infiniband",
+    "no-bnxt-re", "no-mlx4-ib",  "no-mlx5-ib",      "roce",  "roce-faults", "uncabled-port",
+    "vf-down",    "vf-down-pod", "virtual-machine"};
+
+TEST(Doctor, TellsOneFaultOfACause) {
+  for (const char* const name : kGolden) {
+    std::map<std::string, std::string> told;  // by port or device
+    for (const Finding& finding : judge(load(name)).findings) {
+      if (finding.status != Status::fail || finding.subject == "node") continue;
+      const auto [at, first] = told.emplace(finding.subject, finding.id);
+      EXPECT_TRUE(first) << name << ": " << finding.subject << " has " << at->second << " and "
+                         << finding.id;
+    }
+  }
+}
+
+TEST(Formats, OfTheTableFitAScreenOnAHealthyNode) {
+  for (const char* const name : {"efa", "mlx5-infiniband", "roce", "uncabled-port"}) {
+    const std::string text = to_text(judge(load(name)), false);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 24) << name << "\n" << text;
+  }
+}
+
+TEST(Formats, OfTheTableSayWhatIsNotJudgedAndWhy) {
+  const std::string text = to_text(judge(load("uncabled-port")), false);
+  EXPECT_THAT(text,
+              HasSubstr("device mlx5_0 is not judged: it is down and none in its place is up, "
+                        "but mlx5_1:1 is: --expect ports=LIST or rails=N\n"));
+  EXPECT_THAT(text, HasSubstr(" apply to this node; --all shows them\n"));
+}
+
+TEST(Formats, OfTheTableTellAlikeFaultsOnce) {
+  MemoryStore store = load("roce");
+  for (const char* const function : {"0000:00:01.1/0000:01:00.0/infiniband/mlx5_0",
+                                     "0000:20:01.1/0000:21:00.0/infiniband/mlx5_1"}) {
+    const std::string root = std::string(function).substr(5, 2);
+    store.add_file("sys/devices/pci0000:" + root + "/" + function + "/ports/1/state", "1: DOWN\n");
+  }
+  const Diagnosis diagnosis = judge(std::move(store));
+  EXPECT_EQ(diagnosis.tally().fail, 2U);
+  EXPECT_THAT(to_text(diagnosis, false), HasSubstr("FAIL  port.state  mlx5_0:1, mlx5_1:1: "));
+  EXPECT_THAT(to_text(diagnosis, true), HasSubstr("FAIL  port.state  mlx5_1:1: "));
 }
 
 TEST(Formats, OfTheTableShowWhatPassesOnlyWhenAsked) {
