@@ -25,9 +25,19 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 # A program that instantiates a loop or an endpoint, with whatever options, brings weak copies of its functions, and the
 # linker takes the first: the library's own loops would be timed as the caller compiled them. So theirs become local.
 set(RDMABENCH_LOOP_OBJECTS $<TARGET_OBJECTS:rdmabench_room_loops>)
-find_program(RDMABENCH_GNU_LD ld.bfd)
+find_program(RDMABENCH_GNU_LD NAMES "${CMAKE_LINKER}.bfd" ld.bfd)
 find_program(RDMABENCH_GNU_OBJCOPY objcopy)
-if(RDMABENCH_GNU_LD AND RDMABENCH_GNU_OBJCOPY AND CMAKE_NM AND NOT RDMABENCH_SANITIZE AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "-flto")
+set(linker_options "")
+if(RDMABENCH_GNU_LD)
+  execute_process(COMMAND "${RDMABENCH_GNU_LD}" --help OUTPUT_VARIABLE linker_options)
+endif()
+if(RDMABENCH_SANITIZE)
+  # Nothing is timed.
+elseif(NOT linker_options MATCHES "--force-group-allocation" OR NOT RDMABENCH_GNU_OBJCOPY OR NOT CMAKE_NM)
+  message(WARNING "rdmabench: a program that compiles a timed loop itself replaces the library's by its own, with its own "
+    "compiler options. To keep them apart, install GNU binutils 2.29 or newer (ld.bfd, objcopy, nm). Found: "
+    "${RDMABENCH_GNU_LD}, ${RDMABENCH_GNU_OBJCOPY}, ${CMAKE_NM}. gold and lld lack --force-group-allocation.")
+else()
   set(RDMABENCH_LOOP_OBJECTS "")
   get_property(sources GLOBAL PROPERTY RDMABENCH_LOOPS)
   foreach(source IN LISTS sources)

@@ -56,7 +56,7 @@ endif()
 
 # Of a fault in what reads a peer's bytes shall come no more than a crash (tests/integration/binary.py). The timed loops
 # read none, and do without what costs instructions in them.
-set(RDMABENCH_LOOP_OPTIONS ${RDMABENCH_TIMED_OPTIONS})
+set(RDMABENCH_LOOP_OPTIONS ${RDMABENCH_TIMED_OPTIONS} -fno-lto)  # see RdmabenchLibrary.cmake: it needs object code
 if(NOT RDMABENCH_SANITIZE)
   include(CheckCXXCompilerFlag)
   add_compile_options(-fstack-protector-strong)
