@@ -16,8 +16,10 @@ const Backend& find_backend(std::string_view name) {
   }
   for (const transport::BackendRow& row : known_backends()) {
     if (row.name != name) continue;
-    throw Error(Fault::unavailable, fmt::format("the back end '{}' is not in this build", name),
-                fmt::format("It needs {}; this build has {}.", row.needs, built));
+    throw Error(
+        Fault::unavailable, fmt::format("the back end '{}' is not in this build", name),
+        fmt::format("{}This program has {}.",
+                    row.needs.empty() ? "" : fmt::format("It needs {}. ", row.needs), built));
   }
   throw Error(Fault::usage, fmt::format("there is no back end '{}'", name),
               fmt::format("Choose auto, {}.", built));

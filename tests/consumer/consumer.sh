@@ -95,20 +95,30 @@ programs=$work/programs
 "$programs/c" | grep -qx '2 rows, code 0'
 
 # Each component by itself, and how much of the static libraries a program of one has in it: bytes at most.
-# with_component COMPONENT SOURCE BYTES
+# with_component COMPONENT SOURCE BYTES OPTION...
 with_component() {
   component=$1 of=$2 most=$3
-  eval "set -- $(pkg-config --cflags --libs "rdmabench-$component")"
+  shift 3
+  eval "set -- $* $(pkg-config --cflags --libs "rdmabench-$component")"
   "$compiler" -std=c++20 "$of" -o "$work/with-$component" "$@"
-  LD_LIBRARY_PATH=$LD_LIBRARY_PATH "$work/with-$component" >/dev/null
+  LD_LIBRARY_PATH=$LD_LIBRARY_PATH "$work/with-$component" >"$work/said"
   strip "$work/with-$component"
   size=$(stat -c %s "$work/with-$component")
-  echo "a program of rdmabench-$component: $size bytes"
+  echo "a program of rdmabench-$component, $(basename "$of"): $size bytes"
   grep -q '^CMAKE_BUILD_TYPE:.*=Debug$' "$build/CMakeCache.txt" || [ "$size" -le "$most" ]
 }
 with_component measure "$source/examples/statistics.cc" 500000
 with_component report "$project/documents.cc" 1500000
 with_component run "$work/docs/api.cc" 5000000
+# A client over one back end: most of it is the timed loops of each endpoint type, of which verbs have six.
+for backend in loop:1950000 ofi:2000000 verbs:3150000; do
+  name=${backend%:*}
+  have=$(echo "RDMABENCH_HAVE_$name" | tr a-z A-Z)
+  if ! grep -q "$have 0" "$work/prefix/include/rdmabench/features.h"; then
+    with_component run "$project/one_backend.cc" "${backend#*:}" "-DONLY=${name}_backend"
+    [ "$(cat "$work/said")" = "$name" ]
+  fi
+done
 
 # Whichever header is first, the first error names the C++ that it needs.
 eval "set -- $(pkg-config --cflags rdmabench)"

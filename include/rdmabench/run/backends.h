@@ -99,7 +99,17 @@ struct Backend : transport::BackendRow {
   void (*begin)() noexcept = nullptr;
 };
 
-/// The back ends of this build, in order of preference: verbs, ofi, loop. Then those that this
+/// The rows of the back ends. A build without one lacks its function.
+Backend verbs_backend();
+Backend ofi_backend();
+Backend loop_backend();
+
+/// What backends() begins with, called once. A program that links the static libraries defines this
+/// function itself to name the back ends that it uses, in the order in which "auto" prefers them:
+/// their code alone is then linked. The rows must stay.
+std::span<const Backend> linked_backends();
+
+/// The back ends of this program, in order of preference: verbs, ofi, loop. Then those that this
 /// process has added.
 std::span<const Backend> backends();
 
