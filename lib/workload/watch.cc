@@ -1,4 +1,4 @@
-#include "rdmabench/workload/watch.h"
+#include "rdmabench/workload/epoch.h"
 
 #include <sched.h>
 

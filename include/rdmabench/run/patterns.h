@@ -14,7 +14,6 @@
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"
-#include "rdmabench/workload/watch.h"
 
 namespace rdmabench::inline v1::run {
 

@@ -9,7 +9,6 @@
 
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch.h"
-#include "rdmabench/workload/watch.h"
 
 namespace rdmabench::inline v1::workload {
 

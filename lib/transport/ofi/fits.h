@@ -12,7 +12,7 @@
 #include "base/pci_path.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/ofi/objects.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::inline v1::transport::ofi {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/ofi/objects.h"
 
 namespace rdmabench::inline v1::transport::ofi {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/ofi/objects.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::inline v1::transport::ofi {

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "fits.h"
-#include "rdmabench/transport/ofi/handles.h"
+#include "rdmabench/transport/ofi/objects.h"
 
 namespace rdmabench::inline v1::transport::ofi {
 namespace {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "rdmabench/transport/verbs/core.h"
-#include "rdmabench/transport/verbs/plan.h"
 #include "rdmabench/verbs/device.h"
 #include "verbs/path.h"
 

@@ -1,4 +1,4 @@
-#include "rdmabench/transport/verbs/plan.h"
+#include "rdmabench/transport/verbs/core.h"
 
 #include <fmt/format.h>
 

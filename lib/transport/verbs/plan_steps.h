@@ -1,7 +1,7 @@
 // Steps of make_plan(): messages that are copied into the work request, and on-demand paging.
 #pragma once
 
-#include "rdmabench/transport/verbs/plan.h"
+#include "rdmabench/transport/verbs/core.h"
 
 namespace rdmabench::inline v1::transport::verbs {
 

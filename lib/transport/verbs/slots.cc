@@ -1,4 +1,4 @@
-#include "rdmabench/transport/verbs/slots.h"
+#include "rdmabench/transport/verbs/core.h"
 
 #include <algorithm>
 

@@ -3,6 +3,9 @@
 
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
 
 #include <array>
 #include <chrono>
@@ -16,11 +19,23 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/base/handle.h"
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/transport/ofi/handles.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::inline v1::transport::ofi {
+
+/// fi_close(3) takes the fid that every libfabric object starts with.
+template <class T>
+int close_fid(T* object) noexcept {
+  return fi_close(&object->fid);
+}
+
+template <class T>
+using Fid = Handle<T, close_fid<T>>;
+
+/// A whole list that fi_getinfo(3) returned, or one entry from fi_dupinfo(3).
+using Info = Handle<fi_info, fi_freeinfo>;
 
 /// What libfabric calls an atomic; FI_ATOMIC_OP_LAST: nothing. A conditional one is called by
 /// fi_compare_atomic(3), another one by fi_fetch_atomic(3).

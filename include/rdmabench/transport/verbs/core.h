@@ -1,5 +1,5 @@
-// The part of a verbs endpoint that is the same for all: what it owns, how it is set up and
-// connected, and what it says of itself. Nothing here runs per message.
+// The part of a verbs endpoint that is the same for all: what it was asked to be, its memory and
+// its send queues, how it is set up and connected, and what it says of itself.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "rdmabench/base/error.h"
+#include "rdmabench/memory/buffer.h"
+#include "rdmabench/transport/operation.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/transport/verbs/extended.h"
-#include "rdmabench/transport/verbs/plan.h"
-#include "rdmabench/transport/verbs/send_queue.h"
-#include "rdmabench/transport/verbs/slots.h"
 #include "rdmabench/verbs/device.h"
 #include "rdmabench/verbs/handles.h"
 
@@ -28,6 +27,161 @@ struct ConnectionAttributes;
 }  // namespace rdmabench::inline v1::verbs
 
 namespace rdmabench::inline v1::transport::verbs {
+
+/// What the client chose for one side: where its queue pairs are and how packets leave it.
+struct LocalPath {
+  std::string device;
+  std::uint8_t port = 1;
+  std::uint8_t gid_index = 0;
+  bool global = true;     ///< packets carry the global header: always on RoCE
+  std::uint32_t mtu = 0;  ///< path MTU, bytes; the same on both sides
+  double gbps = 0;        ///< of the slower of the two ends; 0 where they do not say
+  std::string slower{};   ///< name of the slower part if it is no port (a PCIe link); for texts
+  bool bond = false;      ///< it is some ports of a bond that has others
+  std::string reason;
+};
+
+inline constexpr std::uint32_t kMaxQueuePairs = 16384;
+
+/// What an endpoint will be, once its request has been checked against the device.
+struct Plan {
+  Service service = Service::rc;  ///< never `automatic`
+  std::uint32_t queue_pairs = 1;
+  std::uint32_t local_queue_pairs =
+      1;                           ///< of this side; queue pair l uses number l % local_queue_pairs
+  std::uint32_t regions = 1;       ///< of the memory: one for each of these, or one
+  std::uint32_t depth = 1;         ///< posts of a queue pair
+  std::uint32_t receives = 1;      ///< of a queue pair
+  std::uint32_t signal_every = 1;  ///< at most depth - post_list + 1: a list must always fit
+  std::uint32_t post_list = 1;
+  std::uint32_t segments = 1;
+  std::uint64_t stride = 64;       ///< of the slots
+  std::uint32_t inline_bytes = 0;  ///< wanted
+  std::uint8_t reads_out = 0;
+  std::uint8_t reads_in = 0;
+  bool shared_receives = false;  ///< by request, or because XRC and DC have no other
+  bool separate_queues = false;
+  bool extended = false;  ///< posted to by ibv_wr_post(3)
+  rdmabench::verbs::PathAttributes path{};
+  rdmabench::verbs::ScalableLimits scalable{};  ///< SRD
+  std::vector<std::string> reduced;  ///< "depth 16384 reduced to 4096: max_qp_wr of rxe0"
+
+  bool datagrams() const noexcept { return service == Service::ud; }
+  /// Each request names the peer.
+  bool names_peers() const noexcept {
+    return datagrams() || service == Service::dc || service == Service::srd;
+  }
+  /// Posting and receiving queue pairs are different ones (XRC INI and TGT, DCI and DCT).
+  bool has_receivers() const noexcept { return service == Service::xrc || service == Service::dc; }
+};
+
+/// Throws Error: usage where the request contradicts itself, unavailable where the device lacks
+/// what it asks for; both name the value and the limit. Depth and receives beyond the device's
+/// max_qp_wr or max_cqe are reduced; what a queue pair takes is known only when it was made.
+Plan make_plan(const EndpointRequest& request, const LocalPath& local, ibv_context& context);
+
+/// Lowers depth and receives to what the queue pairs of `device` were made with, and says so.
+/// Throws Error(usage) where nothing is left.
+void fit_granted(Plan& plan, std::uint32_t depth, std::uint32_t receives, std::string_view device);
+
+/// The service a request means, with what contradicts it refused before anything is opened.
+Service service_of(const EndpointRequest& request);
+
+/// The work requests of post<Op>(), built for messages of one length. A post changes addresses, id
+/// and word; the first post of another length builds them anew.
+struct Prepared {
+  std::uint64_t bytes = ~std::uint64_t{0};  ///< no message's: nothing is built yet
+  ibv_send_wr request{};
+  ibv_send_wr signalled{};  ///< the same, but that it always asks for a completion
+  ibv_sge piece{};          ///< of both, where messages have one
+};
+
+/// What the data path edits, in place. It points into itself once it is built, so it stays put.
+struct SendQueue {
+  ibv_qp* queue_pair = nullptr;
+  std::uint64_t posted = 0;
+  std::uint64_t limit = 0;      ///< posted may grow up to here: what has completed, and the depth
+  std::uint64_t signal_at = 0;  ///< the number of the next post that asks for a completion
+  std::uint64_t tag = 0;        ///< of the wr_ids of its sends: its index in the upper half
+  std::array<Prepared, Operations::kCount> prepared;  ///< by operation
+
+  std::vector<ibv_send_wr> list;          ///< of post_list(): a chain of at most post_list requests
+  std::vector<std::uint64_t> list_bytes;  ///< what each was built for
+  OperationCode list_operation = OperationCode::send;  ///< ... and all of them
+  /// Members of the list that are linked now; none at first, which is the size of no list.
+  std::uint32_t chained = ~std::uint32_t{0};
+  std::vector<ibv_sge> pieces;  ///< of `list`, and of `prepared` where messages have several
+};
+
+/// A receive that can be posted.
+struct ReceiveSlot {
+  std::uint64_t address;
+  void* queue;  ///< ibv_qp, ibv_srq or KeyedQueue
+};
+
+/// Where the receives of a queue pair lie in a memory region of its own.
+struct KeyedQueue {
+  ibv_qp* queue_pair;
+  std::uint32_t local_key;
+};
+
+int post_to_keyed_queue(void* queue, ibv_recv_wr* request, ibv_recv_wr** refused) noexcept;
+
+/// Datagrams arrive behind the 40 bytes of a global routing header, which take a cache line here.
+inline constexpr std::uint32_t kHeaderBytes = 40;
+inline constexpr std::uint32_t kHeaderRoom = 64;
+
+struct SlotLayout {
+  std::uint32_t slots = 1;
+  std::uint64_t stride = 64;       ///< bytes from one slot to the next, a multiple of 64
+  std::uint32_t misalignment = 0;  ///< bytes by which every slot is off its cache line
+  std::uint32_t header_room = 0;   ///< bytes before each slot
+  std::uint32_t regions = 1;       ///< memory regions, each over all of the memory
+  std::span<std::byte> buffer;     ///< the caller's memory, cut into as many slots as it holds
+};
+
+/// Bytes of memory that they take.
+std::uint64_t bytes_of(const SlotLayout& layout) noexcept;
+
+/// What the endpoint has for memory of a GPU that only a read of the NIC flushes.
+enum class GpuFlush : std::uint8_t {
+  none,
+  by_read,  ///< so all of such memory must allow reads
+};
+
+/// Slots and their registration. This is the one place where an endpoint's memory comes from.
+class RegisteredSlots {
+ public:
+  /// Throws Error: unavailable where the machine has no such memory or the device does not take it,
+  /// failed where it cannot be had now.
+  RegisteredSlots(ibv_pd& domain, const SlotLayout& layout, const memory::Request& where,
+                  const rdmabench::verbs::RegistrationRequest& how, GpuFlush flush);
+  RegisteredSlots(RegisteredSlots&&) noexcept = default;
+  RegisteredSlots& operator=(RegisteredSlots&&) = delete;
+
+  Region region() const noexcept { return region_; }
+  std::uint64_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(region_.data); }
+  /// From the first slot to the end of the last, or of the caller's memory.
+  std::uint64_t bytes() const noexcept {
+    return borrowed_ ? buffer_.size() : region_.stride * region_.slots;
+  }
+  /// Of the queue pair of that number: each has a region of its own, or all have one.
+  std::uint32_t local_key(std::uint32_t queue_pair = 0) const noexcept {
+    return registrations_[queue_pair % registrations_.size()].region->lkey;
+  }
+  std::uint32_t remote_key(std::uint32_t queue_pair = 0) const noexcept {
+    return registrations_[queue_pair % registrations_.size()].region->rkey;
+  }
+  const memory::Buffer& buffer() const noexcept { return buffer_; }
+  const rdmabench::verbs::Registration& registration() const noexcept { return registrations_[0]; }
+
+ private:
+  bool borrowed_;  ///< the memory is the caller's
+  memory::Buffer buffer_;
+  /// At least one. Declared after the memory, so that they are destroyed first.
+  std::vector<rdmabench::verbs::Registration> registrations_;
+  Region region_;  ///< its address is known only after registration
+};
 
 class FlushRead;  // lib/transport/verbs/flush.h
 
