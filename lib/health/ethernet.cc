@@ -27,6 +27,9 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using View = std::span<const std::byte>;
 
+// Of Linux 6.2: DCB_ATTR_DCB_APP_TRUST_TABLE and DCB_APP_SEL_PCP, which older headers lack.
+constexpr int kAppTrustTable = 11;
+constexpr std::uint8_t kSelectPcp = 255;
 constexpr std::uint32_t kModuleBytes = 128;
 constexpr std::uint8_t kModuleAddress = 0x50;  // on the module's I2C bus
 
@@ -296,7 +299,22 @@ std::string dcb_lines(View answer) {
         on += fmt::format("{}{}", on.empty() ? "" : "+", priority);
     }
     text += fmt::format("pfc {}\n", on.empty() ? "none" : on);
+    for (unsigned priority = 0; priority < IEEE_8021QAZ_MAX_TCS; ++priority) {
+      const auto received = pfc->indications[priority];
+      const auto sent = pfc->requests[priority];
+      if (received + sent == 0) continue;
+      text += fmt::format("pfc_frames prio={} rx={} tx={}\n", priority, received, sent);
+    }
   }
+  // In the order of trust.
+  std::string_view trust;
+  for_each_attribute(attribute(settings, kAppTrustTable), [&](int, View bytes) {
+    const auto selector = read_as<std::uint8_t>(bytes);
+    if (!selector || !trust.empty()) return;
+    if (*selector == IEEE_8021QAZ_APP_SEL_DSCP) trust = "dscp";
+    if (*selector == kSelectPcp) trust = "pcp";
+  });
+  if (!trust.empty()) text += fmt::format("trust {}\n", trust);
   for_each_attribute(attribute(settings, DCB_ATTR_IEEE_APP_TABLE), [&](int type, View bytes) {
     const auto row = type == DCB_ATTR_IEEE_APP ? read_as<dcb_app>(bytes) : std::nullopt;
     if (!row || row->selector != IEEE_8021QAZ_APP_SEL_DSCP) return;

@@ -28,9 +28,11 @@ EthernetKernel live_ethernet_kernel();
 ///   fec active=rs uncorrected=0
 ///   module QSFP28+ Mellanox MCP1600-C003
 ///   pfc 3+4
+///   pfc_frames prio=3 rx=1200 tx=0
+///   trust dscp
 ///   prio:3 dscp:26
 /// FEC is rs, baser, llrs, none or unknown, with the number of blocks where the driver counts them; PFC
-/// the priorities that have it, or none; the last line stands for each code point with a priority.
+/// the priorities that have it, or none, with a line for each that has had pause frames; the last line stands for each code point with a priority.
 // clang-format on
 std::string ethernet_facts(const EthernetKernel& kernel, const std::string& interface);
 

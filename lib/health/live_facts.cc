@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -63,6 +64,33 @@ std::string listed_environment() {
     for (char& c : line) c = c == '\n' ? ' ' : c;
     text += fmt::format("{}={}\n", name, line);
   }
+  return text;
+}
+
+/// A line "FILE<tab>LINE" for each line of NCCL's files that sets a listed variable, or seems to;
+/// the first of a variable counts, and before it that of the environment. Source: NCCL,
+/// src/misc/param.cc.
+std::string nccl_files() {
+  std::string text;
+  const auto add = [&](const std::string& path) {
+    const std::string file = read_file(path).text;
+    for (const std::string_view line : rdmabench::lines_of(file)) {
+      if (line.starts_with('#') || line.find('=') == std::string_view::npos) continue;
+      std::string_view name = trimmed(line.substr(0, line.find('=')));
+      if (name.starts_with("export ")) name = trimmed(name.substr(7));
+      const auto listed = environment_names();
+      if (std::find(listed.begin(), listed.end(), name) == listed.end()) continue;
+      text += fmt::format("{}\t{}\n", path, line.substr(0, std::min(line.size(), kMostValue)));
+    }
+  };
+  const char* const own = std::getenv("NCCL_CONF_FILE");
+  const char* const home = std::getenv("HOME");
+  if (own != nullptr && *own != '\0') {
+    add(own);
+  } else if (home != nullptr) {
+    add(std::string(home) + "/.nccl.conf");
+  }
+  add("/etc/nccl.conf");
   return text;
 }
 
@@ -163,6 +191,8 @@ void collect_live_facts(MemoryStore& facts, std::chrono::milliseconds gpu_limit)
   facts.add_file("rdmabench/dev_nodes", dev_nodes());
   facts.add_file("rdmabench/statvfs", file_systems());
   facts.add_file("rdmabench/environment", listed_environment());
+  facts.add_file("rdmabench/nccl_files", nccl_files());
+  facts.add_file("rdmabench/page_size", fmt::format("{}\n", sysconf(_SC_PAGESIZE)));
 #if RDMABENCH_HAVE_HWLOC
   if (loaded::hwloc.load().handle != nullptr) facts.add_file("rdmabench/hwloc", hwloc_devices());
 #endif

@@ -146,7 +146,8 @@ void judge_numa_node(Probe& probe, const PciFunction& function);
 /// Seconds since the node booted; none if unknown.
 std::optional<double> uptime_s(Probe& probe);
 
-/// A listed environment variable of the process that ran the doctor; none if not set.
+/// A listed environment variable of the process that ran the doctor, or one of NCCL that its files
+/// set; none if neither.
 std::optional<std::string> environment(Probe& probe, std::string_view name);
 
 /// The facts of the port's network device (ethernet.h).

@@ -299,6 +299,30 @@ void mixed(Probe& probe) {
           iwarp));
 }
 
+/// Of the chip and, on mlx5, of the module in its port. Source: Linux mlx5/core/hwmon.c.
+void temperature(Probe& probe, const PciFunction& function) {
+  constexpr std::uint64_t kMargin = 5000;  // thousandths of a degree
+  std::string all;
+  for (const std::string& monitor : probe.list(function.folder + "/hwmon")) {
+    const std::string folder = function.folder + "/hwmon/" + monitor;
+    for (const std::string& file : probe.list(folder)) {
+      if (!file.starts_with("temp") || !file.ends_with("_input")) continue;
+      const std::string stem = folder + '/' + file.substr(0, file.find('_'));
+      const auto now = probe.try_number(stem + "_input");
+      const auto most = probe.try_number(stem + "_crit");
+      if (!now || !most || *most == 0) continue;
+      const std::string seen = fmt::format("{} {} C", probe.try_line(stem + "_label"), *now / 1000);
+      if (*now + kMargin >= *most) {
+        return probe.judge_by(false, *now >= *most ? Status::fail : Status::warn, seen,
+                              fmt::format("5 C or more below {} C", *most / 1000), Source::derived);
+      }
+      all += (all.empty() ? "" : ", ") + seen;
+    }
+  }
+  if (all.empty()) return probe.skip("the driver tells no temperature and limit");
+  probe.judge_by(true, Status::pass, all, "5 C or more below their limits", Source::derived);
+}
+
 constexpr auto kDeviceRows = std::to_array<Check>({
     {{.id = "device.count",
       .title = "Number of RDMA devices",
@@ -393,6 +417,14 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .remedy = "Leave the odd one out of the job: NCCL_IB_HCA, UCX_NET_DEVICES, or --device.",
       .source = "Linux drivers/infiniband/hw/irdma; networking/devlink/ice"},
      mixed},
+    {{.id = "device.temperature",
+      .title = "Heat of the card and its module",
+      .reads = "D/hwmon/hwmon*/temp*_{input,crit,label}",
+      .rule = "FAIL at its limit, WARN 5 C below",
+      .remedy = "Look at fans, air flow and the module's heat sink.",
+      .source = "Linux mlx5/core/hwmon.c, Documentation/hwmon/sysfs-interface.rst",
+      .action = action::kAskVendor},
+     temperature},
 });
 
 }  // namespace

@@ -171,6 +171,28 @@ void fork_safe(Probe& probe) {
                  "not set: the kernel copies pages on fork since 5.12", Source::standard);
 }
 
+/// NCCL takes each line up to its first "=" for a name, with blanks and "export".
+void config_files(Probe& probe) {
+  if (!looked(probe)) return;
+  const std::string text = probe.try_text("rdmabench/nccl_files");
+  std::string seen;
+  for (const std::string& line : lines_of(text)) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string::npos) continue;
+    const std::string set = line.substr(tab + 1);
+    const std::string name = set.substr(0, set.find('='));
+    const std::string file = line.substr(0, tab);
+    if (name.find(' ') != std::string::npos || set.substr(name.size()).starts_with("= ")) {
+      probe.observe(fmt::format("'{}' of {}", set, file));
+      probe.expect("NAME=VALUE without blanks, quotes or export", Source::standard);
+      return probe.warn();
+    }
+    seen += fmt::format("{}{} of {}", seen.empty() ? "" : ", ", set, file);
+  }
+  probe.judge_by(true, Status::pass, seen.empty() ? "they set nothing" : seen,
+                 "NAME=VALUE without blanks or export", Source::standard);
+}
+
 constexpr std::string_view kReads = "environment";
 constexpr std::string_view kNccl = "NCCL environment variables";
 
@@ -216,6 +238,14 @@ constexpr auto kEnvRows = std::to_array<Check>({
       .source = kNccl,
       .compares = true},
      switched_off},
+    {{.id = "env.nccl_files",
+      .title = "NCCL's files",
+      .reads = "environment, /etc/nccl.conf, ~/.nccl.conf or the file of NCCL_CONF_FILE",
+      .rule = "WARN for a line that NCCL takes for another name or value than it looks",
+      .remedy = "Write NAME=VALUE, as the file is not read by a shell.",
+      .source = "NCCL src/misc/param.cc",
+      .compares = true},
+     config_files},
     {{.id = "env.nccl_debug",
       .title = "NCCL_DEBUG",
       .reads = kReads,

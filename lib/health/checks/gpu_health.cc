@@ -337,6 +337,26 @@ void fabric_manager(Probe& probe) {
                  Source::derived);
 }
 
+/// Only a rack has a cluster: its GPUs reach those of other nodes by NVLink, for which a process
+/// needs a channel. Source: NVIDIA IMEX Service for NVLink Networks.
+void imex(Probe& probe) {
+  bool rack = false;
+  for (const Gpu& gpu : probe.node().gpus) {
+    for (const std::string& line : lines_of(probe.try_text("rdmabench/gpu/" + gpu.pci.address))) {
+      const std::string cluster =
+          line.starts_with("fabric state=3 ") ? value_of_word(line, "cluster") : "";
+      rack = rack || cluster.find_first_not_of('0') != std::string::npos;
+    }
+  }
+  if (!rack) return probe.skip("no GPU belongs to an NVLink fabric of several nodes");
+  const std::vector<std::string> channels = probe.list("dev/nvidia-caps-imex-channels");
+  const bool service = !probe.link_name("run/systemd/units/invocation:nvidia-imex.service").empty();
+  probe.judge_by(!channels.empty(), Status::warn,
+                 fmt::format("{} channels, nvidia-imex {}", channels.size(),
+                             service ? "runs" : "is no unit that runs here"),
+                 "a channel", Source::standard);
+}
+
 constexpr std::string_view kFromNvml = "NVML, in a process of its own";
 constexpr std::string_view kGuide = "NVML API Reference Guide; nvml.h";
 constexpr std::string_view kFabricGuide = "NVIDIA Fabric Manager user guide; nvml.h";
@@ -390,8 +410,18 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .rule = "FAIL unless it is, or if it is unhealthy; WARN if bandwidth or capacity is less",
       .remedy = "systemctl status nvidia-fabricmanager (of racks nvidia-imex), then its log.",
       .source = kFabricGuide,
+      .as_cause = "is not registered with its NVLink fabric",
       .action = action::kInvestigate},
      fabric},
+    {{.id = "gpu.imex",
+      .title = "NVLink to the GPUs of other nodes",
+      .reads = "/dev/nvidia-caps-imex-channels, NVML, run/systemd/units",
+      .rests_on = "gpu.fabric",
+      .rule = "racks: WARN without a channel",
+      .remedy =
+          "Load the driver with NVreg_CreateImexChannel0=1, or give the container a channel; start nvidia-imex.",
+      .source = "NVIDIA IMEX Service for NVLink Networks, IMEX Channels"},
+     imex},
     {{.id = "gpu.remapped_rows",
       .title = "Replaced rows of the GPU's memory",
       .reads = kFromNvml,

@@ -172,10 +172,12 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
       if (companion != kCompanions.end() && may_do_rdma(known, id)) rdma.module = companion->module;
       if (rdma.driver.empty()) rdma.module = known;
     }
-    if (!gpu && !rdma.always && rdma.module.empty()) continue;
+    const bool dma = vendor == "0x15b3" && device == "0x2100";
+    if (!gpu && !dma && !rdma.always && rdma.module.empty()) continue;
     PciFunction function = pci_function(tree.resolve(folder));
     if (function.address.empty()) function = {address, folder, {}};
     if (gpu && gpus.size() < kMostDevices) gpus.push_back({function, vendor == "0x10de"});
+    if (dma && dma_functions.size() < kMostDevices) dma_functions.push_back(function);
     if ((rdma.always || !rdma.module.empty()) && rdma_functions.size() < kMostDevices) {
       rdma.ids = fmt::format("{}:{}", vendor.substr(std::min<std::size_t>(2, vendor.size())),
                              device.substr(std::min<std::size_t>(2, device.size())));

@@ -83,6 +83,8 @@ struct Inventory {
   std::vector<RdmaDevice> devices;
   std::vector<Gpu> gpus;
   std::vector<RdmaFunction> rdma_functions;
+  /// Of ConnectX-8: where a card that is Data Direct reaches a GPU's memory.
+  std::vector<PciFunction> dma_functions;
   bool virtual_machine = false;
 
   /// The ports that are judged.

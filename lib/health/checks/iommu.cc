@@ -157,6 +157,32 @@ void ats(Probe& probe, const PciFunction& function) {
 constexpr std::string_view kPassThrough =
     "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted).";
 
+/// How many bridges above two functions are the same.
+std::size_t common_bridges(const PciFunction& first, const PciFunction& second) {
+  std::size_t same = 0;
+  while (same < first.above.size() && same < second.above.size() &&
+         first.above[same].address == second.above[same].address) {
+    ++same;
+  }
+  return same;
+}
+
+/// In two groups the driver refuses the way between them. Source: rdma-core, kernel-boot/rdma_topo,
+/// NVCX_DMA_Complex.
+void data_direct(Probe& probe, const Gpu& gpu) {
+  for (const PciFunction& dma : probe.node().dma_functions) {
+    if (common_bridges(dma, gpu.pci) < 2) continue;  // a root port, and a switch
+    const std::string own = probe.link_name(gpu.pci.folder + "/iommu_group");
+    const std::string other = probe.link_name(dma.folder + "/iommu_group");
+    const auto words = [](const std::string& group) { return group.empty() ? "none" : group; };
+    return probe.judge_by(
+        !own.empty() && own == other, Status::fail,
+        fmt::format("group {}, and {} of {}", words(own), words(other), dma.address), "one group",
+        Source::standard);
+  }
+  probe.skip("no Data Direct function shares a switch with it");
+}
+
 constexpr auto kIommuRows = std::to_array<Check>({
     {{.id = "iommu.device",
       .title = "Translation of the RDMA device's addresses",
@@ -176,6 +202,14 @@ constexpr auto kIommuRows = std::to_array<Check>({
          .source = "Linux sysfs-kernel-iommu_groups; ROCm/cvs",
      },
      [](Probe& probe, const Gpu& gpu) { translation(probe, gpu.pci); }},
+    {{.id = "iommu.data_direct",
+      .title = "The GPU and the function that reaches its memory have one IOMMU group",
+      .reads = "D/iommu_group of the GPU and of 15b3:2100 at the same switch",
+      .rule = "FAIL if not",
+      .remedy =
+          "rdma_topo write-grub-acs of rdma-core sets the bits of ACS that give one group; reboot.",
+      .source = "rdma-core kernel-boot/rdma_topo"},
+     data_direct},
     {{.id = "iommu.command_line",
       .title = "Pass-through on the kernel's command line",
       .reads = "proc/cmdline, sys/class/iommu",

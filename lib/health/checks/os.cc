@@ -55,6 +55,44 @@ void overcommit(Probe& probe) {
   probe.judge_by(*value == "0" || *value == "1", Status::warn, *value, "0 or 1", Source::standard);
 }
 
+/// False, with the finding SKIP, for others. Source: Linux drivers/firmware/smccc/soc_id.c; 036b is
+/// NVIDIA's number of JEP106.
+bool is_grace(Probe& probe) {
+  const bool grace = probe.try_line("sys/bus/soc/devices/soc0/soc_id").starts_with("jep106:036b");
+  if (!grace) probe.skip("only for NVIDIA's processors");
+  return grace;
+}
+
+void page_size(Probe& probe) {
+  if (!is_grace(probe)) return;
+  const auto size = probe.number("rdmabench/page_size");
+  if (!size) return;
+  probe.judge_by(*size == 65536, Status::warn, fmt::format("{} KiB", *size / 1024), "64 KiB",
+                 Source::standard);
+}
+
+void init_on_alloc(Probe& probe) {
+  if (!is_grace(probe)) return;
+  const auto line = probe.line("proc/cmdline");
+  if (!line) return;
+  std::string set;
+  for (const std::string& word : words_of(*line)) {
+    if (word.starts_with("init_on_alloc=")) set = word;
+  }
+  probe.observe(set.empty() ? "no option" : set);
+  probe.expect("init_on_alloc=0", Source::standard);
+  if (!set.empty()) {
+    const std::string value = set.substr(set.find('=') + 1);
+    return probe.judge_by(value == "0" || value == "off" || value == "n", Status::warn);
+  }
+  // Ubuntu and Debian build their kernels with it on.
+  const std::string release = probe.try_text("etc/os-release");
+  const bool on =
+      release.find("Ubuntu") != std::string::npos || release.find("Debian") != std::string::npos;
+  if (!on) return probe.skip("whether this kernel was built with it is not known");
+  probe.warn();
+}
+
 constexpr auto kOsRows = std::to_array<Check>({
     {{.id = "os.swap",
       .title = "Swapping",
@@ -86,6 +124,24 @@ constexpr auto kOsRows = std::to_array<Check>({
       .source = "Linux mm/overcommit-accounting",
       .compares = true},
      overcommit},
+    {{.id = "os.page_size",
+      .title = "Size of pages",
+      .reads = "sysconf(3), sys/bus/soc/devices/soc0/soc_id",
+      .rule = "NVIDIA Grace: WARN unless 64 KiB",
+      .remedy =
+          "Install the kernel with 64 KiB pages: linux-nvidia-64k of Ubuntu, kernel-64k of RHEL.",
+      .source = "NVIDIA Grace Performance Tuning Guide",
+      .action = action::kUpdateSoftware,
+      .compares = true},
+     page_size},
+    {{.id = "os.init_on_alloc",
+      .title = "Clearing of memory that the kernel hands out",
+      .reads = "proc/cmdline, etc/os-release, sys/bus/soc/devices/soc0/soc_id",
+      .rule = "NVIDIA Grace: WARN unless off",
+      .remedy = "Add init_on_alloc=0 to the kernel's options: it slows what allocates GPU memory.",
+      .source = "NVIDIA Grace Performance Tuning Guide; Linux mm/mm_init.c",
+      .compares = true},
+     init_on_alloc},
 });
 
 }  // namespace

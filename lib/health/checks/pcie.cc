@@ -233,6 +233,47 @@ void write_ordering(Probe& probe, const RdmaDevice& device) {
                   device.pci.address));
 }
 
+/// A FAIL where a bridge on the way takes smaller packets than the function sends: it drops them.
+void payload_of_path(Probe& probe, const PciFunction& function) {
+  if (function.above.empty()) return probe.skip("no bridge is above it");
+  const auto own = pci_express_capability(probe, function);
+  if (!own) return;
+  const std::uint32_t size = payload_bytes(own->control >> 5);
+  probe.expect(fmt::format("at least {} B on every bridge, as of the function", size),
+               Source::derived);
+  for (const PciFunction& bridge : function.above) {
+    const auto above = pci_express_capability(probe, bridge);
+    if (!above) return;
+    const std::uint32_t other = payload_bytes(above->control >> 5);
+    probe.observe(fmt::format("{} B of {}", other, bridge.address));
+    if (other < size) return probe.fail();
+  }
+  probe.observe(fmt::format("{} B, and no bridge has less", size));
+  probe.pass();
+}
+
+void gpu_payload(Probe& probe, const Gpu& gpu) {
+  payload_of_path(probe, gpu.pci);
+}
+
+void gpu_read_request(Probe& probe, const Gpu& gpu) {
+  const auto registers = pci_express_capability(probe, gpu.pci);
+  if (!registers) return;
+  const std::uint32_t size = payload_bytes(registers->control >> 12);
+  probe.judge_by(size >= 512, Status::warn, fmt::format("{} B", size),
+                 "at least 512 B, the usual value", Source::standard);
+}
+
+/// Whether the kernel hears of errors below a root port. Where the firmware keeps them for itself,
+/// the counters stay zero. The AER service of a root port is 002. Source: Linux pcie/portdrv.c.
+bool hears_errors(const Probe& probe, const std::string& root_port) {
+  return probe.exists("sys/bus/pci_express/drivers/aer/" + root_port + ":pcie002");
+}
+
+constexpr std::string_view kUnheard =
+    "the kernel hears of no PCIe error here (the firmware keeps them, or it is a guest): zero tells "
+    "nothing";
+
 /// The total in the last line of an advanced error reporting file. Source:
 /// sysfs-bus-pci-devices-aer.
 void errors(Probe& probe, const PciFunction& function, const std::string& kind,
@@ -245,6 +286,10 @@ void errors(Probe& probe, const PciFunction& function, const std::string& kind,
   for (const std::string& line : lines_of(*text)) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() == 2 && words[1] != "0" && words[0] != total) which += ' ' + line;
+  }
+  if (*count == 0 &&
+      (function.above.empty() || !hears_errors(probe, function.above.front().address))) {
+    return probe.skip(std::string(kUnheard));
   }
   probe.judge_by(*count <= most, bad, fmt::format("{}{}", *count, which.empty() ? "" : ":" + which),
                  fmt::format("at most {} since the node was started", most), Source::standard);
@@ -260,6 +305,74 @@ void nonfatal(Probe& probe, const PciFunction& function) {
 
 void fatal(Probe& probe, const PciFunction& function) {
   errors(probe, function, "fatal", "TOTAL_ERR_FATAL", 0, Status::fail);
+}
+
+/// The errors of several functions below one root port; the first line of the table that any has
+/// too many of counts.
+void errors_of(Probe& probe, const std::vector<const PciFunction*>& functions,
+               const std::string& root_port) {
+  struct Kind {
+    std::string_view file;
+    std::string_view total;
+    std::uint64_t most;
+    Status bad;
+  };
+  static constexpr auto kKinds =
+      std::to_array<Kind>({{"fatal", "TOTAL_ERR_FATAL", 0, Status::fail},
+                           {"nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn},
+                           {"correctable", "TOTAL_ERR_COR", 100, Status::warn}});
+  std::uint64_t sum = 0;
+  bool any = false;
+  for (const Kind& kind : kKinds) {
+    for (const PciFunction* const function : functions) {
+      const std::string text =
+          probe.try_text(fmt::format("{}/aer_dev_{}", function->folder, kind.file));
+      if (text.empty()) continue;
+      const auto count = to_number(value_after(text, kind.total));
+      if (!count) {
+        return probe.error(
+            fmt::format("{}: aer_dev_{} has no {}", function->address, kind.file, kind.total));
+      }
+      any = true;
+      sum += *count;
+      if (*count <= kind.most) continue;
+      return probe.judge_by(
+          false, kind.bad, fmt::format("{} {} errors at {}", *count, kind.file, function->address),
+          "none but 100 that were corrected, since the node was started", Source::standard);
+    }
+  }
+  if (!any) return probe.skip("none of them counts errors");
+  if (sum == 0 && !hears_errors(probe, root_port)) {
+    return probe.skip(std::string(kUnheard));
+  }
+  probe.judge_by(true, Status::pass, fmt::format("{}, all corrected", sum),
+                 "none but 100 that were corrected, since the node was started", Source::standard);
+}
+
+void bridge_errors(Probe& probe, const PciFunction& function) {
+  std::vector<const PciFunction*> bridges;
+  for (const PciFunction& bridge : function.above) bridges.push_back(&bridge);
+  if (bridges.empty()) return probe.skip("no bridge is above it");
+  errors_of(probe, bridges, bridges.front()->address);
+}
+
+/// Its own and those of the bridges that it shares with no RDMA device, which pcie.bridge_errors
+/// tells of.
+void gpu_errors(Probe& probe, const Gpu& gpu) {
+  const auto shared = [&](const PciFunction& bridge) {
+    const auto& devices = probe.node().devices;
+    return std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
+      const auto& above = device.pci.above;
+      return std::any_of(above.begin(), above.end(),
+                         [&](const PciFunction& one) { return one.address == bridge.address; });
+    });
+  };
+  if (gpu.pci.above.empty()) return probe.skip("no bridge is above it");
+  std::vector<const PciFunction*> functions{&gpu.pci};
+  for (const PciFunction& bridge : gpu.pci.above) {
+    if (!shared(bridge)) functions.push_back(&bridge);
+  }
+  errors_of(probe, functions, gpu.pci.above.front().address);
 }
 
 void alive(Probe& probe, const PciFunction& function) {
@@ -398,6 +511,51 @@ constexpr auto kPcieRows = std::to_array<Check>({
       .source = "Linux sysfs-bus-pci-devices-aer",
       .action = action::kReseat},
      fatal},
+    {{.id = "pcie.bridge_errors",
+      .title = "Errors of the bridges above",
+      .reads = "aer_dev_{fatal,nonfatal,correctable} of every bridge above",
+      .rule = "FAIL above 0 fatal; WARN above 0 uncorrectable or 100 correctable",
+      .remedy =
+          "Reseat what is below the bridge that is named; then the riser, cable or switch is bad.",
+      .source = "Linux sysfs-bus-pci-devices-aer, pcie/portdrv.c",
+      .action = action::kReseat},
+     bridge_errors},
+    {{.id = "pcie.bridge_payload",
+      .title = "Largest payload on the way",
+      .reads = "D/config (Device Control), and of every bridge above",
+      .rule = "FAIL if a bridge takes less than the device sends",
+      .remedy =
+          "Take pci=pcie_bus_tune_off out of the kernel's options, or set pci=pcie_bus_safe; update the BIOS.",
+      .source = "PCI Express specification 6.0, 2.2.2; Linux drivers/pci/probe.c",
+      .root = true},
+     payload_of_path},
+    {{.id = "gpu.pcie_errors",
+      .title = "PCIe errors of the GPU and of bridges that are its own",
+      .reads = "aer_dev_{fatal,nonfatal,correctable} of D and of bridges above",
+      .rests_on = "gpu.driver",
+      .rule = "FAIL above 0 fatal; WARN above 0 uncorrectable or 100 correctable",
+      .remedy = "Reseat the GPU or its riser.",
+      .source = "Linux sysfs-bus-pci-devices-aer, pcie/portdrv.c",
+      .action = action::kReseat},
+     gpu_errors},
+    {{.id = "gpu.max_read_request",
+      .title = "Size of the GPU's read requests",
+      .reads = "D/config (Device Control)",
+      .rests_on = "gpu.driver",
+      .rule = "WARN below 512 B",
+      .remedy = "Take pci=pcie_bus_perf out of the kernel's options; or set it with setpci.",
+      .source = "PCI Express specification 6.0, 7.5.3.4; Linux drivers/pci/probe.c",
+      .root = true},
+     gpu_read_request},
+    {{.id = "gpu.max_payload",
+      .title = "Largest payload on the way to the GPU",
+      .reads = "D/config (Device Control), and of every bridge above",
+      .rests_on = "gpu.driver",
+      .rule = "FAIL if a bridge takes less than the GPU sends",
+      .remedy = "Set pci=pcie_bus_safe; update the BIOS.",
+      .source = "PCI Express specification 6.0, 2.2.2; Linux drivers/pci/probe.c",
+      .root = true},
+     gpu_payload},
     {{.id = "pcie.alive",
       .title = "The device answers",
       .reads = "D/config (the first 4 bytes)",

@@ -141,6 +141,13 @@ std::optional<std::string> environment(Probe& probe, std::string_view name) {
       return line.substr(name.size() + 1);
     }
   }
+  if (!name.starts_with("NCCL_")) return std::nullopt;
+  for (const std::string& line : lines_of(probe.try_text("rdmabench/nccl_files"))) {
+    const std::string set = line.substr(line.find('\t') + 1);
+    if (set.starts_with(name) && set.substr(name.size()).starts_with('=')) {
+      return set.substr(name.size() + 1);
+    }
+  }
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // Settings against packet loss on RoCE. Some are files of NVIDIA's own driver of mlx5; what every
 // driver may offer comes by netlink (ethernet.h).
+#include <algorithm>
 #include <array>
 
 #include "check.h"
@@ -27,9 +28,28 @@ std::string folder(const RdmaPort& port) {
   return "sys/class/net/" + port.interface;
 }
 
+/// What the kernel's own drivers tell by DCB netlink; none, with the finding SKIP, if nothing.
+/// mlx5's trusts the code point as soon as one has a priority. Source: Linux
+/// mlx5/core/en_dcbnl.c, mlx5e_dcbnl_ieee_setapp().
+std::optional<std::string> trust_of_kernel(Probe& probe, const RdmaPort& port) {
+  const auto facts = probe.text(ethernet_file(port));
+  if (!facts) return std::nullopt;
+  bool answered = false;
+  bool code_points = false;
+  for (const std::string& line : lines_of(*facts)) {
+    if (line.starts_with("trust ")) return line.substr(6);
+    answered = answered || line.starts_with("pfc ");
+    code_points = code_points || line.starts_with("prio:");
+  }
+  if (port.device->driver == "mlx5" && answered) return code_points ? "dscp" : "pcp";
+  probe.skip("neither a file nor DCB tells");
+  return std::nullopt;
+}
+
 void trust(Probe& probe, const RdmaPort& port) {
   if (!has_qos(probe, port)) return;
-  const auto text = probe.line(folder(port) + "/qos/trust");
+  std::optional<std::string> text = probe.try_line(folder(port) + "/qos/trust");
+  if (text->empty()) text = trust_of_kernel(probe, port);
   if (!text) return;
   if (probe.expectation("trust") != nullptr) return probe.compare("trust", *text);
   probe.judge_by(*text == "dscp", Status::warn, *text, "dscp", Source::standard);
@@ -135,15 +155,56 @@ void pause(Probe& probe, const RdmaPort& port) {
       "off, or no priority flow control beside it", Source::standard);
 }
 
+/// How much of the time pause frames held a port at most. A frame holds it for 65535 times 512 bits
+/// (IEEE 802.1Qbb). One that sends so many holds the switch up: its host takes nothing, a storm.
+void pause_frames(Probe& probe, const RdmaPort& port) {
+  if (!has_qos(probe, port)) return;
+  const auto facts = probe.text(ethernet_file(port));
+  if (!facts) return;
+  const auto rate = leading_number(probe.try_line(port.folder + "/rate"));
+  const auto uptime = uptime_s(probe);
+  if (facts->find("pfc ") == std::string::npos) return probe.skip("DCB tells nothing of this port");
+  if (!rate || !uptime || *uptime <= 0) return probe.skip("its rate or the uptime is not known");
+  double most = 0;
+  std::string seen = "none";
+  for (const std::string& line : lines_of(*facts)) {
+    if (!line.starts_with("pfc_frames ")) continue;
+    for (const std::string_view way : {"rx", "tx"}) {
+      const double frames = static_cast<double>(to_number(value_of_word(line, way)).value_or(0));
+      const double held = frames * 65535 * 512 / (*rate * 1e9) / *uptime;
+      if (held <= most) continue;
+      most = held;
+      seen = fmt::format("{} {:.0f} of priority {}: {:.2g} % of the time",
+                         way == "rx" ? "received" : "sent", frames, value_of_word(line, "prio"),
+                         std::min(100 * held, 100.0));
+    }
+  }
+  probe.judge_by(
+      most <= 0.01, Status::warn, seen, "at most 1 % of the time", Source::standard,
+      seen.starts_with("sent")
+          ? "This node holds the switch up: look for its slow PCIe link, memory or IOMMU."
+          : "");
+}
+
 constexpr auto kQosRows = std::to_array<Check>({
     {{.id = "qos.trust",
       .title = "Header field that gives the priority",
-      .reads = "N/qos/trust",
+      .reads = "N/qos/trust, else DCB netlink",
       .rule = "RoCE: WARN unless dscp, or the expected one",
-      .remedy = "mlnx_qos -i IF --trust dscp.",
-      .source = "mlnx-tools mlnx_qos",
+      .remedy =
+          "mlnx_qos -i IF --trust dscp; with the kernel's driver dcb app add dev IF dscp-prio 26:3.",
+      .source = "mlnx-tools mlnx_qos; Linux mlx5/core/en_dcbnl.c, net/dcb/dcbnl.c",
       .compares = true},
      trust},
+    {{.id = "qos.pause_frames",
+      .title = "Time that priority flow control held the port",
+      .reads = "DCB netlink, P/rate, proc/uptime",
+      .rule = "RoCE: WARN above 1 % since the start",
+      .remedy =
+          "The fabric holds this port up: look for the node that sends pause frames, and at ECN.",
+      .source = "IEEE 802.1Qbb; Linux mlx5/core/en_dcbnl.c",
+      .action = action::kInvestigate},
+     pause_frames},
     {{.id = "qos.dscp",
       .title = "RoCE's code point has the lossless priority",
       .reads = "N/qos/dscp2prio, else DCB netlink",

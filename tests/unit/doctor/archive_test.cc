@@ -68,6 +68,20 @@ TEST(LiveFacts, AreOfTheListedVariablesAlone) {
   EXPECT_THAT(environment_names(), Contains("NCCL_DEBUG"));
 }
 
+TEST_F(ArchiveTest, HasOfNcclsFilesTheListedVariablesAlone) {
+  std::ofstream(file("nccl.conf")) << "# NCCL_DEBUG=TRACE\nNCCL_DEBUG=INFO\nMY_TOKEN=secret\n"
+                                      "export NCCL_NET=Socket\nNCCL_IB_HCA\n";
+  const Setting own("NCCL_CONF_FILE", file("nccl.conf").c_str());
+  MemoryStore facts;
+  collect_live_facts(facts);
+  const std::string text = facts.read("rdmabench/nccl_files").bytes;
+  const std::string at = file("nccl.conf") + "\t";
+  EXPECT_THAT(text, HasSubstr(at + "NCCL_DEBUG=INFO\n" + at + "export NCCL_NET=Socket\n"));
+  EXPECT_EQ(text.find("secret"), std::string::npos);
+  EXPECT_EQ(text.find("TRACE"), std::string::npos);
+  EXPECT_EQ(text.find("NCCL_IB_HCA"), std::string::npos);
+}
+
 TEST(LiveFacts, GoBeforeFilesOfThatName) {
   auto facts = std::make_shared<MemoryStore>();
   facts->add_file("rdmabench/statvfs", "mine");

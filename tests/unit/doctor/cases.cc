@@ -58,7 +58,20 @@ std::string nvml(const std::string& facts) {
 }
 
 std::vector<Case> device_cases() {
+  const std::string sensor = "$D0/hwmon/hwmon3/temp2_";
+  const std::vector<std::string> cool{sensor + "input: 55000\\n", sensor + "crit: 70000\\n",
+                                      sensor + "label: Module0\\n"};
+  const auto hot = [&](const char* input) {
+    std::vector<std::string> edits = cool;
+    edits[0] = sensor + "input: " + input + "\\n";
+    return edits;
+  };
   return {
+      {"device.temperature", kPass, kRoce, cool},
+      {"device.temperature", kPass, kRoce, hot("64999")},
+      {"device.temperature", kWarn, kRoce, hot("65000")},
+      {"device.temperature", kFail, kRoce, hot("70000")},
+      {"device.temperature", kSkip, kRoce},
       {"device.count", kPass, kIb, {}, {"devices=2"}},
       {"device.count", kFail, kIb, {}, {"devices=8"}},
       {"device.count", kWarn, kIb, {}, {"devices=1"}},
@@ -380,10 +393,20 @@ std::vector<Case> qos_cases() {
   const std::string map =
       "$N0/qos/dscp2prio: dscp2prio mapping:\\n\tprio:0 dscp:07,06,\\n\tprio:3 dscp:26,27,\\n";
   std::vector<Case> cases{
+      {"qos.pause_frames", kPass, kRoce},
+      {"qos.pause_frames", kPass, kRoce, {ethernet("pfc 3\\npfc_frames prio=3 rx=51000000 tx=9")}},
+      {"qos.pause_frames", kWarn, kRoce, {ethernet("pfc 3\\npfc_frames prio=3 rx=52000000 tx=9")}},
+      {"qos.pause_frames", kWarn, kRoce, {ethernet("pfc 3\\npfc_frames prio=3 rx=0 tx=52000000")}},
+      {"qos.pause_frames", kSkip, kRoce, {ethernet("pause rx=off tx=off")}},
+      {"qos.pause_frames", kSkip, kIb},
       {"qos.trust", kPass, kRoce},
       {"qos.trust", kWarn, kRoce, {"$N0/qos/trust: pcp\\n"}},
       {"qos.trust", kPass, kRoce, {"$N0/qos/trust: pcp\\n"}, {"trust=pcp"}},
-      {"qos.trust", kSkip, kRoce, {"-$N0/qos"}},
+      {"qos.trust", kPass, kRoce, {"-$N0/qos"}},
+      {"qos.trust", kWarn, kRoce, {"-$N0/qos", ethernet("pfc 3")}},
+      {"qos.trust", kWarn, kRoce, {"-$N0/qos", ethernet("pfc 3\\ntrust pcp")}},
+      {"qos.trust", kSkip, kRoce, {"-$N0/qos", ethernet("pause rx=off tx=off")}},
+      {"qos.trust", kSkip, kRoce, {"-$N0/qos", "-rdmabench"}},
       {"qos.trust", kSkip, kRoce, {cpuinfo("constant_tsc nonstop_tsc hypervisor")}},
       {"qos.dscp", kPass, kRoce, {map}, {"tos=106", "priority=3"}},
       {"qos.dscp", kPass, kRoce, {map}, {"tos=28", "priority=0"}},
@@ -511,6 +534,38 @@ std::vector<Case> pcie_cases() {
        {"$D0/aer_dev_correctable: BadTLP 101\\nTOTAL_ERR_COR 101\\n"}},
       {"pcie.correctable", kError, kIb, {"$D0/aer_dev_correctable: BadTLP 101\\n"}},
       {"pcie.correctable", kSkip, kEfa},
+      {"pcie.correctable",  // the firmware keeps them
+       kSkip,
+       kIb,
+       {"-sys/bus/pci_express/drivers/aer/0000:15:01.0:pcie002"}},
+      {"pcie.bridge_errors", kPass, kIb},
+      {"pcie.bridge_errors", kFail, kIb, {"$R0/aer_dev_fatal: DLP 1\\nTOTAL_ERR_FATAL 1\\n"}},
+      {"pcie.bridge_errors",
+       kWarn,
+       kIb,
+       {"$U0/aer_dev_correctable: RxErr 101\\nTOTAL_ERR_COR 101\\n",
+        "-sys/bus/pci_express/drivers/aer/0000:15:01.0:pcie002"}},
+      {"pcie.bridge_errors", kError, kIb, {"$R0/aer_dev_fatal: DLP 1\\n"}},
+      {"pcie.bridge_errors", kSkip, kIb, {"-sys/bus/pci_express/drivers/aer/0000:15:01.0:pcie002"}},
+      {"pcie.bridge_errors", kSkip, kEfa},
+      {"pcie.bridge_payload", kPass, kIb},
+      {"pcie.bridge_payload", kPass, kIb, {config("$R0", "5059")}},
+      {"pcie.bridge_payload", kFail, kIb, {config("$U0", "1059")}},
+      {"pcie.bridge_payload", kSkip, kRoce},
+      {"gpu.pcie_errors", kPass, kIb},
+      {"gpu.pcie_errors", kFail, kIb, {"$G0/aer_dev_fatal: DLP 1\\nTOTAL_ERR_FATAL 1\\n"}},
+      {"gpu.pcie_errors", kPass, kIb, {"$R0/aer_dev_fatal: DLP 1\\nTOTAL_ERR_FATAL 1\\n"}},
+      {"gpu.pcie_errors", kWarn, kIb, {"$G0/aer_dev_nonfatal: DLP 1\\nTOTAL_ERR_NONFATAL 1\\n"}},
+      {"gpu.pcie_errors", kSkip, kEfa},
+      {"gpu.max_read_request", kPass, kIb},
+      {"gpu.max_read_request", kWarn, kIb, {config("$G0", "3019")}},
+      {"gpu.max_read_request",
+       kSkip,
+       kIb,
+       {config("$G0", "3059", "0000", "21800010", "0000", "64")}},
+      {"gpu.max_payload", kPass, kIb},
+      {"gpu.max_payload", kFail, kIb, {config("$R0", "1059")}},
+      {"gpu.max_payload", kSkip, kEfa},
       {"pcie.nonfatal", kPass, kIb},
       {"pcie.nonfatal", kWarn, kIb, {"$D0/aer_dev_nonfatal: DLP 1\\nTOTAL_ERR_NONFATAL 1\\n"}},
       {"pcie.nonfatal", kSkip, kEfa},
@@ -538,6 +593,13 @@ std::vector<Case> iommu_cases() {
   const std::string translated = "sys/kernel/iommu_groups/10/type: DMA-FQ\\n";
   const std::string vm = cpuinfo("constant_tsc nonstop_tsc hypervisor");
   return {
+      {"iommu.data_direct", kPass, "gb300"},
+      {"iommu.data_direct",
+       kFail,
+       "gb300",
+       {"sys/devices/pci0001:00/0001:00:00.0/0001:01:00.0/0001:02:03.0/0001:06:00.0/iommu_group -> "
+        "../../../../../../../kernel/iommu_groups/70"}},
+      {"iommu.data_direct", kSkip, kIb},
       {"iommu.device", kPass, kIb},
       {"iommu.device", kWarn, kIb, {translated}},
       {"iommu.device", kSkip, kIb, {translated, vm}},
@@ -705,6 +767,9 @@ std::vector<Case> gpu_health_cases() {
       {"gpu.mig", kSkip, kIb, {nvml("mig now=1 next=1")}},
       {"gpu.mig", kPass, kIb, {nvml("mig now=1 next=1")}, {"mig=on"}},
       {"gpu.mig", kWarn, kIb, {nvml("mig now=1 next=1")}, {"mig=off"}},
+      {"gpu.imex", kSkip, kIb},
+      {"gpu.imex", kPass, "gb300"},
+      {"gpu.imex", kWarn, "gb300", {"-dev/nvidia-caps-imex-channels"}},
       {"gpu.persistence", kPass, kIb},
       {"gpu.persistence", kWarn, kIb, {nvml("persistence on=0")}},
       {"gpu.persistence", kSkip, kEfa},
@@ -798,6 +863,17 @@ std::vector<Case> cpu_cases() {
 
 std::vector<Case> os_cases() {
   return {
+      {"os.page_size", kPass, "grace-hopper"},
+      {"os.page_size", kWarn, "grace-hopper", {"rdmabench/page_size: 4096\\n"}},
+      {"os.page_size", kSkip, kIb},
+      {"os.init_on_alloc", kPass, "grace-hopper"},
+      {"os.init_on_alloc", kWarn, "grace-hopper", {"proc/cmdline: init_on_alloc=1\\n"}},
+      {"os.init_on_alloc", kWarn, "grace-hopper", {"proc/cmdline: iommu.passthrough=1\\n"}},
+      {"os.init_on_alloc",
+       kSkip,
+       "grace-hopper",
+       {"proc/cmdline: iommu.passthrough=1\\n", "etc/os-release: NAME=\"Rocky Linux\"\\n"}},
+      {"os.init_on_alloc", kSkip, kIb},
       {"os.swap", kPass, kIb},
       {"os.swap",
        kWarn,
@@ -897,7 +973,19 @@ std::vector<Case> software_cases() {
 }
 
 std::vector<Case> env_cases() {
+  const std::string file = "rdmabench/nccl_files: /etc/nccl.conf\t";
   std::vector<Case> cases{
+      {"env.nccl_files", kPass, kIb},
+      {"env.nccl_files", kPass, kIb, {file + "NCCL_DEBUG=WARN\\n"}},
+      {"env.nccl_files", kWarn, kIb, {file + "NCCL_DEBUG = WARN\\n"}},
+      {"env.nccl_files", kWarn, kIb, {file + "export NCCL_DEBUG=WARN\\n"}},
+      {"env.nccl_files", kSkip, kIb, kNoFacts},
+      {"env.nccl_debug", kWarn, kIb, {file + "NCCL_DEBUG=TRACE\\n"}},
+      {"env.nccl_debug", kPass, kIb, {file + "export NCCL_DEBUG=TRACE\\n"}},
+      {"env.nccl_debug",
+       kPass,
+       kIb,
+       {file + "NCCL_DEBUG=TRACE\\n", environment("NCCL_DEBUG=INFO")}},
       {"env.nccl_ib_disable", kWarn, kRoce, {environment("NCCL_IB_DISABLE=1")}},
       {"env.nccl_ib_disable", kPass, kVm, {environment("NCCL_IB_DISABLE=1")}},
       {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=mlx5")}},

@@ -57,16 +57,18 @@ Bytes header() {
   return attribute(1 | NLA_F_NESTED, attribute(ETHTOOL_A_HEADER_DEV_NAME, Bytes(5)));
 }
 
-Bytes dcb(std::uint8_t enabled, std::initializer_list<dcb_app> rows) {
+Bytes dcb(std::uint8_t enabled, std::initializer_list<dcb_app> rows, std::uint64_t frames = 0,
+          const Bytes& trust = {}) {
   ieee_pfc pfc{};
   pfc.pfc_cap = 8;
   pfc.pfc_en = enabled;
-  pfc.requests[3] = 12345;
+  pfc.requests[3] = frames;
   Bytes table;
   for (const dcb_app& row : rows) table = joined({table, attribute(DCB_ATTR_IEEE_APP, row)});
   const Bytes settings =
       joined({attribute(DCB_ATTR_IEEE_ETS, ieee_ets{}), attribute(DCB_ATTR_IEEE_PFC, pfc),
-              attribute(DCB_ATTR_IEEE_APP_TABLE | NLA_F_NESTED, table)});
+              attribute(DCB_ATTR_IEEE_APP_TABLE | NLA_F_NESTED, table),
+              attribute(11 | NLA_F_NESTED, trust)});  // DCB_ATTR_DCB_APP_TRUST_TABLE
   return joined(
       {attribute(DCB_ATTR_IFNAME, Bytes(5)), attribute(DCB_ATTR_IEEE | NLA_F_NESTED, settings)});
 }
@@ -135,6 +137,17 @@ TEST(Ethernet, WhatBnxtAnswers) {
                     module_half({{1, "AMPHENOL\x1b[2J    "}, {20, "NJAAKN-0001     "}}, 0)},
                    {EthernetQuestion::dcb, dcb(0x28, {})}}),
             "fec active=llrs\nmodule QSFP-DD AMPHENOL?[2J NJAAKN-0001\npfc 3+5\n");
+}
+
+TEST(Ethernet, PauseFramesAndTheOrderOfTrust) {
+  EXPECT_EQ(facts({{EthernetQuestion::dcb, dcb(8, {}, 12345)}}),
+            "pfc 3\npfc_frames prio=3 rx=0 tx=12345\n");
+  const Bytes dscp = attribute(DCB_ATTR_IEEE_APP, std::uint8_t{5});
+  const Bytes pcp = attribute(2, std::uint8_t{255});  // DCB_ATTR_DCB_APP, DCB_APP_SEL_PCP
+  EXPECT_EQ(facts({{EthernetQuestion::dcb, dcb(8, {}, 0, joined({dscp, pcp}))}}),
+            "pfc 3\ntrust dscp\n");
+  EXPECT_EQ(facts({{EthernetQuestion::dcb, dcb(8, {}, 0, joined({pcp, dscp}))}}),
+            "pfc 3\ntrust pcp\n");
 }
 
 TEST(Ethernet, WhatIsNotToldHasNoLine) {
