@@ -134,12 +134,14 @@ install(FILES "${PROJECT_BINARY_DIR}/include/rdmabench/features.h"
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rdmabench)
 install(EXPORT rdmabench-targets NAMESPACE rdmabench:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/rdmabench-config.cmake.in
-  "${PROJECT_BINARY_DIR}/rdmabench-config.cmake" INSTALL_DESTINATION ${package_dir})
+  "${PROJECT_BINARY_DIR}/rdmabench-config.cmake" INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/rdmabench-config.cmake"
         "${PROJECT_BINARY_DIR}/rdmabench-config-version.cmake" DESTINATION ${package_dir})
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# Comments of headers name pages of docs/.
+# Comments of headers name pages of docs/, which link examples/.
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.png")

@@ -120,8 +120,9 @@ void MpiBackend::load() {
     return;
   }
   throw Error(Fault::unavailable, fmt::format("no module for MPI. Looked for:{}", reasons),
-              "Build where libopenmpi-dev or libmpich-dev is there, or name a module by "
-              "RDMABENCH_MPI_MODULE.");
+              "A build where libopenmpi-dev or libmpich-dev is there installs the modules into "
+              "'rdmabench' of its folder of libraries; name one that lies elsewhere by "
+              "MpiOptions::module or RDMABENCH_MPI_MODULE.");
 }
 
 void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {

@@ -53,7 +53,7 @@ build_with() {
 }
 run_tests() { "$ctest" --test-dir "$work/$1" --no-tests=error --output-on-failure; }
 
-build_with "$source/examples" by-package "$compiler" -DCMAKE_PREFIX_PATH="$work/prefix"
+build_with "$work/prefix/share/doc/rdmabench/examples" by-package "$compiler" -DCMAKE_PREFIX_PATH="$work/prefix"
 run_tests by-package
 
 # What a library lacks is not tested, though this machine has it.
