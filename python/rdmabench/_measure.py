@@ -170,8 +170,8 @@ def doctor(root: str = "/", *, only: Iterable[str] = (), expect: Iterable[str] =
 def compare(a: Union[Source, Iterable[Source]], b: Union[Source, Iterable[Source]], **settings: Any) -> Document:
     """Decides whether two sides of results differ by more than a margin: the document rdmabench-compare/1.
 
-    A side is what load() takes. Settings are margin (0.05), alpha (0.05), factors, metrics and
-    skip_failed. Raises RdmabenchError.
+    A side is what load() takes. Settings are margin (0.05), alpha (0.05), factors, metrics,
+    skip_failed, and a_name and b_name, what the sides are called. Raises RdmabenchError.
     """
     return call("compare", _encode({"a": items_of(a), "b": items_of(b), **settings}))
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::string_view kIntroduction = R"(# What an error means
 
-Written from the tables in `lib/verbs/completion.cc`, `device_events.cc` and `setup_texts.cc` by the test `ErrorsPage`; do not
+Of verbs alone: what libibverbs, librdmacm and a device report. Errors of libfabric, MPI and NCCL have the words of those
+libraries. Written from the tables in `lib/verbs/completion.cc`, `device_events.cc` and `setup_texts.cc` by the test `ErrorsPage`; do not
 edit it here. Every error text names the call with its arguments, the errno or status, the likely causes, the limits
 of this machine and device that have to do with it, and what to try.
 
