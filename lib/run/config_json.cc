@@ -102,6 +102,10 @@ ClientConfig config_from_json(std::string_view text) {
   given.authentication(config.authentication);
   given.object("stop", [&](UserOptions& rule) { read_stop_rule(rule, config.stop); });
   given.numbers("counts", std::uint64_t{1}, kMaxMessages, config.counts);
+  if (given.has("stop") && !config.counts.empty()) {
+    throw Error(Fault::usage, "`stop` and `counts` together",
+                "`counts` says how many messages of each size there are: leave out one of them.");
+  }
   given.number("warmup", -1, 1U << 30, config.warmup);
   given.seconds("warmup_time_s", 0, kMaxSeconds, config.warmup_time);
   given.numbers("cpus", 0, 1023, config.placement.cpus);

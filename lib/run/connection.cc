@@ -209,7 +209,9 @@ std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& b
       found = found || offer.error.empty();
       reasons += fmt::format("\n  {}: {}", backend->name, offer.error);
     }
-    if (!found) throw Error(Fault::unavailable, "no back end of this side can be used" + reasons);
+    if (found) continue;
+    throw Error(Fault::unavailable, "no back end of this side can be used" + reasons,
+                "Do what the line of a back end says, or name another by `backend`.");
   }
   return ours;
 }

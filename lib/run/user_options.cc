@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "rdmabench/base/units.h"
+#include "rdmabench/run/config.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
@@ -78,11 +79,10 @@ void UserOptions::sizes(std::string_view key, std::vector<std::uint64_t>& values
     throw Error(Fault::usage, fmt::format("`{}` of {} is empty", key, what_),
                 "It must have one size at least.");
   }
-  constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-  if (value.is_array()) return numbers(key, std::uint64_t{1}, kAny, values);
+  if (value.is_array()) return numbers(key, std::uint64_t{1}, kMaxSize, values);
   if (value.is_string()) return parsed(key, values, parse_size_list);
   values = {0};
-  number(key, 1, kAny, values.front());
+  number(key, 1, kMaxSize, values.front());
 }
 
 void UserOptions::refuse_others() const {

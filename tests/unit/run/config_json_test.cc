@@ -174,6 +174,10 @@ TEST(ConfigFromJson, NamesTheKeyItsValueAndWhatIsAllowed) {
   EXPECT_THAT(json_refusal(R"({"devices":[7]})"), HasSubstr("`devices[0]`"));
   EXPECT_THAT(json_refusal(R"({"timeout_s":1e9})"), HasSubstr("`timeout_s`"));
   EXPECT_THAT(json_refusal(R"({"port":65536})"), HasSubstr("`port`"));
+  EXPECT_THAT(json_refusal(R"({"sizes":[0]})"), EndsWith(" from 1 to 268435456."));
+  EXPECT_THAT(json_refusal(R"({"sizes":0})"), EndsWith(" from 1 to 268435456."));
+  EXPECT_THAT(json_refusal(R"({"stop":{"iterations":1},"counts":[7]})"),
+              has_all("`stop` and `counts` together"));
 }
 
 TEST(ConfigFromJson, NamesTheNearestKeyForAnUnknownOne) {

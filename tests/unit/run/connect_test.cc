@@ -150,6 +150,17 @@ TEST(Connect, AutoAsksEveryBackEndThatReachesOthers) {
 }
 
 /// The server gives no address, as one that opens its endpoints for too long.
+TEST(Connect, WhereNoBackEndCanBeUsedTheErrorHasARemedy) {
+  Backend row{{.name = "absent"}};
+  row.offer = [](const transport::EndpointRequest&) -> std::string {
+    throw Error(Fault::unavailable, "no device", "Insert one.");
+  };
+  const Error error = complaint([&] { make_offers({&row}, {request(true)}); });
+  EXPECT_EQ(error.fault(), Fault::unavailable);
+  EXPECT_THAT(error.what(), has_all("absent: no device. Insert one.", error.remedy()));
+  EXPECT_THAT(error.remedy(), HasSubstr("`backend`"));
+}
+
 TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
   Channels channels;
   Connection server(channels.server, std::chrono::seconds(5));
