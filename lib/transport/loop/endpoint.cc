@@ -49,25 +49,25 @@ Registry& registry() {
 
 /// Throws for what was asked for and would silently not be done.
 void check(const EndpointRequest& request, bool many_queue_pairs) {
-  const auto refuse = [](std::string_view what) {
-    throw Error(Fault::usage, fmt::format("the loop back end has no {}", what),
-                "It copies between two threads of one process. Use `backend` verbs or ofi.");
+  const auto refuse = [](std::string_view what, std::string_view who = "verbs") {
+    throw Error(
+        Fault::usage, fmt::format("the loop back end has no {}", what),
+        fmt::format("It copies between two threads of one process. Use `backend` {}.", who));
   };
   if (request.options.service != Service::automatic && request.options.service != Service::rc) {
-    refuse(fmt::format("transport '{}'", name(request.options.service)));
+    refuse(fmt::format("transport '{}'", name(request.options.service)), "verbs or ofi");
   }
   if (!request.memory.empty() && request.memory != "host") {
-    refuse(fmt::format("memory '{}'", request.memory));
+    refuse(fmt::format("memory '{}'", request.memory), "verbs or ofi");
   }
   if (request.gid_index != kAnyGid) refuse("GID index");
-  if (request.options.events) refuse("completion events");
+  if (request.options.events) refuse("completion events", "verbs or ofi");
   if (request.options.segments > 1) refuse("scatter/gather lists");
   if (request.options.separate_queues) refuse("second completion queue");
   if (request.options.on_demand) refuse("on-demand paging");
   if (request.options.relaxed_ordering.has_value()) refuse("choice of relaxed ordering");
-  for (const std::string_view option : {verbs_option(request), ofi_option(request)}) {
-    if (!option.empty()) refuse(option);
-  }
+  if (const auto option = verbs_option(request); !option.empty()) refuse(option);
+  if (const auto option = ofi_option(request); !option.empty()) refuse(option, "ofi");
   if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
     throw Error(
         Fault::usage,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../complaint.h"
 #include "../regions.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/memory/pattern.h"
@@ -324,6 +325,22 @@ TEST(LoopEndpoint, TakesAStrideAndAnUnalignedStart) {
   EXPECT_EQ(memory::find_mismatch(slot(b.window(), 1), 9), std::nullopt);
   odd.operations = OperationCode::fetch_add;
   EXPECT_THROW(Endpoint(odd, ""), Error);
+}
+
+TEST(LoopEndpoint, NamesTheBackEndThatHasWhatItLacks) {
+  const auto said = [](auto change) {
+    EndpointRequest r = request();
+    change(r);
+    return error_text([&] { Endpoint(r, ""); });
+  };
+  EXPECT_THAT(said([](EndpointRequest& r) { r.options.verbs.mtu = 1024; }),
+              testing::EndsWith("Use `backend` verbs."));
+  EXPECT_THAT(said([](EndpointRequest& r) { r.options.segments = 2; }),
+              testing::EndsWith("Use `backend` verbs."));
+  EXPECT_THAT(said([](EndpointRequest& r) { r.options.ofi.provider = "tcp"; }),
+              testing::EndsWith("Use `backend` ofi."));
+  EXPECT_THAT(said([](EndpointRequest& r) { r.options.events = true; }),
+              testing::EndsWith("Use `backend` verbs or ofi."));
 }
 
 TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
