@@ -117,9 +117,11 @@ bool AllowedPeers::names_provider(std::string_view provider) const noexcept {
 
 void AllowedPeers::check_provider(std::string_view provider, std::string_view why) const {
   if (here_ || names_provider(provider)) return;
-  throw Error(Fault::failed,
-              fmt::format("provider {} for the client at {}: {}", provider, peer_ip_, why),
-              fmt::format("Start the server with '--allow-provider {}'.", provider));
+  throw Error(
+      Fault::failed, fmt::format("provider {} for the client at {}: {}", provider, peer_ip_, why),
+      fmt::format("Start the server with `allow_providers` {}, which is '--allow-provider {}' of "
+                  "'rdmabench serve'.",
+                  provider, provider));
 }
 
 }  // namespace rdmabench::inline v1

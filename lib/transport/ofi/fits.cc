@@ -199,8 +199,10 @@ std::string objection(fi_info& entry, const EndpointRequest& request) {
   if (allowed && !allowed->names_provider(provider)) {
     const std::string_view danger = danger_to_server(provider);
     if (!danger.empty()) {
-      return fmt::format("{} ('rdmabench serve --allow-provider {}' accepts that)", danger,
-                         core_of(provider));
+      return fmt::format(
+          "{} (a server with `allow_providers` {}, as 'rdmabench serve --allow-provider {}', accepts "
+          "that)",
+          danger, core_of(provider), core_of(provider));
     }
   }
   if (const int left = threads_left_closing();

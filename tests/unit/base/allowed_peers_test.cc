@@ -74,7 +74,7 @@ TEST(AllowedPeers, TheSubnetOfTheDeviceIsAllowedUnlessTheOperatorNamesOthers) {
 
 TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {
   EXPECT_THAT(error_text([&] { peers({}).check_provider("psm2", "why"); }),
-              has_all("192.0.2.7: why", "--allow-provider psm2"));
+              has_all("192.0.2.7: why", "`allow_providers` psm2", "--allow-provider psm2"));
   EXPECT_NO_THROW(peers({}, {"udp"}).check_provider("udp;ofi_rxd", "why"));
   EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("psm2", "why"));
 }
