@@ -222,7 +222,7 @@ void refuse_unknown(const std::vector<std::string>& only) {
     }
     if (known) continue;
     throw Error(Fault::usage, fmt::format("'{}' is neither a check nor a group of checks", name),
-                fmt::format("Groups are {}; checks are in docs/doctor.md and in --list.", groups));
+                fmt::format("Groups are {}; docs/doctor.md has the checks.", groups));
   }
 }
 

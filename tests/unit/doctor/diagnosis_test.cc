@@ -117,8 +117,9 @@ TEST(Doctor, RunsOnlyWhatIsAskedFor) {
     EXPECT_TRUE(finding.id.starts_with("limit.") || finding.id == "port.state") << finding.id;
   }
   options.only = {"limits"};
-  EXPECT_THAT(rdmabench::complaint([&] { judge(load("roce"), options); }, Fault::usage),
-              has_all("'limits'", "device, port, counter, address"));
+  EXPECT_THAT(
+      rdmabench::complaint([&] { judge(load("roce"), options); }, Fault::usage),
+      has_all("'limits'", "device, port, counter, address", "docs/doctor.md has the checks."));
 }
 
 const char* const kPort =
