@@ -81,8 +81,10 @@ struct FabricPlan {
   std::string transport = "auto";
   std::string provider{};
   std::vector<std::string>
-      rails{};              ///< devices, the same on every node; none = one, chosen by each node
-  double duration_s = 0.1;  ///< timed, of each cell; 0 = `iterations` say
+      rails{};  ///< devices, the same on every node; none = one, chosen by each node
+  /// Timed, of each cell; 0 = `iterations` say. A round takes it for each size of each metric in
+  /// each direction, and the set-up of queue pairs; confirming suspects adds rounds.
+  double duration_s = 0.1;
   std::uint64_t iterations = 0;
   double timeout_s = 10;  ///< of every wait of a measurement
 

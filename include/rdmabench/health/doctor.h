@@ -228,7 +228,8 @@ const CheckInfo* find_check(std::string_view id) noexcept;
 
 struct DoctorOptions {
   Expectations expectations;
-  std::vector<std::string> only;  ///< ids and groups; empty: all
+  /// Ids of checks() and their group()s, "pcie" or "port"; empty: all.
+  std::vector<std::string> only;
 };
 
 /// Runs the checks, each on every subject that it is for, causes first. What rests on a cause that

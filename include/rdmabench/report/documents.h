@@ -197,7 +197,8 @@ Document over_launches(std::span<const Document> launches);
 /// samples cannot support; bandwidth is in Gb/s (10^9 bits) and MiB/s. Rows of another kind, signal
 /// or completion begin another table. What several reports have in common is written once.
 /// Suspicions of one code become one line with one remedy, unless `verbose` asks for each with its
-/// numbers.
+/// numbers. Lines that tell of what was left out name the command's options: --verbose is
+/// `verbose`, --wide a greater `width`.
 ///
 /// Several reports are launches of the same run where they are load curves: the knee is then given
 /// with the interval over the launches.

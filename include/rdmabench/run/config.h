@@ -149,7 +149,7 @@ constexpr double rate_of(const Config& config, std::uint64_t size) {
 }
 
 /// How far a run is; reported between epochs, never while one is timed, and of a stream of a time
-/// four times a second, while it goes on: be quick.
+/// four times a second, while it goes on: be quick. None comes at the start of a size.
 struct Progress {
   std::size_t size_index = 0;
   std::size_t sizes = 0;

@@ -1,4 +1,6 @@
 // An open endpoint with the loops over it, and how a back end of another project is registered.
+//
+// add_backend() is stable, as is Backend of run/backends.h; the rest serves it and may change.
 #pragma once
 
 #include <algorithm>
@@ -148,8 +150,10 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
 /// loops over T, which are compiled here. Both processes of a session must register it.
 /// add_pattern() and with_connected() take T as a template argument besides.
 ///
-/// `row` is filled in but for `open` and `endpoint`. T's describe() gives row.name as its back end.
-/// "auto" takes it after those of this build, in the order in which they were added.
+/// `row` must have `name`, `offer` and `choose`; `open` and `endpoint` are set here, and the others
+/// may be empty. with_connected() and add_pattern() know T where they are given it. T's describe()
+/// gives row.name as its back end. "auto" takes it after those of this build, in the order in which
+/// they were added.
 ///
 /// Throws Error(usage) for a name that is not 1 to 32 of [a-z0-9-], or that a back end has, and for
 /// the ninth one. Thread rule: any thread; but before the sessions that use it.

@@ -240,8 +240,10 @@ struct TransportDefaults {
 /// One thread drives an endpoint at a time. Derived from TransportDefaults, it has those already.
 ///
 ///   Endpoint(const EndpointRequest&, std::string_view choice)   opens and registers; no peer needed
+///                        Receive slots are numbered from 0: those of queue pair q begin at q * receives
 ///   address()            opaque text that the peer's connect() needs
-///   connect(text)        checks every bound of what the peer sent before using it. Afterwards both sides post
+///   connect(text)        checks every bound of what the peer sent before using it. Afterwards both sides post, perhaps
+///                        before the peer has called its own: a post that cannot be taken yet is `busy`
 ///   post<Op>(local, remote, bytes, word, signal, queue_pair = 0)
 ///                        initiates one message. Its bytes lie at send_region() + local; reads and atomics bring
 ///                        their data there. One-sided operations act on the peer's window at `remote`, others
@@ -256,7 +258,8 @@ struct TransportDefaults {
 ///   post<Op>(RegionMessage, signal, queue_pair = 0), and where kPostLists a post_list<Op>() of them   optional: the
 ///                        same between any two regions, at the cost of looking them up. Every back end here has it
 ///                        and answers `failed` to a region that is not there and to what lies outside of one
-///   post_receive(slot)   gives a receive slot back; connect() posts all slots of all queue pairs
+///   post_receive(slot)   gives a receive slot back, also from within on_receive() of a poll; connect() posts all
+///                        slots of all queue pairs
 ///   defer_receive(slot)  optional: the same from within on_receive(), for all of a poll by one call at its end
 ///   poll(on_receive)     progress: takes what has completed, calls on_receive(const Received&) for each
 ///                        receive; returns how many completions it saw, or -1 when one failed. A caller whose
@@ -265,7 +268,8 @@ struct TransportDefaults {
 ///   wait_for_event(at_most)   after an empty poll: returns at once, or where `events` was asked for when
 ///                        something may have completed or the time has passed; false when that failed
 ///   posted(), completed()  messages since connect(), over all queue pairs; completed() moves with the signalled
-///                        completions, and reaches posted() once the last one of each queue pair is in
+///                        completions, and reaches posted() once the last one of each queue pair is in. A back
+///                        end may complete every post at the next poll, whatever its signal
 ///   queue_pairs()        their number
 ///   peer_window_bytes()  after connect(): what this side may read and write of the peer
 ///   peer_region_bytes(region)   optional: the same of one region; 0 for one that the peer does not have

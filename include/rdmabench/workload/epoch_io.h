@@ -32,7 +32,8 @@ class EpochIo {
   }
 
   /// One poll, and if it was empty, wait_for_event(): for a wait that nothing but a completion
-  /// ends.
+  /// ends. Where `on_receive` itself calls end(), this still returns true: look at the outcome of
+  /// the EpochResult, too.
   template <class OnReceive>
   bool poll(Wait wait, OnReceive&& on_receive) noexcept {
     return look(wait, on_receive, true);
