@@ -63,6 +63,11 @@ std::string shared_memory_name() {
                      number[1]);
 }
 
+bool is_of_this_process(std::string_view name) {
+  const std::uint64_t name_space = own_namespace();
+  return name_space != 0 && name.find(prefix_of(name_space, getpid())) != name.npos;
+}
+
 std::string to_text(const RemovedFiles& removed) {
   return fmt::format("removed {} file{} of processes that have ended from /dev/shm ({:.1f} MiB)",
                      removed.count, removed.count == 1 ? "" : "s",

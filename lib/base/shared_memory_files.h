@@ -4,12 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace rdmabench::inline v1 {
 
 /// A name for a new one, which nobody can guess. It tells which process made it, and in which PID
 /// namespace. Throws Error(failed) where the kernel has no random numbers.
 std::string shared_memory_name();
+
+/// Whether shared_memory_name() of this process made what `name` contains. No, where the PID
+/// namespace is not known.
+bool is_of_this_process(std::string_view name);
 
 struct RemovedFiles {
   std::size_t count = 0;

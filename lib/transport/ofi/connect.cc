@@ -16,6 +16,7 @@
 #include "fabric_error.h"
 #include "fits.h"
 #include "messages.h"
+#include "neighbours.h"
 #include "provider_info.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/objects.h"
@@ -198,6 +199,7 @@ void Objects::post_receives(std::uint32_t queue_pair) {
 }
 
 void Objects::insert_peers(const Address& peer) {
+  if (is_shm(*info_)) meet_neighbours(this, peer.names);
   for (std::uint32_t queue_pair = 0; queue_pair < request_.options.queue_pairs; ++queue_pair) {
     const auto name = padded(peer.names[queue_pair]);
     check_allowed(name.data(), name_of(queue_pairs_[queue_pair].ep->fid, *info_));

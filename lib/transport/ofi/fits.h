@@ -57,6 +57,11 @@ constexpr std::string_view core_of(std::string_view provider) {
   return provider.substr(0, provider.find(';'));
 }
 
+/// Shared memory of one machine, by itself.
+inline bool is_shm(const fi_info& info) {
+  return std::string_view(info.fabric_attr->prov_name) == "shm";
+}
+
 /// Why a provider is never used; "" where it may be.
 std::string_view refusal_of(std::string_view provider);
 

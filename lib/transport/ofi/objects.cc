@@ -16,6 +16,7 @@
 #include "fits.h"
 #include "memory/gpu_memory.h"
 #include "messages.h"
+#include "neighbours.h"
 #include "provider_info.h"
 #include "transport/ofi/gpu_memory.h"
 #include "transport/ofi/offload.h"
@@ -30,7 +31,7 @@ namespace {
 /// have put one of his own there, to read and change all that is sent. He cannot guess this name,
 /// and by it others see whether its process has ended.
 void name_shared_memory(fid_ep& endpoint, const fi_info& info) {
-  if (std::string_view(info.fabric_attr->prov_name) != "shm") return;
+  if (!is_shm(info)) return;
   std::string name = "fi_shm://" + shared_memory_name();
   check(fi_setname(&endpoint.fid, name.data(), name.size() + 1), "fi_setname", info);
 }
@@ -94,12 +95,15 @@ Objects::Objects(const EndpointRequest& request, std::string_view choice)
   }
   settle_memory();
   register_memory();
+  if (is_shm(*info_)) enter_neighbours(this, names());
 }
 
 Objects::~Objects() {
   try {
     if (core_of(info_->fabric_attr->prov_name) == "efa") {  // it listens to nobody
       close_apart();
+    } else if (is_shm(*info_)) {
+      leave_neighbours(this, std::move(static_cast<OpenObjects&>(*this)));
     } else {
       accepted_->note(names());
     }

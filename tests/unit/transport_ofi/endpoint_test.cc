@@ -86,6 +86,33 @@ TEST_P(OfiEndpoint, WriteLandsAtTheSameOffsetBeforeItsCompletion) {
   EXPECT_TRUE(pair.at_b.empty());
 }
 
+/// The two sides of a run in one process do not end at once: shm ended the process.
+TEST_P(OfiEndpoint, APeerInThisProcessMayGoWhileTheOtherPolls) {
+  for (const bool first : {false, true}) {
+    Pair pair(request(GetParam(), OperationCode::send));
+    auto& goes = first ? pair.a : pair.b;
+    auto& stays = first ? pair.b : pair.a;
+    for (int i = 0; i < 3; ++i) goes->post<Send>(0, 0, kSize, 0, Signal::now);
+    goes.reset();
+    for (int i = 0; i < 1000; ++i) stays->poll([](const Received&) noexcept {});
+  }
+}
+
+TEST(OfiShm, APeerOfThisProcessThatHasGoneIsNotConnectedTo) {
+  const EndpointRequest r = request("shm", OperationCode::send);
+  need(r);
+  if (::testing::Test::IsSkipped()) return;
+  const std::string text = offer(r);
+  const Choice choice = choose(r, text, text);
+  std::optional<Endpoint> gone(std::in_place, r, choice.client);
+  const std::string address = gone->address();
+  gone.reset();
+  EndpointRequest server = r;
+  server.client = false;
+  Endpoint stays(server, choice.server);
+  EXPECT_THAT(complaint([&] { stays.connect(address); }).what(), HasSubstr("is closed"));
+}
+
 TEST_P(OfiEndpoint, WriteWithImmediateTellsTheTarget) {
   for (const bool latency : {false, true}) {
     for (const std::uint64_t size : {std::uint64_t{8}, kSize}) {
