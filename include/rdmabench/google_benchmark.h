@@ -156,6 +156,8 @@ class Client {
   /// Throws Error where a message fails.
   void measure(benchmark::State& state, Measured& measured) {
     measured.facts = endpoint_.describe(options_.bytes);
+    // A provider may connect to its peer with the first message.
+    if (!post(transport::Signal::now) || !io_.drain()) return throw_failure();
     run::DisturbanceWatch disturbances({measured.facts.device});
     disturbances.begin();
     plan_.iterations = static_cast<std::uint64_t>(state.max_iterations);
@@ -234,7 +236,8 @@ class Client {
 /// One benchmark function: connects two endpoints in this process, posts one message of the
 /// operation Op for each iteration, and reports counters. The client's endpoint is driven by the
 /// caller's thread; its peer has a thread of its own, which polls: give the benchmark two
-/// processors, by options.cpu and options.peer_cpu.
+/// processors, by options.cpu and options.peer_cpu. One message more is posted and completed
+/// before anything is timed.
 ///
 /// With a depth of 1 an iteration ends when the message has completed, and "p50_ns" and "p99_ns"
 /// are of the times from post to completion, within measure::Histogram::kRelativeError. With a
