@@ -36,8 +36,8 @@ struct PatternNeeds {
   /// It rests on the order of messages, as kOrdersMessages of transport/transport.h tells: it runs
   /// over endpoints that have it, which libfabric's and several queue pairs have not.
   bool ordered = false;
-  /// A completion must say that the data are in the target's memory, and not only that they have
-  /// left: asked of libfabric's providers (FI_DELIVERY_COMPLETE, fi_cq(3)).
+  /// Completions are to say that the data are in the target's memory (FI_DELIVERY_COMPLETE): sends
+  /// over libfabric's ofi_rxm and some devices have less, as Description::completion tells.
   bool delivery = false;
   /// Slots of each side's send region and window, at least; 0: Config's `depth`.
   std::uint32_t slots = 0;

@@ -45,10 +45,6 @@ bool needs_atomics(const EndpointRequest& request) {
   return request.operations.any(is_atomic);
 }
 
-bool needs_delivery(const EndpointRequest& request) {
-  return request.options.ofi.delivery || request.delivery;
-}
-
 constexpr auto kRequirements = std::to_array<Requirement>({
     {"reliable-datagram endpoints (FI_EP_RDM)", datagram,
      [](fi_info& hints) { hints.ep_attr->type = FI_EP_RDM; }},
@@ -192,6 +188,10 @@ bool has_atomic(fi_info& info, OperationCode operation) {
 }
 
 }  // namespace
+
+bool needs_delivery(const EndpointRequest& request) {
+  return request.options.ofi.delivery || request.delivery;
+}
 
 std::string objection(fi_info& entry, const EndpointRequest& request) {
   const std::string_view provider = text_or_empty(entry.fabric_attr->prov_name);

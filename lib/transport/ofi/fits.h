@@ -57,6 +57,9 @@ constexpr std::string_view core_of(std::string_view provider) {
   return provider.substr(0, provider.find(';'));
 }
 
+/// Whether completions at delivery are asked for.
+bool needs_delivery(const EndpointRequest& request);
+
 /// Shared memory of one machine, by itself.
 inline bool is_shm(const fi_info& info) {
   return std::string_view(info.fabric_attr->prov_name) == "shm";

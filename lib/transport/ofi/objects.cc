@@ -326,19 +326,21 @@ Description Objects::describe(std::uint64_t bytes) const {
   const fi_info& info = *info_;
   const bool connected = request_.options.service == Service::msg;
   const std::uint64_t size = bytes != 0 ? bytes : max_size_;
-  const bool injected = operations_.any(notifies) && size <= inject_limit_;
   const bool granted = (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
+  const auto level = [&](OperationSet operations) {
+    if (operations.any(notifies) && size <= inject_limit_) return std::string_view("inject");
+    if (operations.any(is_from_target)) return std::string_view("delivery");
+    if (!granted) return std::string_view("transmit");
+    return granted_level(*offload_, info.fabric_attr->prov_name, info.fabric_attr->name,
+                         operations);
+  };
   Description description{
       .backend = "ofi",
       .provider = info.fabric_attr->prov_name,
       .device = info.domain_attr->name,
       .transport =
           std::string(name(request_.options.service == Service::msg ? Service::msg : Service::rdm)),
-      .completion = std::string(injected                          ? "inject"
-                                : operations_.any(is_from_target) ? "delivery"
-                                : !granted                        ? "transmit"
-                                           : granted_level(*offload_, info.fabric_attr->prov_name,
-                                                           info.fabric_attr->name, operations_)),
+      .completion = std::string(level(operations_)),
       .details = {{"fabric", info.fabric_attr->name},
                   {"protocol", to_text(&info.ep_attr->protocol, FI_TYPE_PROTOCOL)},
                   {"address_format", to_text(&info.addr_format, FI_TYPE_ADDR_FORMAT)},
@@ -355,6 +357,12 @@ Description Objects::describe(std::uint64_t bytes) const {
                                         : "any sender: this provider has no directed receives"},
                   {"wait", request_.options.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
+  operations_.any([&](OperationCode code) {  // what they have in common may be the weakest's
+    if (const auto own = level(code); own != description.completion) {
+      description.details.emplace_back(fmt::format("completion_of_{}", name(code)), own);
+    }
+    return false;
+  });
   if (const double gbps = link_gbps(info); gbps > 0) {
     description.details.emplace_back("rate_gbps", fmt::format("{:g}", gbps));
   }

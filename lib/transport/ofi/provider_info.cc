@@ -128,9 +128,11 @@ Info chosen_info(const EndpointRequest& request, std::string_view choice) {
   return info;
 }
 
-/// Only a ping-pong injects: a stream counts completions, and injected messages give none.
+/// Only a ping-pong injects: a stream counts completions, and injected messages give none. So does
+/// nothing whose completions are to say something.
 std::uint64_t inject_limit(const fi_info& info, const EndpointRequest& request) {
-  if (!request.latency || in_gpu_memory(request)) return 0;  // the processor copies what it injects
+  if (!request.latency || needs_delivery(request)) return 0;
+  if (in_gpu_memory(request)) return 0;  // the processor copies what it injects
   const std::uint64_t limit = info.tx_attr->inject_size;
   if (request.options.inline_limit < 0) return limit;
   return std::min<std::uint64_t>(limit, static_cast<std::uint64_t>(request.options.inline_limit));

@@ -73,6 +73,26 @@ TEST_P(OfiEndpoint, InjectsNothingWhenTold) {
   pair.poll_until([&] { return !pair.at_b.empty(); });
 }
 
+TEST_P(OfiEndpoint, WhatIsToCompleteAtDeliveryIsNotInjected) {
+  EndpointRequest r = request(GetParam(), OperationCode::send_imm, /*latency=*/true);
+  r.operations.add(OperationCode::write);
+  r.delivery = true;
+  need(r);
+  if (IsSkipped()) return;
+  Pair pair(r);
+  const Description facts = pair.a->describe(8);
+  const bool relayed = facts.provider.ends_with(";ofi_rxm");
+  EXPECT_EQ(facts.completion, relayed ? "transmit" : "delivery");
+  if (relayed) {
+    EXPECT_THAT(facts.details, ::testing::Contains(std::pair<std::string, std::string>(
+                                   "completion_of_write", "delivery")));
+  }
+  pair.must([&] { return pair.a->post<SendImm>(0, 0, 8, 5, Signal::now); });
+  EXPECT_EQ(pair.a->completed(), 0U);  // until a poll
+  pair.settle();
+  pair.poll_until([&] { return !pair.at_b.empty(); });
+}
+
 TEST_P(OfiEndpoint, WriteLandsAtTheSameOffsetBeforeItsCompletion) {
   Pair pair(request(GetParam(), OperationCode::write));
   memory::fill_pattern(slot(pair.a->send_region(), 1), 9);
