@@ -357,7 +357,7 @@ Description Objects::describe(std::uint64_t bytes) const {
                                         : "any sender: this provider has no directed receives"},
                   {"wait", request_.options.events ? "FI_WAIT_FD" : "polled"},
                   {"retries", fmt::format("{}", retries_)}}};
-  operations_.any([&](OperationCode code) {  // what they have in common may be the weakest's
+  operations_.any([&](OperationCode code) {  // one word for all of them may be wrong for one
     if (const auto own = level(code); own != description.completion) {
       description.details.emplace_back(fmt::format("completion_of_{}", name(code)), own);
     }
