@@ -146,6 +146,17 @@ void judge_numa_node(Probe& probe, const PciFunction& function);
 /// Seconds since the node booted; none if unknown.
 std::optional<double> uptime_s(Probe& probe);
 
+/// Whether the running kernel is of that release or a newer one; false where it does not tell.
+bool kernel_is(Probe& probe, std::uint64_t major, std::uint64_t minor);
+
+/// What tells one PCIe link from another: the bridge above, else bus and slot. "" without a
+/// function.
+std::string link_of_function(const PciFunction& function);
+
+/// The devices of one card that carry the same port over another PCIe link each, this one among
+/// them: Socket Direct, or a slot of which every function has a part of the lanes.
+std::vector<const RdmaDevice*> halves_of(Probe& probe, const RdmaDevice& device);
+
 /// A listed environment variable of the process that ran the doctor, or one of NCCL that its files
 /// set; none if neither.
 std::optional<std::string> environment(Probe& probe, std::string_view name);

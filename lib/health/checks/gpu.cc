@@ -26,22 +26,15 @@ void width(Probe& probe, const Gpu& gpu) {
   const auto current = probe.line(gpu.pci.folder + "/current_link_width");
   if (!current) return;
   const std::uint32_t now = parse_link_width(*current);
-  const std::uint32_t most = parse_link_width(probe.try_line(gpu.pci.folder + "/max_link_width"));
+  std::uint32_t most = parse_link_width(probe.try_line(gpu.pci.folder + "/max_link_width"));
   if (now == 0 || most == 0) return probe.skip("the function reports no link, as virtual ones do");
-  probe.judge_by(now >= most, Status::fail, fmt::format("x{}", now), fmt::format("x{}", most),
-                 Source::derived);
-}
-
-/// True for a kernel that passes dma-buf memory to verbs: 5.12. Source: rdma-core's documentation.
-bool kernel_has_dma_buf(Probe& probe) {
-  const std::string release = probe.try_line("proc/sys/kernel/osrelease");
-  const std::size_t dot = release.find('.');
-  if (dot == std::string::npos) return false;
-  const auto major = leading_number(release);
-  const auto minor = leading_number(std::string_view(release).substr(dot + 1));
-  const auto whole = to_number(release.substr(0, dot));
-  if (!major || !minor || !whole) return false;
-  return *whole > 5 || (*whole == 5 && *minor >= 12);
+  const std::uint32_t slot =
+      gpu.pci.above.empty()
+          ? 0
+          : parse_link_width(probe.try_line(gpu.pci.above.back().folder + "/max_link_width"));
+  if (slot > 0) most = std::min(most, slot);
+  probe.judge_by(now >= most, Status::fail, fmt::format("x{}", now),
+                 fmt::format("x{}, which GPU and slot could do", most), Source::derived);
 }
 
 bool has_pair(Probe& probe) {
@@ -50,22 +43,43 @@ bool has_pair(Probe& probe) {
   return both;
 }
 
+/// Whether amdgpu exports its memory as a dma-buf that stays where it is: perftest asks for both
+/// options too. None if the kernel's options cannot be read. Source: perftest src/rocm_memory.c.
+std::optional<bool> amd_dma_buf(Probe& probe) {
+  const std::string options = probe.try_text("rdmabench/kernel_options");
+  if (options.empty()) return std::nullopt;
+  return value_after(options, "CONFIG_DMABUF_MOVE_NOTIFY") == "y" &&
+         value_after(options, "CONFIG_PCI_P2PDMA") == "y";
+}
+
 void peer_memory(Probe& probe) {
   if (!has_pair(probe)) return;
   std::string routes;
   const auto add = [&](std::string_view route) {
     routes += fmt::format("{}{}", routes.empty() ? "" : ", ", route);
   };
-  if (probe.exists("sys/module/nvidia_peermem")) add("nvidia_peermem");
-  if (probe.exists("sys/kernel/mm/memory_peers/nv_mem")) add("nv_mem");
-  if (probe.exists("sys/kernel/mm/memory_peers/nv_mem_nc")) add("nv_mem_nc");
-  if (probe.exists("sys/kernel/mm/memory_peers/amdkfd")) add("amdkfd");
+  for (const std::string_view module : {"nvidia_peermem", "efa_nv_peermem"}) {
+    if (probe.exists(fmt::format("sys/module/{}", module))) add(module);
+  }
+  for (const std::string_view client : {"nv_mem", "nv_mem_nc", "amdkfd"}) {
+    if (probe.exists(fmt::format("sys/kernel/mm/memory_peers/{}", client))) add(client);
+  }
   const bool open_modules =
       probe.try_text("proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
-  const bool amd = probe.exists("sys/module/amdgpu");
-  if (kernel_has_dma_buf(probe) && (open_modules || amd)) add("dma-buf");
-  probe.judge_by(!routes.empty(), Status::fail, routes.empty() ? "none" : routes,
-                 "a peer memory module, or dma-buf", Source::standard);
+  const bool new_enough = kernel_is(probe, 5, 12);  // rdma-core's documentation
+  if (new_enough && open_modules) add("dma-buf");
+  bool unknown = false;
+  if (new_enough && probe.exists("sys/module/amdgpu")) {
+    const auto amd = amd_dma_buf(probe);
+    if (amd.value_or(false)) add("dma-buf");
+    unknown = !amd;
+  }
+  probe.observe(routes.empty() ? "none" : routes);
+  probe.expect("a peer memory module, or dma-buf", Source::standard);
+  if (routes.empty() && unknown) {
+    return probe.skip("amdgpu's dma-buf depends on the kernel's options, which cannot be read");
+  }
+  probe.judge_by(!routes.empty(), Status::fail);
 }
 
 void gdrcopy(Probe& probe) {
@@ -175,21 +189,22 @@ constexpr auto kGpuRows = std::to_array<Check>({
      driver},
     {{.id = "gpu.width",
       .title = "Width of the GPU's link",
-      .reads = "D/{current,max}_link_width",
-      .rule = "FAIL below its maximum",
+      .reads = "D/{current,max}_link_width, and of the bridge above",
+      .rule = "FAIL below what GPU and slot could do",
       .remedy = "Reseat the GPU or its riser; restart the node.",
       .source = "OCI check_gpu_setup; sysfs-bus-pci",
       .action = action::kReseat},
      width},
     {{.id = "gpu.peer_memory",
       .title = "RDMA devices can reach GPU memory",
-      .reads = "sys/module/nvidia_peermem, sys/kernel/mm/memory_peers, proc/driver/nvidia/version, "
-               "proc/sys/kernel/osrelease",
+      .reads =
+          "sys/module/{nvidia_peermem,efa_nv_peermem,amdgpu}, sys/kernel/mm/memory_peers, proc/driver/nvidia/version, proc/sys/kernel/osrelease, /boot/config-*",
       .rests_on = "gpu.driver",
       .rule = "FAIL without any route",
       .remedy =
           "modprobe nvidia-peermem; or install the open kernel modules and a kernel from 5.12 on, for dma-buf.",
-      .source = "NCCL transport/net_ib gdr.cc",
+      .source =
+          "NCCL src/transport/net_ib/gdr.cc; amzn-drivers efa_nv_peermem; perftest src/rocm_memory.c",
       .compares = true},
      peer_memory},
     {{.id = "gpu.gdrcopy",
@@ -231,7 +246,7 @@ constexpr auto kGpuRows = std::to_array<Check>({
     {{.id = "gpu.numa_node",
       .title = "The GPU's NUMA node is known",
       .reads = "D/numa_node",
-      .rule = "several NUMA nodes: FAIL if it is -1",
+      .rule = "several NUMA nodes: FAIL if it is -1; SKIP in a virtual machine",
       .remedy = "Look for the setting in the BIOS; update it.",
       .source = "Azure NHC; sysfs-bus-pci",
       .as_cause = "has no NUMA node"},

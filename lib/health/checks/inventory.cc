@@ -105,9 +105,50 @@ bool may_do_rdma(std::string_view driver, std::uint64_t device) {
   return driver != "i40e" || (device >= 0x37cc && device <= 0x37d3);
 }
 
+/// x86 tells by a flag of the processor, other machines by the names in the firmware's tables.
+/// Source: systemd src/basic/virt.c, detect_vm_dmi_vendor() and detect_vm_dmi().
 bool runs_on_hypervisor(const FileTree& tree) {
   const std::string flags = value_after(tree.read("proc/cpuinfo").bytes, "flags");
-  return (' ' + flags + ' ').find(" hypervisor ") != std::string::npos;
+  if (!flags.empty()) return (' ' + flags + ' ').find(" hypervisor ") != std::string::npos;
+  static constexpr std::string_view kVendors[]{"KVM",
+                                               "OpenStack",
+                                               "KubeVirt",
+                                               "Amazon EC2",
+                                               "QEMU",
+                                               "VMware",
+                                               "VMW",
+                                               "innotek GmbH",
+                                               "Xen",
+                                               "Parallels",
+                                               "BHYVE",
+                                               "Hyper-V",
+                                               "Bochs",
+                                               "VirtualBox",
+                                               "Google Compute Engine",
+                                               "Apple Virtualization",
+                                               "Alibaba Cloud"};
+  const auto line = [&](std::string_view name) {
+    return one_line(tree.read(fmt::format("sys/class/dmi/id/{}", name)).bytes);
+  };
+  const std::string product = line("product_name");
+  if (product.find(".metal") != std::string::npos) return false;
+  // Microsoft's is the name of its tablets' vendor too.
+  if (product == "Virtual Machine") return true;
+  for (const std::string& text :
+       {product, line("sys_vendor"), line("bios_vendor"), line("product_version")}) {
+    for (const std::string_view vendor : kVendors) {
+      if (text.starts_with(vendor)) return true;
+    }
+  }
+  return false;
+}
+
+/// A ConnectX-7 function that leads to the NVLink switches of an HGX B200 or B300 board, not to a
+/// network. Only root may read that. Source: NVIDIA Fabric Manager user guide, NVLSM.
+bool manages_nvswitch(const FileTree& tree, const RdmaDevice& device) {
+  if (device.driver != "mlx5" || !device.physical()) return false;
+  if (one_line(tree.read(device.pci.folder + "/device").bytes) != "0x1021") return false;
+  return tree.read(device.pci.folder + "/vpd").bytes.find("SW_MNG") != std::string::npos;
 }
 
 }  // namespace
@@ -185,6 +226,16 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
       rdma.pci = std::move(function);
       rdma_functions.push_back(std::move(rdma));
     }
+  }
+  // Reading it takes milliseconds, so only where it can matter.
+  const bool nvidia =
+      std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.nvidia; });
+  if (nvidia) {
+    std::erase_if(devices,
+                  [&](const RdmaDevice& device) { return manages_nvswitch(tree, device); });
+  }
+  for (RdmaDevice& device : devices) {
+    for (RdmaPort& port : device.ports) port.device = &device;
   }
 }
 

@@ -80,6 +80,7 @@ struct Inventory {
   explicit Inventory(const FileTree& tree);
   Inventory& operator=(Inventory&&) = delete;
 
+  /// Without the ConnectX-7 functions that manage an HGX board's NVLink switches.
   std::vector<RdmaDevice> devices;
   std::vector<Gpu> gpus;
   std::vector<RdmaFunction> rdma_functions;

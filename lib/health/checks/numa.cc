@@ -21,6 +21,16 @@ void affinity(Probe& probe, const PciFunction& function) {
                  fmt::format("some of {}, which are near the device", *near), Source::derived);
 }
 
+/// The numbers of a list.
+std::set<std::uint64_t> numbers_of(std::string_view list) {
+  constexpr std::uint64_t kMost = 1U << 16;
+  std::set<std::uint64_t> numbers;
+  for_each_range(list, [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t one = first; one <= std::min(last, kMost); ++one) numbers.insert(one);
+  });
+  return numbers;
+}
+
 /// The device's place by hwloc: "0000:98:00.0 cpus=0-31". hwloc corrects known errors of BIOS
 /// tables.
 void hwloc_locality(Probe& probe, const PciFunction& function) {
@@ -33,8 +43,15 @@ void hwloc_locality(Probe& probe, const PciFunction& function) {
   const auto near = probe.line(function.folder + "/local_cpulist");
   if (!near) return;
   if (near->empty()) return probe.skip("the device reports no CPUs near it");
-  probe.judge_by(*near == found.substr(5), Status::warn, *near,
-                 found.substr(5) + ", where hwloc sees it", Source::derived);
+  // hwloc counts CPUs that are off as well.
+  const std::string online = probe.try_line("sys/devices/system/cpu/online");
+  const std::set<std::uint64_t> own = numbers_of(*near);
+  std::set<std::uint64_t> theirs = numbers_of(found.substr(5));
+  if (const std::set<std::uint64_t> on = numbers_of(online); !on.empty()) {
+    std::erase_if(theirs, [&](std::uint64_t cpu) { return on.count(cpu) == 0; });
+  }
+  probe.judge_by(own == theirs, Status::warn, *near, found.substr(5) + ", where hwloc sees it",
+                 Source::derived);
 }
 
 void balancing(Probe& probe) {
@@ -75,9 +92,12 @@ void per_socket(Probe& probe) {
   }
   const std::size_t sockets = packages(probe).size();
   if (sockets == 0) return probe.skip("no CPU reports its socket");
-  probe.judge_by(nodes >= sockets, Status::warn,
-                 fmt::format("{} with CPUs, {} sockets", nodes, sockets),
-                 "at least as many as sockets", Source::derived);
+  probe.observe(fmt::format("{} with CPUs, {} sockets", nodes, sockets));
+  probe.expect("at least as many as sockets", Source::derived);
+  if (nodes < sockets && probe.node().virtual_machine) {
+    return probe.skip("the sockets of a virtual machine are what its hypervisor calls them");
+  }
+  probe.judge_by(nodes >= sockets, Status::warn);
 }
 
 void memory(Probe& probe) {
@@ -100,15 +120,20 @@ void memory(Probe& probe) {
     }
   }
   if (observed.empty()) return probe.skip("no NUMA node reports its memory");
-  probe.judge_by(static_cast<double>(least) >= 0.75 * static_cast<double>(most), Status::warn,
-                 observed, "the least at least three quarters of the most", Source::derived);
+  const bool even = static_cast<double>(least) >= 0.75 * static_cast<double>(most);
+  probe.observe(observed);
+  probe.expect("the least at least three quarters of the most", Source::derived);
+  if (!even && probe.node().virtual_machine) {
+    return probe.skip("a virtual machine's memory is what its hypervisor gives it");
+  }
+  probe.judge_by(even, Status::warn);
 }
 
 constexpr auto kNumaRows = std::to_array<Check>({
     {{.id = "numa.device_node",
       .title = "The device's NUMA node is known",
       .reads = "D/numa_node, sys/devices/system/node/online",
-      .rule = "several NUMA nodes: FAIL if it is -1",
+      .rule = "several NUMA nodes: FAIL if it is -1; SKIP in a virtual machine",
       .remedy = "Look for the setting in the BIOS; update it.",
       .source = "Azure NHC; sysfs-bus-pci",
       .as_cause = "has no NUMA node"},
@@ -123,10 +148,10 @@ constexpr auto kNumaRows = std::to_array<Check>({
      affinity},
     {{.id = "numa.hwloc",
       .title = "hwloc and the kernel agree where the device is",
-      .reads = "hwloc, D/local_cpulist",
+      .reads = "hwloc, D/local_cpulist, sys/devices/system/cpu/online",
       .rule = "WARN if they differ",
       .remedy = "Update the BIOS: its tables place the device wrongly.",
-      .source = "hwloc documentation, I/O devices",
+      .source = "hwloc documentation, I/O devices, complete_cpuset",
       .action = action::kUpdateSoftware},
      hwloc_locality},
     {{.id = "numa.balancing",
@@ -148,7 +173,8 @@ constexpr auto kNumaRows = std::to_array<Check>({
     {{.id = "numa.per_socket",
       .title = "NUMA nodes",
       .reads = "sys/devices/system/node/has_cpu, cpu*/topology/physical_package_id",
-      .rule = "WARN with fewer than sockets, or not the expected number",
+      .rule =
+          "WARN with fewer than sockets, or not the expected number; fewer in a virtual machine: SKIP",
       .remedy = "Turn node interleaving off in the BIOS; on EPYC set the nodes per socket.",
       .source = "NVIDIA/nccl-tests issue 115",
       .compares = true},
@@ -156,7 +182,7 @@ constexpr auto kNumaRows = std::to_array<Check>({
     {{.id = "numa.memory",
       .title = "Memory of the NUMA nodes",
       .reads = "sys/devices/system/node/node*/{cpulist,meminfo}",
-      .rule = "WARN if one has less than three quarters of another's",
+      .rule = "WARN if one has less than three quarters of another's; in a virtual machine SKIP",
       .remedy = "A memory module is missing or was turned off: look into the BIOS' log.",
       .source = "Linux sysfs-devices-node",
       .action = action::kInvestigate,
@@ -178,6 +204,9 @@ void judge_numa_node(Probe& probe, const PciFunction& function) {
   probe.observe(*text);
   probe.expect("a NUMA node", Source::derived);
   if (*node < 0 && numa_nodes(probe) <= 1) return probe.skip("this node has one NUMA node");
+  if (*node < 0 && probe.node().virtual_machine) {
+    return probe.skip("the hypervisor does not tell a virtual machine where its devices are");
+  }
   probe.judge_by(*node >= 0, Status::fail);
 }
 

@@ -34,8 +34,29 @@ PciLink common(const PciLink& device, const PciLink& bridge) {
   return both;
 }
 
+/// The device whose function it is; null for none.
+const RdmaDevice* device_of(Probe& probe, const PciFunction& function) {
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (device.pci.address == function.address) return &device;
+  }
+  return nullptr;
+}
+
+/// False, with the finding SKIP, for all but the first of several devices behind one link: what is
+/// wrong with it is told once.
+bool is_first_on_link(Probe& probe, const PciFunction& function) {
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (link_of_function(device.pci) != link_of_function(function)) continue;
+    if (device.pci.address == function.address) return true;
+    probe.skip(fmt::format("its link is that of {}", device.name));
+    return false;
+  }
+  return true;
+}
+
 /// The device's link, and the maximum of both ends. False, with the finding SKIP, if unknown.
 bool device_link(Probe& probe, const PciFunction& function, Link& link) {
+  if (!is_first_on_link(probe, function)) return false;
   link = link_of(probe, function);
   if (!link.current.known() || !link.most.known()) {
     probe.skip(std::string(kNoLink));
@@ -47,9 +68,32 @@ bool device_link(Probe& probe, const PciFunction& function, Link& link) {
   return true;
 }
 
+/// The half of the device's card that has more lanes than this one, though this one could have as
+/// many; null for none.
+const RdmaDevice* wider_half(Probe& probe, const RdmaDevice& device) {
+  const Link own = link_of(probe, device.pci);
+  for (const RdmaDevice* const half : halves_of(probe, device)) {
+    const Link other = link_of(probe, half->pci);
+    if (other.current.width > own.current.width && own.most.width >= other.current.width)
+      return half;
+  }
+  return nullptr;
+}
+
 void width(Probe& probe, const PciFunction& function) {
   Link link;
   if (!device_link(probe, function, link)) return;
+  const RdmaDevice* const device = device_of(probe, function);
+  const RdmaDevice* const wider = device == nullptr ? nullptr : wider_half(probe, *device);
+  if (wider != nullptr) {
+    const std::uint32_t theirs = link_of(probe, wider->pci).current.width;
+    probe.observe(fmt::format("{} has x{}, its other half {} x{}", function.address,
+                              link.current.width, wider->pci.address, theirs));
+    probe.expect(fmt::format("x{}, as the other half of the card has", theirs), Source::derived);
+    probe.action(action::kUpdateSoftware);
+    return probe.fail(
+        "Update the firmware of the machine, which divides the slot's lanes, and of the card.");
+  }
   probe.judge_by(
       link.current.width >= link.most.width, Status::fail, fmt::format("x{}", link.current.width),
       fmt::format("x{}, which card and slot could do", link.most.width), Source::derived);
@@ -79,29 +123,101 @@ double device_rate(Probe& probe, const RdmaDevice& device) {
   return sum * bonded_ports(files, device.driver, device.folder);
 }
 
+/// The slowest link of a path, and where it is.
+struct Narrowest {
+  PciLink link;
+  std::string address;  ///< "" if no link is known
+};
+
+/// How many bridges above a function carry all that goes from it to a GPU below the same switch: 0
+/// for none. Those up to there do not count, for their links carry none of that.
+std::size_t shared_bridges(const Inventory& node, const PciFunction& function) {
+  std::size_t most = 0;
+  for (const Gpu& gpu : node.gpus) {
+    std::size_t common = 0;
+    while (common < std::min(function.above.size(), gpu.pci.above.size()) &&
+           function.above[common].address == gpu.pci.above[common].address) {
+      ++common;
+    }
+    most = std::max(most, common);
+  }
+  return most;
+}
+
+/// Of the links to the nearest GPU below one switch, else to the root port.
+Narrowest narrowest_of(Probe& probe, const PciFunction& function) {
+  std::vector<PciFunction> functions = function.above;
+  functions.push_back(function);
+  Narrowest narrowest;
+  for (std::size_t i = shared_bridges(probe.node(), function); i < functions.size(); ++i) {
+    const PciLink link = link_of(probe, functions[i]).current;
+    if (!link.known() || (!narrowest.address.empty() && link.gbps() >= narrowest.link.gbps())) {
+      continue;
+    }
+    narrowest = {link, functions[i].address};
+  }
+  return narrowest;
+}
+
+/// The function over which the card reaches a GPU directly (NVIDIA's Data Direct), else its own.
+/// Which card a Data Direct function belongs to is in its vital product data, which only root may
+/// read; those of one NUMA node are alike.
+const PciFunction& function_to_gpu(Probe& probe, const RdmaDevice& device) {
+  const std::string node = probe.try_line(device.pci.folder + "/numa_node");
+  for (const PciFunction& direct : probe.node().dma_functions) {
+    if (device.driver == "mlx5" && probe.try_line(direct.folder + "/numa_node") == node) {
+      return direct;
+    }
+  }
+  return device.pci;
+}
+
+/// The highest rate of a device behind one of the halves' links, Gb/s: its other port may be down.
+double rate_behind(Probe& probe, const std::vector<const RdmaDevice*>& halves) {
+  double most = 0;
+  for (const RdmaDevice& device : probe.node().devices) {
+    const bool behind = std::any_of(halves.begin(), halves.end(), [&](const RdmaDevice* half) {
+      return link_of_function(half->pci) == link_of_function(device.pci);
+    });
+    if (behind && device.physical()) most = std::max(most, device_rate(probe, device));
+  }
+  return most;
+}
+
 void path(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip(std::string(kNoFunction));
-  const double rate = device_rate(probe, device);
-  std::vector<PciFunction> functions = device.pci.above;
-  functions.push_back(device.pci);
-  const PciFunction* narrowest = nullptr;
-  PciLink least;
-  for (const PciFunction& function : functions) {
-    const PciLink link = link_of(probe, function).current;
-    if (!link.known() || (narrowest != nullptr && link.gbps() >= least.gbps())) continue;
-    narrowest = &function;
-    least = link;
+  if (!is_first_on_link(probe, device.pci)) return;
+  const std::vector<const RdmaDevice*> halves = halves_of(probe, device);
+  if (halves.front() != &device) {
+    return probe.skip(
+        fmt::format("judged with {}, the other half of the card", halves.front()->name));
   }
-  if (narrowest == nullptr) return probe.skip(std::string(kNoLink));
+  const double rate = rate_behind(probe, halves);
+  double sum = 0;
+  std::string links;
+  std::string names;
+  for (const RdmaDevice* const half : halves) {
+    if (wider_half(probe, *half) != nullptr) {
+      return probe.skip(fmt::format("device {} has a narrow link", half->name));
+    }
+    const Narrowest least = narrowest_of(probe, function_to_gpu(probe, *half));
+    if (least.address.empty()) continue;
+    sum += least.link.gbps();
+    links += fmt::format("{}PCIe {:g} GT/s x{} at {}", links.empty() ? "" : " and ",
+                         least.link.gigatransfers, least.link.width, least.address);
+    names += (names.empty() ? "" : " and ") + half->name;
+  }
+  if (links.empty()) return probe.skip(std::string(kNoLink));
   if (rate == 0) return probe.skip("the device does not report its rate");
-  probe.observe(fmt::format("{:.0f} Gb/s: PCIe {:g} GT/s x{} at {}", least.gbps(),
-                            least.gigatransfers, least.width, narrowest->address));
+  probe.observe(fmt::format("{:.0f} Gb/s: {}{}", sum, links,
+                            halves.size() == 1 ? "" : ", together: use both " + names));
   probe.expect(fmt::format("at least {:g} Gb/s, the rate of its ports", rate), Source::derived);
   // x16 at 32 GT/s has 504 Gb/s for a port of 400: the difference covers the packet headers.
-  probe.judge_by(least.gbps() >= rate, Status::fail);
+  probe.judge_by(sum >= rate, Status::fail);
 }
 
 void bridges(Probe& probe, const PciFunction& function) {
+  if (!is_first_on_link(probe, function)) return;
   const std::vector<PciFunction>& above = function.above;
   bool any = false;
   // Without the last one: pcie.width and pcie.speed judge the device's own link.
@@ -148,6 +264,10 @@ struct PciExpressCapability {
 /// None, with the finding SKIP, if they cannot be read.
 std::optional<PciExpressCapability> pci_express_capability(Probe& probe,
                                                            const PciFunction& function) {
+  if (probe.exists(function.folder + "/physfn")) {
+    probe.skip("these registers of a virtual function are reserved and read zero");
+    return std::nullopt;
+  }
   const auto bytes = config(probe, function);
   if (!bytes) return std::nullopt;
   const PciConfig space(*bytes);
@@ -162,11 +282,28 @@ std::optional<PciExpressCapability> pci_express_capability(Probe& probe,
     probe.skip("the function has no PCI Express capability, as virtual ones");
     return std::nullopt;
   }
-  return PciExpressCapability{*space.word(*at + 4), *control};
+  const PciExpressCapability found{*space.word(*at + 4), *control};
+  // A guest does not see that a function is virtual.
+  if (probe.node().virtual_machine && (found.control & 0x70f0U) == 0) {
+    probe.skip("these registers read zero, as those of a virtual function do");
+    return std::nullopt;
+  }
+  return found;
 }
 
 std::uint32_t payload_bytes(std::uint32_t code) {
   return 128U << std::min(code & 7U, 5U);
+}
+
+/// Whether the kernel sets all devices for performance. Source: Linux kernel-parameters, pci=.
+bool kernel_sets_performance(Probe& probe) {
+  for (const std::string& word : words_of(probe.try_text("proc/cmdline"))) {
+    if (!word.starts_with("pci=")) continue;
+    for (const std::string_view option : split(std::string_view(word).substr(4), ',')) {
+      if (option == "pcie_bus_perf") return true;
+    }
+  }
+  return false;
 }
 
 void max_read_request(Probe& probe, const RdmaDevice& device) {
@@ -176,10 +313,16 @@ void max_read_request(Probe& probe, const RdmaDevice& device) {
   const std::uint32_t size = payload_bytes(registers->control >> 12);
   const double rate = device_rate(probe, device);
   const std::uint32_t wanted = rate >= 200 ? 4096 : 512;
+  // Linux drivers/pci/probe.c, pcie_write_mrrs(), lowers it to the size of payloads then.
   probe.judge_by(size >= wanted, Status::warn, fmt::format("{} B", size),
-                 fmt::format("at least {} B at {:g} Gb/s", wanted, rate), Source::standard);
+                 fmt::format("at least {} B at {:g} Gb/s", wanted, rate), Source::standard,
+                 kernel_sets_performance(probe)
+                     ? "Start the kernel without pci=pcie_bus_perf, which lowers it to MaxPayload."
+                     : "");
 }
 
+/// A device may send less than the bridge above takes, not more. The kernel may set it so: Linux
+/// drivers/pci/probe.c, pcie_write_mps().
 void max_payload(Probe& probe, const PciFunction& function) {
   if (function.above.empty()) return probe.skip("no bridge is above it");
   const PciFunction& bridge = function.above.back();
@@ -188,14 +331,17 @@ void max_payload(Probe& probe, const PciFunction& function) {
   if (!own) return;
   const auto above = pci_express_capability(probe, bridge);
   if (!above) return;
+  constexpr std::uint32_t kLeast = 256;  // with 128, headers take a sixth of the link
   const std::uint32_t size = payload_bytes(own->control >> 5);
   const std::uint32_t other = payload_bytes(above->control >> 5);
   const std::uint32_t could =
       std::min(payload_bytes(own->capabilities), payload_bytes(above->capabilities));
   probe.observe(fmt::format("{} B, {} of {}", size, other, bridge.address));
-  probe.expect(fmt::format("{} B on both, which both could do", could), Source::derived);
-  if (size != other) return probe.fail();
-  probe.judge_by(size >= could, Status::warn);
+  probe.expect(
+      fmt::format("at most the bridge's, and at least {} B where both could do that", kLeast),
+      Source::standard);
+  if (size > other) return probe.fail();
+  probe.judge_by(size >= std::min(could, kLeast), Status::warn);
 }
 
 void relaxed_ordering(Probe& probe, const PciFunction& function) {
@@ -376,6 +522,10 @@ void gpu_errors(Probe& probe, const Gpu& gpu) {
 }
 
 void alive(Probe& probe, const PciFunction& function) {
+  // A saved tree may lack it: nothing that rests on this is unknown for that.
+  if (probe.try_text(function.folder + "/config").empty()) {
+    return probe.skip("the function's configuration cannot be read");
+  }
   const auto bytes = config(probe, function);
   if (!bytes) return;
   const std::uint32_t ids = PciConfig(*bytes).dword(0).value_or(0);
@@ -411,11 +561,11 @@ constexpr std::string_view kReseat =
 constexpr auto kPcieRows = std::to_array<Check>({
     {{.id = "pcie.width",
       .title = "Width of the link",
-      .reads = "D/{current,max}_link_width, and of the bridge above",
+      .reads = "D/{current,max}_link_width, and of the bridge above; D/physfn, sys_image_guid",
       .rests_on = "pcie.alive",
-      .rule = "FAIL below what card and slot could do",
+      .rule = "FAIL below what card and slot could do, or below the other half of the card",
       .remedy = kReseat,
-      .source = "facebookresearch/gcm check_pci; sysfs-bus-pci",
+      .source = "sysfs-bus-pci; NVIDIA Socket Direct guide",
       .as_cause = "has a narrow link",
       .action = action::kReseat},
      width},
@@ -430,13 +580,16 @@ constexpr auto kPcieRows = std::to_array<Check>({
       .action = action::kReseat},
      speed},
     {{.id = "pcie.path",
-      .title = "Bandwidth up to the root port",
-      .reads = "D/current_link_{speed,width} of the device and every bridge above, P/rate",
+      .title = "Bandwidth to the root port, or to a GPU below one switch",
+      .reads =
+          "D/current_link_{speed,width} of the device and every bridge above, P/rate, sys_image_guid",
       .rests_on = "pcie.width, pcie.speed, pcie.bridges",
-      .rule = "FAIL if the least is below the rate of the ports",
+      .rule =
+          "FAIL if the least, of all halves of the card together, is below the rate of the ports",
       .remedy =
           "Move the card to a slot as wide and fast as its ports need, or reseat what is named.",
-      .source = "imbue-ai/cluster-health; PCI Express specification 6.0",
+      .source =
+          "Linux drivers/pci/pci.c pcie_print_link_status; PCI Express specification 6.0; rdma-core kernel-boot/rdma_topo",
       .action = action::kReseat},
      path},
     {{.id = "pcie.bridges",
@@ -450,30 +603,31 @@ constexpr auto kPcieRows = std::to_array<Check>({
      bridges},
     {{.id = "pcie.max_read_request",
       .title = "Size of read requests",
-      .reads = "D/config (Device Control)",
+      .reads = "D/config (Device Control), D/physfn, proc/cmdline",
       .rests_on = "pcie.alive",
       .rule = "WARN below 4096 B from 200 Gb/s on, else below 512 B",
       .remedy = "Set it with setpci -s DEVICE CAP_EXP+8.w=5000:f000, at each start.",
-      .source = "OCI pcie_max_read; mlnx_tune",
+      .source = "OCI pcie_max_read; mlnx_tune; Linux drivers/pci/probe.c pcie_write_mrrs",
       .compares = true,
       .root = true},
      max_read_request},
     {{.id = "pcie.max_payload",
       .title = "Size of payloads",
-      .reads = "D/config (Device Control), and of the bridge above",
+      .reads = "D/config (Device Control), and of the bridge above; D/physfn",
       .rests_on = "pcie.alive",
-      .rule = "FAIL if device and bridge differ; WARN if both could do more",
-      .remedy = "Start the kernel with pci=pcie_bus_perf, or set it in the BIOS.",
-      .source = "Linux kernel-parameters; PCI Express specification 6.0",
+      .rule = "FAIL if above the bridge's; WARN at 128 B if both could do 256",
+      .remedy =
+          "Set it in the BIOS, or start the kernel with pci=pcie_bus_safe. (pcie_bus_perf lowers the size of read requests too.)",
+      .source = "Linux drivers/pci/probe.c pcie_write_mps; PCI Express specification 6.0, 9.3.5.4",
       .root = true},
      max_payload},
     {{.id = "pcie.relaxed_ordering",
       .title = "Relaxed ordering",
-      .reads = "D/config (Device Control), proc/cpuinfo",
+      .reads = "D/config (Device Control), D/physfn, proc/cpuinfo",
       .rests_on = "pcie.alive",
       .rule = "WARN if off on an AMD processor",
       .remedy = "Turn it on in the BIOS, or with setpci -s DEVICE CAP_EXP+8.w=10:10.",
-      .source = "openucx/ucx issue 8062",
+      .source = "openucx/ucx issue 8062; PCI Express specification 6.0, 9.3.5.4",
       .compares = true,
       .root = true},
      relaxed_ordering},

@@ -135,6 +135,46 @@ std::optional<double> uptime_s(Probe& probe) {
   return leading_number(probe.try_line("proc/uptime"));
 }
 
+bool kernel_is(Probe& probe, std::uint64_t major, std::uint64_t minor) {
+  const std::string release = probe.try_line("proc/sys/kernel/osrelease");
+  const std::size_t dot = release.find('.');
+  const auto own_major = to_number(release.substr(0, dot));
+  if (!own_major || dot == std::string::npos) return false;
+  const auto own_minor = leading_number(std::string_view(release).substr(dot + 1));
+  if (!own_minor) return false;
+  // A minor release is followed by a dot, which leading_number() would read as a fraction.
+  const auto whole_minor = static_cast<std::uint64_t>(*own_minor);
+  return *own_major > major || (*own_major == major && whole_minor >= minor);
+}
+
+std::string link_of_function(const PciFunction& function) {
+  return function.above.empty() ? function.address.substr(0, function.address.rfind('.'))
+                                : function.above.back().address;
+}
+
+std::vector<const RdmaDevice*> halves_of(Probe& probe, const RdmaDevice& device) {
+  const auto card = [&](const RdmaDevice& one) {
+    return probe.try_line(one.folder + "/sys_image_guid");
+  };
+  std::vector<const RdmaDevice*> halves{&device};
+  if (!device.physical() || probe.exists(device.pci.folder + "/physfn")) return halves;
+  if (probe.node().virtual_machine) return halves;  // where virtual functions do not show
+  const std::string own = card(device);
+  if (own.find_first_not_of("0:") == std::string::npos) return halves;
+  halves.clear();
+  for (const RdmaDevice& other : probe.node().devices) {
+    const bool same = &other == &device;
+    // Functions of one number carry one port.
+    if (!same && (!other.physical() || other.pci.address.back() != device.pci.address.back() ||
+                  link_of_function(other.pci) == link_of_function(device.pci) ||
+                  probe.exists(other.pci.folder + "/physfn") || card(other) != own)) {
+      continue;
+    }
+    halves.push_back(&other);
+  }
+  return halves;
+}
+
 std::optional<std::string> environment(Probe& probe, std::string_view name) {
   for (const std::string& line : lines_of(probe.try_text("rdmabench/environment"))) {
     if (line.starts_with(name) && line.substr(name.size()).starts_with('=')) {

@@ -51,6 +51,7 @@ std::string write_ordering(const std::string& now, const std::string& next) {
 }
 
 const std::vector<std::string> kNoFacts{"-rdmabench"};
+const std::string kArm = "proc/cpuinfo: processor\t: 0\\nFeatures\t: fp asimd\\n";
 
 /// What NVML tells of the first GPU.
 std::string nvml(const std::string& facts) {
@@ -455,6 +456,8 @@ std::vector<Case> qos_cases() {
 
 std::vector<Case> pcie_cases() {
   const std::string speed8 = "/current_link_speed: 8.0 GT/s PCIe\\n";
+  const std::string kSlowRoot = "$R0/current_link_speed: 16.0 GT/s PCIe\\n";
+  const std::string kSlowRootMost = "$R0/max_link_speed: 16.0 GT/s PCIe\\n";
   std::vector<Case> cases{
       {"pcie.width", kPass, kIb},
       {"pcie.width", kFail, kIb, {"$D0/current_link_width: 8\\n"}},
@@ -468,7 +471,12 @@ std::vector<Case> pcie_cases() {
       {"pcie.path",
        kFail,
        kIb,
-       {"$R0/current_link_speed: 16.0 GT/s PCIe\\n", "$R0/max_link_speed: 16.0 GT/s PCIe\\n"}},
+       {"$B0/current_link_speed: 16.0 GT/s PCIe\\n", "$B0/max_link_speed: 16.0 GT/s PCIe\\n"}},
+      {"pcie.path",  // what a GPU below the same switch does not use
+       kPass,
+       kIb,
+       {kSlowRoot, kSlowRootMost}},
+      {"pcie.path", kFail, kIb, {kSlowRoot, kSlowRootMost, "-$G0/class"}},
       {"pcie.path", kSkip, kIb, {"$R0/current_link_width: 8\\n"}},  // because of pcie.bridges
       {"pcie.path",  // 40 Gb/s of which 8b/10b leaves 32 on the link and on PCIe alike
        kPass,
@@ -500,12 +508,21 @@ std::vector<Case> pcie_cases() {
        {config("$D0", "3059", "0000", "21800010", "0000", "64")}},
       {"pcie.max_read_request", kSkip, kIb, {"$D0/config !EACCES"}},
       {"pcie.max_read_request", kSkip, kIb, {"$D0/config:hex 16 ffff"}},
+      {"pcie.max_read_request", kSkip, kIb, {config("$D0", "0000"), "$D0/physfn/"}},
+      {"pcie.max_read_request",
+       kSkip,
+       kIb,
+       {config("$D0", "0000"), cpuinfo("constant_tsc hypervisor")}},
+      {"pcie.max_read_request", kWarn, kIb, {config("$D0", "0000")}},
       {"pcie.max_payload", kPass, kIb},
       {"pcie.max_payload", kFail, kIb, {config("$D0", "5059")}},
+      {"pcie.max_payload", kPass, kIb, {config("$B0", "5059", "0000", "22800010")}},
+      {"pcie.max_payload", kWarn, kIb, {config("$D0", "1059"), config("$B0", "1059")}},
       {"pcie.max_payload",
-       kWarn,
+       kPass,
        kIb,
-       {config("$D0", "3059", "0000", "22800010"), config("$B0", "3059", "0000", "22800010")}},
+       {config("$D0", "1059"), config("$B0", "1059", "0000", "20800010")}},
+      {"pcie.max_payload", kSkip, kIb, {config("$D0", "0000"), "$D0/physfn/"}},
       {"pcie.max_payload", kSkip, kRoce},
       {"pcie.relaxed_ordering", kPass, kIb},
       {"pcie.relaxed_ordering", kPass, kIb, {config("$D0", "2059")}},
@@ -514,6 +531,7 @@ std::vector<Case> pcie_cases() {
        kIb,
        {config("$D0", "2059"), cpuinfo("constant_tsc", "AuthenticAMD")}},
       {"pcie.relaxed_ordering", kSkip, kRoce},
+      {"pcie.relaxed_ordering", kSkip, kIb, {config("$D0", "0000"), "$D0/physfn/"}},
       {"pcie.write_ordering", kPass, kIb, {write_ordering("per_mkey(0)", "per_mkey(0)")}},
       {"pcie.write_ordering", kWarn, kIb, {write_ordering("force_relax(1)", "force_relax(1)")}},
       {"pcie.write_ordering", kWarn, kIb, {write_ordering("force_relax(1)", "per_mkey(0)")}},
@@ -649,6 +667,11 @@ std::vector<Case> gpu_cases() {
       {"gpu.width", kPass, kIb},
       {"gpu.width", kFail, kIb, {"$G0/current_link_width: 8\\n"}},
       {"gpu.width", kSkip, kIb, {"$G0/current_link_width: 255\\n"}},
+      {"gpu.width",  // a slot of eight lanes
+       kPass,
+       kIb,
+       {"$G0/current_link_width: 8\\n",
+        "sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0/max_link_width: 8\\n"}},
       {"gpu.peer_memory", kPass, kIb},
       {"gpu.peer_memory", kPass, kIb, {"-sys/module/nvidia_peermem"}},
       {"gpu.peer_memory", kFail, kIb, {"-sys/module/nvidia_peermem", closed}},
@@ -660,6 +683,21 @@ std::vector<Case> gpu_cases() {
        kPass,
        kIb,
        {"-sys/module/nvidia_peermem", "proc/sys/kernel/osrelease: 5.12.0\\n"}},
+      {"gpu.peer_memory",
+       kPass,
+       kIb,
+       {"-sys/module/nvidia_peermem", closed, "sys/module/efa_nv_peermem/"}},
+      {"gpu.peer_memory",
+       kPass,
+       kIb,
+       {"-sys/module/nvidia_peermem", closed, "sys/module/amdgpu/",
+        "rdmabench/kernel_options: CONFIG_DMABUF_MOVE_NOTIFY=y\\nCONFIG_PCI_P2PDMA=y\\n"}},
+      {"gpu.peer_memory",
+       kFail,
+       kIb,
+       {"-sys/module/nvidia_peermem", closed, "sys/module/amdgpu/",
+        "rdmabench/kernel_options: CONFIG_PCI_P2PDMA=y\\n"}},
+      {"gpu.peer_memory", kSkip, kIb, {"-sys/module/nvidia_peermem", closed, "sys/module/amdgpu/"}},
       {"gpu.peer_memory", kSkip, kRoce},
       {"gpu.gdrcopy", kPass, kIb},
       {"gpu.gdrcopy", kWarn, kIb, {"-sys/module/gdrdrv"}},
@@ -791,15 +829,22 @@ std::vector<Case> gpu_health_cases() {
 }
 
 std::vector<Case> numa_cases() {
+  const std::string vm = cpuinfo("constant_tsc nonstop_tsc hypervisor");
+  const std::string uneven = "$NODE/node1/meminfo: Node 1 MemTotal:  264000000 kB\\n";
   return {
       {"numa.device_node", kPass, kIb},
       {"numa.device_node", kFail, kIb, {"$D0/numa_node: -1\\n"}},
       {"numa.device_node", kSkip, kIb, {"$D0/numa_node: -1\\n", "$NODE/online: 0\\n"}},
+      {"numa.device_node", kSkip, kIb, {"$D0/numa_node: -1\\n", vm}},
       {"numa.affinity", kPass, kIb},
       {"numa.affinity", kWarn, kIb, {"proc/self/status: Cpus_allowed_list:\t2-3\\n"}},
       {"numa.affinity", kSkip, kIb, {"-proc/self/status"}},
       {"numa.hwloc", kPass, kIb},
       {"numa.hwloc", kWarn, kIb, {"rdmabench/hwloc: 0000:18:00.0 cpus=2-3\\n"}},
+      {"numa.hwloc",  // it counts a CPU that is off
+       kPass,
+       kIb,
+       {"$C/online: 0-3\\n", "rdmabench/hwloc: 0000:18:00.0 cpus=0-1,8\\n"}},
       {"numa.hwloc", kSkip, kIb, kNoFacts},
       {"numa.balancing", kPass, kIb},
       {"numa.balancing", kWarn, kIb, {"proc/sys/kernel/numa_balancing: 1\\n"}},
@@ -815,9 +860,21 @@ std::vector<Case> numa_cases() {
       {"numa.per_socket", kWarn, kIb, {}, {"numa_nodes=8"}},
       {"numa.per_socket", kError, kIb, {"$NODE/has_cpu: both\\n"}},
       {"numa.per_socket", kSkip, kIb, {"-$NODE/has_cpu"}},
+      {"numa.per_socket", kSkip, kIb, {"$NODE/has_cpu: 0\\n", vm}},
+      {"numa.per_socket",  // Graviton
+       kSkip,
+       kIb,
+       {"$NODE/has_cpu: 0\\n", kArm, "sys/class/dmi/id/sys_vendor: Amazon EC2\\n",
+        "sys/class/dmi/id/product_name: c7gn.16xlarge\\n"}},
+      {"numa.per_socket",
+       kWarn,
+       kIb,
+       {"$NODE/has_cpu: 0\\n", kArm, "sys/class/dmi/id/sys_vendor: Amazon EC2\\n",
+        "sys/class/dmi/id/product_name: c7gn.metal\\n"}},
       {"numa.memory", kPass, kIb},
-      {"numa.memory", kWarn, kIb, {"$NODE/node1/meminfo: Node 1 MemTotal:  264000000 kB\\n"}},
+      {"numa.memory", kWarn, kIb, {uneven}},
       {"numa.memory", kSkip, kIb, {"-$NODE/node0", "-$NODE/node1"}},
+      {"numa.memory", kSkip, kIb, {uneven, vm}},
   };
 }
 

@@ -161,7 +161,8 @@ TEST(Doctor, JudgesNothingThatRestsOnWhatItDoesNotKnow) {
 TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   MemoryStore store = load("mlx5-infiniband");
   for (const std::string most : {"current", "max"}) {
-    const std::string slot = "sys/devices/pci0000:97/0000:97:01.0/" + most + "_link_";
+    const std::string slot =
+        "sys/devices/pci0000:97/0000:97:01.0/0000:98:00.0/0000:99:00.0/" + most + "_link_";
     store.add_file(slot + "width", "8\n");
     store.add_file(slot + "speed", "16.0 GT/s PCIe\n");
   }
@@ -171,7 +172,7 @@ TEST(Doctor, NamesTheSlotThatIsTooNarrow) {
   ASSERT_EQ(diagnosis.findings.size(), 2U);
   EXPECT_EQ(diagnosis.findings[0].status, Status::pass);
   EXPECT_EQ(diagnosis.findings[1].status, Status::fail);
-  EXPECT_EQ(diagnosis.findings[1].observed, "126 Gb/s: PCIe 16 GT/s x8 at 0000:97:01.0");
+  EXPECT_EQ(diagnosis.findings[1].observed, "126 Gb/s: PCIe 16 GT/s x8 at 0000:99:00.0");
   EXPECT_THAT(diagnosis.findings[1].expected, StartsWith("at least 400 Gb/s"));
   const std::string line = to_line(diagnosis);
   EXPECT_THAT(line, StartsWith("FAIL pcie.path mlx5_1, reseat: " + diagnosis.findings[1].observed +
