@@ -1,5 +1,6 @@
 // Between devices: address translation, and access control services that redirect their traffic
 // over the root port.
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -35,24 +36,43 @@ void translation(Probe& probe, const PciFunction& function) {
 }
 
 /// The options on the kernel's command line that begin with one of these.
-std::string options(Probe& probe, std::initializer_list<std::string_view> names) {
-  std::string found;
+std::vector<std::string> options(Probe& probe, std::initializer_list<std::string_view> names) {
+  std::vector<std::string> found;
   for (const std::string& word : words_of(probe.try_text("proc/cmdline"))) {
     for (const std::string_view name : names) {
-      if (word.starts_with(name)) found += (found.empty() ? "" : " ") + word;
+      if (word.starts_with(name)) found.push_back(word);
     }
   }
   return found;
 }
 
+/// "iommu=pt" is for x86 alone, where "pt" is one of a list; amd_iommu= and intel_iommu= do not
+/// know it. Source: Linux kernel-parameters; arch/x86/kernel/pci-dma.c iommu_setup(),
+/// drivers/iommu/iommu.c.
+bool asks_for_pass_through(const std::string& option, bool x86) {
+  if (option.starts_with("iommu.passthrough=")) {
+    const char value = option.size() > 18 ? option[18] : '0';
+    return value == '1' || value == 'y' || value == 'Y' || option.ends_with("=on");
+  }
+  if (!x86 || !option.starts_with("iommu=")) return false;
+  const std::vector<std::string_view> parts = split(std::string_view(option).substr(6), ',');
+  return std::find(parts.begin(), parts.end(), "pt") != parts.end();
+}
+
 void command_line(Probe& probe) {
   if (probe.list("sys/class/iommu").empty()) return probe.skip("the node shows no IOMMU");
   if (!probe.text("proc/cmdline")) return;
-  const std::string found = options(probe, {"iommu=", "iommu.", "intel_iommu=", "amd_iommu="});
+  const bool x86 = !value_after(probe.try_text("proc/cpuinfo"), "flags").empty();
+  const std::string_view wanted = x86 ? "iommu=pt or iommu.passthrough=1" : "iommu.passthrough=1";
+  std::string found;
+  bool passed = false;
+  for (const std::string& option :
+       options(probe, {"iommu=", "iommu.", "intel_iommu=", "amd_iommu="})) {
+    found += (found.empty() ? "" : " ") + option;
+    passed = passed || asks_for_pass_through(option, x86);
+  }
   probe.observe(found.empty() ? "no option" : found);
-  probe.expect("iommu=pt or iommu.passthrough=1", Source::standard);
-  const bool passed = found.find("iommu=pt") != std::string::npos ||
-                      found.find("iommu.passthrough=1") != std::string::npos;
+  probe.expect(std::string(wanted), Source::standard);
   if (passed) return probe.pass();
   // It may be the kernel's build default; then the groups show it.
   for (const RdmaDevice& device : probe.node().devices) {
@@ -66,12 +86,12 @@ void command_line(Probe& probe) {
   if (probe.node().virtual_machine) {
     return probe.skip("in a virtual machine the translation may be what isolates it");
   }
-  probe.warn();
+  probe.warn(fmt::format("Start the kernel with {}.", wanted));
 }
 
 constexpr std::size_t kControl = 6;
 
-/// Every bridge above a GPU or an RDMA device, once.
+/// Every bridge above a GPU, an RDMA device or a Data Direct function, once.
 std::vector<PciFunction> bridges(const Inventory& node) {
   std::vector<PciFunction> found;
   std::set<std::string> seen;
@@ -82,6 +102,7 @@ std::vector<PciFunction> bridges(const Inventory& node) {
   };
   for (const RdmaDevice& device : node.devices) add(device.pci);
   for (const Gpu& gpu : node.gpus) add(gpu.pci);
+  for (const PciFunction& direct : node.dma_functions) add(direct);
   return found;
 }
 
@@ -107,32 +128,167 @@ bool has_pairs(Probe& probe) {
   return true;
 }
 
+/// What the control register of a bridge should have: these bits, of these alone.
+struct AcsRule {
+  std::uint32_t mask = 0;  ///< 0: not judged
+  std::uint32_t wanted = 0;
+};
+
+// Bits: 0 source validation, 2 and 3 redirect of requests and completions, 4 upstream forwarding,
+// 6 direct translated.
+constexpr AcsRule kAcsOff{0x1d, 0};
+constexpr AcsRule kAcsOfKernel{0x1d, 0x1d};  // xx111x1
+
+/// How GPUs and RDMA devices reach each other on this node. Source: rdma-core
+/// kernel-boot/rdma_topo.
+enum class AcsTopology : std::uint8_t {
+  data_direct,  ///< a Data Direct function and its GPU below one switch of the card
+  own_ports,    ///< NVIDIA's GPUs below root ports of their own (NUMA-based there)
+  inlined,      ///< the GPU below the card's own switch
+  switches      ///< other switches, as NCCL's documentation has them
+};
+
+class AcsRules {
+ public:
+  explicit AcsRules(Probe& probe) : probe_(probe), node_(probe.node()) {
+    bool own_switch = false;
+    for (const Gpu& gpu : node_.gpus) {
+      if (gpu.nvidia && gpu.pci.above.size() == 1) topology_ = AcsTopology::own_ports;
+      own_switch =
+          own_switch || (gpu.nvidia && !gpu.pci.above.empty() && is_card(gpu.pci.above.back()));
+    }
+    if (!node_.dma_functions.empty()) {
+      topology_ = AcsTopology::data_direct;
+    } else if (topology_ != AcsTopology::own_ports && own_switch) {
+      topology_ = AcsTopology::inlined;
+    }
+    for (const RdmaDevice& device : node_.devices) {
+      const std::string bytes = probe.try_text(device.pci.folder + "/config");
+      const PciConfig space(bytes);
+      virtualized_ = virtualized_ || space.extended_capability(kAddressTranslation).has_value();
+    }
+  }
+
+  AcsRule of(const PciFunction& bridge) const {
+    switch (topology_) {
+      case AcsTopology::data_direct:
+        return of_data_direct(bridge);
+      case AcsTopology::own_ports:
+        return {};  // whatever the kernel sets
+      case AcsTopology::inlined:
+        // A card with address translation services is set up for virtual machines.
+        if (!virtualized_) return kAcsOff;
+        for (const RdmaDevice& device : node_.devices) {
+          if (!device.pci.above.empty() && device.pci.above.back().address == bridge.address) {
+            return {0x5d, 0x5d};  // 1x111x1
+          }
+        }
+        return is_card(bridge) ? kAcsOfKernel : AcsRule{};
+      case AcsTopology::switches:
+        return kAcsOff;
+    }
+    return {};
+  }
+
+  std::string_view expected() const {
+    switch (topology_) {
+      case AcsTopology::data_direct:
+        return "ReqRedir off and the others on at the Data Direct function's port, CmpltRedir off at "
+               "the GPU's, SrcValid off at the root port";
+      case AcsTopology::own_ports:
+        return "whatever the kernel sets";
+      case AcsTopology::inlined:
+        return virtualized_
+                   ? "on, and DirectTrans at the card's port: it has ATS, for virtual machines"
+                   : "off on every bridge";
+      case AcsTopology::switches:
+        break;
+    }
+    return "off on every bridge";
+  }
+
+  bool off_wanted() const {
+    return topology_ == AcsTopology::switches ||
+           (topology_ == AcsTopology::inlined && !virtualized_);
+  }
+
+ private:
+  /// A port of a switch within a card.
+  bool is_card(const PciFunction& bridge) const {
+    const std::string device = probe_.try_line(bridge.folder + "/device");
+    return probe_.try_line(bridge.folder + "/vendor") == "0x15b3" &&
+           (device == "0x197b" || device == "0x197c" || device == "0x1979");
+  }
+
+  /// For the ports at which the paths of a Data Direct function and its GPU part, and the root
+  /// port.
+  AcsRule of_data_direct(const PciFunction& bridge) const {
+    for (const PciFunction& direct : node_.dma_functions) {
+      for (const Gpu& gpu : node_.gpus) {
+        const auto& own = direct.above;
+        const auto& theirs = gpu.pci.above;
+        std::size_t common = 0;
+        while (common < std::min(own.size(), theirs.size()) &&
+               own[common].address == theirs[common].address) {
+          ++common;
+        }
+        if (common == 0) continue;
+        if (bridge.address == own.front().address) return AcsRule{0x1d, 0x1c};  // xx111x0
+        if (common < own.size() && bridge.address == own[common].address) {
+          return AcsRule{0x1d, 0x19};  // xx110x1
+        }
+        if (common < theirs.size() && bridge.address == theirs[common].address) {
+          return AcsRule{0x1d, 0x15};  // xx101x1
+        }
+      }
+    }
+    return {};  // elsewhere whatever the kernel sets
+  }
+
+  Probe& probe_;
+  const Inventory& node_;
+  AcsTopology topology_ = AcsTopology::switches;
+  bool virtualized_ = false;
+};
+
 void acs(Probe& probe) {
   if (!has_pairs(probe)) return;
   if (probe.node().virtual_machine) {
     return probe.skip("a virtual machine needs it, together with address translation services");
   }
-  std::string on;
+  const AcsRules rules(probe);
+  std::string wrong;
+  std::size_t there = 0;
+  std::size_t read = 0;
   std::size_t judged = 0;
   for (const PciFunction& bridge : bridges(probe.node())) {
-    const auto bytes = probe.text(bridge.folder + "/config");
-    if (!bytes) return;
-    const PciConfig space(*bytes);
-    if (!space.has_extended()) {
-      return probe.skip("only root reads the extended configuration space", Skipped::unread);
-    }
-    ++judged;
+    ++there;
+    const std::string bytes = probe.try_text(bridge.folder + "/config");
+    const PciConfig space(bytes);
+    if (!space.has_extended()) continue;
+    ++read;
+    const AcsRule rule = rules.of(bridge);
     const auto at = space.extended_capability(kAccessControlServices);
+    if (rule.mask == 0 || (!at && rule.wanted != 0)) continue;
+    ++judged;
     const std::uint32_t control = at ? space.word(*at + kControl).value_or(0) : 0;
-    // The bits that redirect, and source validation, which NCCL's documentation says to check.
-    if ((control & 0x1dU) != 0) {
-      on += fmt::format("{}{}:{}", on.empty() ? "" : "; ", bridge.address, names_of(control));
+    if ((control & rule.mask) != rule.wanted) {
+      const std::string names = names_of(control);
+      wrong += fmt::format("{}{}:{}", wrong.empty() ? "" : "; ", bridge.address,
+                           names.empty() ? " off" : names);
     }
   }
-  if (judged == 0) return probe.skip("no bridge is above the GPUs and RDMA devices");
-  probe.judge_by(on.empty(), Status::fail,
-                 on.empty() ? fmt::format("off on {} bridges", judged) : on, "off on every bridge",
-                 Source::standard);
+  if (there == 0) return probe.skip("no bridge is above the GPUs and RDMA devices");
+  if (read == 0) return probe.skip("only root reads the extended configuration space");
+  probe.expect(std::string(rules.expected()), Source::standard);
+  probe.observe(wrong.empty()
+                    ? fmt::format("as expected on {} bridges{}", judged,
+                                  read == there ? "" : fmt::format(", {} not read", there - read))
+                    : wrong);
+  if (wrong.empty()) return probe.pass();
+  if (rules.off_wanted()) return probe.fail();
+  probe.fail(
+      "rdma_topo write-grub-acs, of rdma-core, writes the kernel's option pci=config_acs=; then restart.");
 }
 
 void ats(Probe& probe, const PciFunction& function) {
@@ -146,12 +302,9 @@ void ats(Probe& probe, const PciFunction& function) {
   if (!space.has_extended())
     return probe.skip("only root reads the extended configuration space", Skipped::unread);
   const auto at = space.extended_capability(kAddressTranslation);
-  const bool on = at && (space.word(*at + kControl).value_or(0) & 0x8000U) != 0;
-  probe.judge_by(on, Status::warn,
-                 !at  ? "not there"
-                 : on ? "on"
-                      : "off",
-                 "on, in a virtual machine", Source::standard);
+  if (!at) return probe.skip("the function lacks address translation services");
+  const bool on = (space.word(*at + kControl).value_or(0) & 0x8000U) != 0;
+  probe.judge_by(on, Status::warn, on ? "on" : "off", "on, in a virtual machine", Source::standard);
 }
 
 constexpr std::string_view kPassThrough =
@@ -212,25 +365,27 @@ constexpr auto kIommuRows = std::to_array<Check>({
      data_direct},
     {{.id = "iommu.command_line",
       .title = "Pass-through on the kernel's command line",
-      .reads = "proc/cmdline, sys/class/iommu",
+      .reads = "proc/{cmdline,cpuinfo}, sys/class/iommu",
       .rule = "WARN with an IOMMU and without it, unless the groups pass through",
       .remedy = kPassThrough,
-      .source = "Linux kernel-parameters; mlnx_tune",
+      .source = "Linux kernel-parameters; arch/x86/kernel/pci-dma.c; drivers/iommu/iommu.c",
       .compares = true},
      command_line},
     {{.id = "iommu.acs",
       .title = "Access control between GPUs and RDMA devices",
       .reads = "D/config of every bridge above them (Access Control Services)",
-      .rule = "FAIL if any redirects; SKIP in a virtual machine",
+      .rule =
+          "FAIL if any redirects; where the card itself has the switch, or a Data Direct function, FAIL unless as rdma_topo has it; SKIP in a virtual machine",
       .remedy =
           "Turn it off in the BIOS, or at each start on each bridge: setpci -s BRIDGE ECAP_ACS+6.w=0000.",
-      .source = "NCCL troubleshooting, PCI Access Control Services",
+      .source =
+          "rdma-core kernel-boot/rdma_topo; NCCL troubleshooting, PCI Access Control Services",
       .root = true},
      acs},
     {{.id = "iommu.ats",
       .title = "Address translation services",
       .reads = "D/config (Address Translation Services)",
-      .rule = "in a virtual machine with GPUs: WARN if off",
+      .rule = "in a virtual machine with GPUs: WARN if the device has it, and it is off",
       .remedy = "Turn ATS on in the card's firmware and let the hypervisor pass it on.",
       .source = "NCCL troubleshooting, virtual machines",
       .root = true},

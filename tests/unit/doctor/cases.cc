@@ -610,6 +610,16 @@ std::vector<Case> pcie_cases() {
 std::vector<Case> iommu_cases() {
   const std::string translated = "sys/kernel/iommu_groups/10/type: DMA-FQ\\n";
   const std::string vm = cpuinfo("constant_tsc nonstop_tsc hypervisor");
+  std::vector<std::string> unreadable;
+  for (const std::string root :
+       {"sys/devices/pci0000:15/0000:15:01.0", "sys/devices/pci0000:97/0000:97:01.0"}) {
+    const std::string up =
+        root + (root.find(":15:") != std::string::npos ? "/0000:16:00.0" : "/0000:98:00.0");
+    const std::string bus = root.find(":15:") != std::string::npos ? "/0000:17:0" : "/0000:99:0";
+    for (const std::string& bridge : {root, up, up + bus + "0.0", up + bus + "1.0"}) {
+      unreadable.push_back(bridge + "/config !EACCES");
+    }
+  }
   return {
       {"iommu.data_direct", kPass, "gb300"},
       {"iommu.data_direct",
@@ -633,18 +643,36 @@ std::vector<Case> iommu_cases() {
        kIb,
        {"proc/cmdline: quiet intel_iommu=on\\n", translated,
         "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
+      {"iommu.command_line",
+       kWarn,
+       kIb,
+       {"proc/cmdline: quiet amd_iommu=pt\\n", translated,
+        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
+      {"iommu.command_line", kPass, kIb, {"proc/cmdline: quiet iommu=soft,pt\\n"}},
+      {"iommu.command_line",  // which ARM does not know
+       kWarn,
+       kIb,
+       {"proc/cmdline: quiet iommu=pt\\n", kArm, translated,
+        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
+      {"iommu.command_line", kPass, kIb, {"proc/cmdline: iommu.passthrough=1\\n", kArm}},
       {"iommu.command_line", kSkip, kIb, {"proc/cmdline: quiet intel_iommu=on\\n"}},
       {"iommu.command_line", kSkip, kRoce},
       {"iommu.acs", kPass, kIb},
       {"iommu.acs", kFail, kIb, {config("$B0", "3059", "0000", "21800010", "1d00")}},
       {"iommu.acs", kFail, kIb, {config("$R0", "3059", "0000", "21800010", "0100")}},
-      {"iommu.acs", kSkip, kIb, {config("$B0", "3059", "0000", "21800010", "1d00", "64")}},
-      {"iommu.acs", kSkip, kIb, {"$B0/config !EACCES"}},
+      {"iommu.acs", kPass, kIb, {config("$B0", "3059", "0000", "21800010", "1d00", "64")}},
+      {"iommu.acs", kPass, kIb, {"$B0/config !EACCES"}},
+      {"iommu.acs", kSkip, kIb, unreadable},
       {"iommu.acs", kSkip, kIb, {vm}},
       {"iommu.acs", kSkip, kRoce},
       {"iommu.ats", kSkip, kIb},
       {"iommu.ats", kSkip, kEfa},
-      {"iommu.ats", kWarn, kIb, {vm}},
+      {"iommu.ats", kSkip, kIb, {vm}},
+      {"iommu.ats",
+       kWarn,
+       kIb,
+       {vm,
+        "$D0/config:hex 4096 b3152110" + std::string((0x100 - 4) * 2, '0') + "0f00010000000000"}},
       {"iommu.ats",
        kPass,
        kIb,

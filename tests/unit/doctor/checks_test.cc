@@ -100,8 +100,7 @@ TEST(Checks, HaveACaseForEachWayTheyGo) {
     const std::set<Status>& ways = seen[std::string(check.id)];
     const bool only_compares = check.rule == "compared with peers";
     EXPECT_TRUE(only_compares || ways.count(Status::pass) == 1) << check.id << " never passes";
-    EXPECT_TRUE(only_compares || ways.count(Status::warn) == 1 ||
-                ways.count(Status::fail) == 1)
+    EXPECT_TRUE(only_compares || ways.count(Status::warn) == 1 || ways.count(Status::fail) == 1)
         << check.id << " never finds anything";
     EXPECT_EQ(ways.count(Status::skip), 1U) << check.id << " never skips";
     EXPECT_EQ(check.rule.find("FAIL") != std::string_view::npos, ways.count(Status::fail) == 1)
@@ -179,25 +178,15 @@ TEST(Checks, AreThoseOfTheDocument) {
   }
 }
 
-/// Machines with nothing wrong (tests/fixtures/doctor/healthy.py), and the checks that say there
-/// is. Each of these is a rule to mend: then its row goes.
-const std::map<std::string, std::set<std::string>> kHealthy{
-    {"gb300", {"iommu.acs"}},  {"hgx-b200", {}}, {"graviton", {}},
-    {"sr-iov-guest", {}}, {"routed-ipv6", {}},         {"grace-hopper", {}},
-};
-
+/// Machines with nothing wrong: tests/fixtures/doctor/healthy.py.
 TEST(Checks, FindNoFaultOnHealthyMachines) {
-  for (const auto& [tree, wrong] : kHealthy) {
-    std::set<std::string> found;
+  for (const char* const tree :
+       {"gb300", "hgx-b200", "graviton", "sr-iov-guest", "routed-ipv6", "grace-hopper"}) {
     for (const Finding& finding : judge(load(tree)).findings) {
-      const bool fault = finding.status == Status::fail || finding.status == Status::error;
-      if (!fault) continue;
-      found.insert(std::string(finding.id));
-      EXPECT_EQ(wrong.count(std::string(finding.id)), 1U)
+      EXPECT_TRUE(finding.status != Status::fail && finding.status != Status::error)
           << tree << " " << finding.id << " " << finding.subject << ": " << finding.observed
           << ", expected " << finding.expected << finding.reason;
     }
-    EXPECT_EQ(found, wrong) << tree;
   }
 }
 
