@@ -1,58 +1,16 @@
 // Addresses: how a peer finds this node, and settings that prevent it.
 #include <algorithm>
 #include <array>
-#include <map>
+#include <bit>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "check.h"
+#include "gid.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
-
-/// An entry of a port's GID table. Source: sysfs-class-infiniband.
-struct Gid {
-  std::uint64_t index = 0;
-  std::string text;       ///< "0000:0000:0000:0000:0000:ffff:0a00:0001"
-  std::string type;       ///< "RoCE v2", "IB/RoCE v1"; "" if unknown
-  std::string interface;  ///< the network device; "" if unknown
-
-  bool link_local() const { return text.starts_with("fe80:"); }
-  bool ipv4() const { return text.starts_with("0000:0000:0000:0000:0000:ffff:"); }
-  /// Routable, so that a peer can use it.
-  bool routable() const { return type == "RoCE v2" && !link_local(); }
-  /// "10.0.0.1" if ipv4(), else "".
-  std::string address() const {
-    if (!ipv4()) return "";
-    std::string digits = text.substr(30);
-    std::erase(digits, ':');
-    const auto value = hex_number(digits);
-    if (!value || digits.size() != 8) return "";
-    return fmt::format("{}.{}.{}.{}", *value >> 24, (*value >> 16) & 0xff, (*value >> 8) & 0xff,
-                       *value & 0xff);
-  }
-};
-
-/// All GIDs but zeros, by index.
-std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port) {
-  constexpr std::size_t kMostGids = 1024;
-  std::vector<Gid> gids;
-  for (const std::string& name : probe.list(port.folder + "/gids")) {
-    const auto index = to_number(name);
-    if (!index || gids.size() == kMostGids) continue;
-    Gid gid;
-    gid.index = *index;
-    gid.text = probe.try_line(port.folder + "/gids/" + name);
-    if (gid.text.find_first_not_of("0:") == std::string::npos) continue;
-    gid.type = probe.try_line(port.folder + "/gid_attrs/types/" + name);
-    gid.interface = probe.try_line(port.folder + "/gid_attrs/ndevs/" + name);
-    gids.push_back(std::move(gid));
-  }
-  std::sort(gids.begin(), gids.end(),
-            [](const Gid& first, const Gid& second) { return first.index < second.index; });
-  return gids;
-}
 
 /// With the finding SKIP.
 bool not_roce(Probe& probe, const RdmaPort& port, std::string_view reason) {
@@ -60,53 +18,84 @@ bool not_roce(Probe& probe, const RdmaPort& port, std::string_view reason) {
   return !port.roce();
 }
 
+/// On RoCE any index will do: those before may be of other network namespaces.
 void gid(Probe& probe, const RdmaPort& port) {
   if (port.device->iwarp) return probe.skip(std::string(kIwarp));
-  const auto text = probe.line(port.folder + "/gids/0");
-  if (!text) return;
-  probe.judge_by(text->find_first_not_of("0:") != std::string::npos, Status::fail, *text,
-                 "not zero", Source::standard);
+  probe.expect("not zero", Source::standard);
+  if (!port.roce()) {
+    const auto text = probe.line(port.folder + "/gids/0");
+    if (!text) return;
+    probe.observe(*text);
+    return probe.judge_by(text->find_first_not_of("0:") != std::string::npos, Status::fail);
+  }
+  if (probe.list(port.folder + "/gids").empty()) return probe.skip("the port shows no GID table");
+  std::string foreign;
+  for (const Gid& gid : gids_of(probe, port)) {
+    if (gid.foreign) {
+      foreign =
+          fmt::format("only GIDs of {} and the like, which this namespace lacks", gid.interface);
+      continue;
+    }
+    probe.observe(gid.index == 0 ? gid.text : fmt::format("index {}: {}", gid.index, gid.text));
+    return probe.pass();
+  }
+  probe.observe(foreign.empty() ? "every one is zero" : foreign);
+  probe.fail();
 }
 
 void roce_v2(Probe& probe, const RdmaPort& port) {
   if (not_roce(probe, port, "only RoCE chooses among GIDs")) return;
   const std::vector<Gid> gids = gids_of(probe, port);
+  if (gids.empty()) return probe.skip("the port has no GID: see address.gid");
   probe.expect("a RoCE v2 GID of an IP address", Source::standard);
-  std::string others;
+  const Gid* one_network = nullptr;
+  bool local = false;
+  bool typed = false;
   for (const Gid& gid : gids) {
+    typed = typed || !gid.type.empty();
     if (gid.routable()) {
       probe.observe(fmt::format("index {}: {}", gid.index, gid.ipv4() ? gid.address() : gid.text));
       return probe.pass();
     }
-    others += fmt::format("{}{}{}", others.empty() ? "" : ", ", gid.type,
-                          gid.link_local() ? " link-local" : "");
+    if (gid.foreign) continue;
+    local = local || gid.link_local();
+    if (!gid.link_local() && one_network == nullptr) one_network = &gid;
   }
-  probe.observe(others.empty() ? "no GID" : "only " + others);
+  if (!typed) return probe.skip("the kernel does not tell of which version its GIDs are");
+  if (one_network != nullptr) {
+    probe.observe(
+        fmt::format("only RoCE v1, {}: verbs and NCCL reach peers of one Ethernet network, "
+                    "not over a router",
+                    one_network->address()));
+    return probe.warn("Keep peers in one Ethernet network, or use a device that has RoCE v2.");
+  }
+  if (!local) return probe.skip("every GID is of another network namespace: see address.gid");
+  probe.observe(
+      "only link-local: verbs, UCX and NCCL reach peers of one Ethernet network; rdma_cm, and "
+      "whatever is behind a router, need an IP address");
   probe.fail();
 }
 
+/// In a container others' devices may be named, but one has to be its own.
 void gid_interface(Probe& probe, const RdmaPort& port) {
   if (not_roce(probe, port, "only RoCE ties GIDs to network devices")) return;
-  std::set<std::string> names;
-  bool any = false;
+  std::set<std::string> own;
+  std::set<std::string> foreign;
   for (const Gid& gid : gids_of(probe, port)) {
-    if (gid.interface.empty()) continue;
-    any = true;
-    names.insert(gid.interface);
-    if (gid.interface.find('/') == std::string::npos &&
-        probe.exists("sys/class/net/" + gid.interface)) {
-      continue;
-    }
-    probe.observe(fmt::format("GID {} is of {}, which is not there", gid.index, gid.interface));
-    probe.expect("network devices of this node", Source::derived);
-    return probe.fail();
+    if (!gid.interface.empty()) (gid.foreign ? foreign : own).insert(gid.interface);
   }
-  if (!any) return probe.skip("the port does not report the network devices of its GIDs");
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  probe.observe(text);
-  probe.expect("network devices of this node", Source::derived);
-  probe.pass();
+  if (own.empty() && foreign.empty()) {
+    return probe.skip("the port does not report the network devices of its GIDs");
+  }
+  const auto text = [](const std::set<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
+  };
+  probe.observe(own.empty() ? fmt::format("all are of {}, which is not there", text(foreign))
+                            : text(own));
+  probe.expect("a network device of this node", Source::derived);
+  probe.judge_by(!own.empty(), Status::fail);
 }
 
 /// The node's own IPv4 addresses: the lines after which fib_trie says "/32 host LOCAL".
@@ -129,7 +118,7 @@ void gid_address(Probe& probe, const RdmaPort& port) {
   std::set<std::string> seen;
   for (const Gid& gid : gids_of(probe, port)) {
     const std::string address = gid.address();
-    if (address.empty()) continue;
+    if (!gid.ipv4() || gid.foreign) continue;
     seen.insert(address);
     probe.observe(address);
     if (own.count(address) == 0) return probe.fail();
@@ -138,23 +127,13 @@ void gid_address(Probe& probe, const RdmaPort& port) {
   probe.pass();
 }
 
-/// The GID to give to a peer: RoCE v2 of an IPv4 address before one of IPv6.
-const Gid* best(const std::vector<Gid>& gids) {
-  const Gid* found = nullptr;
-  for (const Gid& gid : gids) {
-    if (!gid.routable()) continue;
-    if (found == nullptr || (gid.ipv4() && !found->ipv4())) found = &gid;
-  }
-  return found;
-}
-
 void gid_index(Probe& probe) {
   std::string observed;
   std::set<std::uint64_t> indices;
   for (const RdmaPort* const port : probe.node().ports_in_use()) {
     if (!port->roce()) continue;
     const std::vector<Gid> gids = gids_of(probe, *port);
-    const Gid* const one = best(gids);
+    const Gid* const one = best_gid(gids);
     if (one == nullptr) continue;
     indices.insert(one->index);
     observed += fmt::format("{}{} {}", observed.empty() ? "" : ", ", port->name, one->index);
@@ -176,43 +155,79 @@ std::optional<std::uint64_t> setting(Probe& probe, const std::string& interface,
   return std::max(*all, *own);
 }
 
-void rp_filter(Probe& probe) {
-  const std::vector<std::string> interfaces = probe.node().roce_interfaces();
-  if (interfaces.size() < 2) return probe.skip("fewer than two RoCE network devices");
-  std::string strict;
-  for (const std::string& interface : interfaces) {
-    const auto value = setting(probe, interface, "rp_filter");
-    if (!value) return;
-    if (*value == 1) strict += (strict.empty() ? "" : ", ") + interface;
-  }
-  probe.judge_by(strict.empty(), Status::warn,
-                 strict.empty() ? "not strict on any" : "strict on " + strict, "0 or 2",
-                 Source::standard);
-}
+/// A network that interfaces reach without a gateway.
+struct Network {
+  std::string name;        ///< destination and mask, as the kernel writes them
+  unsigned host_bits = 0;  ///< of an address in it
+  std::set<std::string> interfaces;
+};
 
-/// Networks in /proc/net/route that the interface reaches without a gateway: destination/mask.
-std::map<std::string, std::set<std::string>> networks(Probe& probe) {
-  std::map<std::string, std::set<std::string>> found;
+struct Routes {
+  std::vector<Network> networks;     ///< of IPv4
+  std::set<std::string> interfaces;  ///< with a route of any kind, of IPv4 or IPv6
+};
+
+/// Source: proc(5), /proc/net/route; Linux net/ipv6/route.c, rt6_native_route_seq_show().
+Routes routes_of(Probe& probe) {
+  Routes routes;
   for (const std::string& line : lines_of(probe.try_text("proc/net/route"))) {
     const std::vector<std::string> words = words_of(line);
-    if (words.size() < 8 || words[2] != "00000000" || words[1] == "00000000") continue;
-    found[words[1] + '/' + words[7]].insert(words[0]);
+    if (words.size() < 8) continue;
+    const auto mask = hex_number(words[7]);
+    if (!mask) continue;  // the heading
+    routes.interfaces.insert(words[0]);
+    if (words[2] != "00000000" || words[1] == "00000000") continue;
+    const std::string name = words[1] + '/' + words[7];
+    auto found = std::find_if(routes.networks.begin(), routes.networks.end(),
+                              [&](const Network& network) { return network.name == name; });
+    if (found == routes.networks.end()) {
+      const auto bits = static_cast<unsigned>(std::popcount(*mask & 0xffffffffU));
+      found = routes.networks.insert(found, {name, 32 - bits, {}});
+    }
+    found->interfaces.insert(words[0]);
   }
-  return found;
+  for (const std::string& line : lines_of(probe.try_text("proc/net/ipv6_route"))) {
+    const std::vector<std::string> words = words_of(line);
+    // Neither what every interface has nor the node's own addresses.
+    if (words.size() < 10 || words[1] == "80") continue;
+    if (words[0].starts_with("fe80") || words[0].starts_with("ff")) continue;
+    routes.interfaces.insert(words[9]);
+  }
+  return routes;
 }
 
-/// The RoCE network devices that share a network with another RoCE device.
+/// The RoCE network devices that share an IPv4 network with another RoCE device.
 std::set<std::string> sharing(Probe& probe) {
   const std::vector<std::string> interfaces = probe.node().roce_interfaces();
   std::set<std::string> shared;
-  for (const auto& [network, members] : networks(probe)) {
+  for (const Network& network : routes_of(probe).networks) {
     std::set<std::string> here;
     for (const std::string& interface : interfaces) {
-      if (members.count(interface) != 0) here.insert(interface);
+      if (network.interfaces.count(interface) != 0) here.insert(interface);
     }
     if (here.size() > 1) shared.insert(here.begin(), here.end());
   }
   return shared;
+}
+
+void rp_filter(Probe& probe) {
+  const std::vector<std::string> interfaces = probe.node().roce_interfaces();
+  if (interfaces.size() < 2) return probe.skip("fewer than two RoCE network devices");
+  if (!probe.text("proc/net/route")) return;
+  probe.expect("0 or 2 where two share a network", Source::standard);
+  const std::set<std::string> shared = sharing(probe);
+  if (shared.empty()) {
+    probe.observe("each RoCE network device is on another network");
+    return probe.pass();
+  }
+  std::string strict;
+  for (const std::string& interface : shared) {
+    const auto value = setting(probe, interface, "rp_filter");
+    if (!value) return;
+    if (*value == 1) strict += (strict.empty() ? "" : ", ") + interface;
+  }
+  probe.observe(strict.empty() ? "not strict on any that shares a network" : "strict on " + strict);
+  probe.judge_by(strict.empty(), Status::warn);
 }
 
 void arp(Probe& probe) {
@@ -244,22 +259,30 @@ void arp(Probe& probe) {
 void routes(Probe& probe) {
   const std::vector<std::string> interfaces = probe.node().roce_interfaces();
   if (interfaces.empty()) return probe.skip("this node has no RoCE network device");
-  if (!probe.text("proc/net/route")) return;
-  const auto all = networks(probe);
+  if (!probe.exists("proc/net/ipv6_route") && !probe.text("proc/net/route")) return;
+  const Routes all = routes_of(probe);
   std::string missing;
   for (const std::string& interface : interfaces) {
-    const bool routed = std::any_of(all.begin(), all.end(), [&](const auto& network) {
-      return network.second.count(interface) != 0;
-    });
-    if (!routed) missing += (missing.empty() ? "" : ", ") + interface;
+    if (all.interfaces.count(interface) == 0) missing += (missing.empty() ? "" : ", ") + interface;
   }
-  probe.observe(missing.empty() ? "each has its network" : "no network on " + missing);
-  probe.expect("a separate route for each RoCE network device", Source::derived);
+  probe.observe(missing.empty() ? "each has its route" : "no route over " + missing);
+  probe.expect("a route for each RoCE network device, of IPv4 or IPv6", Source::derived);
   if (!missing.empty()) return probe.warn();
   if (!sharing(probe).empty()) {
     return probe.skip("some share a network, and routing rules are in no file: see ip rule");
   }
   probe.pass();
+}
+
+/// The most neighbours that a rail can have: nodes, but no more than its network has addresses, for
+/// peers behind a router are reached over its address.
+std::uint64_t neighbours_of(const Routes& routes, const std::string& interface,
+                            std::uint64_t nodes) {
+  for (const Network& network : routes.networks) {
+    if (network.interfaces.count(interface) == 0) continue;
+    return std::min(nodes, std::uint64_t{1} << network.host_bits);
+  }
+  return 1;
 }
 
 void neighbours(Probe& probe) {
@@ -268,9 +291,16 @@ void neighbours(Probe& probe) {
   if (!most) return;
   probe.observe(std::to_string(*most));
   if (nodes == nullptr) return probe.skip("needs the number of nodes: --expect nodes=N");
-  const std::size_t rails = std::max<std::size_t>(probe.node().roce_interfaces().size(), 1);
-  const std::uint64_t wanted = to_number(nodes->value).value_or(0) * rails;
-  probe.expect(fmt::format("at least {}: {} nodes, {} rails", wanted, nodes->value, rails),
+  const std::uint64_t count = to_number(nodes->value).value_or(0);
+  const std::vector<std::string> interfaces = probe.node().roce_interfaces();
+  const Routes routes = routes_of(probe);
+  std::uint64_t wanted = 0;
+  for (const std::string& interface : interfaces) {
+    wanted += routes.interfaces.empty() ? count : neighbours_of(routes, interface, count);
+  }
+  if (interfaces.empty()) wanted = count;
+  probe.expect(fmt::format("at least {}: {} nodes, {} rails, and no more than their networks have",
+                           wanted, nodes->value, std::max<std::size_t>(interfaces.size(), 1)),
                nodes->source);
   probe.judge_by(*most >= wanted, Status::fail);
 }
@@ -289,30 +319,31 @@ void manager_tos(Probe& probe, const RdmaPort& port) {
 constexpr auto kAddressRows = std::to_array<Check>({
     {{.id = "address.gid",
       .title = "The port has a GID",
-      .reads = "P/gids/0",
+      .reads = "P/{gids,gid_attrs/ndevs}/*",
       .rests_on = "port.state",
-      .rule = "FAIL if it is zero",
+      .rule = "FAIL if it is zero; on RoCE, if every one is, or of another network namespace",
       .remedy = "InfiniBand: the subnet manager sets it. RoCE: bring the network device up.",
-      .source = "sysfs-class-infiniband",
+      .source = "sysfs-class-infiniband; Linux infiniband/core/cache.c",
       .as_cause = "has no GID"},
      gid},
     {{.id = "address.roce_v2",
       .title = "A RoCE v2 GID of an IP address",
-      .reads = "P/{gids,gid_attrs/types}/*",
+      .reads = "P/{gids,gid_attrs/{types,ndevs}}/*",
       .rests_on = "address.gid",
-      .rule = "RoCE: FAIL without one that is not link-local",
+      .rule = "RoCE: FAIL with link-local ones alone; WARN with RoCE v1 alone",
       .remedy =
           "Give the network device an IP address: ip address add, and in the network configuration.",
-      .source = "NCCL net_ib connect.cc; sysfs-class-infiniband"},
+      .source =
+          "NCCL src/transport/net_ib/connect.cc; UCX src/uct/ib/base/ib_device.c; sysfs-class-infiniband"},
      roce_v2},
     {{.id = "address.gid_interface",
       .title = "GIDs are of this node's network devices",
       .reads = "P/gid_attrs/ndevs/*, N",
       .rests_on = "port.state",
-      .rule = "RoCE: FAIL if one is not there",
+      .rule = "RoCE: FAIL if none is there",
       .remedy =
           "Restart the network device; in a container hand it in together with the RDMA device.",
-      .source = "sysfs-class-infiniband"},
+      .source = "sysfs-class-infiniband; Linux infiniband/core/sysfs.c"},
      gid_interface},
     {{.id = "address.gid_address",
       .title = "GIDs are of this node's addresses",
@@ -334,8 +365,8 @@ constexpr auto kAddressRows = std::to_array<Check>({
      gid_index},
     {{.id = "address.rp_filter",
       .title = "Reverse path filter",
-      .reads = "proc/sys/net/ipv4/conf/*/rp_filter",
-      .rule = "two RoCE devices or more: WARN if strict (1)",
+      .reads = "proc/sys/net/ipv4/conf/*/rp_filter, proc/net/route",
+      .rule = "RoCE devices on one network: WARN if strict (1)",
       .remedy = "sysctl -w net.ipv4.conf.all.rp_filter=2, and the same for each of them.",
       .source = "Linux ip-sysctl; IBM SMC-R guide"},
      rp_filter},
@@ -348,20 +379,21 @@ constexpr auto kAddressRows = std::to_array<Check>({
      arp},
     {{.id = "address.routes",
       .title = "Each rail has its route",
-      .reads = "proc/net/route",
-      .rule = "WARN if a RoCE device has no network; SKIP if some share one",
+      .reads = "proc/net/{route,ipv6_route}",
+      .rule = "WARN if no route leads over a RoCE device; SKIP if some share a network",
       .remedy =
           "Give the network device an address and a network; with several on one network, a routing "
           "rule for each.",
-      .source = "RoCE multi-rail guides; rdma_cm(7)"},
+      .source = "proc(5); Linux net/ipv6/route.c; rdma_cm(7)"},
      routes},
     {{.id = "address.neighbours",
       .title = "Neighbour table",
-      .reads = "proc/sys/net/ipv4/neigh/default/gc_thresh3",
-      .rule = "FAIL if smaller than nodes times rails (--expect nodes=N)",
+      .reads = "proc/sys/net/ipv4/neigh/default/gc_thresh3, proc/net/route",
+      .rule =
+          "FAIL if smaller than nodes times rails, or all addresses of the rails' networks (--expect nodes=N)",
       .remedy =
           "sysctl -w net.ipv4.neigh.default.gc_thresh3=N, gc_thresh2 and gc_thresh1 below it.",
-      .source = "Linux ip-sysctl; OCI meshpinger"},
+      .source = "Linux ip-sysctl, net/core/neighbour.c"},
      neighbours},
     {{.id = "address.cm_tos",
       .title = "Type of service of the connection manager",

@@ -337,6 +337,33 @@ const std::string kShared = kRoutes +
                             "ens2np0 0000000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
                             "ens3np0 0000020A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
                             "ens4np0 0000030A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n";
+/// Each on its own, of 65536 addresses.
+const std::string kWide = kRoutes +
+                          "ens1np0 00000A0A 00000000 0001 0 0 0 0000FFFF 0 0 0\\n"
+                          "ens2np0 00000B0A 00000000 0001 0 0 0 0000FFFF 0 0 0\\n"
+                          "ens3np0 00000C0A 00000000 0001 0 0 0 0000FFFF 0 0 0\\n"
+                          "ens4np0 00000D0A 00000000 0001 0 0 0 0000FFFF 0 0 0\\n";
+/// A routed fabric: every peer is behind a router.
+const std::string kGateways = kRoutes +
+                              "ens1np0 0000000A 0100010A 0003 0 0 0 000000FF 0 0 0\\n"
+                              "ens2np0 0000000A 0100020A 0003 0 0 0 000000FF 0 0 0\\n"
+                              "ens3np0 0000000A 0100030A 0003 0 0 0 000000FF 0 0 0\\n"
+                              "ens4np0 0000000A 0100040A 0003 0 0 0 000000FF 0 0 0\\n";
+
+std::string ipv6_route(const std::string& network, const std::string& interface) {
+  const std::string none(32, '0');
+  return network + none.substr(network.size()) + " 40 " + none + " 00 " + none +
+         " 00000100 00000001 00000000 00000001 " + interface + "\\n";
+}
+/// No address but of IPv6.
+const std::string kIpv6Routes =
+    "proc/net/ipv6_route: " + ipv6_route("fe80", "ens1np0") +
+    ipv6_route("20010db800000001", "ens1np0") + ipv6_route("20010db800000002", "ens2np0") +
+    ipv6_route("20010db800000003", "ens3np0") + ipv6_route("20010db800000004", "ens4np0");
+/// Every GID is of a network device that this namespace lacks.
+const std::vector<std::string> kOtherNamespace{
+    "$P0/gid_attrs/ndevs/0: eth9\\n", "$P0/gid_attrs/ndevs/1: eth9\\n",
+    "$P0/gid_attrs/ndevs/2: eth9\\n", "$P0/gid_attrs/ndevs/3: eth9\\n"};
 const std::string kIpv4 = "proc/sys/net/ipv4/conf/";
 const std::string kManager = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/";
 
@@ -345,13 +372,30 @@ std::vector<Case> address_cases() {
       {"address.gid", kPass, kIb},
       {"address.gid", kFail, kIb, {"$P0/gids/0: 0000:0000:0000:0000:0000:0000:0000:0000\\n"}},
       {"address.gid", kSkip, kIb, {"-$P0/gids"}},
+      {"address.gid",  // the first entries are of other namespaces
+       kPass,
+       kRoce,
+       {"-$P0/gids/0", "-$P0/gids/1"}},
+      {"address.gid", kFail, kRoce, {"-$P0/gids/0", "-$P0/gids/1", "-$P0/gids/2", "-$P0/gids/3"}},
+      {"address.gid", kFail, kRoce, kOtherNamespace},
       {"address.roce_v2", kPass, kRoce},
       {"address.roce_v2", kFail, kRoce, {"-$P0/gids/2", "-$P0/gids/3"}},
-      {"address.roce_v2", kFail, kRoce, {"-$P0/gid_attrs"}},
+      {"address.roce_v2", kWarn, kRoce, {"-$P0/gids/3"}},  // RoCE v1 of an IP address
+      {"address.roce_v2",                                  // IPv6 alone
+       kPass,
+       kRoce,
+       {"-$P0/gids/2", "$P0/gids/3: 2001:0db8:0000:0000:0000:0000:0000:0007\\n"}},
+      {"address.roce_v2", kSkip, kRoce, {"-$P0/gid_attrs"}},
+      {"address.roce_v2", kSkip, kRoce, kOtherNamespace},
+      {"address.roce_v2",
+       kSkip,
+       kRoce,
+       {"-$P0/gids/0", "-$P0/gids/1", "-$P0/gids/2", "-$P0/gids/3"}},
       {"address.roce_v2", kSkip, kIb},
       {"address.gid_interface", kPass, kRoce},
-      {"address.gid_interface", kFail, kRoce, {"$P0/gid_attrs/ndevs/3: eth9\\n"}},
-      {"address.gid_interface", kFail, kRoce, {"$P0/gid_attrs/ndevs/3: ../../../x\\n"}},
+      {"address.gid_interface", kPass, kRoce, {"$P0/gid_attrs/ndevs/3: eth9\\n"}},
+      {"address.gid_interface", kPass, kRoce, {"$P0/gid_attrs/ndevs/3: ../../../x\\n"}},
+      {"address.gid_interface", kFail, kRoce, kOtherNamespace},
       {"address.gid_interface", kSkip, kRoce, {"-$P0/gid_attrs"}},
       {"address.gid_address", kPass, kRoce},
       {"address.gid_address",
@@ -359,6 +403,7 @@ std::vector<Case> address_cases() {
        kRoce,
        {"$P0/gids/3: 0000:0000:0000:0000:0000:ffff:0a63:0007\\n"}},
       {"address.gid_address", kSkip, kRoce, {"-proc/net/fib_trie"}},
+      {"address.gid_address", kSkip, kRoce, kOtherNamespace},
       {"address.gid_index", kPass, kRoce},
       {"address.gid_index", kPass, kRoce, {}, {"gid_index=3"}},
       {"address.gid_index", kWarn, kRoce, {}, {"gid_index=5"}},
@@ -368,8 +413,10 @@ std::vector<Case> address_cases() {
        {"-$P0/gids/3", "$P0/gids/5: " + kMapped + "\\n", "$P0/gid_attrs/types/5: RoCE v2\\n"}},
       {"address.gid_index", kSkip, kIb},
       {"address.rp_filter", kPass, kRoce},
-      {"address.rp_filter", kWarn, kRoce, {kIpv4 + "ens1np0/rp_filter: 1\\n"}},
-      {"address.rp_filter", kSkip, kRoce, {"-" + kIpv4 + "all/rp_filter"}},
+      {"address.rp_filter", kPass, kRoce, {kIpv4 + "ens1np0/rp_filter: 1\\n"}},
+      {"address.rp_filter", kPass, kRoce, {kShared, kIpv4 + "ens3np0/rp_filter: 1\\n"}},
+      {"address.rp_filter", kWarn, kRoce, {kShared, kIpv4 + "ens1np0/rp_filter: 1\\n"}},
+      {"address.rp_filter", kSkip, kRoce, {kShared, "-" + kIpv4 + "all/rp_filter"}},
       {"address.rp_filter", kSkip, kIb},
       {"address.arp", kPass, kRoce},
       {"address.arp", kWarn, kRoce, {kShared}},
@@ -380,9 +427,13 @@ std::vector<Case> address_cases() {
       {"address.arp", kSkip, kIb},
       {"address.routes", kPass, kRoce},
       {"address.routes", kWarn, kRoce, {kRoutes}},
+      {"address.routes", kPass, kRoce, {kRoutes, kIpv6Routes}},
+      {"address.routes", kPass, kRoce, {kGateways}},
       {"address.routes", kSkip, kRoce, {kShared}},
-      {"address.neighbours", kPass, kRoce, {}, {"nodes=2048"}},
-      {"address.neighbours", kFail, kRoce, {}, {"nodes=2049"}},
+      {"address.neighbours", kPass, kRoce, {kWide}, {"nodes=2048"}},
+      {"address.neighbours", kFail, kRoce, {kWide}, {"nodes=2049"}},
+      {"address.neighbours", kPass, kRoce, {}, {"nodes=100000"}},  // 256 addresses a network
+      {"address.neighbours", kPass, kRoce, {kGateways}, {"nodes=100000"}},
       {"address.neighbours", kSkip, kRoce},
       {"address.cm_tos", kPass, kRoce, {kManager + "default_roce_tos: 106\\n"}, {"tos=106"}},
       {"address.cm_tos", kWarn, kRoce, {kManager + "default_roce_tos: 0\\n"}, {"tos=106"}},
@@ -1059,6 +1110,9 @@ std::vector<Case> software_cases() {
 
 std::vector<Case> env_cases() {
   const std::string file = "rdmabench/nccl_files: /etc/nccl.conf\t";
+  const std::string kOldKernel = "proc/sys/kernel/osrelease: 5.4.0-216-generic\\n";
+  const std::string kGpu = "sys/bus/pci/devices/0000:0a:00.0/class: 0x030200\\n";
+  const std::string kGpuVendor = "sys/bus/pci/devices/0000:0a:00.0/vendor: 0x10de\\n";
   std::vector<Case> cases{
       {"env.nccl_files", kPass, kIb},
       {"env.nccl_files", kPass, kIb, {file + "NCCL_DEBUG=WARN\\n"}},
@@ -1072,44 +1126,138 @@ std::vector<Case> env_cases() {
        kIb,
        {file + "NCCL_DEBUG=TRACE\\n", environment("NCCL_DEBUG=INFO")}},
       {"env.nccl_ib_disable", kWarn, kRoce, {environment("NCCL_IB_DISABLE=1")}},
+      {"env.nccl_ib_disable", kWarn, kRoce, {environment("NCCL_IB_DISABLE=0x2")}},
+      {"env.nccl_ib_disable", kPass, kRoce, {environment("NCCL_IB_DISABLE=true")}},  // no number: 0
       {"env.nccl_ib_disable", kPass, kVm, {environment("NCCL_IB_DISABLE=1")}},
+      {"env.nccl_ib_disable", kPass, kEfa, {environment("NCCL_IB_DISABLE=1")}},
+      {"env.nccl_net", kWarn, kRoce, {environment("NCCL_NET=Socket")}},
+      {"env.nccl_net", kWarn, kEfa, {environment("NCCL_NET=socket")}},
+      {"env.nccl_net", kPass, kRoce, {environment("NCCL_NET=ib")}},
+      {"env.nccl_net", kWarn, kEfa, {environment("NCCL_NET=IB")}},
+      {"env.nccl_net", kSkip, kEfa, {environment("NCCL_NET=AWS Libfabric")}},
+      {"env.nccl_net", kPass, kVm, {environment("NCCL_NET=Socket")}},
       {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=mlx5")}},
       {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA==mlx5_0:1,mlx5_1:1")}},
+      {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=^mlx5_1")}},
+      {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=^=mlx5_9")}},
+      {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA==mlx5_0::0:1,mlx5_1::1:1")}},
       {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA==mlx5")}},
       {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA=mlx5_0,mlx5_7")}},
+      {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA=mlx5_0:2")}},
+      {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA=^mlx5")}},
       {"env.nccl_socket_ifname", kPass, kIb, {environment("NCCL_SOCKET_IFNAME=ib")}},
+      {"env.nccl_socket_ifname", kPass, kIb, {environment("NCCL_SOCKET_IFNAME=^ib1")}},
+      {"env.nccl_socket_ifname", kWarn, kIb, {environment("NCCL_SOCKET_IFNAME=^ib")}},
+      {"env.nccl_socket_ifname", kWarn, kIb, {environment("NCCL_SOCKET_IFNAME==ib")}},
       {"env.nccl_socket_ifname", kWarn, kIb, {environment("NCCL_SOCKET_IFNAME=eth0")}},
       {"env.nccl_gid_index", kPass, kRoce, {environment("NCCL_IB_GID_INDEX=3")}},
-      {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=2")}},
-      {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=17")}},
-      {"env.nccl_gid_index", kFail, kRoce, {environment("NCCL_IB_GID_INDEX=../x")}},
+      {"env.nccl_gid_index", kPass, kRoce, {environment("NCCL_IB_GID_INDEX=0x3")}},
+      {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=1")}},  // link-local
+      {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=2")}},  // RoCE v1
+      {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=17")}},
+      {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=../x")}},  // so 0
       {"env.nccl_gid_index", kPass, kRoce, {environment("NCCL_IB_GID_INDEX=-1")}},
-      {"env.nccl_gid_index", kPass, "irdma", {environment("NCCL_IB_GID_INDEX=0")}},
-      {"env.nccl_gid_index", kFail, "irdma", {environment("NCCL_IB_GID_INDEX=auto")}},
+      {"env.nccl_gid_index",  // a port that NCCL does not use
+       kPass,
+       kRoce,
+       {environment("NCCL_IB_GID_INDEX=3\\nNCCL_IB_HCA=^=mlx5_0"), "-$P0/gids/3"}},
+      {"env.nccl_gid_index",
+       kWarn,
+       kRoce,
+       {environment("NCCL_IB_GID_INDEX=2"), "$P0/state: 1: DOWN\\n"}},
+      {"env.nccl_gid_index", kSkip, kIb, {environment("NCCL_IB_GID_INDEX=3")}},
+      {"env.nccl_gid_index", kWarn, "irdma", {environment("NCCL_IB_GID_INDEX=0")}},
+      {"env.nccl_gid_index", kPass, "irdma", {environment("NCCL_IB_GID_INDEX=1")}},
+      {"env.nccl_gid_index",  // NCCL looks for an IPv4 address unless it is told otherwise
+       kWarn,
+       kRoce,
+       {environment(""), "-$P0/gids/2", "$P0/gids/3: 2001:0db8:0000:0000:0000:0000:0000:0007\\n",
+        kGpu, kGpuVendor}},
+      {"env.nccl_gid_index",
+       kPass,
+       kRoce,
+       {environment("NCCL_IB_ADDR_FAMILY=AF_INET6\\nNCCL_IB_HCA==mlx5_0"), "-$P0/gids/2",
+        "$P0/gids/3: 2001:0db8:0000:0000:0000:0000:0000:0007\\n", kGpu, kGpuVendor}},
+      {"env.nccl_gid_index", kPass, kRoce, {environment(""), kGpu, kGpuVendor}},
+      {"env.nccl_traffic_class", kPass, kRoce, {environment("NCCL_IB_TC=106")}},
+      {"env.nccl_traffic_class", kPass, kRoce, {environment("NCCL_IB_TC=106")}, {"tos=106"}},
+      {"env.nccl_traffic_class", kWarn, kRoce, {environment("NCCL_IB_TC=41")}, {"tos=106"}},
+      {"env.nccl_traffic_class", kWarn, kRoce, {environment("NCCL_IB_TC=256")}},
+      {"env.nccl_service_level", kPass, kRoce, {environment("NCCL_IB_SL=3")}},
+      {"env.nccl_service_level", kWarn, kRoce, {environment("NCCL_IB_SL=16")}},
+      {"env.nccl_timeout", kPass, kRoce, {environment("NCCL_IB_TIMEOUT=22")}},
+      {"env.nccl_timeout", kWarn, kRoce, {environment("NCCL_IB_TIMEOUT=0")}},
+      {"env.nccl_timeout", kWarn, kRoce, {environment("NCCL_IB_TIMEOUT=23")}},
+      {"env.nccl_retries", kPass, kRoce, {environment("NCCL_IB_RETRY_CNT=7")}},
+      {"env.nccl_retries", kWarn, kRoce, {environment("NCCL_IB_RETRY_CNT=0")}},
+      {"env.nccl_retries", kWarn, kRoce, {environment("NCCL_IB_RETRY_CNT=13")}},
       {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_P2P_DISABLE=1")}},
+      {"env.nccl_disabled", kPass, kRoce, {environment("NCCL_P2P_DISABLE=2")}},
+      {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_SHM_DISABLE=1")}},
       {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_NET_GDR_LEVEL=LOC")}},
+      {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_NET_GDR_LEVEL=0")}},
+      {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_NET_GDR_LEVEL=pxb")}},
+      {"env.nccl_disabled", kWarn, kRoce, {environment("NCCL_NET_GDR_READ=0")}},
       {"env.nccl_disabled", kPass, kRoce, {environment("NCCL_NET_GDR_LEVEL=SYS")}},
+      {"env.nccl_disabled", kPass, kRoce, {environment("NCCL_NET_GDR_LEVEL=5")}},
       {"env.nccl_debug", kWarn, kRoce, {environment("NCCL_DEBUG=TRACE")}},
       {"env.nccl_debug", kPass, kRoce, {environment("NCCL_DEBUG=INFO")}},
       {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=tcp,sm")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=rc,sm,self")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=rc_mlx5,sm,self")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=rc_x,cuda")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=self,ud_verbs")}},
-      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=^rc")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=\\\\rc_verbs")}},
+      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=\\\\rc")}},
+      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=rc:aux,tcp")}},
+      {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=^rc")}},  // ud and dc are left
+      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=^ib")}},
+      {"env.ucx_tls", kWarn, kRoce, {environment("UCX_TLS=^rc,ud,dc")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=^rc_mlx5")}},
       {"env.ucx_tls", kPass, kRoce, {environment("UCX_TLS=^tcp")}},
+      {"env.ucx_tls", kWarn, "irdma", {environment("UCX_TLS=rc_mlx5,sm")}},
+      {"env.ucx_tls", kPass, kEfa, {environment("UCX_TLS=srd,sm")}},
       {"env.ucx_net_devices", kPass, kRoce, {environment("UCX_NET_DEVICES=mlx5_0:1,ens1np0")}},
+      {"env.ucx_net_devices", kPass, kRoce, {environment("UCX_NET_DEVICES=mlx5_[0-3]:1")}},
+      {"env.ucx_net_devices", kPass, kRoce, {environment("UCX_NET_DEVICES=mlx5_0")}},
+      {"env.ucx_net_devices", kPass, kRoce, {environment("UCX_NET_DEVICES=^ens1np0")}},
+      {"env.ucx_net_devices", kWarn, kRoce, {environment("UCX_NET_DEVICES=mlx5_[0-4]:1")}},
+      {"env.ucx_net_devices", kWarn, kRoce, {environment("UCX_NET_DEVICES=ens1np0")}},
+      {"env.ucx_net_devices", kWarn, kRoce, {environment("UCX_NET_DEVICES=^mlx5_[0-3]")}},
       {"env.ucx_net_devices", kWarn, kRoce, {environment("UCX_NET_DEVICES=mlx5_9:1")}},
+      {"env.ucx_gid_index", kPass, kRoce, {environment("UCX_IB_GID_INDEX=auto")}},
+      {"env.ucx_gid_index", kPass, kRoce, {environment("UCX_IB_GID_INDEX=3")}},
+      {"env.ucx_gid_index", kWarn, kRoce, {environment("UCX_IB_GID_INDEX=2")}},
+      {"env.ucx_gid_index", kWarn, kRoce, {environment("UCX_IB_GID_INDEX=three")}},
+      {"env.ucx_gid_index", kSkip, kIb, {environment("UCX_IB_GID_INDEX=0")}},
       {"env.fi_provider", kWarn, kEfa, {environment("FI_PROVIDER=tcp;ofi_rxm")}},
+      {"env.fi_provider", kWarn, kRoce, {environment("FI_PROVIDER=tcp,shm")}},
+      {"env.fi_provider", kWarn, kRoce, {environment("FI_PROVIDER=^verbs")}},
+      {"env.fi_provider", kPass, kRoce, {environment("FI_PROVIDER=^tcp,efa")}},
+      {"env.fi_provider", kPass, kRoce, {environment("FI_PROVIDER=shm,verbs;ofi_rxm")}},
       {"env.fi_provider", kPass, kEfa, {environment("FI_PROVIDER=efa")}},
       {"env.efa_device_rdma", kWarn, kEfa, {environment("FI_EFA_USE_DEVICE_RDMA=0")}},
-      {"env.fork_safe", kWarn, kEfa, {environment("FI_EFA_FORK_SAFE=1")}},
-      {"env.fork_safe", kPass, kEfa, {environment("RDMAV_FORK_SAFE=0")}},
+      {"env.efa_device_rdma", kWarn, kEfa, {environment("FI_EFA_USE_DEVICE_RDMA=off")}},
+      {"env.efa_device_rdma", kWarn, kEfa, {environment("FI_EFA_USE_DEVICE_RDMA=2")}},
+      {"env.efa_device_rdma", kPass, kEfa, {environment("FI_EFA_USE_DEVICE_RDMA=True")}},
+      {"env.efa_device_rdma", kPass, kRoce, {environment("FI_EFA_USE_DEVICE_RDMA=0")}},
+      {"env.fork_safe", kPass, kEfa, {environment("FI_EFA_FORK_SAFE=1")}},  // 6.1 needs it not
+      {"env.fork_safe", kWarn, kEfa, {environment("FI_EFA_FORK_SAFE=1"), kOldKernel}},
+      {"env.fork_safe", kWarn, kEfa, {environment("RDMAV_HUGEPAGES_SAFE="), kOldKernel}},
+      {"env.fork_safe", kPass, kEfa, {environment("RDMAV_FORK_SAFE=0"), kOldKernel}},
+      {"env.fork_safe",
+       kSkip,
+       kEfa,
+       {environment("IBV_FORK_SAFE=1"), "proc/sys/kernel/osrelease: 4.18.0-553.el8_10.x86_64\\n"}},
+      {"env.single_threaded", kWarn, kRoce, {environment("MLX5_SINGLE_THREADED=1")}},
+      {"env.single_threaded", kPass, kRoce, {environment("MLX5_SINGLE_THREADED=0")}},
   };
   for (const std::string check :
-       {"env.nccl_ib_disable", "env.nccl_ib_hca", "env.nccl_socket_ifname", "env.nccl_gid_index",
-        "env.nccl_disabled", "env.nccl_debug", "env.ucx_tls", "env.ucx_net_devices",
-        "env.fi_provider", "env.efa_device_rdma", "env.fork_safe"}) {
+       {"env.nccl_ib_disable", "env.nccl_net", "env.nccl_ib_hca", "env.nccl_socket_ifname",
+        "env.nccl_gid_index", "env.nccl_traffic_class", "env.nccl_service_level",
+        "env.nccl_timeout", "env.nccl_retries", "env.nccl_disabled", "env.nccl_debug",
+        "env.ucx_tls", "env.ucx_net_devices", "env.ucx_gid_index", "env.fi_provider",
+        "env.efa_device_rdma", "env.fork_safe", "env.single_threaded"}) {
     cases.push_back({check, kPass, kRoce});
     cases.push_back({check, kSkip, kRoce, kNoFacts});
   }
