@@ -54,6 +54,41 @@ std::string file_systems() {
                      status.f_bavail * status.f_frsize);
 }
 
+/// The longest that any program lets a CPU sleep, us. Opening the file for reading asks for
+/// nothing. Source: Linux Documentation/power/pm_qos_interface.rst.
+void collect_cpu_dma_latency(MemoryStore& facts) {
+  constexpr const char* kPath = "rdmabench/cpu_dma_latency";
+  const int descriptor = open("/dev/cpu_dma_latency", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    if (errno == EACCES) facts.add_unreadable(kPath, EACCES);
+    return;
+  }
+  std::int32_t microseconds = 0;
+  if (read(descriptor, &microseconds, sizeof microseconds) == sizeof microseconds) {
+    facts.add_file(kPath, fmt::format("{}\n", microseconds));
+  }
+  close(descriptor);
+}
+
+/// The kernel's options that GPU memory needs, of a file too long for the checks: "CONFIG_X=y".
+std::string kernel_options() {
+  std::string release = read_file("/proc/sys/kernel/osrelease").text;
+  release.resize(std::min(release.find('\n'), release.size()));
+  std::string found;
+  constexpr std::size_t kMost = 1U << 20;
+  const int descriptor = open(("/boot/config-" + release).c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return "";
+  const std::string text = read_up_to(descriptor, kMost).text;
+  close(descriptor);
+  for (const std::string_view line : rdmabench::lines_of(text)) {
+    if (line.starts_with("CONFIG_DMABUF_MOVE_NOTIFY=") || line.starts_with("CONFIG_PCI_P2PDMA=")) {
+      found += fmt::format("{}\n", line);
+    }
+  }
+  // So that options that are off are known to be off.
+  return text.empty() ? "" : found + "read /boot/config-" + release + "\n";
+}
+
 std::string listed_environment() {
   std::string text;
   for (const std::string_view name : environment_names()) {
@@ -122,9 +157,10 @@ std::string hwloc_devices() {
   for (hwloc_obj_t at = hwloc_get_next_pcidev(made, nullptr); at != nullptr;
        at = hwloc_get_next_pcidev(made, at)) {
     hwloc_obj* const near = hwloc_get_non_io_ancestor_obj(made, at);
-    if (near == nullptr || near->cpuset == nullptr) continue;
+    if (near == nullptr || near->complete_cpuset == nullptr) continue;
     std::array<char, 512> cpus{};
-    hwloc_bitmap_list_snprintf(cpus.data(), cpus.size(), near->cpuset);
+    // Complete: a container may not use all CPUs that are near.
+    hwloc_bitmap_list_snprintf(cpus.data(), cpus.size(), near->complete_cpuset);
     const auto& pci = at->attr->pcidev;
     text += fmt::format("{:04x}:{:02x}:{:02x}.{:x} cpus={}\n", pci.domain, pci.bus, pci.dev,
                         pci.func, cpus.data());
@@ -198,6 +234,10 @@ void collect_live_facts(MemoryStore& facts, std::chrono::milliseconds gpu_limit)
   if (loaded::hwloc.load().handle != nullptr) facts.add_file("rdmabench/hwloc", hwloc_devices());
 #endif
   facts.add_file("rdmabench/libraries", libraries());
+  collect_cpu_dma_latency(facts);
+  if (const std::string options = kernel_options(); !options.empty()) {
+    facts.add_file("rdmabench/kernel_options", options);
+  }
   collect_ethernet(facts);
   int error = 0;
   const std::string log = known_lines_of_kernel(error);

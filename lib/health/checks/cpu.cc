@@ -39,12 +39,28 @@ void governor(Probe& probe) {
                  "performance on all", Source::standard);
 }
 
+/// The highest frequency that a program can ask for. acpi-cpufreq calls the boost its highest,
+/// which only the processor itself chooses; its list ends at the nominal one. Source: Linux
+/// drivers/cpufreq/acpi-cpufreq.c, acpi_cpufreq_cpu_init().
+std::optional<std::uint64_t> highest_frequency(Probe& probe, const std::string& cpu) {
+  if (probe.try_line(file(cpu, "cpufreq/scaling_driver")) != "acpi-cpufreq") {
+    return probe.try_number(file(cpu, "cpufreq/cpuinfo_max_freq"));
+  }
+  std::optional<std::uint64_t> most;
+  for (const std::string& word :
+       words_of(probe.try_line(file(cpu, "cpufreq/scaling_available_frequencies")))) {
+    const auto one = to_number(word);
+    if (one && *one > most.value_or(0)) most = one;
+  }
+  return most;
+}
+
 void limit(Probe& probe) {
   std::size_t capped = 0;
   std::size_t all = 0;
   for (const std::string& cpu : cpus(probe)) {
     const auto allowed = probe.try_number(file(cpu, "cpufreq/scaling_max_freq"));
-    const auto able = probe.try_number(file(cpu, "cpufreq/cpuinfo_max_freq"));
+    const auto able = highest_frequency(probe, cpu);
     if (!allowed || !able) continue;
     ++all;
     if (*allowed < *able) ++capped;
@@ -61,6 +77,15 @@ void turbo(Probe& probe) {
   const std::string boost = probe.try_line(fmt::format("{}/cpufreq/boost", kCpus));
   if (forbidden.empty() && boost.empty()) return probe.skip("the kernel does not report it");
   const bool on = forbidden.empty() ? boost == "1" : forbidden == "0";
+  // cppc_cpufreq has the switch on processors too that have nothing to switch on, as Grace: Linux
+  // drivers/cpufreq/cppc_cpufreq.c.
+  if (!on && probe.try_line(file("cpu0", "cpufreq/scaling_driver")) == "cppc_cpufreq") {
+    const auto highest = probe.try_number(file("cpu0", "acpi_cppc/highest_perf"));
+    const auto nominal = probe.try_number(file("cpu0", "acpi_cppc/nominal_perf"));
+    if (!highest || !nominal || *highest <= *nominal) {
+      return probe.skip("the processor has no frequency above its nominal one");
+    }
+  }
   probe.judge_by(on, Status::warn, on ? "on" : "off", "on", Source::standard);
 }
 
@@ -104,6 +129,15 @@ void idle(Probe& probe) {
     which = probe.try_line(fmt::format("{}/{}/name", folder, state));
   }
   if (!any) return probe.skip("the processor reports no idle states");
+  // No state is entered from which waking takes longer than any program that holds the file allows.
+  const auto held = probe.text("rdmabench/cpu_dma_latency");
+  if (const auto most = held ? to_number(one_line(*held)) : std::nullopt; most && *most < longest) {
+    longest = *most;
+    which = fmt::format("the longest that /dev/cpu_dma_latency allows");
+  } else if (!held && longest > kMostUs && probe.exists("rdmabench/cpu_dma_latency")) {
+    probe.observe(fmt::format("{} takes {} us to wake from", which, longest));
+    return probe.skip("only root sees whether a program holds /dev/cpu_dma_latency");
+  }
   probe.judge_by(longest <= kMostUs, Status::warn,
                  which.empty() ? "none that takes time to wake from"
                                : fmt::format("{} takes {} us to wake from", which, longest),
@@ -170,17 +204,18 @@ constexpr auto kCpuRows = std::to_array<Check>({
      governor},
     {{.id = "cpu.frequency_limit",
       .title = "Frequency limit",
-      .reads = "cpu*/cpufreq/{scaling,cpuinfo}_max_freq",
-      .rule = "WARN if a CPU is held below its highest",
+      .reads =
+          "cpu*/cpufreq/{scaling_max_freq,cpuinfo_max_freq,scaling_driver,scaling_available_frequencies}",
+      .rule = "WARN if a CPU is held below its highest; with acpi-cpufreq, below its nominal one",
       .remedy = "cpupower frequency-set -u HIGHEST.",
-      .source = "mlnx_tune; Linux admin-guide/pm/cpufreq"},
+      .source = "Linux admin-guide/pm/cpufreq; drivers/cpufreq/acpi-cpufreq.c"},
      limit},
     {{.id = "cpu.turbo",
       .title = "Turbo",
-      .reads = "sys/devices/system/cpu/{intel_pstate/no_turbo,cpufreq/boost}",
-      .rule = "WARN if off",
+      .reads = "sys/devices/system/cpu/{intel_pstate/no_turbo,cpufreq/boost,cpu0/acpi_cppc/*_perf}",
+      .rule = "WARN if off, where there is one",
       .remedy = "Turn it on: echo 0 > intel_pstate/no_turbo, or echo 1 > cpufreq/boost.",
-      .source = "Linux admin-guide/pm",
+      .source = "Linux admin-guide/pm; drivers/cpufreq/cppc_cpufreq.c",
       .compares = true},
      turbo},
     {{.id = "cpu.tsc",
@@ -203,10 +238,10 @@ constexpr auto kCpuRows = std::to_array<Check>({
      clock_source},
     {{.id = "cpu.idle",
       .title = "Idle states",
-      .reads = "sys/devices/system/cpu/cpu0/cpuidle/*/{latency,disable,name}",
+      .reads = "sys/devices/system/cpu/cpu0/cpuidle/*/{latency,disable,name}, /dev/cpu_dma_latency",
       .rule = "WARN if one takes more than 20 us to wake from",
       .remedy = "For latency runs hold /dev/cpu_dma_latency at 0, or cpupower idle-set -D 20.",
-      .source = "Linux admin-guide/pm/cpuidle",
+      .source = "Linux admin-guide/pm/cpuidle; power/pm_qos_interface",
       .compares = true},
      idle},
     {{.id = "cpu.online",

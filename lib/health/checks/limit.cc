@@ -36,13 +36,20 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} KiB", bytes / 1024);
 }
 
-/// CAP_IPC_LOCK removes the limit. Source: capabilities(7).
+/// CAP_IPC_LOCK lifts the limit, in the first user namespace alone: the kernel asks that one.
+/// Source: capabilities(7); user_namespaces(7), uid_map; Linux drivers/infiniband/core/umem.c.
 bool may_lock_anything(Probe& probe) {
   const auto set = hex_number(value_after(probe.try_text("proc/self/status"), "CapEff"));
-  return set && (*set >> 14 & 1U) != 0;
+  if (!set || (*set >> 14 & 1U) == 0) return false;
+  const std::vector<std::string> words = words_of(probe.try_text("proc/self/uid_map"));
+  return words.empty() ||
+         (words.size() == 3 && words[0] == "0" && words[1] == "0" && words[2] == "4294967295");
 }
 
-void judge_memlock(Probe& probe, std::uint64_t bytes) {
+void memlock(Probe& probe) {
+  const auto limit = limit_of(probe, "Max locked memory");
+  if (!limit) return;
+  const std::uint64_t bytes = limit->soft;
   std::uint64_t wanted = 16 * kGiB;
   Source source = Source::standard;
   if (const Expectation* const own = probe.expectation("memlock_bytes")) {
@@ -53,16 +60,13 @@ void judge_memlock(Probe& probe, std::uint64_t bytes) {
   probe.expect("unlimited, or at least " + size_text(wanted), source);
   if (bytes >= wanted) return probe.pass();
   if (may_lock_anything(probe)) {
-    probe.observe(size_text(bytes) + ", which CAP_IPC_LOCK lifts for this process");
-    return probe.pass();
+    probe.observe(size_text(bytes) +
+                  ", which CAP_IPC_LOCK lifts for this process; a job without it has that limit");
+    return probe.warn();
   }
   // Less than a gigabyte is too little for one registration of a usual size.
   const bool useless = bytes < kGiB && !probe.node().devices.empty();
   probe.judge_by(false, useless ? Status::fail : Status::warn);
-}
-
-void memlock(Probe& probe) {
-  if (const auto limit = limit_of(probe, "Max locked memory")) judge_memlock(probe, limit->soft);
 }
 
 void memlock_hard(Probe& probe) {
@@ -70,17 +74,20 @@ void memlock_hard(Probe& probe) {
   if (!limit) return;
   probe.observe(size_text(limit->hard));
   probe.expect("at least what the soft limit should be, " + size_text(16 * kGiB), Source::standard);
-  if (limit->hard >= 16 * kGiB || may_lock_anything(probe)) return probe.pass();
+  if (limit->hard >= 16 * kGiB) return probe.pass();
+  if (limit->hard == limit->soft)
+    return probe.skip("it is the soft limit, which limit.memlock judges");
   // limit.memlock judges the amount; this check only that a job cannot raise it.
   probe.warn();
 }
 
+/// Programs raise the soft limit, as NCCL does (src/os/linux.cc).
 void open_files(Probe& probe) {
   const auto limit = limit_of(probe, "Max open files");
   if (!limit) return;
   constexpr std::uint64_t kWanted = 4096;
-  probe.judge_by(limit->soft >= kWanted, Status::warn,
-                 limit->soft == kUnlimited ? "unlimited" : std::to_string(limit->soft),
+  probe.judge_by(limit->hard >= kWanted, Status::warn,
+                 limit->hard == kUnlimited ? "unlimited" : std::to_string(limit->hard),
                  fmt::format("at least {}", kWanted), Source::standard);
 }
 
@@ -119,27 +126,27 @@ void at_least(Probe& probe, const std::string& path, std::uint64_t wanted) {
 constexpr auto kLimitRows = std::to_array<Check>({
     {{.id = "limit.memlock",
       .title = "Locked memory, soft limit",
-      .reads = "proc/self/limits, proc/self/status (CapEff)",
+      .reads = "proc/self/{limits,status,uid_map}",
       .rule =
-          "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device; CAP_IPC_LOCK lifts it",
+          "WARN below 16 GiB or what is expected, FAIL below 1 GiB with an RDMA device, but only WARN where CAP_IPC_LOCK lifts it",
       .remedy =
           "memlock unlimited in /etc/security/limits.d, and LimitMEMLOCK=infinity for slurmd or the container's runtime.",
-      .source = "AWS awsome-distributed-training; NCCL troubleshooting; setrlimit(2)"},
+      .source = "setrlimit(2); capabilities(7); user_namespaces(7); Linux infiniband/core/umem.c"},
      memlock},
     {{.id = "limit.memlock_hard",
       .title = "Locked memory, hard limit",
-      .reads = "proc/self/limits, proc/self/status (CapEff)",
-      .rule = "WARN below 16 GiB",
+      .reads = "proc/self/limits",
+      .rule = "WARN below 16 GiB, unless it is the soft limit",
       .remedy = "Raise the hard limit in /etc/security/limits.d, or in the unit that starts jobs.",
       .source = "setrlimit(2)"},
      memlock_hard},
     {{.id = "limit.open_files",
-      .title = "Open files",
+      .title = "Open files, hard limit",
       .reads = "proc/self/limits",
       .rule = "WARN below 4096",
       .remedy =
           "nofile in /etc/security/limits.d, and LimitNOFILE for slurmd or the container's runtime.",
-      .source = "setrlimit(2); Open MPI FAQ"},
+      .source = "setrlimit(2); NCCL src/os/linux.cc"},
      open_files},
     {{.id = "limit.shared_memory",
       .title = "Shared memory",

@@ -131,6 +131,11 @@ void operstate(Probe& probe, const RdmaPort& port) {
   probe.expect("up", Source::standard);
   // RoCE needs it; InfiniBand's is only for IP. Some virtual devices always say "unknown".
   if (*text == "unknown") return probe.skip("the network device does not report its state");
+  if (*text != "up" && port.infiniband()) {
+    const auto flags = hex_number(probe.try_line("sys/class/net/" + port.interface + "/flags"));
+    const bool configured = flags && (*flags & 1U) != 0;  // IFF_UP, netdevice(7)
+    if (!configured) return probe.skip("nobody configured IP over InfiniBand on it");
+  }
   probe.judge_by(*text == "up", port.infiniband() ? Status::warn : Status::fail);
 }
 
@@ -322,9 +327,9 @@ constexpr auto kPortRows = std::to_array<Check>({
      lanes},
     {{.id = "port.interface",
       .title = "State of the network device",
-      .reads = "N/operstate",
+      .reads = "N/{operstate,flags}",
       .rests_on = "port.state",
-      .rule = "RoCE: FAIL unless up; InfiniBand: WARN",
+      .rule = "RoCE: FAIL unless up; InfiniBand: WARN if it is configured and not up",
       .remedy = "Bring it up: ip link set IF up, and in the network configuration.",
       .source = "facebookresearch/gcm LINK_OPERSTATE_DOWN"},
      operstate},

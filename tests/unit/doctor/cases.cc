@@ -85,6 +85,10 @@ std::vector<Case> device_cases() {
       {"device.registered", kPass, kIb},
       {"device.registered", kPass, kEfa},
       {"device.registered", kFail, kIb, {"-$D0/infiniband", "-sys/class/infiniband/mlx5_0"}},
+      {"device.registered",  // lent to a virtual machine
+       kPass,
+       kIb,
+       {"-$D0/infiniband", "-sys/class/infiniband/mlx5_0", "$D0/driver -> ../x/vfio-pci"}},
       {"device.registered", kSkip, kVm},
       {"device.registered", kWarn, "no-mlx5-ib"},
       {"device.registered", kFail, "no-mlx5-ib", {}, {"devices=2"}},
@@ -213,7 +217,9 @@ std::vector<Case> port_cases() {
       {"port.lanes", kSkip, kRoce},
       {"port.interface", kPass, kRoce},
       {"port.interface", kFail, kRoce, {"$N0/operstate: down\\n"}},
-      {"port.interface", kWarn, kIb, {"$N0/operstate: down\\n"}},
+      {"port.interface", kWarn, kIb, {"$N0/operstate: down\\n", "$N0/flags: 0x1003\\n"}},
+      {"port.interface", kSkip, kIb, {"$N0/operstate: down\\n", "$N0/flags: 0x1002\\n"}},
+      {"port.interface", kSkip, kIb, {"$N0/operstate: down\\n"}},
       {"port.interface", kSkip, kRoce, {"$N0/operstate: unknown\\n"}},
       {"port.interface", kSkip, kEfa},
       {"port.mtu", kPass, kIb},
@@ -289,6 +295,10 @@ std::vector<Case> counter_cases() {
       {"counter.retransmissions", kPass, kIb},
       {"counter.retransmissions", kPass, kIb, {"$P0/hw_counters/packet_seq_err: 9000\\n"}},
       {"counter.retransmissions", kWarn, kIb, {"$P0/hw_counters/packet_seq_err: 9001\\n"}},
+      {"counter.retransmissions",  // as adaptive routing makes it
+       kPass,
+       kIb,
+       {"$P0/hw_counters/out_of_sequence: 900000\\n"}},
       {"counter.retransmissions", kWarn, kEfa, {"$P0/hw_counters/retrans_pkts: 90000\\n"}},
       {"counter.retransmissions", kSkip, kIb, {"-$P0/hw_counters"}},
       {"counter.receiver_not_ready", kPass, kIb},
@@ -320,10 +330,11 @@ std::vector<Case> counter_cases() {
   add_counter(cases, "counter.receive_errors", "counters/port_rcv_errors", "100", "101");
   add_counter(cases, "counter.remote_physical", "counters/port_rcv_remote_physical_errors", "1000",
               "1001");
-  add_counter(cases, "counter.link_integrity", "counters/local_link_integrity_errors", "0", "1");
-  add_counter(cases, "counter.buffer_overrun", "counters/excessive_buffer_overrun_errors", "0",
-              "1");
-  add_counter(cases, "counter.constraint", "counters/port_rcv_constraint_errors", "0", "1");
+  add_counter(cases, "counter.link_integrity", "counters/local_link_integrity_errors", "100",
+              "101");
+  add_counter(cases, "counter.buffer_overrun", "counters/excessive_buffer_overrun_errors", "100",
+              "101");
+  add_counter(cases, "counter.constraint", "counters/port_rcv_constraint_errors", "1000", "1001");
   add_counter(cases, "counter.transmit_discards", "counters/port_xmit_discards", "1000", "1001");
   return cases;
 }
@@ -966,6 +977,29 @@ std::vector<Case> cpu_cases() {
       {"cpu.frequency_limit", kPass, kIb},
       {"cpu.frequency_limit", kWarn, kIb, {"$C/cpu3/cpufreq/scaling_max_freq: 2000000\\n"}},
       {"cpu.frequency_limit", kSkip, kVm},
+      {"cpu.frequency_limit",  // its highest is the boost
+       kPass,
+       kIb,
+       {"$C/cpu3/cpufreq/scaling_driver: acpi-cpufreq\\n",
+        "$C/cpu3/cpufreq/scaling_max_freq: 2450000\\n",
+        "$C/cpu3/cpufreq/cpuinfo_max_freq: 3500000\\n",
+        "$C/cpu3/cpufreq/scaling_available_frequencies: 2450000 2000000 1500000 \\n"}},
+      {"cpu.frequency_limit",
+       kWarn,
+       kIb,
+       {"$C/cpu3/cpufreq/scaling_driver: acpi-cpufreq\\n",
+        "$C/cpu3/cpufreq/scaling_max_freq: 2000000\\n",
+        "$C/cpu3/cpufreq/scaling_available_frequencies: 2450000 2000000 1500000 \\n"}},
+      {"cpu.turbo",  // Grace
+       kSkip,
+       kRoce,
+       {"$C/cpufreq/boost: 0\\n", "$C/cpu0/cpufreq/scaling_driver: cppc_cpufreq\\n",
+        "$C/cpu0/acpi_cppc/highest_perf: 3438\\n", "$C/cpu0/acpi_cppc/nominal_perf: 3438\\n"}},
+      {"cpu.turbo",
+       kWarn,
+       kRoce,
+       {"$C/cpufreq/boost: 0\\n", "$C/cpu0/cpufreq/scaling_driver: cppc_cpufreq\\n",
+        "$C/cpu0/acpi_cppc/highest_perf: 250\\n", "$C/cpu0/acpi_cppc/nominal_perf: 200\\n"}},
       {"cpu.turbo", kPass, kIb},
       {"cpu.turbo", kPass, kRoce},
       {"cpu.turbo", kWarn, kIb, {"$C/intel_pstate/no_turbo: 1\\n"}},
@@ -982,6 +1016,9 @@ std::vector<Case> cpu_cases() {
       {"cpu.clock_source", kSkip, kIb, {"-sys/devices/system/clocksource"}},
       {"cpu.idle", kPass, kIb},
       {"cpu.idle", kWarn, kIb, {idle}},
+      {"cpu.idle", kPass, kIb, {idle, "rdmabench/cpu_dma_latency: 10\\n"}},
+      {"cpu.idle", kWarn, kIb, {idle, "rdmabench/cpu_dma_latency: 2000000000\\n"}},
+      {"cpu.idle", kSkip, kIb, {idle, "rdmabench/cpu_dma_latency !EACCES"}},
       {"cpu.idle", kSkip, kVm},
       {"cpu.online", kPass, kIb},
       {"cpu.online", kWarn, kIb, {"$C/online: 0-2\\n"}},
@@ -1036,7 +1073,12 @@ std::vector<Case> limit_cases() {
   return {
       {"limit.memlock", kPass, kIb},
       {"limit.memlock", kFail, kIb, {limits("65536", "65536")}},
-      {"limit.memlock", kPass, kIb, {limits("65536", "65536"), capable}},
+      {"limit.memlock", kWarn, kIb, {limits("65536", "65536"), capable}},
+      {"limit.memlock", kPass, kIb, {limits("unlimited", "unlimited"), capable}},
+      {"limit.memlock",  // root of a user namespace
+       kFail,
+       kIb,
+       {limits("65536", "65536"), capable, "proc/self/uid_map: 0 100000 65536\\n"}},
       {"limit.memlock", kWarn, kIb, {limits("8589934592", "unlimited")}},
       {"limit.memlock", kPass, kIb, {limits("17179869184", "unlimited")}},
       {"limit.memlock",
@@ -1048,10 +1090,12 @@ std::vector<Case> limit_cases() {
       {"limit.memlock", kError, kIb, {"proc/self/limits: Max cpu time unlimited unlimited\\n"}},
       {"limit.memlock", kSkip, kIb, {"-proc/self/limits"}},
       {"limit.memlock_hard", kPass, kIb},
-      {"limit.memlock_hard", kWarn, kIb, {limits("65536", "65536")}},
+      {"limit.memlock_hard", kWarn, kIb, {limits("65536", "131072")}},
+      {"limit.memlock_hard", kSkip, kIb, {limits("65536", "65536")}},
       {"limit.memlock_hard", kSkip, kIb, {"-proc/self/limits"}},
       {"limit.open_files", kPass, kIb},
-      {"limit.open_files", kWarn, kIb, {"proc/self/limits: Max open files 1024 4096 files\\n"}},
+      {"limit.open_files", kPass, kIb, {"proc/self/limits: Max open files 1024 4096 files\\n"}},
+      {"limit.open_files", kWarn, kIb, {"proc/self/limits: Max open files 1024 2048 files\\n"}},
       {"limit.open_files", kSkip, kIb, {"-proc/self/limits"}},
       {"limit.shared_memory", kPass, kIb},
       {"limit.shared_memory", kWarn, kIb, {"rdmabench/statvfs: /dev/shm 67108864 67108864\\n"}},
