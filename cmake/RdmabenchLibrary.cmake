@@ -143,5 +143,5 @@ install(FILES "${PROJECT_BINARY_DIR}/rdmabench-config.cmake"
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Comments of headers name pages of docs/, which link examples/.
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.png")

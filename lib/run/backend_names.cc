@@ -16,10 +16,10 @@ const Backend& find_backend(std::string_view name) {
   }
   for (const transport::BackendRow& row : known_backends()) {
     if (row.name != name) continue;
-    throw Error(
-        Fault::unavailable, fmt::format("the back end '{}' is not in this build", name),
-        fmt::format("{}This program has {}.",
-                    row.needs.empty() ? "" : fmt::format("It needs {}. ", row.needs), built));
+    const std::string needs =
+        row.needs.empty() ? "" : fmt::format("It needs a build with {}. ", row.needs);
+    throw Error(Fault::unavailable, fmt::format("the back end '{}' is not in this program", name),
+                fmt::format("{}This program has {}.", needs, built));
   }
   throw Error(Fault::usage, fmt::format("there is no back end '{}'", name),
               fmt::format("Choose auto, {}.", built));

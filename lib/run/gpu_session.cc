@@ -1,4 +1,3 @@
-#include "memory/gpu_memory.h"
 #include "verify.h"
 
 #include <fmt/format.h>
@@ -6,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "memory/gpu_memory.h"
 #include "rdmabench/base/units.h"
 #include "results/facts.h"
 

@@ -197,11 +197,11 @@ struct Server::Impl {
   std::exception_ptr thrown;        ///< by on_event
 };
 
-Server::Server(const ServerConfig& config, OnEvent on_event)
-    : impl_(std::make_unique<Impl>(config, std::move(on_event))) {
+Server::Server(const ServerConfig& config, OnEvent on_event) {
   for (const Backend& backend : backends()) {
     if (backend.begin != nullptr) backend.begin();
   }
+  impl_ = std::make_unique<Impl>(config, std::move(on_event));  // which listens
 }
 
 Server::~Server() {

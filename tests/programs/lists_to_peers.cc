@@ -44,7 +44,7 @@ struct Side {
 
   T& endpoint;
   workload::EpochResult result;
-  workload::Watch watch{std::chrono::seconds(5), [] { return false; }};
+  workload::Watch watch{std::chrono::seconds(60), [] { return false; }};
   workload::EpochIo<T> io{endpoint, {.receives = kMessages}, watch, result};
 };
 
@@ -99,7 +99,7 @@ void receive(std::uint64_t peer, control::Channel channel, const char* backend,
     std::uint64_t arrived = 0;
     const auto on_receive = [&](const transport::Received&) noexcept { ++arrived; };
     while (arrived < kMessages) {
-      side.demand(side.io.poll(workload::Wait::message, on_receive), "no message came in 5 s");
+      side.demand(side.io.poll(workload::Wait::message, on_receive), "no message came");
     }
     for (std::uint64_t k = 0; k < kMessages; ++k) {
       const RegionMessage sent = message(peer, k);

@@ -106,7 +106,8 @@ Backend loop_backend();
 
 /// What backends() begins with, called once. A program that links the static libraries defines this
 /// function itself to name the back ends that it uses, in the order in which "auto" prefers them:
-/// their code alone is then linked. The rows must stay.
+/// their code alone is then linked, with --gc-sections. The rows are those below and must stay;
+/// for another one, or the same twice, backends() throws Error(usage).
 std::span<const Backend> linked_backends();
 
 /// The back ends of this program, in order of preference: verbs, ofi, loop. Then those that this
@@ -126,8 +127,8 @@ std::vector<SharedLibrary> shared_libraries();
 /// All back ends of rdmabench, those that this build lacks among them, in the same order.
 std::span<const transport::BackendRow> known_backends();
 
-/// Throws Error(usage) that lists what there is, or Error(unavailable) that names what a build
-/// needs for one that this build lacks.
+/// Throws Error(usage) that lists what there is, or Error(unavailable) that names what is
+/// needed for one that this program lacks.
 const Backend& find_backend(std::string_view name);
 
 /// The name of the one back end that has the service; "" where several have it.
