@@ -96,8 +96,9 @@ struct Inventory {
 
 /// Says of the ports and devices that are not meant to be used why. In this order: those that have
 /// no device node here while others have; `ports` or `devices` that are expected; NCCL_IB_HCA and
-/// UCX_NET_DEVICES. Then those that are down while another is up and none in their place on a card
-/// of the kind; not where fewer are up than `rails`, and not what a variable names whole.
+/// UCX_NET_DEVICES. Then those that are down while another of their card is up, or that nobody turned
+/// on; unless one is up in their place on a card of the kind, fewer are up than `rails`, or a
+/// variable names them whole.
 void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations);
 
 /// NCCL_IB_HCA: "^" means all others, then "=" means whole names in place of beginnings. Source:

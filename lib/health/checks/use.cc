@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "inventory.h"
+#include "text.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
@@ -64,26 +65,54 @@ bool alike(const FileTree& tree, const RdmaPort& one, const RdmaPort& other) {
          board(one) == board(other) && one.device->parent.empty() && other.device->parent.empty();
 }
 
-/// A port without a cable is no fault, but a rail that is down among others that are up is one.
+/// Whether both are ports of one card: of one slot, or of functions that say so.
+bool same_card(const FileTree& tree, const RdmaPort& one, const RdmaPort& other) {
+  const auto card = [&](const RdmaPort& port) {
+    return tree.read(port.device->folder + "/sys_image_guid").bytes;
+  };
+  const auto slot = [](const RdmaPort& port) {
+    const std::string& address = port.device->pci.address;
+    return address.substr(0, address.rfind('.'));
+  };
+  const std::string own = card(one);
+  const bool known = own.find_first_not_of("0:\n") != std::string::npos;
+  return one.device == other.device || (!slot(one).empty() && slot(one) == slot(other)) ||
+         (known && own == card(other));
+}
+
+/// Whether nobody turned on the network device of an Ethernet port: IFF_UP of netdevice(7).
+bool turned_off(const FileTree& tree, const RdmaPort& port) {
+  if (port.infiniband() || port.interface.empty()) return false;
+  const auto flags =
+      hex_number(one_line(tree.read("sys/class/net/" + port.interface + "/flags").bytes));
+  return flags && (*flags & 1U) == 0;
+}
+
+/// A port without a cable is no fault where another of its card is up or nobody turned it on. But a
+/// rail that is down among others that are up is one, and so is a card of which nothing is up.
 void guess(Inventory& node, const FileTree& tree) {
-  std::string up;
-  std::vector<const RdmaPort*> ports;
+  std::vector<const RdmaPort*> up;
   for_each_port(node, [&](const RdmaPort& port) {
-    if (!port.unused.empty() || !is_up(tree, port)) return;
-    if (up.empty()) up = port.name;
-    ports.push_back(&port);
+    if (port.unused.empty() && is_up(tree, port)) up.push_back(&port);
   });
-  if (ports.empty()) return;
+  if (up.empty()) return;
   for_each_port(node, [&](RdmaPort& port) {
     if (!port.unused.empty() || port.named) return;
     if (!tree.read(port.folder + "/state").bytes.starts_with("1:")) return;
     // Nobody but the fabric turns on a virtual function of InfiniBand, so it is a fault there.
     if (!port.device->parent.empty() && port.infiniband()) return;
-    const bool rail = std::any_of(ports.begin(), ports.end(),
+    const bool rail = std::any_of(up.begin(), up.end(),
                                   [&](const RdmaPort* other) { return alike(tree, port, *other); });
-    if (!rail) {
-      port.unused = fmt::format(
-          "it is down and none in its place is up, but {} is: --expect ports=LIST or rails=N", up);
+    if (rail) return;
+    const auto sister = std::find_if(
+        up.begin(), up.end(), [&](const RdmaPort* other) { return same_card(tree, port, *other); });
+    if (sister != up.end()) {
+      port.unused =
+          fmt::format("it is down, and {} of the same card is up: --expect ports=LIST or rails=N",
+                      (*sister)->name);
+    } else if (turned_off(tree, port)) {
+      port.unused = fmt::format("nobody turned {} on, and {} is up: --expect ports=LIST or rails=N",
+                                port.interface, up.front()->name);
     }
   });
 }

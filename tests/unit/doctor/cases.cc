@@ -162,6 +162,10 @@ std::vector<Case> device_cases() {
   };
 }
 
+/// The port of a card of its own.
+const std::string kOnlyCard =
+    "sys/devices/pci0000:80/0000:80:02.0/0000:81:00.0/infiniband/mlx5_0/ports/1/";
+
 std::vector<Case> port_cases() {
   return {
       {"port.state", kPass, kIb},
@@ -196,6 +200,14 @@ std::vector<Case> port_cases() {
       {"port.state", kSkip, "uncabled-port", {"rdmabench/environment: NCCL_IB_HCA=mlx5_0:2\\n"}},
       {"port.state", kSkip, "uncabled-port", {"rdmabench/environment: NCCL_IB_HCA=^mlx5_0\\n"}},
       {"port.state", kSkip, "iwarp", {}, {}, "i40iw1:1"},
+      {"port.state", kFail, "iwarp", {kOnlyCard + "state: 1: DOWN\\n"}, {}, "mlx5_0:1"},
+      {"port.state",  // an Ethernet card that nobody turned on
+       kSkip,
+       "iwarp",
+       {kOnlyCard + "state: 1: DOWN\\n", kOnlyCard + "link_layer: Ethernet\\n",
+        kOnlyCard + "gid_attrs/ndevs/0: eno9\\n", "sys/class/net/eno9/flags: 0x1002\\n"},
+       {},
+       "mlx5_0:1"},
       {"port.state", kSkip, kIb, {"$P0/state !EACCES"}},
       {"port.state", kSkip, kVm},
       {"port.phys_state", kPass, kIb},

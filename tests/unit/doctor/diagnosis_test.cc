@@ -349,9 +349,8 @@ TEST(Formats, OfTheTableFitAScreenOnAHealthyNode) {
 
 TEST(Formats, OfTheTableSayWhatIsNotJudgedAndWhy) {
   const std::string text = to_text(judge(load("uncabled-port")), false);
-  EXPECT_THAT(text,
-              HasSubstr("device mlx5_0 is not judged: it is down and none in its place is up, "
-                        "but mlx5_1:1 is: --expect ports=LIST or rails=N\n"));
+  EXPECT_THAT(text, HasSubstr("device mlx5_0 is not judged: it is down, and mlx5_1:1 of the same "
+                              "card is up: --expect ports=LIST or rails=N\n"));
   EXPECT_THAT(text, HasSubstr(" apply to this node; --all shows them\n"));
 }
 
