@@ -267,7 +267,16 @@ void guid(Probe& probe, const RdmaDevice& device) {
   if (!own) return;
   probe.observe(*own);
   probe.expect("one that is not zero and no other device has", Source::standard);
-  if (own->find_first_not_of("0:") == std::string::npos) return probe.fail();
+  if (own->find_first_not_of("0:") == std::string::npos) {
+    // One that the host gave none is down, and port.state tells of both.
+    const bool down = std::any_of(device.ports.begin(), device.ports.end(), [&](const auto& port) {
+      return port.infiniband() && !probe.try_line(port.folder + "/state").starts_with("4:");
+    });
+    if (!device.parent.empty() && down) {
+      return probe.skip("a virtual function that is down: see port.state");
+    }
+    return probe.fail();
+  }
   for (const RdmaDevice& other : probe.node().devices) {
     if (&other == &device || probe.try_line(other.folder + "/node_guid") != *own) continue;
     probe.observe(fmt::format("{}, and {} has the same", *own, other.name));
@@ -404,8 +413,9 @@ constexpr auto kDeviceRows = std::to_array<Check>({
      firmware},
     {{.id = "device.guid",
       .title = "Node GUID",
-      .reads = "sys/class/infiniband/*/node_guid",
-      .rule = "FAIL if it is zero or twice on the node",
+      .reads = "sys/class/infiniband/*/node_guid, D/physfn, P/state",
+      .rule =
+          "FAIL if it is zero or twice on the node; SKIP if it is zero of a virtual function that is down",
       .remedy =
           "Give the virtual function a GUID: ip link set ... vf N node_guid; or restart the driver.",
       .source = "InfiniBand specification 1.7, 3.5.1"},

@@ -58,6 +58,9 @@ std::string nvml(const std::string& facts) {
   return "rdmabench/gpu/0000:19:00.0: answer=0\\n" + facts + "\\n";
 }
 
+/// The virtual function of "vf-down".
+const std::string kVirtual = "sys/devices/pci0000:60/0000:60:01.0/0000:61:00.1/infiniband/mlx5_1/";
+
 std::vector<Case> device_cases() {
   const std::string sensor = "$D0/hwmon/hwmon3/temp2_";
   const std::vector<std::string> cool{sensor + "input: 55000\\n", sensor + "crit: 70000\\n",
@@ -153,6 +156,18 @@ std::vector<Case> device_cases() {
       {"device.guid", kFail, kIb, {"$I0/node_guid: 0000:0000:0000:0000\\n"}},
       {"device.guid", kFail, kIb, {"$I1/node_guid: a088:c203:00f1:0000\\n"}},
       {"device.guid", kSkip, kEfa},
+      {"device.guid",  // which port.state tells of
+       kSkip,
+       "vf-down",
+       {kVirtual + "node_guid: 0000:0000:0000:0000\\n"},
+       {},
+       "mlx5_1"},
+      {"device.guid",
+       kFail,
+       "vf-down",
+       {kVirtual + "node_guid: 0000:0000:0000:0000\\n", kVirtual + "ports/1/state: 4: ACTIVE\\n"},
+       {},
+       "mlx5_1"},
       {"device.mixed", kWarn, kRoce, {"$I0/node_type: 4: RNIC\\n"}},
       {"device.mixed",
        kPass,
