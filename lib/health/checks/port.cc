@@ -37,7 +37,6 @@ void state(Probe& probe, const RdmaPort& port) {
   probe.expect("4: ACTIVE", Source::standard);
   if (active) return probe.pass();
   if (*text == "3: ARMED") return probe.warn(kNoManager);
-  if (*text == "2: INIT" && port.infiniband()) return probe.fail(kNoManager);
   const RdmaPort* const parent = parent_of(probe, port);
   if (parent != nullptr && !probe.try_line(parent->folder + "/state").starts_with("4:")) {
     return probe.skip(fmt::format("port {}, whose virtual function it is, is down", parent->name));
@@ -47,6 +46,7 @@ void state(Probe& probe, const RdmaPort& port) {
         "It is a virtual function, which the fabric turns on: virt_enabled 2 in opensm.conf; on "
         "the host ip link set PF vf N state auto, and node_guid and port_guid that are not zero.");
   }
+  if (*text == "2: INIT" && port.infiniband()) return probe.fail(kNoManager);
   if (physical.starts_with("3:")) {
     return probe.fail(
         "It is turned off: ip link set IF up; on InfiniBand ibportstate -D 0 1 enable.");

@@ -328,6 +328,17 @@ const char* const kGolden[]{
     "no-bnxt-re", "no-mlx4-ib",  "no-mlx5-ib",      "roce",  "roce-faults", "uncabled-port",
     "vf-down",    "vf-down-pod", "virtual-machine"};
 
+TEST(Doctor, AsksForNoSubnetManagerWhereTheHostsPortHasOne) {
+  MemoryStore store = load("vf-down");
+  store.add_file("sys/devices/pci0000:60/0000:60:01.0/0000:61:00.1/infiniband/mlx5_1/ports/1/state",
+                 "2: INIT\n");
+  for (const Finding& finding : judge(std::move(store)).findings) {
+    if (finding.id != "port.state" || finding.subject != "mlx5_1:1") continue;
+    EXPECT_EQ(finding.status, Status::fail);
+    EXPECT_THAT(finding.remedy, HasSubstr("It is a virtual function"));
+  }
+}
+
 TEST(Doctor, TellsOneFaultOfACause) {
   for (const char* const name : kGolden) {
     std::map<std::string, std::string> told;  // by port or device
