@@ -70,10 +70,18 @@ void roce_v2(Probe& probe, const RdmaPort& port) {
     return probe.warn("Keep peers in one Ethernet network, or use a device that has RoCE v2.");
   }
   if (!local) return probe.skip("every GID is of another network namespace: see address.gid");
+  if (!port.interface.empty() &&
+      !probe.link_name("sys/class/net/" + port.interface + "/master").empty()) {
+    return probe.skip(
+        fmt::format("{} belongs to a bond or a bridge, which has the address", port.interface));
+  }
+  if (probe.try_number(port.device->pci.folder + "/sriov_numvfs").value_or(0) > 0) {
+    return probe.skip("its virtual functions have the addresses");
+  }
   probe.observe(
       "only link-local: verbs, UCX and NCCL reach peers of one Ethernet network; rdma_cm, and "
       "whatever is behind a router, need an IP address");
-  probe.fail();
+  probe.warn();
 }
 
 /// In a container others' devices may be named, but one has to be its own.
@@ -328,9 +336,10 @@ constexpr auto kAddressRows = std::to_array<Check>({
      gid},
     {{.id = "address.roce_v2",
       .title = "A RoCE v2 GID of an IP address",
-      .reads = "P/{gids,gid_attrs/{types,ndevs}}/*",
+      .reads = "P/{gids,gid_attrs/{types,ndevs}}/*, N/master, D/sriov_numvfs",
       .rests_on = "address.gid",
-      .rule = "RoCE: FAIL with link-local ones alone; WARN with RoCE v1 alone",
+      .rule =
+          "RoCE: WARN with link-local ones or RoCE v1 alone; SKIP with link-local ones of a bond's or bridge's member, or with virtual functions",
       .remedy =
           "Give the network device an IP address: ip address add, and in the network configuration.",
       .source =

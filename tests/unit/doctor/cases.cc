@@ -417,7 +417,16 @@ std::vector<Case> address_cases() {
       {"address.gid", kFail, kRoce, {"-$P0/gids/0", "-$P0/gids/1", "-$P0/gids/2", "-$P0/gids/3"}},
       {"address.gid", kFail, kRoce, kOtherNamespace},
       {"address.roce_v2", kPass, kRoce},
-      {"address.roce_v2", kFail, kRoce, {"-$P0/gids/2", "-$P0/gids/3"}},
+      {"address.roce_v2", kWarn, kRoce, {"-$P0/gids/2", "-$P0/gids/3"}},
+      {"address.roce_v2", kWarn, kRoce, {"-$P0/gids/2", "-$P0/gids/3", "$D0/sriov_numvfs: 0\\n"}},
+      {"address.roce_v2",  // of a host whose guests have the addresses
+       kSkip,
+       kRoce,
+       {"-$P0/gids/2", "-$P0/gids/3", "$D0/sriov_numvfs: 4\\n"}},
+      {"address.roce_v2",
+       kSkip,
+       kRoce,
+       {"-$P0/gids/2", "-$P0/gids/3", "$N0/master -> ../../../../../virtual/net/br0"}},
       {"address.roce_v2", kWarn, kRoce, {"-$P0/gids/3"}},  // RoCE v1 of an IP address
       {"address.roce_v2",                                  // IPv6 alone
        kPass,
