@@ -168,10 +168,10 @@ void handed_in(Probe& probe) {
     if (there) names += (names.empty() ? "" : ",") + device.name;
     if (!there) ++missing;
   }
-  const NcclList list = nccl_list(environment(probe, "NCCL_IB_HCA").value_or(""));
+  const NcclList list(environment(probe, "NCCL_IB_HCA").value_or(""));
   const bool named =
       !list.items.empty() && std::none_of(devices.begin(), devices.end(), [&](const auto& device) {
-        return device.node == VerbsNode::missing && list.names(device.name, "1");
+        return device.node == VerbsNode::missing && list.takes(device.name, "1");
       });
   probe.expect("a device node for each device, or NCCL_IB_HCA without those that have none",
                Source::standard);

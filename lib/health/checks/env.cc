@@ -93,49 +93,6 @@ void nccl_net(Probe& probe) {
   probe.warn();
 }
 
-/// NCCL_IB_HCA and NCCL_SOCKET_IFNAME: "^" for all others, then "=" for exact names, else the
-/// starts of names; after a name ":PORT:RAIL:PLANE". Source: NCCL src/misc/utils.cc,
-/// parseStringList() and matchIfList().
-struct NcclNames {
-  explicit NcclNames(std::string_view text) {
-    others = text.starts_with('^');
-    if (others) text.remove_prefix(1);
-    exact = text.starts_with('=');
-    if (exact) text.remove_prefix(1);
-    for (const std::string& part : parts_of(text)) {
-      const std::vector<std::string_view> words = split(part, ':');
-      if (words[0].empty()) continue;
-      const bool any = words.size() < 2 || words[1].empty();
-      entries.push_back(
-          {std::string(words[0]), any ? -1 : std::atoi(std::string(words[1]).c_str())});
-    }
-  }
-
-  struct Entry {
-    std::string name;
-    int port;  ///< -1: every one
-  };
-
-  bool is(const Entry& entry, std::string_view name, int port) const {
-    return (exact ? name == entry.name : name.starts_with(entry.name)) &&
-           (entry.port < 0 || port < 0 || entry.port == port);
-  }
-  bool takes(std::string_view name, int port) const {
-    const bool found =
-        entries.empty() || std::any_of(entries.begin(), entries.end(),
-                                       [&](const Entry& entry) { return is(entry, name, port); });
-    return found != others;
-  }
-
-  bool others = false;
-  bool exact = false;
-  std::vector<Entry> entries;
-};
-
-int number_of(const RdmaPort& port) {
-  return static_cast<int>(to_number(port.number).value_or(0));
-}
-
 bool is_down(Probe& probe, const RdmaPort& port) {
   const std::string state = probe.try_line(port.folder + "/state");
   return !state.empty() && !state.starts_with("4:");
@@ -172,9 +129,9 @@ void ib_hca(Probe& probe) {
   constexpr std::string_view kName = "NCCL_IB_HCA";
   const auto text = value(probe, kName, "devices that are there, and both halves of a card");
   if (!text) return;
-  const NcclNames list(*text);
+  const NcclList list(*text);
   const auto takes = [&](const RdmaPort& port) {
-    return list.takes(port.device->name, number_of(port));
+    return list.takes(port.device->name, port.number);
   };
   const auto any_port = [&](auto wanted) {
     for (const RdmaDevice& device : probe.node().devices) {
@@ -182,10 +139,10 @@ void ib_hca(Probe& probe) {
     }
     return false;
   };
-  for (const NcclNames::Entry& entry : list.entries) {
+  for (const NcclList::Item& item : list.items) {
     const bool there = any_port(
-        [&](const RdmaPort& port) { return list.is(entry, port.device->name, number_of(port)); });
-    if (!there && !list.others) return blame(probe, kName, *text, entry.name + " is not there");
+        [&](const RdmaPort& port) { return list.is(item, port.device->name, port.number); });
+    if (!there && !list.without) return blame(probe, kName, *text, item.name + " is not there");
   }
   if (!any_port(takes) && !probe.node().devices.empty()) {
     return blame(probe, kName, *text, "which leaves no device");
@@ -199,11 +156,11 @@ void socket_interface(Probe& probe) {
   const auto text = value(probe, "NCCL_SOCKET_IFNAME", "names of network devices that are there");
   if (!text) return;
   if (text->size() < 2) return probe.pass();  // NCCL takes it as not set
-  const NcclNames list(*text);
+  const NcclList list(*text);
   const std::vector<std::string> interfaces = probe.list("sys/class/net");
   if (interfaces.empty()) return probe.skip("the node shows no network device");
   probe.judge_by(std::any_of(interfaces.begin(), interfaces.end(),
-                             [&](const std::string& one) { return list.takes(one, -1); }),
+                             [&](const std::string& one) { return list.takes(one); }),
                  Status::warn);
 }
 
@@ -240,9 +197,9 @@ void nccl_gid_index(Probe& probe) {
   const auto text = environment(probe, kName);
   const std::int64_t index = nccl_number(text.value_or(""), -1);
   probe.observe(text ? fmt::format("{}={}", kName, *text) : "not set");
-  const NcclNames list(environment(probe, "NCCL_IB_HCA").value_or(""));
+  const NcclList list(environment(probe, "NCCL_IB_HCA").value_or(""));
   const auto takes = [&](const RdmaPort& port) {
-    return list.takes(port.device->name, number_of(port));
+    return list.takes(port.device->name, port.number);
   };
   if (index >= 0) {
     return judge_gids(probe, fmt::format("{}={}", kName, *text), takes,

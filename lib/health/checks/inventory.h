@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
@@ -96,14 +98,17 @@ struct Inventory {
 
 /// Says of the ports and devices that are not meant to be used why. In this order: those that have
 /// no device node here while others have; `ports` or `devices` that are expected; NCCL_IB_HCA and
-/// UCX_NET_DEVICES. Then those that are down while another of their card is up, or that nobody turned
-/// on; unless one is up in their place on a card of the kind, fewer are up than `rails`, or a
-/// variable names them whole.
+/// UCX_NET_DEVICES. Then those that are down while another of their card is up, or that nobody
+/// turned on; unless one is up in their place on a card of the kind, fewer are up than `rails`, or
+/// a variable names them whole.
 void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations);
 
-/// NCCL_IB_HCA: "^" means all others, then "=" means whole names in place of beginnings. Source:
-/// NCCL src/misc/utils.cc parseStringList(), matchIfList(); src/transport/net_ib.
+/// NCCL_IB_HCA and NCCL_SOCKET_IFNAME: "^" means all others, then "=" means whole names in place of
+/// beginnings; after a name ":PORT:RAIL:PLANE". Source: NCCL src/misc/utils.cc parseStringList(),
+/// matchIfList(); src/transport/net_ib.
 struct NcclList {
+  explicit NcclList(std::string_view text);
+
   struct Item {
     std::string name, port;  ///< port is "" for any
   };
@@ -111,9 +116,29 @@ struct NcclList {
   bool without = false;
   bool exact = false;
 
-  bool names(std::string_view device, std::string_view port) const;
+  /// Whether an item is of that device or network device; `port` is "" for any.
+  bool is(const Item& item, std::string_view name, std::string_view port) const;
+  /// Whether NCCL takes it; all are taken where there is no item.
+  bool takes(std::string_view name, std::string_view port = {}) const;
 };
-NcclList nccl_list(std::string_view text);
+
+/// A listed environment variable of the process that ran the doctor, or one of NCCL that its files
+/// set; none if neither. `read` gives the bytes of a file of the tree.
+template <class Read>
+std::optional<std::string> variable(std::string_view name, Read read) {
+  const auto find = [&](const std::string& bytes, bool after_tab) -> std::optional<std::string> {
+    for (const std::string_view line : rdmabench::lines_of(bytes)) {
+      const std::string_view set = after_tab ? line.substr(line.find('\t') + 1) : line;
+      if (set.starts_with(name) && set.substr(name.size()).starts_with('=')) {
+        return std::string(set.substr(name.size() + 1));
+      }
+    }
+    return std::nullopt;
+  };
+  auto found = find(read("rdmabench/environment"), false);
+  if (found || !name.starts_with("NCCL_")) return found;
+  return find(read("rdmabench/nccl_files"), true);
+}
 
 /// The functions on the path to a folder of sysfs. The last one is the device; its address is empty
 /// if the folder is not below a PCI root.

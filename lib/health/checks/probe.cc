@@ -176,19 +176,7 @@ std::vector<const RdmaDevice*> halves_of(Probe& probe, const RdmaDevice& device)
 }
 
 std::optional<std::string> environment(Probe& probe, std::string_view name) {
-  for (const std::string& line : lines_of(probe.try_text("rdmabench/environment"))) {
-    if (line.starts_with(name) && line.substr(name.size()).starts_with('=')) {
-      return line.substr(name.size() + 1);
-    }
-  }
-  if (!name.starts_with("NCCL_")) return std::nullopt;
-  for (const std::string& line : lines_of(probe.try_text("rdmabench/nccl_files"))) {
-    const std::string set = line.substr(line.find('\t') + 1);
-    if (set.starts_with(name) && set.substr(name.size()).starts_with('=')) {
-      return set.substr(name.size() + 1);
-    }
-  }
-  return std::nullopt;
+  return variable(name, [&](const char* path) { return probe.try_text(path); });
 }
 
 }  // namespace rdmabench::inline v1::health

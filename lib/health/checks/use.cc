@@ -19,15 +19,6 @@ bool has(std::string_view list, const RdmaPort& port) {
   });
 }
 
-std::string variable(const FileTree& tree, std::string_view name) {
-  const std::string all = tree.read("rdmabench/environment").bytes;
-  for (const std::string_view line : rdmabench::lines_of(all)) {
-    if (line.starts_with(name) && line.substr(name.size()).starts_with('='))
-      return std::string(line.substr(name.size() + 1));
-  }
-  return "";
-}
-
 template <class Use>
 void for_each_port(Inventory& node, Use use) {
   for (RdmaDevice& device : node.devices) {
@@ -119,28 +110,28 @@ void guess(Inventory& node, const FileTree& tree) {
 
 }  // namespace
 
-bool NcclList::names(std::string_view device, std::string_view port) const {
-  const bool found = std::any_of(items.begin(), items.end(), [&](const Item& item) {
-    const bool name = exact ? device == item.name : device.starts_with(item.name);
-    return name && (item.port.empty() || item.port == port);
-  });
-  return (found || items.empty()) != without;
+NcclList::NcclList(std::string_view text) {
+  without = text.starts_with('^');
+  if (without) text.remove_prefix(1);
+  exact = text.starts_with('=');
+  if (exact) text.remove_prefix(1);
+  for (const std::string_view part : split(text, ',')) {
+    const std::vector<std::string_view> words = split(part, ':');
+    if (words[0].empty()) continue;
+    items.push_back({std::string(words[0]), words.size() < 2 ? "" : std::string(words[1])});
+  }
 }
 
-NcclList nccl_list(std::string_view text) {
-  NcclList list;
-  list.without = text.starts_with('^');
-  if (list.without) text.remove_prefix(1);
-  list.exact = text.starts_with('=');
-  if (list.exact) text.remove_prefix(1);
-  for (const std::string_view part : split(text, ',')) {
-    const std::size_t end = std::min(part.find(':'), part.size());
-    if (end == 0) continue;
-    std::string_view port = part.substr(std::min(end + 1, part.size()));
-    port = port.substr(0, port.find(':'));
-    list.items.push_back({std::string(part.substr(0, end)), std::string(port)});
-  }
-  return list;
+bool NcclList::is(const Item& item, std::string_view name, std::string_view port) const {
+  return (exact ? name == item.name : name.starts_with(item.name)) &&
+         (item.port.empty() || port.empty() || item.port == port);
+}
+
+bool NcclList::takes(std::string_view name, std::string_view port) const {
+  const bool found =
+      items.empty() || std::any_of(items.begin(), items.end(),
+                                   [&](const Item& item) { return is(item, name, port); });
+  return found != without;
 }
 
 void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations) {
@@ -160,12 +151,13 @@ void choose_ports(Inventory& node, const FileTree& tree, const Expectations& exp
       if (!has(list, port)) port.unused = by_port ? "ports= names others" : "devices= names others";
     });
   } else {
-    const std::string nccl = variable(tree, "NCCL_IB_HCA");
-    const std::string ucx = variable(tree, "UCX_NET_DEVICES");
-    const NcclList list = nccl_list(nccl);
+    const auto read = [&](const char* path) { return tree.read(path).bytes; };
+    const std::string nccl = variable("NCCL_IB_HCA", read).value_or("");
+    const std::string ucx = variable("UCX_NET_DEVICES", read).value_or("");
+    const NcclList list(nccl);
     const bool by_ucx = !ucx.empty() && ucx != "all";
     const auto named = [&](const RdmaPort& port) {
-      return (!nccl.empty() && list.names(port.device->name, port.number)) ||
+      return (!nccl.empty() && list.takes(port.device->name, port.number)) ||
              (by_ucx && has(ucx, port));
     };
     if (!nccl.empty() || by_ucx) {

@@ -214,6 +214,15 @@ std::vector<Case> port_cases() {
       {"port.state", kFail, "uncabled-port", {"rdmabench/environment: NCCL_IB_HCA==mlx5_0:1\\n"}},
       {"port.state", kSkip, "uncabled-port", {"rdmabench/environment: NCCL_IB_HCA=mlx5_0:2\\n"}},
       {"port.state", kSkip, "uncabled-port", {"rdmabench/environment: NCCL_IB_HCA=^mlx5_0\\n"}},
+      {"port.state",
+       kFail,
+       "uncabled-port",
+       {"rdmabench/nccl_files: /etc/nccl.conf\tNCCL_IB_HCA==mlx5_0,mlx5_1\\n"}},
+      {"port.state",  // which is before the file
+       kFail,
+       "uncabled-port",
+       {"rdmabench/environment: NCCL_IB_HCA==mlx5_0:1\\n",
+        "rdmabench/nccl_files: /etc/nccl.conf\tNCCL_IB_HCA=^mlx5_0\\n"}},
       {"port.state", kSkip, "iwarp", {}, {}, "i40iw1:1"},
       {"port.state", kFail, "iwarp", {kOnlyCard + "state: 1: DOWN\\n"}, {}, "mlx5_0:1"},
       {"port.state",  // an Ethernet card that nobody turned on
