@@ -69,18 +69,23 @@ void link_layer(Probe& probe, const RdmaPort& port) {
   probe.compare("link_layer", port.link_layer, Status::fail);
 }
 
-/// The fastest other port of the same kind of card.
+/// Whether both are ports of the same kind of card, on links of the same kind.
+bool same_board(Probe& probe, const RdmaPort& one, const RdmaPort& other) {
+  const std::string board = probe.try_line(one.device->folder + "/board_id");
+  return !board.empty() && one.link_layer == other.link_layer &&
+         probe.try_line(other.device->folder + "/board_id") == board;
+}
+
+/// The fastest other port of the same kind of card that is in use and up.
 double fastest_alike(Probe& probe, const RdmaPort& port, std::string& of) {
-  const std::string type = probe.try_line(port.device->folder + "/board_id");
   double fastest = 0;
-  for (const RdmaDevice& device : probe.node().devices) {
-    if (type.empty() || probe.try_line(device.folder + "/board_id") != type) continue;
-    for (const RdmaPort& other : device.ports) {
-      const double rate = parse_port_rate(probe.try_line(other.folder + "/rate"));
-      if (other.name == port.name || rate <= fastest) continue;
-      fastest = rate;
-      of = other.name;
-    }
+  for (const RdmaPort* const other : probe.node().ports_in_use()) {
+    if (other == &port || !same_board(probe, port, *other)) continue;
+    if (!probe.try_line(other->folder + "/state").starts_with("4:")) continue;
+    const double rate = parse_port_rate(probe.try_line(other->folder + "/rate"));
+    if (rate <= fastest) continue;
+    fastest = rate;
+    of = other->name;
   }
   return fastest;
 }
@@ -308,9 +313,9 @@ constexpr auto kPortRows = std::to_array<Check>({
      link_layer},
     {{.id = "port.rate",
       .title = "Rate",
-      .reads = "P/rate, board_id",
+      .reads = "P/{rate,state}, board_id",
       .rests_on = "port.state",
-      .rule = "FAIL below the expected rate, or below another port of the same board",
+      .rule = "FAIL below the expected rate, or below another active port of the same board",
       .remedy = "Look at cable, transceiver and the switch port's speed, FEC and auto-negotiation.",
       .source = "Azure NHC check_hw_ib; facebookresearch/gcm",
       .action = action::kReplaceCable,

@@ -181,6 +181,8 @@ std::vector<Case> device_cases() {
 const std::string kOnlyCard =
     "sys/devices/pci0000:80/0000:80:02.0/0000:81:00.0/infiniband/mlx5_0/ports/1/";
 
+const std::string kSlower = "$P0/rate: 200 Gb/sec (4X HDR)\\n";
+
 std::vector<Case> port_cases() {
   return {
       {"port.state", kPass, kIb},
@@ -245,6 +247,9 @@ std::vector<Case> port_cases() {
       {"port.rate", kFail, kIb, {}, {"rate_gbps=800"}},
       {"port.rate", kFail, kIb, {"$P0/rate: 100 Gb/sec (1X NDR)\\n"}},
       {"port.rate", kError, kIb, {"$P0/rate: fast\\n"}},
+      {"port.rate", kSkip, kIb, {kSlower, "$P1/state: 1: DOWN\\n"}},
+      {"port.rate", kSkip, kIb, {kSlower, "$P1/link_layer: Ethernet\\n"}},
+      {"port.rate", kSkip, kIb, {kSlower, environment("NCCL_IB_HCA=mlx5_0")}},
       {"port.rate", kPass, kEfa, {"$P0/rate: 100 Gb/sec (4X EDR)\\n"}, {"rate_gbps=100"}},
       {"port.rate", kSkip, kEfa, {"$P0/rate: 100 Gb/sec (4X EDR)\\n"}, {"rate_gbps=400"}},
       {"port.lanes", kPass, kIb},
