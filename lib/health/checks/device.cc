@@ -83,8 +83,12 @@ void expected_ports(Probe& probe) {
 /// Whether the RDMA device of a function can be in another network namespace.
 bool may_be_elsewhere(Probe& probe, const RdmaFunction& function) {
   if (function.is_virtual || function.driver == "vfio-pci") return true;
+  if (function.driver.empty()) {
+    // Somebody meant it for another driver. Else its own did not take it: a card that is dead.
+    const std::string meant = probe.try_line(function.pci.folder + "/driver_override");
+    return !meant.empty() && meant != "(null)";
+  }
   const bool loaded = probe.exists("sys/module/" + function.module);
-  if (function.driver.empty()) return loaded;  // somebody took it away from its driver
   const bool container = probe.exists(".dockerenv") || probe.exists("run/.containerenv");
   const auto& devices = probe.node().devices;
   const bool child = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
@@ -348,11 +352,12 @@ constexpr auto kDeviceRows = std::to_array<Check>({
      device_count},
     {{.id = "device.registered",
       .title = "Every RDMA function is an RDMA device",
-      .reads = "sys/bus/pci/devices/*/{class,vendor,device,driver,infiniband,physfn}, sys/module/*",
+      .reads =
+          "sys/bus/pci/devices/*/{class,vendor,device,driver,driver_override,infiniband,physfn}, sys/module/*",
       .rule =
           "WARN if a network function of a card that does RDMA has no RDMA device, and another of its kind has one "
           "or none has; FAIL if devices are expected, or for InfiniBand and EFA; not of virtual functions, of "
-          "vfio-pci and of containers",
+          "vfio-pci, with a driver_override and of containers",
       .remedy =
           "Load the driver of that PCI function (mlx5_ib, efa) and read the kernel's log for why it failed.",
       .source = "PCI Code and ID Assignment, class 02h; Linux drivers/infiniband/hw",
