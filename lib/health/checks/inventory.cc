@@ -239,6 +239,11 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
   }
 }
 
+std::string RdmaPort::place() const {
+  const std::string& address = device->pci.address;
+  return address.substr(std::min(address.rfind('.') + 1, address.size())) + ':' + number;
+}
+
 std::vector<const RdmaPort*> Inventory::ports_in_use() const {
   std::vector<const RdmaPort*> ports;
   for (const RdmaDevice& device : devices) {

@@ -34,6 +34,8 @@ struct RdmaPort {
 
   bool infiniband() const { return link_layer == "InfiniBand"; }
   bool roce() const;
+  /// What tells the places of a card's ports apart: "0:1", of function and port.
+  std::string place() const;
 };
 
 enum class VerbsNode : std::uint8_t {

@@ -183,8 +183,8 @@ void active_mtu(Probe& probe, const RdmaPort& port) {
     return probe.judge_by(std::to_string(mtu.active) == wanted->value, Status::fail);
   }
   for (const RdmaPort* const other : probe.node().ports_in_use()) {
-    if (other->link_layer != port.link_layer || other->device->driver != port.device->driver)
-      continue;
+    // Another kind of card, or its second port, may be of another network.
+    if (!same_board(probe, port, *other) || other->place() != port.place()) continue;
     const std::uint64_t theirs = mtu_of(probe, *other).active;
     if (theirs <= mtu.active) continue;
     probe.expect(fmt::format("{}, as {} has", theirs, other->name), Source::derived);
@@ -340,9 +340,10 @@ constexpr auto kPortRows = std::to_array<Check>({
      operstate},
     {{.id = "port.mtu",
       .title = "Active MTU",
-      .reads = "ibv_query_port(), N/mtu",
+      .reads = "ibv_query_port(), N/mtu, board_id",
       .rests_on = "port.state",
-      .rule = "FAIL if not the expected one or below another port of the node; WARN below 4096",
+      .rule =
+          "FAIL if not the expected one or below the same port of another card of the board; WARN below 4096",
       .remedy =
           "RoCE: ip link set IF mtu 4200 or more (9000 on most fabrics), and the same on the switch. InfiniBand: the partition's "
           "MTU in the subnet manager.",

@@ -41,18 +41,12 @@ bool is_up(const FileTree& tree, const RdmaPort& port) {
   return tree.read(port.folder + "/state").bytes.starts_with("4:");
 }
 
-/// What tells the places of a card's ports apart: "0:1", of function and port.
-std::string place(const RdmaPort& port) {
-  const std::string& address = port.device->pci.address;
-  return address.substr(std::min(address.rfind('.') + 1, address.size())) + ':' + port.number;
-}
-
 /// Whether what is true of one should be true of the other: the same port of the same kind of card.
 bool alike(const FileTree& tree, const RdmaPort& one, const RdmaPort& other) {
   const auto board = [&](const RdmaPort& port) {
     return tree.read(port.device->folder + "/board_id").bytes;
   };
-  return one.device->driver == other.device->driver && place(one) == place(other) &&
+  return one.device->driver == other.device->driver && one.place() == other.place() &&
          board(one) == board(other) && one.device->parent.empty() && other.device->parent.empty();
 }
 

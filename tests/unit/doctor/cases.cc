@@ -283,6 +283,10 @@ std::vector<Case> port_cases() {
       {"port.mtu", kPass, kRoce, {"$N0/mtu: 4192\\n"}},
       {"port.mtu", kFail, kRoce, {"$N0/mtu: 4191\\n"}},
       {"port.mtu", kFail, kRoce, {"$N0/mtu: 1500\\n"}},
+      {"port.mtu",  // a card of another network
+       kWarn,
+       kRoce,
+       {"$N0/mtu: 1500\\n", "$I0/board_id: MT_0000000359\\n"}},
       {"port.mtu", kFail, kRoce, {}, {"mtu=1024"}},
       {"port.mtu", kPass, kRoce, {}, {"mtu=4096"}},
       {"port.mtu",
