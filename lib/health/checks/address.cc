@@ -106,18 +106,6 @@ void gid_interface(Probe& probe, const RdmaPort& port) {
   probe.judge_by(!own.empty(), Status::fail);
 }
 
-/// The node's own IPv4 addresses: the lines after which fib_trie says "/32 host LOCAL".
-std::set<std::string> local_addresses(Probe& probe) {
-  std::set<std::string> found;
-  std::string last;
-  for (const std::string& line : lines_of(probe.try_text("proc/net/fib_trie"))) {
-    const std::vector<std::string> words = words_of(line);
-    if (words.size() == 2 && words[0] == "|--") last = words[1];
-    if (words.size() == 3 && words[0] == "/32" && words[2] == "LOCAL") found.insert(last);
-  }
-  return found;
-}
-
 void gid_address(Probe& probe, const RdmaPort& port) {
   if (not_roce(probe, port, "only RoCE makes GIDs of addresses")) return;
   const std::set<std::string> own = local_addresses(probe);
@@ -358,7 +346,7 @@ constexpr auto kAddressRows = std::to_array<Check>({
       .title = "GIDs are of this node's addresses",
       .reads = "P/gids/*, proc/net/fib_trie",
       .rests_on = "port.state",
-      .rule = "RoCE: FAIL if an IPv4 GID is not an address of the node",
+      .rule = "RoCE: FAIL if no IPv4 GID is an address of the node",
       .remedy =
           "The GID table is stale, or of another network namespace: take the link down and up again.",
       .source = "sysfs-class-infiniband; Linux fib_trie"},

@@ -19,6 +19,36 @@ std::string Gid::address() const {
   return out.data();
 }
 
+std::set<std::string> local_addresses(Probe& probe) {
+  std::set<std::string> found;
+  std::string last;
+  for (const std::string& line : lines_of(probe.try_text("proc/net/fib_trie"))) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() == 2 && words[0] == "|--") last = words[1];
+    if (words.size() == 3 && words[0] == "/32" && words[2] == "LOCAL") found.insert(last);
+  }
+  return found;
+}
+
+namespace {
+
+/// Pods call their network devices alike, so a name may be another's.
+void find_foreign_addresses(Probe& probe, std::vector<Gid>& gids) {
+  std::set<std::string> addresses;
+  for (const Gid& gid : gids) {
+    if (gid.ipv4() && !gid.foreign) addresses.insert(gid.address());
+  }
+  if (addresses.size() < 2) return;  // reading the node's own takes time on a large one
+  const std::set<std::string> own = local_addresses(probe);
+  const auto is_own = [&](const std::string& address) { return own.count(address) != 0; };
+  if (std::none_of(addresses.begin(), addresses.end(), is_own)) return;
+  for (Gid& gid : gids) {
+    gid.foreign = gid.foreign || (gid.ipv4() && !is_own(gid.address()));
+  }
+}
+
+}  // namespace
+
 std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port) {
   constexpr std::size_t kMostGids = 1024;
   std::vector<Gid> gids;
@@ -37,6 +67,7 @@ std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port) {
   }
   std::sort(gids.begin(), gids.end(),
             [](const Gid& first, const Gid& second) { return first.index < second.index; });
+  find_foreign_addresses(probe, gids);
   return gids;
 }
 

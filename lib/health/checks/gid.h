@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ struct Gid {
   std::string text;       ///< "0000:0000:0000:0000:0000:ffff:0a00:0001"
   std::string type;       ///< "RoCE v2", "IB/RoCE v1"; "" if unknown
   std::string interface;  ///< the network device; "" if unknown
-  bool foreign = false;   ///< that network device is not in this network namespace
+  /// The network device is not in this network namespace, or one of its name in another: the port
+  /// has IPv4 GIDs of this node's addresses, and this one is not.
+  bool foreign = false;
 
   bool link_local() const { return text.starts_with("fe80:"); }
   bool ipv4() const { return text.starts_with("0000:0000:0000:0000:0000:ffff:"); }
@@ -25,6 +28,9 @@ struct Gid {
   /// "10.0.0.1", "fe80::1"; the text of the kernel if that is no address.
   std::string address() const;
 };
+
+/// The node's own IPv4 addresses: the lines after which fib_trie says "/32 host LOCAL".
+std::set<std::string> local_addresses(Probe& probe);
 
 /// All GIDs but zeros, by index.
 std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/file.h"
@@ -23,10 +24,27 @@ std::string driver_of(const FileTree& tree, const std::string& folder) {
   return rdma_driver(driver);
 }
 
+/// Of the first GID whose network device is in this namespace, else of the first GID.
+std::string interface_of_gids(const FileTree& tree, const RdmaPort& port) {
+  const std::string folder = port.folder + "/gid_attrs/ndevs";
+  std::set<std::uint64_t> indices;
+  for (const std::string& file : tree.list(folder)) {
+    if (const auto index = to_number(file)) indices.insert(*index);
+  }
+  const auto name_at = [&](std::uint64_t index) {
+    return one_line(tree.read(fmt::format("{}/{}", folder, index)).bytes);
+  };
+  for (const std::uint64_t index : indices) {
+    std::string name = name_at(index);
+    const bool is_name = !name.empty() && name.find('/') == std::string::npos;
+    if (is_name && tree.exists("sys/class/net/" + name)) return name;
+  }
+  return name_at(0);
+}
+
 std::string interface_of(const FileTree& tree, const RdmaDevice& device, const RdmaPort& port) {
   std::string name;
-  if (port.link_layer == "Ethernet")
-    name = one_line(tree.read(port.folder + "/gid_attrs/ndevs/0").bytes);
+  if (port.link_layer == "Ethernet") name = interface_of_gids(tree, port);
   if (name.empty() && !device.physical())
     name = one_line(tree.read(device.folder + "/parent").bytes);
   if (!name.empty()) return name.find('/') == std::string::npos ? name : "";

@@ -277,6 +277,7 @@ std::vector<Case> port_cases() {
       {"port.interface", kSkip, kIb, {"$N0/operstate: down\\n", "$N0/flags: 0x1002\\n"}},
       {"port.interface", kSkip, kIb, {"$N0/operstate: down\\n"}},
       {"port.interface", kSkip, kRoce, {"$N0/operstate: unknown\\n"}},
+      {"port.interface", kPass, kRoce, {"$P0/gid_attrs/ndevs/0: eth9\\n"}},  // another namespace's
       {"port.interface", kSkip, kEfa},
       {"port.mtu", kPass, kIb},
       {"port.mtu", kPass, kRoce},
@@ -435,6 +436,7 @@ const std::string kIpv6Routes =
 const std::vector<std::string> kOtherNamespace{
     "$P0/gid_attrs/ndevs/0: eth9\\n", "$P0/gid_attrs/ndevs/1: eth9\\n",
     "$P0/gid_attrs/ndevs/2: eth9\\n", "$P0/gid_attrs/ndevs/3: eth9\\n"};
+const std::string kNotOurs = "0000:0000:0000:0000:0000:ffff:0a63:0007";
 const std::string kIpv4 = "proc/sys/net/ipv4/conf/";
 const std::string kManager = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/";
 
@@ -481,7 +483,8 @@ std::vector<Case> address_cases() {
       {"address.gid_address",
        kFail,
        kRoce,
-       {"$P0/gids/3: 0000:0000:0000:0000:0000:ffff:0a63:0007\\n"}},
+       {"$P0/gids/2: " + kNotOurs + "\\n", "$P0/gids/3: " + kNotOurs + "\\n"}},
+      {"address.gid_address", kPass, kRoce, {"$P0/gids/3: " + kNotOurs + "\\n"}},  // another pod's
       {"address.gid_address", kSkip, kRoce, {"-proc/net/fib_trie"}},
       {"address.gid_address", kSkip, kRoce, kOtherNamespace},
       {"address.gid_index", kPass, kRoce},
@@ -1268,6 +1271,11 @@ std::vector<Case> env_cases() {
       {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=1")}},  // link-local
       {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=2")}},  // RoCE v1
       {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=17")}},
+      {"env.nccl_gid_index",  // of another pod, whose network device has the name of ours
+       kWarn,
+       kRoce,
+       {environment("NCCL_IB_HCA=mlx5_0\\nNCCL_IB_GID_INDEX=5"), "$P0/gids/5: " + kNotOurs + "\\n",
+        "$P0/gid_attrs/types/5: RoCE v2\\n", "$P0/gid_attrs/ndevs/5: ens1np0\\n"}},
       {"env.nccl_gid_index", kWarn, kRoce, {environment("NCCL_IB_GID_INDEX=../x")}},  // so 0
       {"env.nccl_gid_index", kPass, kRoce, {environment("NCCL_IB_GID_INDEX=-1")}},
       {"env.nccl_gid_index",  // a port that NCCL does not use
