@@ -14,10 +14,12 @@ namespace rdmabench::inline v1::health {
 std::string read_all(int input, const Deadline& deadline) {
   std::string text(kMaxFileBytes, '\0');
   std::size_t size = 0;
-  while (size < text.size() && !deadline.passed()) {
+  while (size < text.size()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left());
     pollfd ready{input, POLLIN, 0};
-    if (poll(&ready, 1, static_cast<int>(left.count())) <= 0) continue;
+    const int found = poll(&ready, 1, static_cast<int>(left.count()));
+    if (found == 0) break;
+    if (found < 0) continue;
     const ssize_t got = read(input, text.data() + size, text.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -33,16 +35,18 @@ std::optional<int> end_of(pid_t child, const Deadline& deadline,
   bool killed = false;
   int status = 0;
   for (;;) {
+    const pid_t got = waitpid(child, &status, WNOHANG);
+    if (got == child || (got < 0 && errno == ECHILD)) break;
     if (!killed && deadline.passed()) {
       kill(-child, SIGKILL);
       killed = true;
     }
-    const pid_t got = waitpid(child, &status, WNOHANG);
-    if (got == child || (got < 0 && errno == ECHILD)) break;
     if (last.passed()) return std::nullopt;
     usleep(1000);
   }
-  return killed ? std::nullopt : std::optional(status);
+  // Else the signal came when it had ended already.
+  const bool by_us = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  return killed && by_us ? std::nullopt : std::optional(status);
 }
 
 }  // namespace rdmabench::inline v1::health

@@ -11,7 +11,7 @@
 
 namespace rdmabench::inline v1::health {
 
-/// What comes from a pipe up to its end, kMaxFileBytes or the deadline.
+/// What comes from a pipe up to its end, kMaxFileBytes or the deadline; after that, what is ready.
 std::string read_all(int input, const Deadline& deadline);
 
 /// The status of waitpid(2); none where the child had to be killed at the deadline. Its process

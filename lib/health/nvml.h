@@ -42,7 +42,7 @@ class GpuQuestion {
   ~GpuQuestion();
   GpuQuestion& operator=(GpuQuestion&&) = delete;
 
-  /// Waits until the limit at most.
+  /// Waits until the limit at most. What has been told counts, however late this is called.
   void take(MemoryStore& facts);
 
  private:

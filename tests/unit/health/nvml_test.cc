@@ -91,12 +91,29 @@ TEST_F(NvmlTest, KeepsTheFirstGpuIfTheSecondNeverAnswers) {
   EXPECT_EQ(ended.read("rdmabench/nvml").bytes, "not told: NVML ended the process that asked it\n");
 }
 
-TEST_F(NvmlTest, TellsTheVersionOfTheFabricManager) {
-  const Folder folder;
+/// A program that prints its version.
+std::string fabric_manager(const Folder& folder) {
   folder.write("fm", "#!/bin/sh\necho \"$@ is : 570.148.08\"\n");
   std::filesystem::permissions(folder.file("fm"), std::filesystem::perms::owner_all);
-  EXPECT_EQ(ask("", kLong, folder.file("fm")).read("rdmabench/fabric_manager").bytes,
+  return folder.file("fm");
+}
+
+TEST_F(NvmlTest, TellsTheVersionOfTheFabricManager) {
+  const Folder folder;
+  EXPECT_EQ(ask("", kLong, fabric_manager(folder)).read("rdmabench/fabric_manager").bytes,
             "--version is : 570.148.08\n");
+}
+
+TEST_F(NvmlTest, KeepsAnAnswerThatIsTakenAfterTheLimit) {
+  const Folder folder;
+  MemoryStore facts;
+  GpuQuestion question(kTwo, fabric_manager(folder), std::chrono::milliseconds(0));
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+  question.take(facts);
+  EXPECT_EQ(facts.read("rdmabench/nvml").bytes, "init=0\n");
+  EXPECT_THAT(gpu(facts, 1), HasSubstr("recovery action=0\n"));
+  EXPECT_EQ(facts.read("rdmabench/fabric_manager").bytes, "--version is : 570.148.08\n");
 }
 
 TEST_F(NvmlTest, IsNotLoadedWithoutSuchAGpu) {
