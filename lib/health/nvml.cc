@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -169,8 +170,11 @@ GpuQuestion::GpuQuestion(const std::vector<std::string>& addresses,
   } else {
     input_ = Descriptor(ends[0]);
     const Descriptor output(ends[1]);
+    const pid_t own = getpid();
     child_ = fork();
     if (child_ == 0) {
+      // A doctor that is killed leaves no process behind.
+      if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != own) _exit(1);
       setpgid(0, 0);
       std::signal(SIGPIPE, SIG_DFL);
       ask(call, addresses, fabric_manager, output.get());

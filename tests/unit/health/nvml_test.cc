@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -114,6 +117,22 @@ TEST_F(NvmlTest, KeepsAnAnswerThatIsTakenAfterTheLimit) {
   EXPECT_EQ(facts.read("rdmabench/nvml").bytes, "init=0\n");
   EXPECT_THAT(gpu(facts, 1), HasSubstr("recovery action=0\n"));
   EXPECT_EQ(facts.read("rdmabench/fabric_manager").bytes, "--version is : 570.148.08\n");
+}
+
+TEST_F(NvmlTest, EndsWithTheProcessThatAsks) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);  // both processes have its end
+  setenv("FAKE_NVML", "hang=1", 1);
+  const pid_t asker = fork();
+  if (asker == 0) {
+    const GpuQuestion question(kTwo, "/nonexistent", kLong);
+    _exit(0);
+  }
+  close(ends[1]);
+  EXPECT_EQ(waitpid(asker, nullptr, 0), asker);
+  pollfd ended{ends[0], POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 60000), 1) << "the one that asks NVML is left";
+  close(ends[0]);
 }
 
 TEST_F(NvmlTest, IsNotLoadedWithoutSuchAGpu) {
