@@ -194,28 +194,64 @@ void fabric(Probe& probe, const Gpu& gpu) {
   probe.pass();
 }
 
-/// How many links are up, of a GPU without a verdict: 0 where it does not tell.
-std::uint64_t links_up(Probe& probe, const Gpu& gpu) {
+/// A word of the GPU's facts, without a verdict: 0 where it does not tell.
+std::uint64_t number_told(Probe& probe, const Gpu& gpu, std::string_view line_key,
+                          std::string_view key) {
   for (const std::string& line : lines_of(probe.try_text("rdmabench/gpu/" + gpu.pci.address))) {
-    if (line.starts_with("nvlink ")) return to_number(value_of_word(line, "active")).value_or(0);
+    if (line.starts_with(line_key) && line.substr(line_key.size()).starts_with(' ')) {
+      return to_number(value_of_word(line, key)).value_or(0);
+    }
   }
   return 0;
 }
 
-void nvlink(Probe& probe, const Gpu& gpu) {
-  const auto told = numbers<2>(probe, gpu, "nvlink", {"active", "inactive"});
-  if (!told) return;
-  const auto [active, inactive] = *told;
-  // How many a board has wired is in no file: a chip may have more than its board connects.
+/// The NVLinks that are up of the other GPUs of one model that are not divided.
+struct OtherLinks {
+  std::size_t gpus = 0;
   std::uint64_t most = 0;
-  for (const Gpu& other : probe.node().gpus) most = std::max(most, links_up(probe, other));
-  if (most == 0) return probe.skip("no GPU of this node uses NVLink");
-  if (inactive != 0 && probe.node().gpus.size() == 1) {
-    return probe.skip(fmt::format("{} are up and {} not, and no other GPU tells how many should be",
-                                  active, inactive));
+  bool all_have = true;
+};
+
+OtherLinks links_of_others(Probe& probe, const Gpu& gpu) {
+  const auto model = [&](const Gpu& one) {
+    return probe.try_line(one.pci.folder + "/vendor") + probe.try_line(one.pci.folder + "/device");
+  };
+  const std::string own = model(gpu);
+  OtherLinks others;
+  for (const Gpu& other : probe.node().gpus) {
+    const bool same = other.pci.address != gpu.pci.address && model(other) == own;
+    if (!same || number_told(probe, other, "mig", "now") != 0) continue;
+    const std::uint64_t up = number_told(probe, other, "nvlink", "active");
+    ++others.gpus;
+    others.most = std::max(others.most, up);
+    others.all_have = others.all_have && up != 0;
+  }
+  return others;
+}
+
+void nvlink(Probe& probe, const Gpu& gpu) {
+  const auto links = numbers<2>(probe, gpu, "nvlink", {"active", "inactive"});
+  if (!links) return;
+  const auto [active, inactive] = *links;
+  if (number_told(probe, gpu, "mig", "now") != 0) {
+    return probe.skip("it is divided (MIG), and its parts use no NVLink");
+  }
+  // How many a board has wired is in no file: a chip may have more than its board connects, and of
+  // cards some may have a bridge and others none.
+  const OtherLinks others = links_of_others(probe, gpu);
+  const std::uint64_t most = std::max(active, others.most);
+  if (most == 0) return probe.skip("no GPU of its model uses NVLink here");
+  const bool in_fabric = number_told(probe, gpu, "fabric", "state") != nvml::kFabricNotSupported;
+  if (active == 0 && !in_fabric && !others.all_have) {
+    return probe.skip("none is up, as of another GPU of its model: it may have no bridge");
+  }
+  if (inactive != 0 && others.gpus == 0) {
+    return probe.skip(
+        fmt::format("{} are up and {} not, and no other GPU of its model tells how many should be",
+                    active, inactive));
   }
   probe.judge_by(active >= most, Status::fail, fmt::format("{} links are up", active),
-                 fmt::format("{}, as of the node's other GPUs", most), Source::derived);
+                 fmt::format("{}, as of another GPU of its model", most), Source::derived);
 }
 
 void ecc(Probe& probe, const Gpu& gpu) {
@@ -397,7 +433,8 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .title = "NVLinks that are up",
       .reads = kFromNvml,
       .rests_on = "gpu.recovery",
-      .rule = "FAIL with fewer than another GPU of the node",
+      .rule =
+          "FAIL with fewer than another GPU of its model; SKIP with MIG, and where some have none",
       .remedy = "nvidia-smi nvlink -s; reset the GPU, then reseat it.",
       .source = kGuide,
       .as_cause = "has NVLinks that are down",

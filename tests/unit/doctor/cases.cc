@@ -897,6 +897,17 @@ std::vector<Case> gpu_cases() {
 }
 
 std::vector<Case> gpu_health_cases() {
+  // Of the first GPU; the third has no NVLink that is up.
+  const auto with_third = [](const char* facts) {
+    const std::string third = "sys/devices/pci0000:c0/0000:c1:00.0";
+    return std::vector<std::string>{
+        nvml(facts),
+        "rdmabench/gpu/0000:c1:00.0: answer=0\\nnvlink active=0 inactive=18\\n",
+        "sys/bus/pci/devices/0000:c1:00.0 -> ../../../devices/pci0000:c0/0000:c1:00.0",
+        third + "/class: 0x030200\\n",
+        third + "/vendor: 0x10de\\n",
+        third + "/device: 0x2330\\n"};
+  };
   const std::string fabric = "fabric state=3 status=0 health=";
   const std::string not_asked = "-rdmabench/gpu/0000:19:00.0";
   return {
@@ -940,6 +951,16 @@ std::vector<Case> gpu_health_cases() {
        kSkip,
        kIb,
        {nvml("nvlink active=12 inactive=6"), "-sys/bus/pci/devices/0000:9b:00.0"}},
+      {"gpu.nvlink",  // two that are bridged are another model
+       kSkip,
+       kIb,
+       {nvml("nvlink active=0 inactive=12"), "$G0/device: 0x20b5\\n"}},
+      {"gpu.nvlink",  // of three of a model, one is bridged
+       kSkip, kIb, with_third("nvlink active=0 inactive=18")},
+      {"gpu.nvlink",  // it belongs to a fabric, so the other one's fault does not excuse it
+       kFail, kIb,
+       with_third("fabric state=3 status=0 health=0x0 summary=0\\nnvlink active=0 inactive=18")},
+      {"gpu.nvlink", kSkip, kIb, {nvml("nvlink active=0 inactive=18\\nmig now=1 next=1")}},
       {"gpu.ecc", kPass, kIb},
       {"gpu.ecc", kWarn, kIb, {nvml("ecc mode=1 uncorrected=1")}},
       {"gpu.ecc", kSkip, kIb, {nvml("ecc mode=1")}},
