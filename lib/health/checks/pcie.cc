@@ -42,6 +42,21 @@ const RdmaDevice* device_of(Probe& probe, const PciFunction& function) {
   return nullptr;
 }
 
+bool is_below(const PciFunction& function, const PciFunction& bridge) {
+  const auto& above = function.above;
+  return std::any_of(above.begin(), above.end(),
+                     [&](const PciFunction& one) { return one.address == bridge.address; });
+}
+
+/// The first device that is judged below a bridge, of several the one with which the bridge is
+/// told; null for none.
+const RdmaDevice* first_below(Probe& probe, const PciFunction& bridge) {
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (device.unused.empty() && is_below(device.pci, bridge)) return &device;
+  }
+  return nullptr;
+}
+
 /// False, with the finding SKIP, for all but the first of several devices behind one link: what is
 /// wrong with it is told once.
 bool is_first_on_link(Probe& probe, const PciFunction& function) {
@@ -379,6 +394,21 @@ void write_ordering(Probe& probe, const RdmaDevice& device) {
                   device.pci.address));
 }
 
+/// The device before it with which a bridge is told that takes too small packets; null for none. It
+/// sends packets as large, and the bridge right above it takes them.
+const RdmaDevice* told_with(Probe& probe, const PciFunction& function, const PciFunction& bridge,
+                            std::uint32_t size) {
+  for (const RdmaDevice& device : probe.node().devices) {
+    if (device.pci.address == function.address) break;
+    if (!device.unused.empty() || !is_below(device.pci, bridge)) continue;
+    const auto own = pci_express_capability(probe, device.pci);
+    const auto above = pci_express_capability(probe, device.pci.above.back());
+    const std::uint32_t theirs = own ? payload_bytes(own->control >> 5) : 0;
+    if (theirs >= size && above && payload_bytes(above->control >> 5) >= theirs) return &device;
+  }
+  return nullptr;
+}
+
 /// A FAIL where a bridge on the way takes smaller packets than the function sends: it drops them.
 void payload_of_path(Probe& probe, const PciFunction& function) {
   if (function.above.empty()) return probe.skip("no bridge is above it");
@@ -387,13 +417,18 @@ void payload_of_path(Probe& probe, const PciFunction& function) {
   const std::uint32_t size = payload_bytes(own->control >> 5);
   probe.expect(fmt::format("at least {} B on every bridge, as of the function", size),
                Source::derived);
+  std::string told;
   for (const PciFunction& bridge : function.above) {
     const auto above = pci_express_capability(probe, bridge);
     if (!above) return;
     const std::uint32_t other = payload_bytes(above->control >> 5);
     probe.observe(fmt::format("{} B of {}", other, bridge.address));
-    if (other < size) return probe.fail();
+    if (other >= size) continue;
+    const RdmaDevice* const first = told_with(probe, function, bridge, size);
+    if (first == nullptr) return probe.fail();
+    told = fmt::format("{} takes less, which is told with {}", bridge.address, first->name);
   }
+  if (!told.empty()) return probe.skip(told);
   probe.observe(fmt::format("{} B, and no bridge has less", size));
   probe.pass();
 }
@@ -496,27 +531,24 @@ void errors_of(Probe& probe, const std::vector<const PciFunction*>& functions,
 }
 
 void bridge_errors(Probe& probe, const PciFunction& function) {
+  if (function.above.empty()) return probe.skip("no bridge is above it");
   std::vector<const PciFunction*> bridges;
-  for (const PciFunction& bridge : function.above) bridges.push_back(&bridge);
-  if (bridges.empty()) return probe.skip("no bridge is above it");
-  errors_of(probe, bridges, bridges.front()->address);
+  const RdmaDevice* first = nullptr;
+  for (const PciFunction& bridge : function.above) {
+    first = first_below(probe, bridge);
+    if (first == nullptr || first->pci.address == function.address) bridges.push_back(&bridge);
+  }
+  if (bridges.empty()) return probe.skip(fmt::format("its bridges are those of {}", first->name));
+  errors_of(probe, bridges, function.above.front().address);
 }
 
 /// Its own and those of the bridges that it shares with no RDMA device, which pcie.bridge_errors
 /// tells of.
 void gpu_errors(Probe& probe, const Gpu& gpu) {
-  const auto shared = [&](const PciFunction& bridge) {
-    const auto& devices = probe.node().devices;
-    return std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
-      const auto& above = device.pci.above;
-      return std::any_of(above.begin(), above.end(),
-                         [&](const PciFunction& one) { return one.address == bridge.address; });
-    });
-  };
   if (gpu.pci.above.empty()) return probe.skip("no bridge is above it");
   std::vector<const PciFunction*> functions{&gpu.pci};
   for (const PciFunction& bridge : gpu.pci.above) {
-    if (!shared(bridge)) functions.push_back(&bridge);
+    if (first_below(probe, bridge) == nullptr) functions.push_back(&bridge);
   }
   errors_of(probe, functions, gpu.pci.above.front().address);
 }
@@ -619,6 +651,7 @@ constexpr auto kPcieRows = std::to_array<Check>({
       .remedy =
           "Set it in the BIOS, or start the kernel with pci=pcie_bus_safe. (pcie_bus_perf lowers the size of read requests too.)",
       .source = "Linux drivers/pci/probe.c pcie_write_mps; PCI Express specification 6.0, 9.3.5.4",
+      .as_cause = "sends larger packets than the bridge above it takes",
       .root = true},
      max_payload},
     {{.id = "pcie.relaxed_ordering",
@@ -677,6 +710,7 @@ constexpr auto kPcieRows = std::to_array<Check>({
     {{.id = "pcie.bridge_payload",
       .title = "Largest payload on the way",
       .reads = "D/config (Device Control), and of every bridge above",
+      .rests_on = "pcie.max_payload",
       .rule = "FAIL if a bridge takes less than the device sends",
       .remedy =
           "Take pci=pcie_bus_tune_off out of the kernel's options, or set pci=pcie_bus_safe; update the BIOS.",

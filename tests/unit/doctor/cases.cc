@@ -592,6 +592,21 @@ std::vector<Case> pcie_cases() {
   const std::string speed8 = "/current_link_speed: 8.0 GT/s PCIe\\n";
   const std::string kSlowRoot = "$R0/current_link_speed: 16.0 GT/s PCIe\\n";
   const std::string kSlowRootMost = "$R0/max_link_speed: 16.0 GT/s PCIe\\n";
+  const std::vector<std::string> shared{
+      "sys/devices/pci0000:00/0000:00:02.0/aer_dev_fatal: DLP 1\\nTOTAL_ERR_FATAL 1\\n"};
+  // Another function of the first card, and payloads of it, of the upper port and of the bridge.
+  const auto second = [](const std::string& own, const std::string& upper,
+                         const std::string& bridge = "3059") {
+    const std::string folder =
+        "sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0/0000:18:00.1";
+    return std::vector<std::string>{
+        "-rdmabench",
+        "sys/class/infiniband/mlx5_2 -> /" + folder + "/infiniband/mlx5_2",
+        folder + "/infiniband/mlx5_2/device -> /" + folder,
+        config(folder, own),
+        config("$U0", upper),
+        config("$B0", bridge)};
+  };
   std::vector<Case> cases{
       {"pcie.width", kPass, kIb},
       {"pcie.width", kFail, kIb, {"$D0/current_link_width: 8\\n"}},
@@ -699,10 +714,18 @@ std::vector<Case> pcie_cases() {
         "-sys/bus/pci_express/drivers/aer/0000:15:01.0:pcie002"}},
       {"pcie.bridge_errors", kError, kIb, {"$R0/aer_dev_fatal: DLP 1\\n"}},
       {"pcie.bridge_errors", kSkip, kIb, {"-sys/bus/pci_express/drivers/aer/0000:15:01.0:pcie002"}},
+      {"pcie.bridge_errors", kFail, "uncabled-port", shared, {"rails=2"}, "mlx5_0"},
+      {"pcie.bridge_errors", kSkip, "uncabled-port", shared, {"rails=2"}, "mlx5_1"},
+      {"pcie.bridge_errors", kFail, "uncabled-port", shared, {}, "mlx5_1"},  // mlx5_0 is not judged
       {"pcie.bridge_errors", kSkip, kEfa},
       {"pcie.bridge_payload", kPass, kIb},
       {"pcie.bridge_payload", kPass, kIb, {config("$R0", "5059")}},
       {"pcie.bridge_payload", kFail, kIb, {config("$U0", "1059")}},
+      {"pcie.bridge_payload", kSkip, kIb, {config("$B0", "1059")}},  // because of pcie.max_payload
+      {"pcie.bridge_payload", kFail, kIb, second("3059", "1059"), {}, "mlx5_0"},
+      {"pcie.bridge_payload", kSkip, kIb, second("3059", "1059"), {}, "mlx5_2"},
+      {"pcie.bridge_payload", kPass, kIb, second("1059", "1059"), {}, "mlx5_2"},
+      {"pcie.bridge_payload", kFail, kIb, second("5059", "3059", "5059"), {}, "mlx5_2"},
       {"pcie.bridge_payload", kSkip, kRoce},
       {"gpu.pcie_errors", kPass, kIb},
       {"gpu.pcie_errors", kFail, kIb, {"$G0/aer_dev_fatal: DLP 1\\nTOTAL_ERR_FATAL 1\\n"}},
@@ -716,7 +739,11 @@ std::vector<Case> pcie_cases() {
        kIb,
        {config("$G0", "3059", "0000", "21800010", "0000", "64")}},
       {"gpu.max_payload", kPass, kIb},
-      {"gpu.max_payload", kFail, kIb, {config("$R0", "1059")}},
+      {"gpu.max_payload", kSkip, kIb, {config("$R0", "1059")}},  // told by pcie.bridge_payload
+      {"gpu.max_payload",
+       kFail,
+       kIb,
+       {config("sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:01.0", "1059")}},
       {"gpu.max_payload", kSkip, kEfa},
       {"pcie.nonfatal", kPass, kIb},
       {"pcie.nonfatal", kWarn, kIb, {"$D0/aer_dev_nonfatal: DLP 1\\nTOTAL_ERR_NONFATAL 1\\n"}},
