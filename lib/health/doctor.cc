@@ -156,11 +156,12 @@ class Runner {
       bool good = false;
       for (Outcome& outcome : *found) {
         if (!outcome.subject.touches(subject)) continue;
-        const Status status = outcome.finding.status;
-        const bool is_bad = outcome.cause != nullptr || outcome.unknown || status == Status::fail ||
+        Outcome& root = outcome.cause != nullptr ? *outcome.cause : outcome;
+        const Status status = root.finding.status;
+        const bool is_bad = root.unknown || status == Status::fail ||
                             (worst == Status::warn && status == Status::warn);
-        if (is_bad && bad == nullptr) bad = outcome.cause != nullptr ? outcome.cause : &outcome;
-        good = good || (!is_bad && status != Status::skip);
+        if (is_bad && bad == nullptr) bad = &root;
+        good = good || (!is_bad && outcome.finding.status != Status::skip);
       }
       if (bad != nullptr && !good) return bad;
     }

@@ -70,6 +70,12 @@ std::vector<Case> device_cases() {
     edits[0] = sensor + "input: " + input + "\\n";
     return edits;
   };
+  // Another function, without an RDMA device: device.registered WARNs, and with it device.count.
+  const std::string third = "sys/devices/pci0000:c0/0000:c1:00.0";
+  const std::vector<std::string> unregistered{
+      "sys/bus/pci/devices/0000:c1:00.0 -> /" + third, third + "/class: 0x020000\\n",
+      third + "/vendor: 0x15b3\\n", third + "/device: 0x101b\\n",
+      third + "/driver -> /sys/bus/pci/drivers/mlx5_core"};
   return {
       {"device.temperature", kPass, kRoce, cool},
       {"device.temperature", kPass, kRoce, hot("64999")},
@@ -139,6 +145,8 @@ std::vector<Case> device_cases() {
       {"device.ports", kFail, kIb, {}, {"rails=3"}},
       {"device.ports", kFail, kIb, {}, {"ports=mlx5_0:2"}},
       {"device.ports", kFail, kIb, {}, {"devices=mlx5_0,mlx5_7"}},
+      {"device.count", kSkip, kRoce, unregistered, {"devices=1"}},
+      {"device.ports", kFail, kRoce, unregistered, {"devices=1", "ports=mlx5_0:7"}},
       {"device.ports", kSkip, kIb},
       {"device.nodes", kPass, kIb},
       {"device.nodes", kFail, kIb, {"rdmabench/dev_nodes: "}},
