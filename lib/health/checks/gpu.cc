@@ -54,6 +54,11 @@ std::optional<bool> amd_dma_buf(Probe& probe) {
 
 void peer_memory(Probe& probe) {
   if (!has_pair(probe)) return;
+  const auto& gpus = probe.node().gpus;
+  const bool known = std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
+    return gpu.nvidia || probe.try_line(gpu.pci.folder + "/vendor") == "0x1002";
+  });
+  if (!known) return probe.skip("only the routes to NVIDIA's and AMD's GPUs are known");
   std::string routes;
   const auto add = [&](std::string_view route) {
     routes += fmt::format("{}{}", routes.empty() ? "" : ", ", route);
@@ -200,7 +205,7 @@ constexpr auto kGpuRows = std::to_array<Check>({
       .reads =
           "sys/module/{nvidia_peermem,efa_nv_peermem,amdgpu}, sys/kernel/mm/memory_peers, proc/driver/nvidia/version, proc/sys/kernel/osrelease, /boot/config-*",
       .rests_on = "gpu.driver",
-      .rule = "FAIL without any route",
+      .rule = "NVIDIA and AMD: FAIL without any route",
       .remedy =
           "modprobe nvidia-peermem; or install the open kernel modules and a kernel from 5.12 on, for dma-buf.",
       .source =

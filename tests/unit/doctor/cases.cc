@@ -895,6 +895,11 @@ std::vector<Case> gpu_cases() {
        {"-sys/module/nvidia_peermem", closed, "sys/module/amdgpu/",
         "rdmabench/kernel_options: CONFIG_PCI_P2PDMA=y\\n"}},
       {"gpu.peer_memory", kSkip, kIb, {"-sys/module/nvidia_peermem", closed, "sys/module/amdgpu/"}},
+      {"gpu.peer_memory",  // Intel's
+       kSkip,
+       kIb,
+       {"-sys/module/nvidia_peermem", closed, "$G0/vendor: 0x8086\\n", "$G0/class: 0x038000\\n",
+        "-sys/bus/pci/devices/0000:9b:00.0"}},
       {"gpu.peer_memory", kSkip, kRoce},
       {"gpu.gdrcopy", kPass, kIb},
       {"gpu.gdrcopy", kWarn, kIb, {"-sys/module/gdrdrv"}},
