@@ -21,12 +21,15 @@ void affinity(Probe& probe, const PciFunction& function) {
                  fmt::format("some of {}, which are near the device", *near), Source::derived);
 }
 
-/// The numbers of a list.
+/// The numbers of a list; of one that names more than any node has CPUs, the first.
 std::set<std::uint64_t> numbers_of(std::string_view list) {
-  constexpr std::uint64_t kMost = 1U << 16;
+  std::uint64_t left = 1U << 16;
   std::set<std::uint64_t> numbers;
   for_each_range(list, [&](std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t one = first; one <= std::min(last, kMost); ++one) numbers.insert(one);
+    for (; left != 0; ++first, --left) {
+      numbers.insert(first);
+      if (first == last) break;
+    }
   });
   return numbers;
 }

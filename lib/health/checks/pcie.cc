@@ -263,6 +263,10 @@ void bridges(Probe& probe, const PciFunction& function) {
 /// The first bytes of configuration space; none, with the finding SKIP, if they cannot be read.
 std::optional<std::string> config(Probe& probe, const PciFunction& function) {
   auto bytes = probe.text(function.folder + "/config");
+  if (bytes && bytes->empty()) {
+    probe.skip("the function's configuration is empty", Skipped::unread);
+    return std::nullopt;
+  }
   if (bytes && bytes->size() < 64) {
     probe.error(fmt::format("{}/config has {} bytes", function.folder, bytes->size()));
     return std::nullopt;

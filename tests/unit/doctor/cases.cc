@@ -664,6 +664,7 @@ std::vector<Case> pcie_cases() {
        kIb,
        {config("$D0", "3059", "0000", "21800010", "0000", "64")}},
       {"pcie.max_read_request", kSkip, kIb, {"$D0/config !EACCES"}},
+      {"pcie.max_read_request", kSkip, kIb, {"$D0/config: "}},
       {"pcie.max_read_request", kSkip, kIb, {"$D0/config:hex 16 ffff"}},
       {"pcie.max_read_request", kSkip, kIb, {config("$D0", "0000"), "$D0/physfn/"}},
       {"pcie.max_read_request",
@@ -680,6 +681,7 @@ std::vector<Case> pcie_cases() {
        kIb,
        {config("$D0", "1059"), config("$B0", "1059", "0000", "20800010")}},
       {"pcie.max_payload", kSkip, kIb, {config("$D0", "0000"), "$D0/physfn/"}},
+      {"pcie.max_payload", kSkip, kIb, {"$B0/config: "}},
       {"pcie.max_payload", kSkip, kRoce},
       {"pcie.relaxed_ordering", kPass, kIb},
       {"pcie.relaxed_ordering", kPass, kIb, {config("$D0", "2059")}},
@@ -766,6 +768,7 @@ std::vector<Case> pcie_cases() {
       {"pcie.bus_master", kPass, kRoce},
       {"pcie.bus_master", kFail, kRoce, {"$D0/config:hex 64 b3151b100200"}},
       {"pcie.bus_master", kSkip, kRoce, {"-$D0/config"}},
+      {"pcie.bus_master", kSkip, kRoce, {"$D0/config: "}},
       {"pcie.power", kPass, kIb},
       {"pcie.power", kFail, kIb, {"$D0/power_state: D3hot\\n"}},
       {"pcie.power", kSkip, kEfa},
@@ -1054,6 +1057,9 @@ std::vector<Case> gpu_health_cases() {
 std::vector<Case> numa_cases() {
   const std::string vm = cpuinfo("constant_tsc nonstop_tsc hypervisor");
   const std::string uneven = "$NODE/node1/meminfo: Node 1 MemTotal:  264000000 kB\\n";
+  // Of a hostile file: it would take minutes to visit every number.
+  std::string endless;
+  while (endless.size() < 200000) endless += "0-65535,";
   return {
       {"numa.device_node", kPass, kIb},
       {"numa.device_node", kFail, kIb, {"$D0/numa_node: -1\\n"}},
@@ -1068,6 +1074,7 @@ std::vector<Case> numa_cases() {
        kPass,
        kIb,
        {"$C/online: 0-3\\n", "rdmabench/hwloc: 0000:18:00.0 cpus=0-1,8\\n"}},
+      {"numa.hwloc", kWarn, kIb, {"$D0/local_cpulist: " + endless + "\\n"}},
       {"numa.hwloc", kSkip, kIb, kNoFacts},
       {"numa.balancing", kPass, kIb},
       {"numa.balancing", kWarn, kIb, {"proc/sys/kernel/numa_balancing: 1\\n"}},
