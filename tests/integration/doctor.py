@@ -29,8 +29,7 @@ sys.path.insert(0, str(FIXTURES))
 import unpack  # pylint: disable=wrong-import-position
 
 NODES = sorted(path.stem for path in FIXTURES.glob("*.tree"))
-# The last three have no fault: rules to mend, which kHealthy of tests/unit/doctor/checks_test.cc names.
-FAILING = ("bnxt", "roce-faults", "vf-down", "vf-down-pod", "gb300", "hgx-b200", "sr-iov-guest")
+FAILING = ("bnxt", "roce-faults", "vf-down", "vf-down-pod")
 # What is wrong with roce-faults, and which checks may say so.
 FAULTS = {
     ("pcie.width", "mlx5_1"): "half of the lanes",
