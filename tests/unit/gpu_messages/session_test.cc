@@ -1,19 +1,30 @@
 // Whole sessions in GPU memory: the transfer that is verified before any is timed, and the step
 // down to the next route of registering it, on both sides.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 
 #include "../fact.h"
 #include "on_fake_gpu.h"
+#include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #include "run/budget.h"
 #include "run/session.h"
 
 namespace rdmabench::inline v1::run {
+
+/// A server would begin libfabric, whose provider over verbs calls the fakes and keeps what it
+/// made.
+std::span<const Backend> linked_backends() {
+  static const std::array all{verbs_backend()};
+  return all;
+}
+
 namespace {
 
 using ::testing::HasSubstr;
