@@ -40,9 +40,9 @@ using Info = Handle<fi_info, fi_freeinfo>;
 /// What libfabric calls an atomic; FI_ATOMIC_OP_LAST: nothing. A conditional one is called by
 /// fi_compare_atomic(3), another one by fi_fetch_atomic(3).
 constexpr fi_op atomic_op(OperationCode code) {
-  return code == OperationCode::fetch_add      ? FI_SUM
-         : code == OperationCode::compare_swap ? FI_CSWAP
-                                               : FI_ATOMIC_OP_LAST;
+  if (code == OperationCode::fetch_add) return FI_SUM;
+  if (code == OperationCode::compare_swap) return FI_CSWAP;
+  return static_cast<fi_op>(FI_ATOMIC_OP_LAST);  // a macro in later releases of libfabric
 }
 
 /// The memory that a provider borrows for each operation under way. It gets a pointer to the first
