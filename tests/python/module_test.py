@@ -52,7 +52,8 @@ except KeyboardInterrupt as error:
 
 
 def loop(**keys):
-    return rdmabench.run(**{"backend": "loop", "stop": {"iterations": 500}, **keys})
+    stop = {} if "counts" in keys else {"stop": {"iterations": 500}}
+    return rdmabench.run(**{"backend": "loop", **stop, **keys})
 
 
 class Run(unittest.TestCase):
