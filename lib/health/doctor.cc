@@ -20,9 +20,11 @@ const std::vector<const Check*>& all_checks() {
   static const std::vector<const Check*> table = [] {
     std::vector<const Check*> rows;
     for (const auto group :
-         {kDeviceChecks, kPortChecks, kCounterChecks, kAddressChecks, kQosChecks, kPcieChecks,
-          kIommuChecks, kGpuChecks, kGpuHealthChecks, kNumaChecks, kCpuChecks, kOsChecks,
-          kLimitChecks, kSoftwareChecks, kEnvChecks, kLogChecks}) {
+         {kDeviceChecks, kPortChecks,     kPortNetworkChecks, kCounterChecks,   kAddressChecks,
+          kQosChecks,    kPcieLinkChecks, kPciePacketChecks,  kPcieErrorChecks, kPcieChecks,
+          kIommuChecks,  kGpuChecks,      kGpuHealthChecks,   kGpuNvlinkChecks, kNumaChecks,
+          kCpuChecks,    kOsChecks,       kLimitChecks,       kSoftwareChecks,  kNcclChecks,
+          kUcxChecks,    kFabricChecks,   kLogChecks}) {
       for (const Check& check : group) rows.push_back(&check);
     }
     return rows;

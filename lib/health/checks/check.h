@@ -119,22 +119,29 @@ struct Check : CheckInfo {
   CheckFunction run;
 };
 
-// One table for each group, each in the file of its name.
+// One table for each file.
 extern const std::span<const Check> kDeviceChecks;
 extern const std::span<const Check> kPortChecks;
+extern const std::span<const Check> kPortNetworkChecks;
 extern const std::span<const Check> kCounterChecks;
 extern const std::span<const Check> kAddressChecks;
 extern const std::span<const Check> kQosChecks;
+extern const std::span<const Check> kPcieLinkChecks;
+extern const std::span<const Check> kPciePacketChecks;
+extern const std::span<const Check> kPcieErrorChecks;
 extern const std::span<const Check> kPcieChecks;
 extern const std::span<const Check> kIommuChecks;
 extern const std::span<const Check> kGpuChecks;
 extern const std::span<const Check> kGpuHealthChecks;
+extern const std::span<const Check> kGpuNvlinkChecks;
 extern const std::span<const Check> kNumaChecks;
 extern const std::span<const Check> kCpuChecks;
 extern const std::span<const Check> kOsChecks;
 extern const std::span<const Check> kLimitChecks;
 extern const std::span<const Check> kSoftwareChecks;
-extern const std::span<const Check> kEnvChecks;
+extern const std::span<const Check> kNcclChecks;
+extern const std::span<const Check> kUcxChecks;
+extern const std::span<const Check> kFabricChecks;
 extern const std::span<const Check> kLogChecks;
 
 /// 0 where the kernel does not tell.
@@ -148,6 +155,9 @@ std::optional<double> uptime_s(Probe& probe);
 
 /// Whether the running kernel is of that release or a newer one; false where it does not tell.
 bool kernel_is(Probe& probe, std::uint64_t major, std::uint64_t minor);
+
+/// Whether both are ports of the same kind of card, on links of the same kind.
+bool same_board(Probe& probe, const RdmaPort& one, const RdmaPort& other);
 
 /// What tells one PCIe link from another: the bridge above, else bus and slot. "" without a
 /// function.

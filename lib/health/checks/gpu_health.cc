@@ -1,64 +1,12 @@
-// What NVIDIA's management library tells of its GPUs (nvml.h).
-#include <algorithm>
+// Each GPU by itself: whether it answers, its memory, and what holds it back.
 #include <array>
 
 #include "../firmware.h"
 #include "../nvml_abi.h"
-#include "check.h"
+#include "gpu_told.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
-
-constexpr std::string_view kNvmlFile = "rdmabench/nvml";
-
-/// None where the library answered; else what it, or nobody, said.
-std::string no_answer(Probe& probe) {
-  const std::string line = probe.try_line(std::string(kNvmlFile));
-  if (line.empty())
-    return "NVML was not asked: the GPU has not NVIDIA's driver, or the tree is older";
-  if (line.starts_with(kNotTold)) return line.substr(kNotTold.size());
-  return line == "init=0" ? "" : fmt::format("NVML does not start: {}", line);
-}
-
-/// A line of the GPU's facts; none, with the finding SKIP, where there is none.
-std::optional<std::string> fact(Probe& probe, const Gpu& gpu, std::string_view key) {
-  if (!gpu.nvidia) {
-    probe.skip("only NVIDIA's GPUs are asked");
-    return std::nullopt;
-  }
-  const std::string text = probe.try_text("rdmabench/gpu/" + gpu.pci.address);
-  for (const std::string& line : lines_of(text)) {
-    if (line.starts_with(key) && line.substr(key.size()).starts_with(' ')) return line;
-  }
-  std::string why = text.empty() ? no_answer(probe) : "";
-  probe.skip(why.empty() ? "this GPU or its driver does not tell" : std::move(why));
-  return std::nullopt;
-}
-
-/// A number of such a line; an ERROR where it is none.
-std::optional<std::uint64_t> number_of(Probe& probe, const std::string& line,
-                                       std::string_view key) {
-  const std::string text = value_of_word(line, key);
-  const auto value = text.starts_with("0x") ? hex_number(text) : to_number(text);
-  if (!value) probe.error(fmt::format("'{}' has no number {}", line, key));
-  return value;
-}
-
-/// Several of them; none is missing.
-template <std::size_t n>
-std::optional<std::array<std::uint64_t, n>> numbers(Probe& probe, const Gpu& gpu,
-                                                    std::string_view fact_key,
-                                                    const std::array<std::string_view, n>& keys) {
-  const auto line = fact(probe, gpu, fact_key);
-  if (!line) return std::nullopt;
-  std::array<std::uint64_t, n> values{};
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto value = number_of(probe, *line, keys[i]);
-    if (!value) return std::nullopt;
-    values[i] = *value;
-  }
-  return values;
-}
 
 /// What NVML's refusals mean. Others say nothing of the GPU: a container may not reach it.
 struct Refusal {
@@ -139,119 +87,6 @@ void recovery(Probe& probe, const Gpu& gpu) {
   }
   probe.observe(fmt::format("action {}", (*due)[0]));
   probe.fail();
-}
-
-/// Bits of the mask of health, and the value that is a fault. Source: nvml.h,
-/// NVML_GPU_FABRIC_HEALTH_MASK_*.
-struct Health {
-  unsigned shift;
-  Status status;
-  std::string_view meaning;
-};
-constexpr auto kHealths = std::to_array<Health>({
-    {4, Status::fail, "its route is unhealthy"},
-    {6, Status::warn, "it recovers from timeouts"},
-    {2, Status::warn, "its route is being recovered"},
-    {0, Status::warn, "its bandwidth is less than it should be"},
-});
-constexpr std::array<std::string_view, 9> kConfigurations{"",
-                                                          "",
-                                                          "its system's GUID is wrong",
-                                                          "its chassis' serial number is wrong",
-                                                          "it is in no partition",
-                                                          "it has too few NVLinks",
-                                                          "its firmware does not fit",
-                                                          "its place in the chassis is wrong",
-                                                          "its state is not valid"};
-
-void fabric(Probe& probe, const Gpu& gpu) {
-  const auto told = numbers<4>(probe, gpu, "fabric", {"state", "status", "health", "summary"});
-  if (!told) return;
-  const auto [state, status, health, summary] = *told;
-  if (state == nvml::kFabricNotSupported) return probe.skip("the GPU belongs to no NVLink fabric");
-  probe.expect("completed and healthy", Source::standard);
-  const auto find = [&](Status kind, std::string observed) {
-    probe.observe(std::move(observed));
-    kind == Status::fail ? probe.fail() : probe.warn();
-  };
-  if (state == nvml::kFabricNotStarted) return find(Status::fail, "it has not registered");
-  if (state == nvml::kFabricInProgress)
-    return find(Status::fail, "it has not finished to register");
-  if (state != nvml::kFabricCompleted) return find(Status::fail, fmt::format("state {}", state));
-  if (status != 0) return find(Status::fail, fmt::format("registered with error {}", status));
-  const std::uint64_t configuration = health >> 8 & 0xfU;
-  if (configuration > 1) {
-    return find(Status::fail, configuration < kConfigurations.size()
-                                  ? std::string(kConfigurations[configuration])
-                                  : fmt::format("configuration {}", configuration));
-  }
-  for (const Health& one : kHealths) {
-    if ((health >> one.shift & 3U) == 1) return find(one.status, std::string(one.meaning));
-  }
-  if (summary == 2) return find(Status::fail, "it is unhealthy");
-  if (summary == 3) return find(Status::warn, "it has less capacity than it should");
-  probe.observe("completed");
-  probe.pass();
-}
-
-/// A word of the GPU's facts, without a verdict: 0 where it does not tell.
-std::uint64_t number_told(Probe& probe, const Gpu& gpu, std::string_view line_key,
-                          std::string_view key) {
-  for (const std::string& line : lines_of(probe.try_text("rdmabench/gpu/" + gpu.pci.address))) {
-    if (line.starts_with(line_key) && line.substr(line_key.size()).starts_with(' ')) {
-      return to_number(value_of_word(line, key)).value_or(0);
-    }
-  }
-  return 0;
-}
-
-/// The NVLinks that are up of the other GPUs of one model that are not divided.
-struct OtherLinks {
-  std::size_t gpus = 0;
-  std::uint64_t most = 0;
-  bool all_have = true;
-};
-
-OtherLinks links_of_others(Probe& probe, const Gpu& gpu) {
-  const auto model = [&](const Gpu& one) {
-    return probe.try_line(one.pci.folder + "/vendor") + probe.try_line(one.pci.folder + "/device");
-  };
-  const std::string own = model(gpu);
-  OtherLinks others;
-  for (const Gpu& other : probe.node().gpus) {
-    const bool same = other.pci.address != gpu.pci.address && model(other) == own;
-    if (!same || number_told(probe, other, "mig", "now") != 0) continue;
-    const std::uint64_t up = number_told(probe, other, "nvlink", "active");
-    ++others.gpus;
-    others.most = std::max(others.most, up);
-    others.all_have = others.all_have && up != 0;
-  }
-  return others;
-}
-
-void nvlink(Probe& probe, const Gpu& gpu) {
-  const auto links = numbers<2>(probe, gpu, "nvlink", {"active", "inactive"});
-  if (!links) return;
-  const auto [active, inactive] = *links;
-  if (number_told(probe, gpu, "mig", "now") != 0) {
-    return probe.skip("it is divided (MIG), and its parts use no NVLink");
-  }
-  // How many a board has wired is in no file: a chip may have more than its board connects, and of
-  // cards some may have a bridge and others none.
-  const OtherLinks others = links_of_others(probe, gpu);
-  const std::uint64_t most = std::max(active, others.most);
-  if (most == 0) return probe.skip("no GPU of its model uses NVLink here");
-  const bool in_fabric = number_told(probe, gpu, "fabric", "state") != nvml::kFabricNotSupported;
-  if (active == 0 && !in_fabric && !others.all_have) {
-    return probe.skip("none is up, as of another GPU of its model: it may have no bridge");
-  }
-  if (inactive != 0 && others.gpus == 0) {
-    return probe.skip(
-        fmt::format("{} are up and {} not, and no other GPU of its model tells how many should be",
-                    active, inactive));
-  }
-  probe.judge_by(active >= most, Status::fail, fmt::format("{} links are up", active),
-                 fmt::format("{}, as of another GPU of its model", most), Source::derived);
 }
 
 void ecc(Probe& probe, const Gpu& gpu) {
@@ -351,51 +186,6 @@ void power_limit(Probe& probe, const Gpu& gpu) {
   default_kept(probe, gpu, "power", {"limit_mw", "default_mw"}, "W", 1000);
 }
 
-/// "580.65.06" of "Fabric Manager version is : 580.65.06".
-std::string version_in(std::string_view text) {
-  std::string found;
-  for (const std::string& word : words_of(text)) {
-    const bool version = word.find_first_not_of("0123456789.") == std::string::npos &&
-                         word.find('.') != std::string::npos;
-    if (version) found = word;
-  }
-  return found;
-}
-
-void fabric_manager(Probe& probe) {
-  const std::string text = probe.try_text("rdmabench/fabric_manager");
-  if (text.empty()) return probe.skip("no Fabric Manager is installed here, or it was not asked");
-  const std::string own = version_in(text);
-  if (own.empty()) return probe.error("the Fabric Manager prints no version");
-  const std::string driver = probe.try_line("sys/module/nvidia/version");
-  if (driver.empty()) return probe.skip("the driver's version is not known");
-  probe.judge_by(own == driver, Status::fail, own, fmt::format("{}, the driver's", driver),
-                 Source::derived);
-}
-
-/// Only a rack has a cluster: its GPUs reach those of other nodes by NVLink, for which a process
-/// needs a channel. Source: NVIDIA IMEX Service for NVLink Networks.
-void imex(Probe& probe) {
-  bool rack = false;
-  for (const Gpu& gpu : probe.node().gpus) {
-    for (const std::string& line : lines_of(probe.try_text("rdmabench/gpu/" + gpu.pci.address))) {
-      const std::string cluster =
-          line.starts_with("fabric state=3 ") ? value_of_word(line, "cluster") : "";
-      rack = rack || cluster.find_first_not_of('0') != std::string::npos;
-    }
-  }
-  if (!rack) return probe.skip("no GPU belongs to an NVLink fabric of several nodes");
-  const std::vector<std::string> channels = probe.list("dev/nvidia-caps-imex-channels");
-  const bool service = !probe.link_name("run/systemd/units/invocation:nvidia-imex.service").empty();
-  probe.judge_by(!channels.empty(), Status::warn,
-                 fmt::format("{} channels, nvidia-imex {}", channels.size(),
-                             service ? "runs" : "is no unit that runs here"),
-                 "a channel", Source::standard);
-}
-
-constexpr std::string_view kFromNvml = "NVML, in a process of its own";
-constexpr std::string_view kGuide = "NVML API Reference Guide; nvml.h";
-constexpr std::string_view kFabricGuide = "NVIDIA Fabric Manager user guide; nvml.h";
 constexpr std::string_view kResetIt = "Drain the node and reset the GPU: nvidia-smi --gpu-reset.";
 constexpr std::string_view kMemoryGuide = "NVIDIA GPU Memory Error Management";
 
@@ -406,7 +196,7 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .rests_on = "gpu.driver",
       .rule = "FAIL if library and driver differ, or the GPU is lost, without power or to be reset",
       .remedy = "Drain the node and reboot it.",
-      .source = kGuide,
+      .source = kNvmlGuide,
       .as_cause = "does not answer NVML",
       .action = action::kReboot},
      answers},
@@ -416,49 +206,10 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .rests_on = "gpu.answers",
       .rule = "FAIL if anything is",
       .remedy = "nvidia-smi -q says what is due.",
-      .source = kGuide,
+      .source = kNvmlGuide,
       .as_cause = "is to be reset, or its node",
       .action = action::kReboot},
      recovery},
-    {{.id = "gpu.fabric_manager",
-      .title = "The Fabric Manager is of the driver's release",
-      .reads = "nv-fabricmanager --version, sys/module/nvidia/version",
-      .rule = "FAIL if not: it does not start then",
-      .remedy = "Install nvidia-fabricmanager of the driver's version, and restart it.",
-      .source = kFabricGuide,
-      .as_cause = "has a Fabric Manager of another release",
-      .action = action::kUpdateSoftware},
-     fabric_manager},
-    {{.id = "gpu.nvlink",
-      .title = "NVLinks that are up",
-      .reads = kFromNvml,
-      .rests_on = "gpu.recovery",
-      .rule =
-          "FAIL with fewer than another GPU of its model; SKIP with MIG, and where some have none",
-      .remedy = "nvidia-smi nvlink -s; reset the GPU, then reseat it.",
-      .source = kGuide,
-      .as_cause = "has NVLinks that are down",
-      .action = action::kReboot},
-     nvlink},
-    {{.id = "gpu.fabric",
-      .title = "Registered with the NVLink fabric",
-      .reads = kFromNvml,
-      .rests_on = "gpu.recovery, gpu.nvlink, gpu.fabric_manager",
-      .rule = "FAIL unless it is, or if it is unhealthy; WARN if bandwidth or capacity is less",
-      .remedy = "systemctl status nvidia-fabricmanager (of racks nvidia-imex), then its log.",
-      .source = kFabricGuide,
-      .as_cause = "is not registered with its NVLink fabric",
-      .action = action::kInvestigate},
-     fabric},
-    {{.id = "gpu.imex",
-      .title = "NVLink to the GPUs of other nodes",
-      .reads = "/dev/nvidia-caps-imex-channels, NVML, run/systemd/units",
-      .rests_on = "gpu.fabric",
-      .rule = "racks: WARN without a channel",
-      .remedy =
-          "Load the driver with NVreg_CreateImexChannel0=1, or give the container a channel; start nvidia-imex.",
-      .source = "NVIDIA IMEX Service for NVLink Networks, IMEX Channels"},
-     imex},
     {{.id = "gpu.remapped_rows",
       .title = "Replaced rows of the GPU's memory",
       .reads = kFromNvml,
@@ -484,7 +235,7 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .rests_on = "gpu.recovery",
       .rule = "FAIL if by heat or the power brake, WARN if by what comes before them",
       .remedy = "Look at fans, air flow and power supplies.",
-      .source = kGuide,
+      .source = kNvmlGuide,
       .action = action::kAskVendor},
      slowed},
     {{.id = "gpu.mig",
@@ -509,7 +260,7 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .rests_on = "gpu.answers",
       .rule = "WARN below its default",
       .remedy = "nvidia-smi -rac.",
-      .source = kGuide},
+      .source = kNvmlGuide},
      clock},
     {{.id = "gpu.power_limit",
       .title = "Power limit",
@@ -517,7 +268,7 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .rests_on = "gpu.answers",
       .rule = "WARN below its default",
       .remedy = "nvidia-smi -pl DEFAULT, or leave it if the site saves power.",
-      .source = kGuide},
+      .source = kNvmlGuide},
      power_limit},
 });
 

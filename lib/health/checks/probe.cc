@@ -179,4 +179,35 @@ std::optional<std::string> environment(Probe& probe, std::string_view name) {
   return variable(name, [&](const char* path) { return probe.try_text(path); });
 }
 
+std::string ethernet_file(const RdmaPort& port) {
+  return "rdmabench/ethernet/" + port.interface;
+}
+
+std::optional<std::string> ethernet_fact(Probe& probe, const RdmaPort& port, std::string_view key) {
+  if (port.interface.empty()) {
+    probe.skip("no network device belongs to the port");
+    return std::nullopt;
+  }
+  const auto text = probe.text(ethernet_file(port));
+  if (!text) return std::nullopt;
+  std::string found = value_after(*text, key);
+  if (!found.empty()) return found;
+  if (probe.exists("sys/class/net/" + port.interface + "/bonding")) {
+    probe.skip("it is a bond, whose ports are not looked at");
+  } else {
+    probe.skip(key == "module" ? "the driver does not report it, or only to root"
+                               : "the driver does not report it");
+  }
+  return std::nullopt;
+}
+
+std::string value_of_word(std::string_view line, std::string_view key) {
+  for (const std::string& word : words_of(line)) {
+    if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=') {
+      return word.substr(key.size() + 1);
+    }
+  }
+  return "";
+}
+
 }  // namespace rdmabench::inline v1::health
