@@ -45,7 +45,7 @@ void gid(Probe& probe, const RdmaPort& port) {
 
 void roce_v2(Probe& probe, const RdmaPort& port) {
   if (not_roce(probe, port, "only RoCE chooses among GIDs")) return;
-  const std::vector<Gid> gids = gids_of(probe, port);
+  const std::vector<Gid>& gids = gids_of(probe, port);
   if (gids.empty()) return probe.skip("the port has no GID: see address.gid");
   probe.expect("a RoCE v2 GID of an IP address", Source::standard);
   const Gid* one_network = nullptr;
@@ -108,7 +108,8 @@ void gid_interface(Probe& probe, const RdmaPort& port) {
 
 void gid_address(Probe& probe, const RdmaPort& port) {
   if (not_roce(probe, port, "only RoCE makes GIDs of addresses")) return;
-  const std::set<std::string> own = local_addresses(probe);
+  const std::set<std::string>& own = probe.node().addresses;
+  probe.has_read("proc/net/fib_trie");
   if (own.empty()) return probe.skip("proc/net/fib_trie does not report this node's addresses");
   probe.expect("an address that this node has", Source::derived);
   std::set<std::string> seen;
@@ -128,7 +129,7 @@ void gid_index(Probe& probe) {
   std::set<std::uint64_t> indices;
   for (const RdmaPort* const port : probe.node().ports_in_use()) {
     if (!port->roce()) continue;
-    const std::vector<Gid> gids = gids_of(probe, *port);
+    const std::vector<Gid>& gids = gids_of(probe, *port);
     const Gid* const one = best_gid(gids);
     if (one == nullptr) continue;
     indices.insert(one->index);

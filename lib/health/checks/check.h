@@ -43,6 +43,8 @@ class Probe {
   std::string try_text(const std::string& path);
   std::string try_line(const std::string& path);
   std::optional<std::uint64_t> try_number(const std::string& path);
+  /// Notes what the inventory has read.
+  void has_read(const std::string& path);
   std::vector<std::string> list(const std::string& path) const { return tree_.list(path); }
   bool exists(const std::string& path) const { return tree_.exists(path); }
   /// The target of a link; "" if it leads nowhere.
@@ -156,8 +158,8 @@ std::optional<double> uptime_s(Probe& probe);
 /// Whether the running kernel is of that release or a newer one; false where it does not tell.
 bool kernel_is(Probe& probe, std::uint64_t major, std::uint64_t minor);
 
-/// Whether both are ports of the same kind of card, on links of the same kind.
-bool same_board(Probe& probe, const RdmaPort& one, const RdmaPort& other);
+/// The port's GIDs, which rest on that folder.
+const std::vector<Gid>& gids_of(Probe& probe, const RdmaPort& port);
 
 /// What tells one PCIe link from another: the bridge above, else bus and slot. "" without a
 /// function.
@@ -165,7 +167,7 @@ std::string link_of_function(const PciFunction& function);
 
 /// The devices of one card that carry the same port over another PCIe link each, this one among
 /// them: Socket Direct, or a slot of which every function has a part of the lanes.
-std::vector<const RdmaDevice*> halves_of(Probe& probe, const RdmaDevice& device);
+std::vector<const RdmaDevice*> halves_of(const Inventory& node, const RdmaDevice& device);
 
 /// A listed environment variable of the process that ran the doctor, or one of NCCL that its files
 /// set; none if neither.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "check.h"
+#include "variables.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
@@ -57,8 +58,7 @@ void expected_ports(Probe& probe) {
     if (list == nullptr || to_number(list->value)) continue;
     probe.expect(list->value, list->source);
     std::string missing;
-    for (const std::string_view part : split(list->value, ',')) {
-      const std::string name(trimmed(part));
+    for (const std::string& name : UcxList(list->value).names) {
       const auto& devices = probe.node().devices;
       const bool there = std::any_of(devices.begin(), devices.end(), [&](const RdmaDevice& device) {
         return device.name == name ||
@@ -251,11 +251,9 @@ void firmware(Probe& probe, const RdmaDevice& device) {
   if (!version) return;
   probe.compare("firmware", *version);
   if (probe.expectation("firmware") != nullptr) return;
-  const std::string board = probe.try_line(device.folder + "/board_id");
   std::size_t alike = 0;
   for (const RdmaDevice& other : probe.node().devices) {
-    if (&other == &device || board.empty()) continue;
-    if (probe.try_line(other.folder + "/board_id") != board) continue;
+    if (&other == &device || device.board.empty() || other.board != device.board) continue;
     const std::string theirs = probe.try_line(other.folder + "/fw_ver");
     probe.expect(fmt::format("{}, as {} of the same board has", theirs, other.name),
                  Source::derived);
@@ -274,7 +272,7 @@ void guid(Probe& probe, const RdmaDevice& device) {
   if (own->find_first_not_of("0:") == std::string::npos) {
     // One that the host gave none is down, and port.state tells of both.
     const bool down = std::any_of(device.ports.begin(), device.ports.end(), [&](const auto& port) {
-      return port.infiniband() && !probe.try_line(port.folder + "/state").starts_with("4:");
+      return port.infiniband() && !port.active();
     });
     if (!device.parent.empty() && down) {
       return probe.skip("a virtual function that is down: see port.state");

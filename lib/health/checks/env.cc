@@ -5,9 +5,9 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
-bool is_down(Probe& probe, const RdmaPort& port) {
-  const std::string state = probe.try_line(port.folder + "/state");
-  return !state.empty() && !state.starts_with("4:");
+/// Not where the state is unknown.
+bool is_down(const RdmaPort& port) {
+  return !port.state.empty() && !port.active();
 }
 
 }  // namespace
@@ -28,14 +28,6 @@ std::optional<std::string> value(Probe& probe, std::string_view name, std::strin
   return found;
 }
 
-std::vector<std::string> parts_of(std::string_view list) {
-  std::vector<std::string> parts;
-  for (const std::string_view one : split(list, ',')) {
-    if (!one.empty()) parts.emplace_back(one);
-  }
-  return parts;
-}
-
 void add_to(std::string& list, std::string_view text) {
   list += fmt::format("{}{}", list.empty() ? "" : ", ", text);
 }
@@ -49,10 +41,10 @@ bool same_letters(std::string_view first, std::string_view second) {
 std::string missing_halves(Probe& probe, const Takes& takes) {
   for (const RdmaDevice& device : probe.node().devices) {
     if (device.ports.empty() || !takes(device.ports.front())) continue;
-    if (is_down(probe, device.ports.front())) continue;
+    if (is_down(device.ports.front())) continue;
     std::string all;
     std::string missing;
-    for (const RdmaDevice* const half : halves_of(probe, device)) {
+    for (const RdmaDevice* const half : halves_of(probe.node(), device)) {
       all += (all.empty() ? "" : ",") + half->name;
       if (!half->ports.empty() && !takes(half->ports.front())) add_to(missing, half->name);
     }
@@ -74,8 +66,8 @@ void judge_gids(Probe& probe, const std::string& said, const Takes& takes,
   std::size_t judged = 0;
   for (const RdmaDevice& device : probe.node().devices) {
     for (const RdmaPort& port : device.ports) {
-      if (!port.roce() || !takes(port) || is_down(probe, port)) continue;
-      const std::vector<Gid> gids = gids_of(probe, port);
+      if (!port.roce() || !takes(port) || is_down(port)) continue;
+      const std::vector<Gid>& gids = gids_of(probe, port);
       if (gids.empty()) continue;  // address.gid judges that
       ++judged;
       const std::uint64_t chosen = index(gids);

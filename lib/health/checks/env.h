@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "check.h"
-#include "gid.h"
+#include "variables.h"
 
 namespace rdmabench::inline v1::health {
 
@@ -25,9 +25,6 @@ std::optional<std::string> value(Probe& probe, std::string_view name, std::strin
 
 /// Appends what is wrong to what was observed, and warns.
 void blame(Probe& probe, std::string_view name, std::string_view text, std::string_view fault);
-
-/// Those between commas that are not empty.
-std::vector<std::string> parts_of(std::string_view list);
 
 void add_to(std::string& list, std::string_view text);
 

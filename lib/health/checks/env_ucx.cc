@@ -64,53 +64,24 @@ void ucx_transports(Probe& probe) {
   probe.judge_by(left, Status::warn);
 }
 
-/// UCX expands "mlx5_[0-3]:1". Source: UCX src/ucs/config/parser.c,
-/// ucs_config_array_expand_range().
-std::vector<std::string> expanded(const std::string& word) {
-  constexpr std::uint64_t kMost = 256;
-  const std::size_t begin = word.find('[');
-  const std::size_t end = word.find(']', begin == std::string::npos ? 0 : begin);
-  if (begin == std::string::npos || end == std::string::npos) return {word};
-  std::vector<std::string> words;
-  for_each_range(
-      word.substr(begin + 1, end - begin - 1), [&](std::uint64_t low, std::uint64_t high) {
-        for (std::uint64_t i = low; i <= high && words.size() < kMost; ++i) {
-          words.push_back(word.substr(0, begin) + std::to_string(i) + word.substr(end + 1));
-        }
-      });
-  return words.empty() ? std::vector<std::string>{word} : words;
-}
-
 void ucx_devices(Probe& probe) {
   constexpr std::string_view kName = "UCX_NET_DEVICES";
   const auto text = value(probe, kName, "names of devices that are there, and an RDMA device");
   if (!text) return;
-  if (*text == "all") return probe.pass();
-  std::string_view list = *text;
-  const bool others = list.starts_with('^');
-  if (others) list.remove_prefix(1);
-  std::vector<std::string> names;
-  for (const std::string& part : parts_of(list)) {
-    for (std::string& one : expanded(part)) names.push_back(std::move(one));
-  }
-  const auto named = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  const auto takes = [&](const RdmaPort& port) {
-    return (named(port.name) || named(port.device->name)) != others;
-  };
+  const UcxList list(*text);
+  const auto takes = [&](const RdmaPort& port) { return list.takes(port); };
   const std::vector<std::string> interfaces = probe.list("sys/class/net");
   bool left = false;
   for (const RdmaDevice& device : probe.node().devices) {
     left = left || std::any_of(device.ports.begin(), device.ports.end(), takes);
   }
-  for (const std::string& name : names) {
+  for (const std::string& name : list.names) {
     bool there = std::find(interfaces.begin(), interfaces.end(), name) != interfaces.end();
     for (const RdmaDevice& device : probe.node().devices) {
       there = there || device.name == name;
       for (const RdmaPort& port : device.ports) there = there || port.name == name;
     }
-    if (!there && !others) return blame(probe, kName, *text, name + " is not there");
+    if (!there && !list.without) return blame(probe, kName, *text, name + " is not there");
   }
   if (!left && !probe.node().devices.empty()) {
     return blame(probe, kName, *text, "which leaves no RDMA device");

@@ -1,9 +1,12 @@
 #include "gid.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+
+#include "text.h"
 
 namespace rdmabench::inline v1::health {
 
@@ -19,10 +22,10 @@ std::string Gid::address() const {
   return out.data();
 }
 
-std::set<std::string> local_addresses(Probe& probe) {
+std::set<std::string> local_addresses(const FileTree& tree) {
   std::set<std::string> found;
   std::string last;
-  for (const std::string& line : lines_of(probe.try_text("proc/net/fib_trie"))) {
+  for (const std::string& line : lines_of(tree.read("proc/net/fib_trie").bytes)) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() == 2 && words[0] == "|--") last = words[1];
     if (words.size() == 3 && words[0] == "/32" && words[2] == "LOCAL") found.insert(last);
@@ -30,44 +33,27 @@ std::set<std::string> local_addresses(Probe& probe) {
   return found;
 }
 
-namespace {
-
-/// Pods call their network devices alike, so a name may be another's.
-void find_foreign_addresses(Probe& probe, std::vector<Gid>& gids) {
-  std::set<std::string> addresses;
-  for (const Gid& gid : gids) {
-    if (gid.ipv4() && !gid.foreign) addresses.insert(gid.address());
-  }
-  if (addresses.size() < 2) return;  // reading the node's own takes time on a large one
-  const std::set<std::string> own = local_addresses(probe);
-  const auto is_own = [&](const std::string& address) { return own.count(address) != 0; };
-  if (std::none_of(addresses.begin(), addresses.end(), is_own)) return;
-  for (Gid& gid : gids) {
-    gid.foreign = gid.foreign || (gid.ipv4() && !is_own(gid.address()));
-  }
-}
-
-}  // namespace
-
-std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port) {
+std::vector<Gid> read_gids(const FileTree& tree, const std::string& port_folder) {
   constexpr std::size_t kMostGids = 1024;
   std::vector<Gid> gids;
-  for (const std::string& name : probe.list(port.folder + "/gids")) {
+  for (const std::string& name : tree.list(port_folder + "/gids")) {
     const auto index = to_number(name);
     if (!index || gids.size() == kMostGids) continue;
+    const auto line = [&](std::string_view folder) {
+      return one_line(tree.read(fmt::format("{}/{}/{}", port_folder, folder, name)).bytes);
+    };
     Gid gid;
     gid.index = *index;
-    gid.text = probe.try_line(port.folder + "/gids/" + name);
+    gid.text = line("gids");
     if (gid.text.find_first_not_of("0:") == std::string::npos) continue;
-    gid.type = probe.try_line(port.folder + "/gid_attrs/types/" + name);
-    gid.interface = probe.try_line(port.folder + "/gid_attrs/ndevs/" + name);
+    gid.type = line("gid_attrs/types");
+    gid.interface = line("gid_attrs/ndevs");
     gid.foreign = !gid.interface.empty() && (gid.interface.find('/') != std::string::npos ||
-                                             !probe.exists("sys/class/net/" + gid.interface));
+                                             !tree.exists("sys/class/net/" + gid.interface));
     gids.push_back(std::move(gid));
   }
   std::sort(gids.begin(), gids.end(),
             [](const Gid& first, const Gid& second) { return first.index < second.index; });
-  find_foreign_addresses(probe, gids);
   return gids;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
 
@@ -30,10 +30,10 @@ struct Gid {
 };
 
 /// The node's own IPv4 addresses: the lines after which fib_trie says "/32 host LOCAL".
-std::set<std::string> local_addresses(Probe& probe);
+std::set<std::string> local_addresses(const FileTree& tree);
 
-/// All GIDs but zeros, by index.
-std::vector<Gid> gids_of(Probe& probe, const RdmaPort& port);
+/// All GIDs of a port but zeros, by index; `foreign` by the names of network devices alone.
+std::vector<Gid> read_gids(const FileTree& tree, const std::string& port_folder);
 
 const Gid* find_gid(const std::vector<Gid>& gids, std::uint64_t index);
 

@@ -24,22 +24,23 @@ std::string driver_of(const FileTree& tree, const std::string& folder) {
   return rdma_driver(driver);
 }
 
-/// Of the first GID whose network device is in this namespace, else of the first GID.
+/// Of the first GID whose network device is in this namespace, else of the first entry.
 std::string interface_of_gids(const FileTree& tree, const RdmaPort& port) {
-  const std::string folder = port.folder + "/gid_attrs/ndevs";
-  std::set<std::uint64_t> indices;
-  for (const std::string& file : tree.list(folder)) {
-    if (const auto index = to_number(file)) indices.insert(*index);
+  for (const Gid& gid : port.gids) {
+    if (!gid.interface.empty() && !gid.foreign) return gid.interface;
   }
-  const auto name_at = [&](std::uint64_t index) {
-    return one_line(tree.read(fmt::format("{}/{}", folder, index)).bytes);
-  };
-  for (const std::uint64_t index : indices) {
-    std::string name = name_at(index);
-    const bool is_name = !name.empty() && name.find('/') == std::string::npos;
-    if (is_name && tree.exists("sys/class/net/" + name)) return name;
-  }
-  return name_at(0);
+  return one_line(tree.read(port.folder + "/gid_attrs/ndevs/0").bytes);
+}
+
+/// Pods call their network devices alike, so a name may be another's: of a port that has IPv4
+/// addresses of this node, others are foreign.
+void find_foreign_addresses(std::vector<Gid>& gids, const std::set<std::string>& own) {
+  const auto is_own = [&](const Gid& gid) { return own.count(gid.address()) != 0; };
+  const bool any = std::any_of(gids.begin(), gids.end(), [&](const Gid& gid) {
+    return gid.ipv4() && !gid.foreign && is_own(gid);
+  });
+  if (!any) return;
+  for (Gid& gid : gids) gid.foreign = gid.foreign || (gid.ipv4() && !is_own(gid));
 }
 
 std::string interface_of(const FileTree& tree, const RdmaDevice& device, const RdmaPort& port) {
@@ -56,13 +57,17 @@ std::string interface_of(const FileTree& tree, const RdmaDevice& device, const R
   return "";
 }
 
-RdmaDevice rdma_device(const FileTree& tree, const std::string& name) {
+RdmaDevice rdma_device(const FileTree& tree, const std::string& name,
+                       const std::set<std::string>& own) {
   RdmaDevice device;
   device.name = name;
   device.folder = "sys/class/infiniband/" + name;
   device.driver = driver_of(tree, device.folder);
   device.pci = pci_function(tree.resolve(device.folder + "/device"));
   device.parent = tree.link_name(device.folder + "/device/physfn");
+  device.board = one_line(tree.read(device.folder + "/board_id").bytes);
+  device.card = one_line(tree.read(device.folder + "/sys_image_guid").bytes);
+  if (device.card.find_first_not_of("0:") == std::string::npos) device.card.clear();
   device.iwarp = one_line(tree.read(device.folder + "/node_type").bytes).starts_with("4:");
   for (const std::string& number : tree.list(device.folder + "/ports")) {
     if (!to_number(number) || device.ports.size() == kMostDevices) continue;
@@ -71,6 +76,11 @@ RdmaDevice rdma_device(const FileTree& tree, const std::string& name) {
     port.name = name + ':' + number;
     port.folder = device.folder + "/ports/" + number;
     port.link_layer = one_line(tree.read(port.folder + "/link_layer").bytes);
+    port.state = one_line(tree.read(port.folder + "/state").bytes);
+    if (port.link_layer == "Ethernet") {
+      port.gids = read_gids(tree, port.folder);
+      find_foreign_addresses(port.gids, own);
+    }
     port.interface = interface_of(tree, device, port);
     device.ports.push_back(std::move(port));
   }
@@ -190,8 +200,10 @@ PciFunction pci_function(std::string_view folder) {
 }
 
 Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(tree)) {
-  for (const std::string& name : tree.list("sys/class/infiniband")) {
-    if (devices.size() < kMostDevices) devices.push_back(rdma_device(tree, name));
+  const std::vector<std::string> names = tree.list("sys/class/infiniband");
+  if (!names.empty()) addresses = local_addresses(tree);
+  for (const std::string& name : names) {
+    if (devices.size() < kMostDevices) devices.push_back(rdma_device(tree, name, addresses));
   }
   for (const std::string& verbs : tree.list("sys/class/infiniband_verbs")) {
     const std::string name =

@@ -1,14 +1,15 @@
-// The devices of a node, their PCI paths and their network devices. Only names and folders; the
-// checks read the values. Private to this room.
+// The devices of a node, their PCI paths and network devices, and what tells them apart. What only
+// its own check judges, that check reads. Private to this room.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
+#include "gid.h"
 #include "rdmabench/health/doctor.h"
 
 namespace rdmabench::inline v1::health {
@@ -28,12 +29,17 @@ struct RdmaPort {
   std::string folder;      ///< ".../ports/1"
   std::string link_layer;  ///< "InfiniBand", "Ethernet", "Unspecified"; "" if unknown
   std::string interface;   ///< the network device; "" for none
+  std::string state;       ///< "4: ACTIVE"; "" if unknown
+  std::vector<Gid> gids;   ///< of Ethernet, but zeros, by index
   const RdmaDevice* device = nullptr;
   std::string unused;  ///< why it is listed and not judged; "" if it is judged
   bool named = false;  ///< a variable of a library names it
 
   bool infiniband() const { return link_layer == "InfiniBand"; }
+  bool active() const { return state.starts_with("4:"); }
   bool roce() const;
+  /// Whether both are ports of the same kind of card, on links of the same kind.
+  bool same_board(const RdmaPort& other) const;
   /// What tells the places of a card's ports apart: "0:1", of function and port.
   std::string place() const;
 };
@@ -52,6 +58,8 @@ struct RdmaDevice {
   PciFunction pci;     ///< address is "" if there is none
   std::string parent;  ///< of a virtual function: the address of the physical one, if it is seen
   std::string verbs;   ///< "uverbs0"; "" for none
+  std::string board;   ///< board_id; "" if unknown
+  std::string card;    ///< sys_image_guid, of all functions of one card; "" if unknown or zero
   VerbsNode node = VerbsNode::unknown;
   bool iwarp = false;
   std::string unused;  ///< why it is listed and not judged; "" if it is judged
@@ -62,6 +70,11 @@ struct RdmaDevice {
 
 inline bool RdmaPort::roce() const {
   return link_layer == "Ethernet" && !device->iwarp;
+}
+
+inline bool RdmaPort::same_board(const RdmaPort& other) const {
+  return !device->board.empty() && device->board == other.device->board &&
+         link_layer == other.link_layer;
 }
 
 /// A PCI function that carries RDMA, or can.
@@ -91,6 +104,7 @@ struct Inventory {
   /// Of ConnectX-8: where a card that is Data Direct reaches a GPU's memory.
   std::vector<PciFunction> dma_functions;
   bool virtual_machine = false;
+  std::set<std::string> addresses;  ///< its own of IPv4, where there is an RDMA device
 
   /// The ports that are judged.
   std::vector<const RdmaPort*> ports_in_use() const;
@@ -104,43 +118,6 @@ struct Inventory {
 /// turned on; unless one is up in their place on a card of the kind, fewer are up than `rails`, or
 /// a variable names them whole.
 void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations);
-
-/// NCCL_IB_HCA and NCCL_SOCKET_IFNAME: "^" means all others, then "=" means whole names in place of
-/// beginnings; after a name ":PORT:RAIL:PLANE". Source: NCCL src/misc/utils.cc parseStringList(),
-/// matchIfList(); src/transport/net_ib.
-struct NcclList {
-  explicit NcclList(std::string_view text);
-
-  struct Item {
-    std::string name, port;  ///< port is "" for any
-  };
-  std::vector<Item> items;
-  bool without = false;
-  bool exact = false;
-
-  /// Whether an item is of that device or network device; `port` is "" for any.
-  bool is(const Item& item, std::string_view name, std::string_view port) const;
-  /// Whether NCCL takes it; all are taken where there is no item.
-  bool takes(std::string_view name, std::string_view port = {}) const;
-};
-
-/// A listed environment variable of the process that ran the doctor, or one of NCCL that its files
-/// set; none if neither. `read` gives the bytes of a file of the tree.
-template <class Read>
-std::optional<std::string> variable(std::string_view name, Read read) {
-  const auto find = [&](const std::string& bytes, bool after_tab) -> std::optional<std::string> {
-    for (const std::string_view line : rdmabench::lines_of(bytes)) {
-      const std::string_view set = after_tab ? line.substr(line.find('\t') + 1) : line;
-      if (set.starts_with(name) && set.substr(name.size()).starts_with('=')) {
-        return std::string(set.substr(name.size() + 1));
-      }
-    }
-    return std::nullopt;
-  };
-  auto found = find(read("rdmabench/environment"), false);
-  if (found || !name.starts_with("NCCL_")) return found;
-  return find(read("rdmabench/nccl_files"), true);
-}
 
 /// The functions on the path to a folder of sysfs. The last one is the device; its address is empty
 /// if the folder is not below a PCI root.

@@ -26,79 +26,84 @@ constexpr std::string_view kUnheard =
     "the kernel hears of no PCIe error here (the firmware keeps them, or it is a guest): zero tells "
     "nothing";
 
-/// The total in the last line of an advanced error reporting file. Source:
-/// sysfs-bus-pci-devices-aer.
-void errors(Probe& probe, const PciFunction& function, const std::string& kind,
-            const std::string& total, std::uint64_t most, Status bad) {
-  const auto text = probe.text(function.folder + "/aer_dev_" + kind);
+/// An advanced error reporting file, the name of the total in its last line, and how many are too
+/// many. Source: sysfs-bus-pci-devices-aer.
+struct ErrorKind {
+  std::string_view file;
+  std::string_view total;
+  std::uint64_t most;
+  Status bad;
+};
+constexpr ErrorKind kFatal{"fatal", "TOTAL_ERR_FATAL", 0, Status::fail};
+constexpr ErrorKind kNonfatal{"nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn};
+constexpr ErrorKind kCorrectable{"correctable", "TOTAL_ERR_COR", 100, Status::warn};
+
+/// None, with the finding an ERROR, where the text has no total.
+std::optional<std::uint64_t> total_of(Probe& probe, const PciFunction& function,
+                                      const ErrorKind& kind, const std::string& text) {
+  const auto total = to_number(value_after(text, kind.total));
+  if (!total) {
+    probe.error(fmt::format("{}: aer_dev_{} has no {}", function.address, kind.file, kind.total));
+  }
+  return total;
+}
+
+void errors(Probe& probe, const PciFunction& function, const ErrorKind& kind) {
+  const auto text = probe.text(fmt::format("{}/aer_dev_{}", function.folder, kind.file));
   if (!text) return;
-  const auto count = to_number(value_after(*text, total));
-  if (!count) return probe.error(fmt::format("aer_dev_{} has no {}", kind, total));
+  const auto count = total_of(probe, function, kind, *text);
+  if (!count) return;
   std::string which;
   for (const std::string& line : lines_of(*text)) {
     const std::vector<std::string> words = words_of(line);
-    if (words.size() == 2 && words[1] != "0" && words[0] != total) which += ' ' + line;
+    if (words.size() == 2 && words[1] != "0" && words[0] != kind.total) which += ' ' + line;
   }
   if (*count == 0 &&
       (function.above.empty() || !hears_errors(probe, function.above.front().address))) {
     return probe.skip(std::string(kUnheard));
   }
-  probe.judge_by(*count <= most, bad, fmt::format("{}{}", *count, which.empty() ? "" : ":" + which),
-                 fmt::format("at most {} since the node was started", most), Source::standard);
+  probe.judge_by(*count <= kind.most, kind.bad,
+                 fmt::format("{}{}", *count, which.empty() ? "" : ":" + which),
+                 fmt::format("at most {} since the node was started", kind.most), Source::standard);
 }
 
 void correctable(Probe& probe, const PciFunction& function) {
-  errors(probe, function, "correctable", "TOTAL_ERR_COR", 100, Status::warn);
+  errors(probe, function, kCorrectable);
 }
 
 void nonfatal(Probe& probe, const PciFunction& function) {
-  errors(probe, function, "nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn);
+  errors(probe, function, kNonfatal);
 }
 
 void fatal(Probe& probe, const PciFunction& function) {
-  errors(probe, function, "fatal", "TOTAL_ERR_FATAL", 0, Status::fail);
+  errors(probe, function, kFatal);
 }
 
-/// The errors of several functions below one root port; the first line of the table that any has
-/// too many of counts.
+/// The errors of several functions below one root port; the worst kind that any has too many of
+/// counts.
 void errors_of(Probe& probe, const std::vector<const PciFunction*>& functions,
                const std::string& root_port) {
-  struct Kind {
-    std::string_view file;
-    std::string_view total;
-    std::uint64_t most;
-    Status bad;
-  };
-  static constexpr auto kKinds =
-      std::to_array<Kind>({{"fatal", "TOTAL_ERR_FATAL", 0, Status::fail},
-                           {"nonfatal", "TOTAL_ERR_NONFATAL", 0, Status::warn},
-                           {"correctable", "TOTAL_ERR_COR", 100, Status::warn}});
+  probe.expect("none but 100 that were corrected, since the node was started", Source::standard);
   std::uint64_t sum = 0;
   bool any = false;
-  for (const Kind& kind : kKinds) {
+  for (const ErrorKind& kind : {kFatal, kNonfatal, kCorrectable}) {
     for (const PciFunction* const function : functions) {
       const std::string text =
           probe.try_text(fmt::format("{}/aer_dev_{}", function->folder, kind.file));
       if (text.empty()) continue;
-      const auto count = to_number(value_after(text, kind.total));
-      if (!count) {
-        return probe.error(
-            fmt::format("{}: aer_dev_{} has no {}", function->address, kind.file, kind.total));
-      }
+      const auto count = total_of(probe, *function, kind, text);
+      if (!count) return;
       any = true;
       sum += *count;
       if (*count <= kind.most) continue;
-      return probe.judge_by(
-          false, kind.bad, fmt::format("{} {} errors at {}", *count, kind.file, function->address),
-          "none but 100 that were corrected, since the node was started", Source::standard);
+      probe.observe(fmt::format("{} {} errors at {}", *count, kind.file, function->address));
+      return probe.judge_by(false, kind.bad);
     }
   }
   if (!any) return probe.skip("none of them counts errors");
-  if (sum == 0 && !hears_errors(probe, root_port)) {
-    return probe.skip(std::string(kUnheard));
-  }
-  probe.judge_by(true, Status::pass, fmt::format("{}, all corrected", sum),
-                 "none but 100 that were corrected, since the node was started", Source::standard);
+  if (sum == 0 && !hears_errors(probe, root_port)) return probe.skip(std::string(kUnheard));
+  probe.observe(fmt::format("{}, all corrected", sum));
+  probe.pass();
 }
 
 void bridge_errors(Probe& probe, const PciFunction& function) {

@@ -70,7 +70,7 @@ bool device_link(Probe& probe, const PciFunction& function, Link& link) {
 /// many; null for none.
 const RdmaDevice* wider_half(Probe& probe, const RdmaDevice& device) {
   const Link own = link_of(probe, device.pci);
-  for (const RdmaDevice* const half : halves_of(probe, device)) {
+  for (const RdmaDevice* const half : halves_of(probe.node(), device)) {
     const Link other = link_of(probe, half->pci);
     if (other.current.width > own.current.width && own.most.width >= other.current.width)
       return half;
@@ -170,7 +170,7 @@ double rate_behind(Probe& probe, const std::vector<const RdmaDevice*>& halves) {
 void path(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip(std::string(kNoFunction));
   if (!is_first_on_link(probe, device.pci)) return;
-  const std::vector<const RdmaDevice*> halves = halves_of(probe, device);
+  const std::vector<const RdmaDevice*> halves = halves_of(probe.node(), device);
   if (halves.front() != &device) {
     return probe.skip(
         fmt::format("judged with {}, the other half of the card", halves.front()->name));

@@ -7,12 +7,6 @@
 
 namespace rdmabench::inline v1::health {
 
-bool same_board(Probe& probe, const RdmaPort& one, const RdmaPort& other) {
-  const std::string board = probe.try_line(one.device->folder + "/board_id");
-  return !board.empty() && one.link_layer == other.link_layer &&
-         probe.try_line(other.device->folder + "/board_id") == board;
-}
-
 namespace {
 
 constexpr std::string_view kNoManager =
@@ -43,7 +37,7 @@ void state(Probe& probe, const RdmaPort& port) {
   if (active) return probe.pass();
   if (*text == "3: ARMED") return probe.warn(kNoManager);
   const RdmaPort* const parent = parent_of(probe, port);
-  if (parent != nullptr && !probe.try_line(parent->folder + "/state").starts_with("4:")) {
+  if (parent != nullptr && !parent->active()) {
     return probe.skip(fmt::format("port {}, whose virtual function it is, is down", parent->name));
   }
   if (!port.device->parent.empty() && port.infiniband()) {
@@ -78,8 +72,7 @@ void link_layer(Probe& probe, const RdmaPort& port) {
 double fastest_alike(Probe& probe, const RdmaPort& port, std::string& of) {
   double fastest = 0;
   for (const RdmaPort* const other : probe.node().ports_in_use()) {
-    if (other == &port || !same_board(probe, port, *other)) continue;
-    if (!probe.try_line(other->folder + "/state").starts_with("4:")) continue;
+    if (other == &port || !port.same_board(*other) || !other->active()) continue;
     const double rate = parse_port_rate(probe.try_line(other->folder + "/rate"));
     if (rate <= fastest) continue;
     fastest = rate;

@@ -65,7 +65,7 @@ void active_mtu(Probe& probe, const RdmaPort& port) {
   }
   for (const RdmaPort* const other : probe.node().ports_in_use()) {
     // Another kind of card, or its second port, may be of another network.
-    if (!same_board(probe, port, *other) || other->place() != port.place()) continue;
+    if (!port.same_board(*other) || other->place() != port.place()) continue;
     const std::uint64_t theirs = mtu_of(probe, *other).active;
     if (theirs <= mtu.active) continue;
     probe.expect(fmt::format("{}, as {} has", theirs, other->name), Source::derived);

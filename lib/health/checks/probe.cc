@@ -5,6 +5,7 @@
 #include "check.h"
 #include "rdmabench/base/error.h"
 #include "results/text_table.h"
+#include "variables.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
@@ -28,11 +29,15 @@ Probe::Probe(const FileTree& tree, const Inventory& node, const Expectations& ex
   finding_.reason = "the check gave no result";
 }
 
-FileBytes Probe::read(const std::string& path) {
-  FileBytes file = tree_.read(path);
+void Probe::has_read(const std::string& path) {
   std::vector<std::string>& evidence = finding_.evidence;
   const bool known = std::find(evidence.begin(), evidence.end(), path) != evidence.end();
-  if (file.error != ENOENT && !known && evidence.size() < kMostEvidence) evidence.push_back(path);
+  if (!known && evidence.size() < kMostEvidence) evidence.push_back(path);
+}
+
+FileBytes Probe::read(const std::string& path) {
+  FileBytes file = tree_.read(path);
+  if (file.error != ENOENT) has_read(path);
   return file;
 }
 
@@ -152,27 +157,25 @@ std::string link_of_function(const PciFunction& function) {
                                 : function.above.back().address;
 }
 
-std::vector<const RdmaDevice*> halves_of(Probe& probe, const RdmaDevice& device) {
-  const auto card = [&](const RdmaDevice& one) {
-    return probe.try_line(one.folder + "/sys_image_guid");
+std::vector<const RdmaDevice*> halves_of(const Inventory& node, const RdmaDevice& device) {
+  const auto whole = [](const RdmaDevice& one) {
+    return one.physical() && one.parent.empty() && !one.card.empty();
   };
-  std::vector<const RdmaDevice*> halves{&device};
-  if (!device.physical() || probe.exists(device.pci.folder + "/physfn")) return halves;
-  if (probe.node().virtual_machine) return halves;  // where virtual functions do not show
-  const std::string own = card(device);
-  if (own.find_first_not_of("0:") == std::string::npos) return halves;
-  halves.clear();
-  for (const RdmaDevice& other : probe.node().devices) {
-    const bool same = &other == &device;
+  if (!whole(device) || node.virtual_machine) return {&device};  // there virtual ones do not show
+  std::vector<const RdmaDevice*> halves;
+  for (const RdmaDevice& other : node.devices) {
     // Functions of one number carry one port.
-    if (!same && (!other.physical() || other.pci.address.back() != device.pci.address.back() ||
-                  link_of_function(other.pci) == link_of_function(device.pci) ||
-                  probe.exists(other.pci.folder + "/physfn") || card(other) != own)) {
-      continue;
-    }
-    halves.push_back(&other);
+    const bool half = whole(other) && other.card == device.card &&
+                      other.pci.address.back() == device.pci.address.back() &&
+                      link_of_function(other.pci) != link_of_function(device.pci);
+    if (&other == &device || half) halves.push_back(&other);
   }
   return halves;
+}
+
+const std::vector<Gid>& gids_of(Probe& probe, const RdmaPort& port) {
+  if (!port.gids.empty()) probe.has_read(port.folder + "/gids");
+  return port.gids;
 }
 
 std::optional<std::string> environment(Probe& probe, std::string_view name) {

@@ -5,19 +5,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "inventory.h"
 #include "text.h"
+#include "variables.h"
 
 namespace rdmabench::inline v1::health {
 namespace {
-
-/// Whether a list of UCX or of an expectation, "mlx5_0:1,mlx5_2", has the port.
-bool has(std::string_view list, const RdmaPort& port) {
-  const auto parts = split(list, ',');
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-    return trimmed(part) == port.name || trimmed(part) == port.device->name;
-  });
-}
 
 template <class Use>
 void for_each_port(Inventory& node, Use use) {
@@ -37,32 +29,21 @@ void leave_out_others(Inventory& node, const std::string& reason, Named named) {
   });
 }
 
-bool is_up(const FileTree& tree, const RdmaPort& port) {
-  return tree.read(port.folder + "/state").bytes.starts_with("4:");
-}
-
 /// Whether what is true of one should be true of the other: the same port of the same kind of card.
-bool alike(const FileTree& tree, const RdmaPort& one, const RdmaPort& other) {
-  const auto board = [&](const RdmaPort& port) {
-    return tree.read(port.device->folder + "/board_id").bytes;
-  };
+bool alike(const RdmaPort& one, const RdmaPort& other) {
   return one.device->driver == other.device->driver && one.place() == other.place() &&
-         board(one) == board(other) && one.device->parent.empty() && other.device->parent.empty();
+         one.device->board == other.device->board && one.device->parent.empty() &&
+         other.device->parent.empty();
 }
 
 /// Whether both are ports of one card: of one slot, or of functions that say so.
-bool same_card(const FileTree& tree, const RdmaPort& one, const RdmaPort& other) {
-  const auto card = [&](const RdmaPort& port) {
-    return tree.read(port.device->folder + "/sys_image_guid").bytes;
-  };
+bool same_card(const RdmaPort& one, const RdmaPort& other) {
   const auto slot = [](const RdmaPort& port) {
     const std::string& address = port.device->pci.address;
     return address.substr(0, address.rfind('.'));
   };
-  const std::string own = card(one);
-  const bool known = own.find_first_not_of("0:\n") != std::string::npos;
   return one.device == other.device || (!slot(one).empty() && slot(one) == slot(other)) ||
-         (known && own == card(other));
+         (!one.device->card.empty() && one.device->card == other.device->card);
 }
 
 /// Whether nobody turned on the network device of an Ethernet port: IFF_UP of netdevice(7).
@@ -78,19 +59,19 @@ bool turned_off(const FileTree& tree, const RdmaPort& port) {
 void guess(Inventory& node, const FileTree& tree) {
   std::vector<const RdmaPort*> up;
   for_each_port(node, [&](const RdmaPort& port) {
-    if (port.unused.empty() && is_up(tree, port)) up.push_back(&port);
+    if (port.unused.empty() && port.active()) up.push_back(&port);
   });
   if (up.empty()) return;
   for_each_port(node, [&](RdmaPort& port) {
     if (!port.unused.empty() || port.named) return;
-    if (!tree.read(port.folder + "/state").bytes.starts_with("1:")) return;
+    if (!port.state.starts_with("1:")) return;
     // Nobody but the fabric turns on a virtual function of InfiniBand, so it is a fault there.
     if (!port.device->parent.empty() && port.infiniband()) return;
     const bool rail = std::any_of(up.begin(), up.end(),
-                                  [&](const RdmaPort* other) { return alike(tree, port, *other); });
+                                  [&](const RdmaPort* other) { return alike(port, *other); });
     if (rail) return;
     const auto sister = std::find_if(
-        up.begin(), up.end(), [&](const RdmaPort* other) { return same_card(tree, port, *other); });
+        up.begin(), up.end(), [&](const RdmaPort* other) { return same_card(port, *other); });
     if (sister != up.end()) {
       port.unused =
           fmt::format("it is down, and {} of the same card is up: --expect ports=LIST or rails=N",
@@ -104,30 +85,6 @@ void guess(Inventory& node, const FileTree& tree) {
 
 }  // namespace
 
-NcclList::NcclList(std::string_view text) {
-  without = text.starts_with('^');
-  if (without) text.remove_prefix(1);
-  exact = text.starts_with('=');
-  if (exact) text.remove_prefix(1);
-  for (const std::string_view part : split(text, ',')) {
-    const std::vector<std::string_view> words = split(part, ':');
-    if (words[0].empty()) continue;
-    items.push_back({std::string(words[0]), words.size() < 2 ? "" : std::string(words[1])});
-  }
-}
-
-bool NcclList::is(const Item& item, std::string_view name, std::string_view port) const {
-  return (exact ? name == item.name : name.starts_with(item.name)) &&
-         (item.port.empty() || port.empty() || item.port == port);
-}
-
-bool NcclList::takes(std::string_view name, std::string_view port) const {
-  const bool found =
-      items.empty() || std::any_of(items.begin(), items.end(),
-                                   [&](const Item& item) { return is(item, name, port); });
-  return found != without;
-}
-
 void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations) {
   const auto opens = [](const RdmaDevice& device) { return device.node == VerbsNode::opens; };
   if (std::any_of(node.devices.begin(), node.devices.end(), opens)) {
@@ -140,19 +97,21 @@ void choose_ports(Inventory& node, const FileTree& tree, const Expectations& exp
   const Expectation* const devices = expectations.find("devices");
   if (ports != nullptr || (devices != nullptr && !to_number(devices->value))) {
     const bool by_port = ports != nullptr;
-    const std::string& list = by_port ? ports->value : devices->value;
+    const UcxList list(by_port ? ports->value : devices->value);
     for_each_port(node, [&](RdmaPort& port) {
-      if (!has(list, port)) port.unused = by_port ? "ports= names others" : "devices= names others";
+      if (!list.takes(port))
+        port.unused = by_port ? "ports= names others" : "devices= names others";
     });
   } else {
     const auto read = [&](const char* path) { return tree.read(path).bytes; };
     const std::string nccl = variable("NCCL_IB_HCA", read).value_or("");
     const std::string ucx = variable("UCX_NET_DEVICES", read).value_or("");
     const NcclList list(nccl);
+    const UcxList devices_of_ucx(ucx);
     const bool by_ucx = !ucx.empty() && ucx != "all";
     const auto named = [&](const RdmaPort& port) {
       return (!nccl.empty() && list.takes(port.device->name, port.number)) ||
-             (by_ucx && has(ucx, port));
+             (by_ucx && devices_of_ucx.takes(port));
     };
     if (!nccl.empty() || by_ucx) {
       leave_out_others(node,
@@ -165,13 +124,13 @@ void choose_ports(Inventory& node, const FileTree& tree, const Expectations& exp
       const auto whole = [&](const NcclList::Item& item) {
         return item.name == port.device->name && (item.port.empty() || item.port == port.number);
       };
-      port.named = (by_ucx && has(ucx, port)) ||
+      port.named = (by_ucx && !devices_of_ucx.without && devices_of_ucx.takes(port)) ||
                    (!list.without && std::any_of(list.items.begin(), list.items.end(), whole));
     });
     const Expectation* const rails = expectations.find("rails");
     std::uint64_t up = 0;
     for_each_port(node, [&](const RdmaPort& port) {
-      if (port.unused.empty() && is_up(tree, port)) ++up;
+      if (port.unused.empty() && port.active()) ++up;
     });
     if (rails == nullptr || up >= to_number(rails->value).value_or(0)) guess(node, tree);
   }
