@@ -329,7 +329,8 @@ Description Objects::describe(std::uint64_t bytes) const {
   const bool granted = (info.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
   const auto level = [&](OperationSet operations) {
     if (operations.any(notifies) && size <= inject_limit_) return std::string_view("inject");
-    if (operations.any(is_from_target)) return std::string_view("delivery");
+    const bool all = !operations.any([](OperationCode code) { return !is_from_target(code); });
+    if (all) return std::string_view("delivery");
     if (!granted) return std::string_view("transmit");
     return granted_level(*offload_, info.fabric_attr->prov_name, info.fabric_attr->name,
                          operations);

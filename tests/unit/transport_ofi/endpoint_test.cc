@@ -93,6 +93,15 @@ TEST_P(OfiEndpoint, WhatIsToCompleteAtDeliveryIsNotInjected) {
   pair.poll_until([&] { return !pair.at_b.empty(); });
 }
 
+TEST_P(OfiEndpoint, SaysWhatItsWeakestOperationHas) {
+  EndpointRequest r = request(GetParam(), OperationCode::write);
+  need(r);
+  if (IsSkipped()) return;
+  const std::string writes = Pair(r).a->describe(8).completion;
+  r.operations.add(OperationCode::read);
+  EXPECT_EQ(Pair(r).a->describe(8).completion, writes);
+}
+
 TEST_P(OfiEndpoint, WriteLandsAtTheSameOffsetBeforeItsCompletion) {
   Pair pair(request(GetParam(), OperationCode::write));
   memory::fill_pattern(slot(pair.a->send_region(), 1), 9);
