@@ -97,6 +97,7 @@ struct Functions {
 #undef RDMABENCH_NVML_FIND
   }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a list of parameters is not an expression
 #define RDMABENCH_NVML_MEMBER(member, name, parameters) Result(*member) parameters = nullptr;
   RDMABENCH_NVML_FUNCTIONS(RDMABENCH_NVML_MEMBER)
 #undef RDMABENCH_NVML_MEMBER

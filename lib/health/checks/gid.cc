@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/file.h"
 #include "text.h"
 
 namespace rdmabench::inline v1::health {
