@@ -17,6 +17,7 @@ inline constexpr double kMebi = 1024.0 * 1024.0;
 inline constexpr std::array kPerftestColumns{
     Column{"#bytes", "MsgSize", "size_bytes"},
     Column{"#iterations", "n_iterations", "iterations"},
+    Column{"iterations", "", "iterations"},
     Column{"#sl", "", ""},
     Column{"BW peak[", "BW_peak", "peak_bits_per_s", 0},
     Column{"BW average[", "BW_average", "bits_per_s", 0},
@@ -32,6 +33,7 @@ inline constexpr std::array kPerftestColumns{
 
 struct PerftestRun {
   std::string title;                         ///< "RDMA_Write Bidirectional BW"
+  std::string command;                       ///< the title that its command has; "" without one
   std::map<std::string, std::string> facts;  ///< "Connection type": "RC"
   std::string unit;                          ///< of its rates: "MB/sec", "MiB/sec", "Gb/sec"
   std::vector<Row> rows;

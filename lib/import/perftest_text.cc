@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "perftest.h"
@@ -25,13 +27,24 @@ bool is_failure(std::string_view text) noexcept {
 }
 
 bool is_title(std::string_view text) noexcept {
-  const bool known =
-      text.starts_with("RDMA_") || text.starts_with("Send ") || text.starts_with("Atomic");
+  const bool known = text.starts_with("RDMA_") || text.starts_with("RDMA ") ||  // until 2009
+                     text.starts_with("Send ") || text.starts_with("Atomic");
   return known && text.ends_with(" Test") && has_any(text, {" BW ", " Latency "});
 }
 
+/// A page may take the mark before "iterations" for its own.
 bool is_perftest_heading(std::string_view text) noexcept {
-  return has(text, "#bytes") && has(text, "#iterations");
+  return has(text, "#bytes") && has(text, "iterations") && has_any(text, {" BW ", "BW_", "t_"});
+}
+
+/// Where perftest's second column of facts begins in the line; npos where none does.
+std::size_t second_label(std::string_view text) noexcept {
+  std::size_t first = std::string_view::npos;
+  for (const std::string_view label : {" Device", " Transport type", " Lock-free", " Using "}) {
+    const std::size_t at = text.find(label);
+    if (text.find(':', at) != std::string_view::npos) first = std::min(first, at);
+  }
+  return first;
 }
 
 /// Within a table: "12, 1.70" of -U and -H, and what mlx5 dumps of a completion, four words of
@@ -54,12 +67,33 @@ std::string title_of_program(std::string_view name) {
   return "";
 }
 
+/// "RDMA_Write BW" of a line that ran it: "$ ib_write_bw -d mlx5_0 node2"; "" of others.
+std::string title_of_command(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t prompt = words[i].find_last_of("#$") + 1;  // "[root@node1 ~]#ib_read_bw"
+    std::string title = title_of_program(base_name(words[i].substr(prompt)));
+    const bool is_run =
+        i == 0 || prompt > 0 || words[i - 1] == "sudo" ||
+        std::string_view("$#%>").find(words[i - 1].back()) != std::string_view::npos ||
+        (i + 1 < words.size() && words[i + 1].starts_with('-'));
+    if (title.empty() || !is_run) continue;
+    const bool both_ways = std::find(words.begin(), words.end(), "-b") != words.end();
+    if (const std::size_t kind = title.find(" BW"); both_ways && kind != std::string::npos) {
+      title.insert(kind, " Bidirectional");
+    }
+    return title;
+  }
+  return "";
+}
+
 class PerftestReader {
  public:
   explicit PerftestReader(const Source& source) : source_(source) {}
 
-  void take(const Line& line) {
+  void take(Line line) {
+    if (commented_ && line.text.starts_with('#')) line.text = trimmed(line.text.substr(1));
     const std::string_view text = line.text;
+    if (text.empty()) return;
     if (is_perftest_heading(text)) {
       heading(line);
     } else if (text.starts_with("---")) {
@@ -74,6 +108,8 @@ class PerftestReader {
       skips_ = true;  // parts of the table before
     } else if (!columns_.empty() && text[0] >= '0' && text[0] <= '9') {
       row(line);
+    } else if (std::string title = title_of_command(words_of(text)); !title.empty()) {
+      command_ = std::move(title);
     } else if (is_failure(text) || (begun() && !closed_ && !endless_ && is_kill(line.raw))) {
       // Of the next client of a loop, which printed no more.
       if (closed_ && (text.starts_with("Couldn't connect") || has(text, "Unable to"))) end_run();
@@ -88,6 +124,7 @@ class PerftestReader {
     end_run();
     std::string named = title_of_program(source_.program);
     if (named.empty()) named = title_of_program(base_name(source_.name));
+    mark_servers();
     std::set<std::pair<std::string, std::string>> clients;  // title, and address of the server
     std::set<std::string> titles;                           // of clients
     // The server of a test in one direction prints what its client does, or no row at all.
@@ -110,7 +147,9 @@ class PerftestReader {
           clients.contains({run.title, run.fact("local address")})) {
         continue;
       }
-      if (run.title.empty() && run.of_times == has(named, "Latency")) run.title = named;
+      for (const std::string& title : {run.command, named}) {
+        if (run.title.empty() && run.of_times == has(title, "Latency")) run.title = title;
+      }
       runs.push_back(run_of(run));
     }
     return runs;
@@ -118,6 +157,25 @@ class PerftestReader {
 
  private:
   bool begun() const { return run_.any_heading || !run_.title.empty(); }
+
+  /// Of two sides of one run, where neither has a server's first words: the client tells how many
+  /// requests it posts ahead, and else stands first.
+  void mark_servers() {
+    std::map<std::tuple<std::string, std::string, std::string>, PerftestRun*> seen;
+    for (PerftestRun& run : runs_) {
+      const std::string local = run.fact("local address");
+      const std::string remote = run.fact("remote address");
+      if (run.of_server || run.rows.empty() || local.empty()) continue;
+      const auto other = seen.find({run.title, remote, local});
+      if (other == seen.end()) {
+        seen.try_emplace({run.title, local, remote}, &run);
+      } else if (!run.fact("TX depth").empty() && other->second->fact("TX depth").empty()) {
+        other->second->of_server = true;
+      } else {
+        run.of_server = true;
+      }
+    }
+  }
 
   /// The status stands behind the reason.
   void fail(std::string_view why) {
@@ -159,17 +217,19 @@ class PerftestReader {
     end_run();
     error_ = early;
     run_.title = title.substr(0, title.rfind(" Test"));
+    if (title.starts_with("RDMA ")) run_.title[4] = '_';
     run_.of_server = std::exchange(waits_, false);
   }
 
   /// " Number of qps   : 4\t\tTransport type : IB", with blanks for its tabs where it was copied
-  /// from a terminal.
+  /// from a terminal, and one blank where a page made one of several.
   void facts(std::string_view text) {
     for (std::size_t colon = text.find(':'); colon != std::string_view::npos;
          colon = text.find(':')) {
       const std::string_view name = trimmed(text.substr(0, colon));
       text = trimmed(text.substr(colon + 1));
-      const std::string_view value = text.substr(0, part_size(text));
+      const std::string_view value =
+          trimmed(text.substr(0, std::min(part_size(text), second_label(text))));
       run_.facts.try_emplace(std::string(name), value);
       text.remove_prefix(value.size());
     }
@@ -179,6 +239,9 @@ class PerftestReader {
     const std::string_view text = line.text.substr(line.text.find("#bytes"));
     // Of another run, whose title is not in the text.
     if (!run_.rows.empty() && !skips_) end_run();
+    if (!skips_) run_.command = std::exchange(command_, "");
+    commented_ = trimmed(line.text.substr(0, line.text.find("#bytes"))) == "#" ||
+                 (commented_ && line.raw.find('#') < line.raw.find("#bytes"));
     columns_.read(text, kPerftestColumns);
     if (!skips_) {
       const std::string_view unit = rest_after(text, "BW average[");
@@ -217,6 +280,8 @@ class PerftestReader {
   }
 
   const Source& source_;
+  std::string command_;     ///< its title, of the next table
+  bool commented_ = false;  ///< each line of the table, as in a script
   bool waits_ = false;
   bool closed_ = false;  ///< by the dashes behind its rows, with which each table ends
   /// By --run_infinitely: a row of the same size is printed again and again, and no last line.

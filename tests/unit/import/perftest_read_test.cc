@@ -297,6 +297,104 @@ TEST(PerftestRead, TakesFactsWhoseTabsBecameBlanks) {
   EXPECT_EQ(body["resolved"]["details"]["queue_pairs"], "2");
 }
 
+TEST(PerftestRead, TakesFactsWhoseBlanksAPageMadeOne) {
+  const auto document = only(
+      "RDMA_Write BW Test\n"
+      "Dual-port : OFF Device : mlx5_0\n"
+      "Number of qps : 4 Transport type : IB\n"
+      "Connection type : RC Using SRQ : OFF\n"
+      "PCIe relax order: ON Lock-free : OFF\n"
+      "ibv_wr* API : ON Using DDP : OFF\n"
+      "TX depth : 128 Using Enhanced Reorder : OFF\n"
+      "Mtu : 4096[B]\n"
+      "#bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n"
+      "65536 5000 368.67 368.48 0.702829\n"
+      "----------------\n");
+  EXPECT_EQ(document["resolved"]["device"], "mlx5_0");
+  EXPECT_EQ(document["resolved"]["transport"], "rc");
+  EXPECT_EQ(document["resolved"]["details"]["queue_pairs"], "4");
+  EXPECT_THAT(document.dump(), testing::Not(HasSubstr("Transport type")));
+}
+
+TEST(PerftestRead, TheCommandBeforeATableWithoutTitleNamesItsOperation) {
+  const std::string bandwidth =
+      "#bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             3293.63            3293.56             0.052697\n";
+  const std::string latency =
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
+      " 2       1000          1.10           2.05         1.11     \t       1.12\n";
+  const auto both =
+      parse_documents("$ ib_write_bw\n$ ib_read_bw 192.168.100.1\n" + bandwidth +
+                          "and the latency:\n$ ./ib_write_lat 192.168.100.1\n" + latency,
+                      "x");
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(json_of(both[0])["results"][0]["operation"], "read");
+  EXPECT_EQ(json_of(both[1])["results"][0]["operation"], "write");
+  for (const auto& [command, direction] :
+       {std::pair{"ib_send_bw -d mlx5_0 -b 10.0.0.1", "both_ways"},
+        std::pair{"[root@n1 ~]#ib_send_bw  n2  -a -F", "one_way"},
+        std::pair{"n1# taskset -c 3 ib_send_bw -F n2", "one_way"}}) {
+    const auto row = only(std::string(command) + "\n" + bandwidth)["results"][0];
+    EXPECT_EQ(row["operation"], "send") << command;
+    EXPECT_EQ(row["direction"], direction) << command;
+  }
+  EXPECT_EQ(only("the ib_send_bw of node 2\n" + bandwidth)["results"][0]["operation"], "unknown");
+  EXPECT_EQ(only("$ ib_send_lat n2\n" + bandwidth)["results"][0]["operation"], "unknown");
+}
+
+TEST(PerftestRead, TakesATableWithinComments) {
+  const auto row = only(
+      "ib_write_bw -d mlx5_0 -x 3 -s 65536 -D 30 -b 10.0.0.1\n"
+      "#  #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+      "#  65536      279928           0.00               5830.79               0.093293\n"
+      "#\n")["results"][0];
+  EXPECT_EQ(row["operation"], "write");
+  EXPECT_EQ(row["direction"], "both_ways");
+  EXPECT_EQ(row["iterations"], 279928);
+}
+
+TEST(PerftestRead, TakesAHeadingThatLostItsSecondMark) {
+  const auto row = only(
+      "                    RDMA_Read BW Test\n"
+      " #bytes     iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+      " 4          1000             9.72               9.71               2.546339\n")["results"]
+                                                                                      [0];
+  EXPECT_EQ(row["size_bytes"], 4);
+  EXPECT_EQ(row["iterations"], 1000);
+}
+
+TEST(PerftestRead, TakesTheTitlesOfItsFirstReleases) {
+  EXPECT_EQ(
+      only("                    RDMA Write Latency Test\n"
+           "Inline data is used up to 400 bytes message\n"
+           "Connection type : RC\n"
+           "------------------------------------------------------------------\n"
+           " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
+           "      2        1000           3.36          12.51             3.49\n"
+           "------------------------------------------------------------------\n")["results"][0]
+                                                                                  ["operation"],
+      "write");
+}
+
+TEST(PerftestRead, BothSidesThatTellTheirAddressesAreOneRun) {
+  const auto side = [](const std::string& device, const std::string& depth,
+                       const std::string& local, const std::string& remote) {
+    return "                    RDMA_Write BW Test\n Dual-port       : OFF\t\tDevice         : " +
+           device + "\n" + depth + " local address: LID 0000 QPN " + local +
+           " PSN 0x1\n remote address: LID 0000 QPN " + remote +
+           " PSN 0x1\n"
+           " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+           " 65536      5000             11030.78            11030.45\t\t     0.176487\n"
+           "-----------------------------------------------------------\n";
+  };
+  const std::string client = side("mlx5_0", " TX depth        : 128\n", "0x9b", "0x146");
+  const std::string server = side("mlx5_1", "", "0x146", "0x9b");
+  for (const std::string& both : {client + server, server + client}) {
+    EXPECT_EQ(only(both)["resolved"]["device"], "mlx5_0");
+  }
+  EXPECT_EQ(parse_documents(client + side("mlx5_1", "", "0x147", "0x9b"), "x").size(), 2U);
+}
+
 TEST(PerftestRead, RefusesWhatNestsBehindItsOwnQuotes) {
   const std::string deep =
       "{\ntest_info: {\nk: \\\",\nx: 1\n},\n\"results\": " + std::string(200000, '[') +
