@@ -161,6 +161,11 @@ std::vector<Run> nccl_tests_runs(const Lines& lines, const Source& source) {
     }
     table.program = nccl_tests_program(table, source.name);
     table.operation = operation_of(table, source.name);
+    if (table.size == 1 && !table.rows.empty()) {
+      table.notes.emplace_back(
+          "One rank measured alone, so that nothing crossed a link. If it was to be one of several, "
+          "nccl-tests was built without MPI=1.");
+    }
     runs.emplace_back(std::move(table));
   }
   return runs;

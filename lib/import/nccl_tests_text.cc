@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/number.h"
@@ -104,6 +107,9 @@ class Reader {
       broken_ = true;
     } else if (in_row) {
       row(words, line.whole);
+    } else if (ended() && words.size() >= 10 && parse_number<std::uint64_t>(words[0]) &&
+               parse_number<std::uint64_t>(words[1])) {
+      ++stray_rows_;
     }
   }
 
@@ -123,12 +129,58 @@ class Reader {
 
   bool ended() const { return table_.out_of_bounds || table_.average_bus_gb_per_s; }
 
+  bool repeats_a_row() const {
+    std::set<std::tuple<std::uint64_t, std::string, std::string, std::optional<std::int64_t>>> seen;
+    return std::any_of(table_.rows.begin(), table_.rows.end(), [&](const NcclTestsRow& row) {
+      return !seen.emplace(row.size_bytes, row.type, row.reduction, row.root).second;
+    });
+  }
+
+  /// Of processes that ran without MPI at once, in one log. Each alone may have another cause: a
+  /// run that did not end may stand before one that did, and -N repeats the rows of a table.
+  bool is_mixed() const {
+    if (broken_rows_ > 0 && several()) return true;
+    return (open_runs_ > 0 || heads_ > 1 || several()) && (repeats_a_row() || stray_rows_ > 0);
+  }
+  bool several() const { return headings_ > 1 || most_told_ > 1; }
+
+  /// One table, with an error, of what these processes printed.
+  void merge_mixed() {
+    processes_ = std::max({processes_ + 1, heads_, headings_, most_told_});
+    std::string program = std::move(table_.program);
+    for (; open_runs_ > 0; --open_runs_) {
+      if (program.empty()) program = tables_.back().program;
+      tables_.pop_back();
+    }
+    table_ = {};
+    table_.program = std::move(program);
+    error_ = {};
+    error_.set(fmt::format(
+        "{} processes ran alone at once, and the lines of their tables are mixed: was nccl-tests "
+        "built with MPI=1?",
+        processes_));
+    open_runs_ = 1;
+  }
+
   void end_run() {
     if (begun_) {
-      if (error_.empty() && table_.rows.empty()) {
-        error_.set("its table has no row: the run failed before its first result");
-      } else if (error_.empty() && !ended()) {
-        error_.set("its table stops without its last lines: the run was aborted");
+      if (is_mixed()) {
+        merge_mixed();
+      } else if (!ended() && error_.empty()) {
+        ++open_runs_;
+        ++processes_;
+        error_.set(table_.rows.empty()
+                       ? "its table has no row: the run failed before its first result"
+                       : "its table stops without its last lines: the run was aborted");
+      } else {
+        open_runs_ = processes_ = 0;
+        if (error_.empty() && table_.rows.empty()) {
+          error_.set("its table has no row: the run failed before its first result");
+        }
+        if (stray_rows_ > 0) {
+          table_.notes.emplace_back(
+              "Rows behind its last lines were left out: no heading is theirs.");
+        }
       }
       for (const NcclTestsRank& one : table_.ranks)
         table_.size = std::max(table_.size, one.rank + 1);
@@ -137,7 +189,9 @@ class Reader {
     }
     table_ = {};
     error_ = {};
-    begun_ = in_table_ = broken_ = in_place_only_ = has_head_ = false;
+    told_.clear();
+    most_told_ = heads_ = headings_ = stray_rows_ = broken_rows_ = 0;
+    begun_ = in_table_ = broken_ = in_place_only_ = false;
   }
 
   void comment(std::string_view line) {
@@ -173,10 +227,9 @@ class Reader {
   }
 
   void config(std::string_view line) {
-    // Ranks without MPI print a head each, one behind the other.
-    if (in_table_ || !table_.rows.empty() || !error_.empty()) end_run();
+    if (in_table_ || !table_.ranks.empty() || !table_.rows.empty() || !error_.empty()) end_run();
     begin();
-    has_head_ = true;
+    ++heads_;
     table_.step_is_factor = has(line, "(factor)");
     for (const NcclTestsSetting& one : kNcclTestsSettings) {
       table_.*one.member = std::max(number_after(line, one.mark), one.least);
@@ -198,6 +251,7 @@ class Reader {
       rank.pci = line.substr(open + 1, close - open - 1);
       rank.gpu = trimmed(line.substr(close + 1));
     }
+    most_told_ = std::max(most_told_, ++told_[rank.rank]);
     table_.ranks.push_back(std::move(rank));
   }
 
@@ -209,6 +263,7 @@ class Reader {
   void heading(std::string_view line) {
     if (!table_.rows.empty()) end_run();
     begin();
+    ++headings_;
     in_table_ = true;
     counts_wrong_ = has(line, "#wrong");
     with_spread_ = has(line, "i_min");
@@ -248,16 +303,18 @@ class Reader {
   }
 
   void row(Words words, bool whole) {
+    ++broken_rows_;  // unless its end is reached
     // A time of day at the end (-S): "2026-07-01 12:00:00".
     if (words.size() > 2 && has(words.back(), ":")) words.resize(words.size() - 2);
     const std::size_t wide = with_spread_ ? 8 : 4;
     const std::size_t cells = (in_place_only_ ? 1 : 2) * wide;
     const std::size_t left = words.size() - std::min(words.size(), cells);
     if (std::exchange(broken_, false) && left < 3) return;  // the rest of that row
-    if (table_.rows.empty() ? has_head_ && left < 3 : words.size() != width_) {
+    if (table_.rows.empty() ? heads_ > 0 && left < 3 : words.size() != width_) {
       return stop(kCutRow, true);  // it was killed while it wrote
     }
     if (left < 3 || left > 5) {
+      if (several()) return;
       source_.refuse(line_, fmt::format("a row of {} columns, where {} to {} would make sense",
                                         words.size(), cells + 3, cells + 5));
     }
@@ -268,6 +325,7 @@ class Reader {
           fmt::format("line {}: a row with '{}', which is in no column", line_, word));
     }
     const auto count = parse_number<std::uint64_t>(words[1]);
+    if (!count && several()) return;
     if (!count) source_.refuse(line_, fmt::format("invalid count of elements '{}'", words[1]));
     NcclTestsRow out{.size_bytes = parse_number<std::uint64_t>(words[0]).value_or(0),
                      .count = *count,
@@ -283,6 +341,7 @@ class Reader {
     out.in_place = cell(words, words.size() - wide);
     if (!out.out_of_place && !out.in_place) source_.refuse(line_, "a row without a time");
     if (!whole) return stop(kCutRow, true);
+    --broken_rows_;
     table_.rows.push_back(std::move(out));
   }
 
@@ -291,16 +350,23 @@ class Reader {
   NcclTestsTable table_;
   FirstError error_;
   std::vector<NcclTestsTable> tables_;
-  std::string command_;    ///< that began the next run
-  bool begun_ = false;     ///< what a run has done, or its table's heading, was there
-  bool has_head_ = false;  ///< the line "nThread ..."
+  std::string command_;  ///< that began the next run
+  bool begun_ = false;   ///< what a run has done, or its table's heading, was there
   bool in_table_ = false;
   bool in_place_only_ = false;  ///< RCCL's, with -O 0
   bool broken_ = false;         ///< the last row, by NCCL's log
   bool counts_wrong_ = false;
   bool with_spread_ = false;
   double us_ = 1;  ///< of the unit of its times: until 2019, with a column "res", milliseconds
-  std::size_t width_ = 0;  ///< words of the table's rows
+  std::size_t width_ = 0;                      ///< words of the table's rows
+  std::size_t heads_ = 0;                      ///< lines "nThread ..." of this run
+  std::size_t headings_ = 0;                   ///< of this table
+  std::map<std::uint32_t, std::size_t> told_;  ///< how often each rank is
+  std::size_t most_told_ = 0;
+  std::size_t broken_rows_ = 0;  ///< that make no sense
+  std::size_t stray_rows_ = 0;   ///< behind its last lines
+  std::size_t open_runs_ = 0;    ///< the last ones of `tables_`, which did not end
+  std::size_t processes_ = 0;    ///< that printed these
 };
 
 }  // namespace

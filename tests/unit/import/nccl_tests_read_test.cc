@@ -272,6 +272,80 @@ TEST(NcclTestsRead, HeadsOfRanksWithoutMpiAreOneRun) {
   EXPECT_EQ(tables[0].rows.size(), 2U);
 }
 
+/// What `processes` printed that ran alone at once, each with `ranks`, where every line of one is
+/// followed by that line of the others.
+std::string mixed(unsigned processes, unsigned ranks) {
+  const std::vector<std::string> rows{
+      " 1024 256 float sum -1 10.5 0.1 0.0 0 0.51 263017.3 0.0 0\n",
+      " 2048 512 float sum -1 11.5 0.2 0.0 0 0.31 428400.0 0.0 0\n"};
+  std::string text;
+  const auto all = [&](const std::string& line) {
+    for (unsigned i = 0; i < processes; ++i) text += line;
+  };
+  all("# nThread 1 nGpus 1 minBytes 1024 maxBytes 2048 step: 2(factor) warmup iters: 5 iters: 10\n");
+  all("# Using devices\n");
+  for (unsigned i = 0; i < processes; ++i) {
+    for (unsigned rank = 0; rank < ranks; ++rank) {
+      text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid " + std::to_string(900 + i) +
+              " on node device  0 [0x19] H100\n";
+    }
+  }
+  all("#  size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n");
+  for (const std::string& row : rows) all(row);
+  all("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0 \n");
+  return text;
+}
+
+TEST(NcclTestsRead, ProcessesThatRanAloneAndMixedTheirTablesAreAnErrorWithoutRows) {
+  for (const auto& [processes, ranks] : {std::pair{2U, 8U}, std::pair{16U, 1U}}) {
+    const auto tables = parse_nccl_tests_text(mixed(processes, ranks), "x");
+    ASSERT_EQ(tables.size(), 1U);
+    EXPECT_EQ(tables[0].rows.size(), 0U);
+    EXPECT_THAT(tables[0].error,
+                HasSubstr(std::to_string(processes) + " processes ran alone at once"));
+    EXPECT_THAT(tables[0].error, HasSubstr("MPI=1"));
+  }
+  // One ends before the other's last row.
+  std::string text = mixed(2, 1);
+  const std::string last = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0 \n";
+  text.insert(text.rfind(" 2048"), last);
+  EXPECT_THAT(parse_nccl_tests_text(text, "x").at(0).error, HasSubstr("2 processes"));
+  // One prints its head when the other has a row.
+  const std::string one = mixed(1, 1);
+  const std::size_t second = one.rfind(" 2048");
+  const std::string late = one.substr(0, second) + one.substr(0, second) +
+                           one.substr(second, one.find('\n', second) + 1 - second) +
+                           one.substr(second) + last;
+  const auto tables = parse_nccl_tests_text(late, "x");
+  ASSERT_EQ(tables.size(), 1U);
+  EXPECT_THAT(tables[0].error, HasSubstr("2 processes"));
+}
+
+TEST(NcclTestsRead, RunsBehindOneAnotherAreNotMixed) {
+  const std::string one = mixed(1, 2);
+  EXPECT_EQ(parse_nccl_tests_text(one + one, "x").size(), 2U);
+  // The first one was killed before its table, or within it.
+  for (const std::string_view to : {"# Using", "#  size", "\n 1024", "\n 2048"}) {
+    const auto tables = parse_nccl_tests_text(one.substr(0, one.find(to)) + one, "x");
+    EXPECT_EQ(tables.back().error, "") << to;
+    EXPECT_EQ(tables.back().rows.size(), 2U) << to;
+    EXPECT_EQ(tables.back().size, 2U) << to;
+  }
+  // -N: the table again, in one run.
+  std::string again = one;
+  const std::size_t rows = one.find("\n 1024") + 1;
+  again.insert(rows, one.substr(rows, one.find("# Out") - rows));
+  EXPECT_EQ(parse_nccl_tests_text(again, "x").at(0).error, "");
+}
+
+TEST(NcclTestsRead, ATableOfOneRankSaysThatNothingCrossedALink) {
+  const auto body = json_of(parse_documents(mixed(1, 1), "all_reduce_perf.txt").at(0));
+  EXPECT_THAT(body.dump(), HasSubstr("MPI=1"));
+  EXPECT_EQ(body["results"].size(), 4U);
+  const auto two = json_of(parse_documents(mixed(1, 2), "all_reduce_perf.txt").at(0));
+  EXPECT_THAT(two.dump(), testing::Not(HasSubstr("MPI=1")));
+}
+
 TEST(NcclTestsRead, ATableThatWasCutWithinARowKeepsTheRest) {
   const std::string whole(kNew);
   const std::size_t last = whole.rfind("float");
