@@ -39,12 +39,22 @@ constexpr std::array kMeanColumns{Column{"# Size", "", "size_bytes", 1, 1000},
                                   Column{"usec/xfer", "usec/xfer:", "mean_ns", kNsPerUs},
                                   Column{"Mxfers/sec", "Mxfers/sec:", "messages_per_s", 1e6}};
 
+/// Both of fabtests' columns are printed with two decimals, and one is 1 divided by the other: the
+/// larger one has more digits. A rate of 6574 a second is "0.01".
+void mend_rate(Row& row) {
+  const auto rate = row.find("messages_per_s");
+  const auto mean = row.find("mean_ns");
+  if (rate == row.end() || mean == row.end()) return;
+  if (mean->second > kNsPerUs) rate->second = kNsPerSecond / mean->second;
+}
+
 struct MeanTable {
-  std::string title;    ///< "MPI Allreduce Latency"; "" of fabtests
-  std::string heading;  ///< the line with the names of its columns
-  std::string program;  ///< "fi_rdm_pingpong", where fabtests' -M says it
-  std::string name;     ///< of fabtests' rows: "min_int8_lat"
-  std::string type;     ///< "MPI_CHAR"
+  std::string title;      ///< "MPI Allreduce Latency"; "" of fabtests
+  std::string heading;    ///< the line with the names of its columns
+  std::string program;    ///< "fi_rdm_pingpong", where its command or fabtests' -M says it
+  std::string operation;  ///< by -o of that command: "write"; "" where there is no command
+  std::string name;       ///< of fabtests' rows: "min_int8_lat"
+  std::string type;       ///< "MPI_CHAR"
   std::uint64_t window = 0;
   std::uint64_t empty = 0;  ///< rows of 0 bytes
   std::vector<std::pair<std::string, std::string>> details;
@@ -58,21 +68,48 @@ bool is_mean_heading(std::string_view line) {
   return line.starts_with("# Size") || has(line, "usec/xfer");
 }
 
+/// Behind the name of a program: "write", "write-imm" or "read" of its option -o, where it has none
+/// what the programs of remote memory take then; "" where it names no operation of these.
+std::string_view operation_in(std::string_view name, std::string_view options) {
+  const Words words = words_of(options);
+  std::string_view told = has(name, "rma") ? "write" : "";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "-o" && i + 1 < words.size()) told = words[i + 1];
+    if (words[i].starts_with("-o") && words[i].size() > 2) told = words[i].substr(2);
+  }
+  if (told == "writedata") return "write-imm";
+  return told == "write" || told == "read" ? told : "";
+}
+
+/// A program of fabtests, and which operation its command asks for.
+struct Fabtest {
+  std::string_view name;
+  std::string_view operation;
+};
+
 /// "fi_rdm_pingpong" of "$ taskset -c 32 ./fi_rdm_pingpong -p tcp", and of "bin/fi_rdm_pingpong -M
-/// :" of -M; "" of other lines.
-std::string_view fabtests_in(std::string_view line) {
+/// :" of -M; none of other lines.
+Fabtest fabtests_in(std::string_view line) {
+  const auto found = [](std::string_view name, std::string_view rest) {
+    return Fabtest{name, operation_in(name, rest)};
+  };
   if (line.ends_with(':')) {
-    const std::string_view name = base_name(line.substr(0, line.find(' ')));
-    if (name.starts_with("fi_") && !has_any(name, {":", "("})) return name;
+    line.remove_suffix(1);
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view name = base_name(line.substr(0, end));
+    if (name.starts_with("fi_") && !has_any(name, {":", "("})) {
+      return found(name, line.substr(end));
+    }
   }
   const std::size_t at = line.find("fi_");
   if (at == std::string_view::npos || (at > 0 && line[at - 1] != ' ' && line[at - 1] != '/')) {
-    return "";
+    return {};
   }
   line.remove_prefix(at);
   const std::string_view name = line.substr(0, line.find(' '));
-  const bool options = line.substr(name.size()).starts_with(" -");
-  return options && (name.ends_with("pingpong") || name.ends_with("_bw")) ? name : "";
+  const std::string_view rest = line.substr(name.size());
+  const bool is = rest.starts_with(" -") && (name.ends_with("pingpong") || name.ends_with("_bw"));
+  return is ? found(name, rest) : Fabtest{};
 }
 
 bool is_failure_of_fabtests(std::string_view line) {
@@ -113,9 +150,10 @@ class MeanReader {
       columns_.read(line, kMeanColumns);
       table_.heading = line;
       unread_ = false;
-    } else if (const auto program = fabtests_in(line); !program.empty()) {
+    } else if (const Fabtest test = fabtests_in(line); !test.name.empty()) {
       if (!table_.rows.empty()) end_table();
-      table_.program = program;
+      table_.program = test.name;
+      table_.operation = test.operation;
     } else if (is_kill(one.raw) || is_failure_of_fabtests(one.raw)) {
       error_.set(trimmed(one.raw));
     } else if (const Words words = words_of(line); is_row(words)) {
@@ -176,6 +214,7 @@ class MeanReader {
   }
 
   void add(Row row) {
+    mend_rate(row);
     if (row["size_bytes"] >= 1) {
       table_.rows.push_back(std::move(row));
     } else {
@@ -195,13 +234,14 @@ class MeanReader {
     table_.name = name;
   }
 
-  /// fabtests' option -M: "- { xfer_size: 64, iterations: 100, ... }".
+  /// fabtests' option -M: "- { xfer_size: 64, iterations: 100, ... }". A release of 2016 has no
+  /// comma before "Mxfers".
   void record(std::string_view line) {
     Row row;
     for (const Column& column : kMeanColumns) {
       if (column.json.empty()) continue;
       const std::string_view rest = rest_after(line, column.json);
-      add_number(row, column, rest.substr(0, rest.find_first_of(", }")), 0, source_, line_);
+      add_number(row, column, rest.substr(0, rest.find_first_of(", }M")), 0, source_, line_);
     }
     add(std::move(row));
   }
@@ -351,10 +391,12 @@ Run fabtests_run(const MeanTable& table, const Source& source) {
                 "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
   }
   if (named) name = table.name;
+  // Without its command, what the programs of remote memory did is not told.
+  std::string operation = named || has(name, "rma") ? name : "send";
+  if (!table.operation.empty()) operation = table.operation;
   return PairRun{.tool = "fabtests",
                  .test = name,
-                 // it has -o, and does not say
-                 .operation = named || has(name, "rma") ? name : "send",
+                 .operation = std::move(operation),
                  .backend = "ofi",
                  .latency = latency,
                  .rows = table.rows,
@@ -368,7 +410,7 @@ bool is_mean_table(std::string_view text) noexcept {
 }
 
 bool begins_mean_table(const Line& line) noexcept {
-  return is_mean_table(line.text) || !fabtests_in(line.text).empty();
+  return is_mean_table(line.text) || !fabtests_in(line.text).name.empty();
 }
 
 std::vector<Run> mean_table_runs(const Lines& lines, const Source& source) {

@@ -444,6 +444,46 @@ TEST(Imported, TheCommandBeforeATableOfFabtestsNamesItsProgram) {
   EXPECT_DOUBLE_EQ(json_of(documents[1])["results"].at(0)["bits_per_s"], 0.07e6 * 8);
 }
 
+TEST(Imported, TheCommandBeforeATableOfFabtestsNamesItsOperation) {
+  const std::string rows =
+      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "1m      200     200m        0.05s   4092.86     256.12       0.00\n";
+  for (const auto& [command, operation] :
+       {std::pair{"fi_rma_bw -e rdm -o write -p efa fe80::2", "write"},
+        std::pair{"fi_rma_bw -oread -p efa fe80::2", "read"},
+        std::pair{"$ ./fi_rma_bw -p efa -o writedata fe80::2", "write-imm"},
+        std::pair{"bin/fi_rma_bw -p efa -o read fe80::2 :", "read"},
+        std::pair{"fi_rma_bw -e rdm -p efa fe80::2", "write"},
+        std::pair{"fi_rdm_tagged_bw -p efa -s fe80::1 fe80::2", "send"}}) {
+    const auto body = json_of(parse_documents(std::string(command) + "\n" + rows, "x").at(0));
+    EXPECT_EQ(body["results"].at(0)["operation"], operation) << command;
+  }
+}
+
+TEST(Imported, TheRateOfFabtestsIsNotTheRoundedOne) {
+  const auto body = json_of(
+      parse_documents("fi_rdm_tagged_bw -p efa fe80::2\n"
+                      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+                      "64      20k     1.2m        0.03s    123.08       0.52       1.93\n"
+                      "1m      200     200m        0.03s   6892.86     152.12       0.01\n"
+                      "4m      200     800m        0.12s   6851.09     612.21       0.00\n",
+                      "x")
+          .at(0));
+  EXPECT_DOUBLE_EQ(body["results"].at(0)["messages_per_s"], 1.93e6);
+  EXPECT_NEAR(body["results"].at(1)["messages_per_s"].get<double>(), 6573.8, 0.1);
+  EXPECT_NEAR(body["results"].at(2)["messages_per_s"].get<double>(), 1633.4, 0.1);
+}
+
+TEST(Imported, ARecordOfFabtestsOf2016LacksAComma) {
+  const auto row =
+      json_of(parse_documents("{ xfer_size: 64, iterations: 10000, total: 1280000, time: "
+                              "1.199834, MB/sec: 1.066814, usec/xfer: "
+                              "59.991699Mxfers/sec: 0.016669 }\n",
+                              "x", "fi_msg_pingpong")
+                  .at(0))["results"][0];
+  EXPECT_DOUBLE_EQ(row["mean_ns"], 59991.699);
+}
+
 TEST(Imported, FabtestsNamesInTheTextWin) {
   const std::string record =
       "- { xfer_size: 64, iterations: 1000, total: 64000, time: 0.001, MB/sec: 26.3, usec/xfer: "
