@@ -227,8 +227,8 @@ void add_measured(CLI::App& app, FabricCommand& options) {
   group.list(
       "--topology=FILES", options.run.topology,
       "what lies between the nodes: ibnetdiscover's output (and dump_fts's, for the routes), "
-      "Slurm's topology.conf, lldpctl -f json of each host, or a CSV of node, leaf, ...; slow "
-      "links and switches are then named, and random rounds chosen to cross all of them");
+      "Slurm's topology.conf or topology.yaml, scontrol show topology's output, lldpctl -f json of "
+      "each host, or a CSV of node, leaf, ...; slow links and switches are then named, and random rounds chosen to cross all of them");
   group.list("--rails=NAMES", options.link.config.placement.devices,
              "devices, the same on every node, all measured at once; same as --device");
 }

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "rdmabench/base/error.h"
 #include "topology_lines.h"
+#include "topology_yaml.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {
@@ -45,15 +46,18 @@ class TopologyReader {
     if (any([](const std::string& line) { return line.rfind("switchguid=", 0) == 0; })) {
       return read_ibnetdiscover();
     }
+    if (*first == "---" || first->starts_with("- ") || first->starts_with("topology:")) {
+      return read_yaml();
+    }
     const auto values = conf_values(*first);
-    for (const char* key : {"switchname", "blockname", "blocksizes"}) {
+    for (const char* key : {"switchname", "blockname", "blocksizes", "aggregatedblock"}) {
       if (values.contains(key)) return read_slurm();
     }
     const std::string head = lower(csv_cells(*first).front());
     if (head == "node" || head == "host" || head == "instance") return read_csv();
     refuse(
-        "it is not ibnetdiscover's or dump_fts's output, Slurm's topology.conf, lldpctl's JSON, or "
-        "a CSV whose heading begins with node, host or instance");
+        "it is not ibnetdiscover's or dump_fts's output, Slurm's topology.conf or topology.yaml, what "
+        "`scontrol show topology` prints, lldpctl's JSON, or a CSV whose heading begins with node, host or instance");
   }
 
   Topology take() {
@@ -243,6 +247,7 @@ class TopologyReader {
 
   std::vector<std::string> names_of(const std::string& list) const {
     std::vector<std::string> names;
+    if (list.empty()) return names;
     std::size_t from = 0;
     int depth = 0;
     for (std::size_t i = 0; i <= list.size(); ++i) {
@@ -265,34 +270,86 @@ class TopologyReader {
       if (goes_on) line.pop_back();
       whole += line;
       if (goes_on) continue;
-      read_switch(std::exchange(whole, ""));
+      read_switches(std::exchange(whole, ""));
     }
   }
 
-  /// A switch of topology/tree, or a block of topology/block, which is a leaf.
+  /// A page may have put several of scontrol's lines into one.
+  void read_switches(std::string line) {
+    for (std::size_t next = 1; next != std::string::npos;) {
+      next = line.size() > 1 ? std::min(line.find(" SwitchName=", 1), line.find(" BlockName=", 1))
+                             : std::string::npos;
+      read_switch(line.substr(0, next));
+      if (next != std::string::npos) line.erase(0, next + 1);
+    }
+  }
+
+  /// A switch of topology/tree, or a block of topology/block, which is a leaf. What scontrol says
+  /// beyond that is passed over: the nodes below the switches that are below a switch, and blocks
+  /// that Slurm puts together.
   void read_switch(const std::string& line) {
     std::map<std::string, std::string> values = conf_values(line);
     for (const auto& [key, value] : values) {
-      constexpr std::array kKnown{"switchname", "nodes",     "switches",
-                                  "linkspeed",  "blockname", "blocksizes"};
+      constexpr std::array kKnown{"switchname", "nodes",          "switches", "linkspeed",
+                                  "blockname",  "blocksizes",     "level",    "blockindex",
+                                  "blocksize",  "aggregatedblock"};
       if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) {
         refuse(fmt::format("unknown key '{}'", key));
       }
       if (value.find('"') != std::string::npos) refuse(fmt::format("a quote within '{}'", value));
     }
     const bool block = values.contains("blockname");
-    if (values.empty() || (!block && values.contains("blocksizes"))) return;
+    const bool only_sizes = values.contains("blocksizes") || values.contains("aggregatedblock");
+    if (values.empty() || (!block && only_sizes)) return;
     if (!block && !values.contains("switchname")) refuse("a line without SwitchName or BlockName");
-    const std::string& name = values[block ? "blockname" : "switchname"];
-    const std::uint32_t above = point("switch " + name, name, false);
-    for (const char* key : {"nodes", "switches"}) {
-      const auto list = values.find(key);
-      if (list == values.end()) continue;
-      const bool host = list->first == "nodes";
-      for (const std::string& below : names_of(list->second)) {
-        link(point((host ? "host " : "switch ") + below, below, host), "", above, "");
+    if (values.contains("level") && values.contains("switches")) values.erase("nodes");
+    add_switch("", {.name = values[block ? "blockname" : "switchname"],
+                    .nodes = values["nodes"],
+                    .switches = values["switches"]});
+  }
+
+  /// `of` tells switches of one name apart.
+  void add_switch(const std::string& of, const SlurmSwitch& one) {
+    const std::string key = fmt::format("switch {}{}", of, of.empty() ? "" : " ");
+    std::vector<std::string> longer;
+    if (!of.empty()) longer.push_back(fmt::format("{} {}", of, one.name));
+    const std::uint32_t above = point(key + one.name, one.name, false, longer);
+    for (const std::string& node : names_of(one.nodes)) {
+      link(point("host " + node, node, true), "", above, "");
+    }
+    for (const std::string& below : names_of(one.switches)) {
+      std::vector<std::string> names;
+      if (!of.empty()) names.push_back(fmt::format("{} {}", of, below));
+      link(point(key + below, below, false, std::move(names)), "", above, "");
+    }
+  }
+
+  /// The cluster's default one first. Another one that has a node of those before it arranges the
+  /// same nodes in another way, and is left out.
+  void read_yaml() {
+    std::vector<SlurmTopology> all = slurm_topologies(lines_);
+    std::stable_partition(all.begin(), all.end(),
+                          [](const SlurmTopology& one) { return one.is_default; });
+    std::set<std::string> taken;
+    bool any = false;
+    for (const SlurmTopology& one : all) {
+      std::set<std::string> nodes;
+      for (const SlurmSwitch& item : one.switches) {
+        at_ = item.line;
+        if (item.name.empty()) refuse("a switch or block without a name");
+        for (std::string& node : names_of(item.nodes)) nodes.insert(std::move(node));
+      }
+      const bool again = std::any_of(nodes.begin(), nodes.end(),
+                                     [&](const std::string& node) { return taken.contains(node); });
+      if (again) continue;
+      taken.merge(nodes);
+      for (const SlurmSwitch& item : one.switches) {
+        at_ = item.line;
+        add_switch(one.name, item);
+        any = true;
       }
     }
+    if (!any) refuse("no topology with switches or blocks");
   }
 
   void read_csv() {

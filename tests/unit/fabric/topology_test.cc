@@ -111,6 +111,89 @@ TEST(Topology, ReadsSlurmsBlocksAndTabs) {
   EXPECT_EQ(way(Paths(tree, nodes, 1), 2, 3), "node03 to b2 x 1.00; b2 to node04 x 1.00");
 }
 
+TEST(Topology, ReadsWhatScontrolShows) {
+  const std::vector<Node> nodes = hosts(4);
+  const Topology tree = parsed(
+      "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=node[01-02]\n"
+      "SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=node[03-04]\n"
+      "SwitchName=spine Level=1 LinkSpeed=1 Nodes=node[01-04] Switches=leaf[1-2]\n");
+  EXPECT_EQ(way(Paths(tree, nodes, 1), 0, 3),
+            "node01 to leaf1 x 1.00; leaf1 to spine x 1.00; spine to leaf2 x 1.00; "
+            "leaf2 to node04 x 1.00");
+  const Topology blocks = parsed(
+      "BlockName=b1 BlockIndex=0 Nodes=node[01-02] BlockSize=2\n"
+      "BlockName=b2 BlockIndex=1 Nodes=node[03-04] BlockSize=2\n"
+      "AggregatedBlock=b[1-2] BlockIndex=2 Nodes=node[01-04] BlockSize=4\n");
+  EXPECT_THAT(blocks.points, SizeIs(6));
+  EXPECT_EQ(way(Paths(blocks, nodes, 1), 2, 3), "node03 to b2 x 1.00; b2 to node04 x 1.00");
+}
+
+TEST(Topology, ReadsSeveralOfScontrolsLinesInOne) {
+  const Topology tree = parsed(
+      "SwitchName=spine Level=1 LinkSpeed=1 Switches=leaf1,leaf2\n\n"
+      "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=node[01-02] SwitchName=leaf2 Level=0 LinkSpeed=1 "
+      "Nodes=node[03-04]\n");
+  EXPECT_THAT(tree.points, SizeIs(7));
+  EXPECT_THAT(tree.links, SizeIs(6));
+}
+
+TEST(Topology, ReadsSlurmsYaml) {
+  const std::vector<Node> nodes = hosts(4);
+  const std::string tree =
+      "- topology: topo1\n"
+      "  cluster_default: true\n"
+      "  tree:\n"
+      "    switches:\n"
+      "      - switch: root  # both\n"
+      "        children: s[1-2]\n"
+      "      - nodes: \"node[01-02]\"\n"
+      "        switch: s1\n"
+      "      - switch: s2\n"
+      "        nodes: node03,\n"
+      "          node04\n";
+  const std::string blocks =
+      "- topology: topo2\n"
+      "  cluster_default: false\n"
+      "  block:\n"
+      "    block_sizes:\n"
+      "      - 4\n"
+      "      - 16\n"
+      "    blocks:\n"
+      "      - block: b1\n"
+      "        nodes: node[01-02]\n"
+      "      - block: b2\n"
+      "        nodes: node[03-04]\n";
+  const std::string flat = "- topology: topo3\n  cluster_default: false\n  flat: true\n";
+  const std::string through =
+      "node01 to s1 x 1.00; s1 to root x 1.00; root to s2 x 1.00; s2 to node04 x 1.00";
+  // The same nodes are arranged once, as the cluster's default has them.
+  for (const std::string& text : {tree, "---\n" + tree + blocks + flat, blocks + flat + tree}) {
+    const Topology topology = parsed(text);
+    EXPECT_THAT(topology.points, SizeIs(7)) << text;
+    EXPECT_EQ(way(Paths(topology, nodes, 1), 0, 3), through) << text;
+  }
+  EXPECT_EQ(way(Paths(parsed(blocks), nodes, 1), 2, 3), "node03 to b2 x 1.00; b2 to node04 x 1.00");
+}
+
+TEST(Topology, ReadsEachOfSlurmsTopologiesOfOtherNodes) {
+  const auto block = [](const std::string& name, const std::string& nodes) {
+    return "- topology: " + name +
+           "\n  block:\n    blocks:\n      - block: unknown\n        nodes: " + nodes + "\n";
+  };
+  const Topology both = parsed(block("gpu", "node[01-02]") + block("cpu", "node[03-04]"));
+  const std::vector<Node> nodes = hosts(4);
+  const Paths paths(both, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 1), "node01 to gpu unknown x 1.00; gpu unknown to node02 x 1.00");
+  EXPECT_EQ(way(paths, 2, 3), "node03 to cpu unknown x 1.00; cpu unknown to node04 x 1.00");
+}
+
+TEST(Topology, RefusesYamlWithoutSwitches) {
+  EXPECT_THAT(refusal("---\n- topology: a\n  flat: true\n"),
+              HasSubstr("no topology with switches or blocks"));
+  EXPECT_THAT(refusal("- topology: a\n  tree:\n    switches:\n      - children: s[1-2]\n"),
+              HasSubstr("line 4: a switch or block without a name"));
+}
+
 TEST(Topology, ReadsACsvOfASpreadsheet) {
   const Topology tree = parsed(
       "\xEF\xBB\xBF\"node\",\"leaf\"\r\n"
