@@ -76,6 +76,16 @@ bool lack(const std::set<std::string>& values) {
                      [](const std::string& value) { return value == kNone; });
 }
 
+/// libfabric names a fabric "efa-direct", which matters, or by the subnet: "10.66.0.0/16",
+/// "IB-0xfe80000000000000". Another subnet is no other fabric.
+std::string without_subnet(const std::string& name, const std::string& value) {
+  if (name != "details.fabric") return value;
+  const std::size_t slash = value.find('/');
+  const bool addresses = slash != std::string::npos && value.find_first_of(".:") < slash &&
+                         value.find_first_not_of("0123456789abcdefABCDEF.:/") == std::string::npos;
+  return addresses || value.starts_with("IB-0x") ? "(a subnet)" : value;
+}
+
 Values collect(std::span<const Launch* const> side, const std::string& operation) {
   std::vector<std::map<std::string, std::string>> all;
   std::set<std::string> names;
@@ -93,7 +103,7 @@ Values collect(std::span<const Launch* const> side, const std::string& operation
     for (const auto& facts : all) {
       const auto found = facts.find(name);
       if (found != facts.end()) {
-        values[name].insert(found->second);
+        values[name].insert(without_subnet(name, found->second));
       } else if (!is_of_row(name)) {
         values[name].insert(kNone);
       }
@@ -131,8 +141,8 @@ bool Factors::declare(const std::string& fact) const {
 bool is_incidental(const std::string& fact) {
   // By the last part of the name.
   static const auto kIncidental = words_of(
-      "hostname collected_utc sizes operation timeout_s source_ip port gid lid path qpn psn "
-      "rkey vaddr remote_gid remote_lid remote_qpn remote_psn remote_rkey remote_vaddr "
+      "hostname collected_utc sizes operation timeout_s source_ip port gid lid path qpn psn dctn "
+      "rkey vaddr remote_gid remote_lid remote_qpn remote_psn remote_rkey remote_vaddr remote_dctn "
       "address retries registration_note write_order offload_told_by");
   const std::string_view last = last_part(fact);
   if (std::find(kAsked.begin(), kAsked.end(), fact) != kAsked.end()) return true;

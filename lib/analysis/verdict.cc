@@ -175,10 +175,11 @@ void plan_further(Judgement& judgement, const Settings& settings) {
                                 ? fmt::format("{} more launches of each side", *judgement.more)
                                 : fmt::format("over {} launches", kMostLaunches);
   judgement.text +=
-      noisy ? fmt::format("the launches vary by {:.0f} %, too much for a margin of {:g} %",
-                          100 * variation_of(judgement.deviation), 100 * settings.margin)
-            : fmt::format("the difference seems to be about the margin itself: a verdict takes {}",
-                          count);
+      // Without the number, which is another one for each quantity: a reader has one line for all.
+      noisy
+          ? fmt::format("the launches vary too much for a margin of {:g} %", 100 * settings.margin)
+          : fmt::format("the difference seems to be about the margin itself: a verdict takes {}",
+                        count);
 }
 
 void set_direction(Judgement& judgement, bool higher_is_better) noexcept {

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "kinds.h"
@@ -125,6 +128,26 @@ std::string direction_of(const Json& family, const Json& cell) {
   return (ratio > 1) == (text_of(family, "metric") == "bandwidth") ? "better" : "worse";
 }
 
+/// By how much the launches vary of the quantities that vary too much; "" where none does.
+std::string variation_of(const Json& family) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const Json& cell : list_of(family, "cells")) {
+    if (text_of(cell, "obstacle") != "noise") continue;
+    const double square = (std::pow(number_of(cell, "a_log_stddev"), 2) +
+                           std::pow(number_of(cell, "b_log_stddev"), 2)) /
+                          2;
+    if (!std::isfinite(square)) continue;
+    const double percent = 100 * std::sqrt(std::expm1(square));
+    least = std::min(least, percent);
+    most = std::max(most, percent);
+  }
+  if (!std::isfinite(least)) return "";
+  const std::string low = fmt::format("{:.0f}", least);
+  const std::string high = fmt::format("{:.0f}", most);
+  return fmt::format("launches vary by {}{} %", low, low == high ? "" : " to " + high);
+}
+
 Section compared_rows(const Json& body, const Json& family, const SideNames& names) {
   const std::string test = text_of(family, "test");
   const std::string metric = text_of(family, "metric");
@@ -143,6 +166,7 @@ Section compared_rows(const Json& body, const Json& family, const SideNames& nam
                      {"interval", true},
                      {"verdict"},
                      {"launches", true, {}, kOnPages}};
+  const std::string variation = variation_of(family);
   for (const Json& cell : list_of(family, "cells")) {
     std::string size = size_text(number_of(cell, "size_bytes"));
     if (const double load = number_of(cell, "load"); std::isfinite(load)) {
@@ -152,6 +176,9 @@ Section compared_rows(const Json& body, const Json& family, const SideNames& nam
     const double ratio = number_of(estimate, "ratio");
     const std::string direction = direction_of(family, cell);
     Cell judged = verdict_cell(status_of_cell(body, cell, direction), cell, direction);
+    if (!variation.empty() && text_of(cell, "obstacle") == "noise") {
+      judged.items.push_back(variation);
+    }
     const double of_a = number_of(cell, "a_suspect_launches");
     const double of_b = number_of(cell, "b_suspect_launches");
     if (of_a + of_b > 0) {
@@ -194,6 +221,23 @@ Section planned(const Json& body) {
   return section;
 }
 
+/// Facts of which the same is told are one row: the kernels of client and server.
+void merge_alike(Section& section) {
+  std::vector<TableRow> merged;
+  std::map<std::vector<std::string>, std::size_t> places;  // by all cells but the fact's
+  for (TableRow& row : section.rows) {
+    std::vector<std::string> key;
+    for (std::size_t i = 1; i < row.cells.size(); ++i) key.push_back(row.cells[i].text);
+    const auto [found, added] = places.try_emplace(std::move(key), merged.size());
+    if (added) {
+      merged.push_back(std::move(row));
+    } else {
+      merged[found->second].cells[0].text += ", " + row.cells[0].text;
+    }
+  }
+  section.rows = std::move(merged);
+}
+
 Section differences(const Json& body, const SideNames& names) {
   const auto declared = [](const Json& row) {
     return Cell(flag_of(row, "declared") ? "declared" : "not declared");
@@ -213,6 +257,7 @@ Section differences(const Json& body, const SideNames& names) {
   }
   std::stable_partition(section.rows.begin(), section.rows.end(),
                         [](const TableRow& row) { return row.differs; });
+  merge_alike(section);
   if (all.empty() && !list_of(body, "families").empty()) {
     section.words.emplace_back(
         "Nothing else differed between the two sides, as far as their environments tell.");

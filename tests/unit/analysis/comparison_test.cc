@@ -194,6 +194,24 @@ TEST(Compare, HostsTimesAndNumbersOfQueuesDoNotConfound) {
   EXPECT_FALSE(compare(a, b, {}).confounded());
 }
 
+TEST(Compare, SubnetsDoNotConfoundAndOtherFabricsDo) {
+  const auto on = [](const std::string& fabric, int from = 5) {
+    return changed(
+        5, 1e11,
+        [fabric](report::Report& report, int) {
+          set_fact(report.resolved.details, "fabric", fabric);
+          set_fact(report.resolved.details, "remote_dctn", fabric);
+        },
+        from);
+  };
+  EXPECT_FALSE(compare(on("10.66.0.0/16", 0), on("192.168.7.0/24"), {}).confounded());
+  EXPECT_FALSE(compare(on("fe80::/64", 0), on("10.0.0.0/8"), {}).confounded());
+  EXPECT_FALSE(
+      compare(on("IB-0xfe80000000000000", 0), on("IB-0xfe80000000000001"), {}).confounded());
+  EXPECT_THAT(compare(on("efa", 0), on("efa-direct"), {}).families[0].confounds,
+              ElementsAre("details.fabric"));
+}
+
 TEST(Compare, WhatVariesAlikeOnBothSidesDoesNotConfound) {
   const auto mixed = [](report::Report& report, int i) {
     set_fact(report.environment.client, "kernel", i % 2 == 0 ? "6.1.0" : "6.5.0");

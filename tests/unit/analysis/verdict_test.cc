@@ -114,7 +114,7 @@ TEST(Judge, SaysThatLaunchesVaryTooMuch) {
   Judgement judgement = judge(noise, around(0.0, noise), {});
   plan_further(judgement, {});
   EXPECT_EQ(judgement.obstacle, Obstacle::noise);
-  EXPECT_THAT(judgement.text, testing::HasSubstr("the launches vary by "));
+  EXPECT_THAT(judgement.text, testing::HasSubstr("the launches vary too much for a margin of 5 %"));
 }
 
 TEST(Judge, OnlyWhatIsDifferentHasADirection) {
