@@ -70,8 +70,13 @@ std::optional<std::uint64_t> migrations(const std::string& root) {
 ThreadWatch::State ThreadWatch::read_state() const {
   State state;
   state.at = std::chrono::steady_clock::now();
-  state.cpu = measure::current_cpu();
-  state.migrations = migrations(root_);
+  // A move between the two reads would be counted, and not seen: "from CPU 1 to 1".
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    state.cpu = measure::current_cpu();
+    state.migrations = migrations(root_);
+    if (measure::current_cpu() == state.cpu) break;
+  }
   state.stat = read_file(fs::path(root_) / "proc/stat").text;
   rusage usage{};
   if (getrusage(RUSAGE_THREAD, &usage) == 0) {

@@ -146,6 +146,20 @@ void judge_clock(const NamedConditions& side, const report::Report& report,
                   timed ? ", and the times were taken with the old one" : ""));
 }
 
+/// "was moved to another CPU once: from CPU 0 to CPU 1". Where it was between is not known.
+std::string moves_text(const ThreadPlacement& thread) {
+  const std::uint64_t moves = thread.moves();
+  std::string text = "was moved to another CPU " +
+                     (moves == 1 ? std::string("once") : fmt::format("{} times", moves));
+  if (thread.cpu_begin < 0 || thread.cpu_end < 0) return text;
+  if (thread.cpu_begin != thread.cpu_end) {
+    text += fmt::format(": from CPU {} to CPU {}", thread.cpu_begin, thread.cpu_end);
+    return moves == 1 ? text : text + " in the end";
+  }
+  text += fmt::format(": from CPU {} and back to it", thread.cpu_begin);
+  return thread.affinity.empty() ? text : text + fmt::format(", within CPUs {}", thread.affinity);
+}
+
 void judge_thread(const NamedConditions& side, std::size_t index, std::vector<Suspicion>& found) {
   const ThreadPlacement& thread = side.conditions->threads[index];
   const std::string who = side.conditions->threads.size() == 1
@@ -154,11 +168,7 @@ void judge_thread(const NamedConditions& side, std::size_t index, std::vector<Su
   const auto add_thread = [&](const SuspicionText& suspicion, const std::string& details) {
     add(found, suspicion, std::string(side.name), fmt::format("{} {}", who, details));
   };
-  if (const std::uint64_t moves = thread.moves(); moves > 0) {
-    add_thread(kMigration, fmt::format("was moved to another CPU {} (from CPU {} to {} in the end)",
-                                       moves == 1 ? "once" : fmt::format("{} times", moves),
-                                       thread.cpu_begin, thread.cpu_end));
-  }
+  if (thread.moves() > 0) add_thread(kMigration, moves_text(thread));
   const double seconds = thread.watched_ns / kNsPerSecond;
   const auto switches = static_cast<double>(thread.involuntary_switches);
   if (switches > kSwitchesPerSecond && switches > kSwitchesPerSecond * seconds) {

@@ -138,7 +138,18 @@ TEST(Suspect, IsAThreadThatMoved) {
   client.threads[0].cpu_end = 4;
   found = judge_client(client);
   ASSERT_THAT(found, ElementsAre(is("migration")));
-  EXPECT_THAT(found[0].text, AllOf(HasSubstr("once"), HasSubstr("from CPU 2 to 4")));
+  EXPECT_THAT(found[0].text, AllOf(HasSubstr("once"), HasSubstr("from CPU 2 to CPU 4")));
+}
+
+TEST(Suspect, NamesTheCpusOfAThreadThatCameBack) {
+  RunConditions client = calm();
+  client.threads[0].migrations = 2;
+  client.threads[0].affinity = "0-3";
+  EXPECT_THAT(judge_client(client).at(0).text,
+              HasSubstr("2 times: from CPU 2 and back to it, within CPUs 0-3"));
+  client.threads[0].cpu_end = 4;
+  EXPECT_THAT(judge_client(client).at(0).text,
+              HasSubstr("2 times: from CPU 2 to CPU 4 in the end"));
 }
 
 TEST(Suspect, NamesTheThreadAmongSeveral) {
