@@ -296,8 +296,13 @@ std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
   for (const LatencyResult& result : latency_results(report)) {
     rows.push_back(json_row(result, unit, is_short));
   }
-  const Json document{{"test_info", test_info(perftest_info(report))},
-                      {"results", rows.size() == 1 ? rows[0] : rows}};
+  Json document{{"test_info", test_info(perftest_info(report))},
+                {"results", rows.size() == 1 ? rows[0] : rows}};
+  // Not perftest's: what may have disturbed the run.
+  for (const Suspicion& one : report.suspicions) {
+    document["suspicions"].push_back(
+        {{"code", one.code}, {"side", one.side}, {"text", one.text}, {"remedy", one.remedy}});
+  }
   return document_text(document);
 }
 

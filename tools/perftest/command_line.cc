@@ -14,7 +14,10 @@ constexpr Flag kOwn[] = {
     same("--backend=NAME", "backend", kAll, "not perftest's: verbs, ofi or loop [verbs]", ""),
     same("--provider=NAME", "provider", kAll, "not perftest's: libfabric provider [by route]", ""),
     same("--timeout=TIME", "timeout_s", kAll,
-         "not perftest's: fail when nothing completes for this long [10s]", "")};
+         "not perftest's: fail when nothing completes for this long [10s]", ""),
+    mapped("--verbose", kAll,
+           "not perftest's: say on standard error what may have disturbed the run [on a terminal]",
+           "", set<&Flags::verbose>)};
 
 void check(const Tool& tool, const Flags& flags) {
   const auto refuse = [&](bool wrong, std::string_view what, std::string_view remedy) {

@@ -68,6 +68,8 @@ struct Flags {
   std::optional<double> limit_bandwidth;     ///< in the report's unit
   std::optional<double> limit_message_rate;  ///< millions per second
 
+  bool verbose = false;  ///< tell suspicions although no terminal shows them
+
   std::vector<std::string> notes;  ///< for standard error: flags that have no effect
 };
 

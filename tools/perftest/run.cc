@@ -1,5 +1,7 @@
 #include "tool.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 
@@ -62,12 +64,17 @@ run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle&
   };
 }
 
+/// Prints to standard error what stands before the table.
+void tell_before(const report::Report& report, const Flags& flags) {
+  for (const std::string& note : report.notes) tell(note);
+  const std::string line = suspicion_line(report);
+  if (!line.empty() && (flags.verbose || isatty(STDERR_FILENO) != 0)) tell(line);
+}
+
 /// Prints what went wrong to standard error. Returns the exit code.
 int judge(const report::Report& report, const Flags& flags, const report::PerftestStyle& style) {
   std::vector<std::string> faults = missed_limits(report, flags, style);
   if (report.error) faults.push_back(*report.error);
-  for (const std::string& note : report.notes) tell(note);
-  for (const report::Suspicion& one : report.suspicions) tell("suspect: " + one.text);
   for (const std::string& fault : faults) tell(fault);
   return faults.empty() ? 0 : static_cast<int>(Fault::failed);
 }
@@ -108,6 +115,7 @@ int measure(const Tool& tool, Flags flags) {
     };
   }
   return run_and_write(config, flags.host, flags.port, progress, [&](const report::Report& report) {
+    tell_before(report, flags);
     write_text((flags.one_number ? report::to_perftest_number(report, *flags.one_number, style)
                                  : report::to_perftest(report, style)) +
                    counter_lines(report, flags),

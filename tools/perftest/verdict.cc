@@ -1,6 +1,7 @@
 #include "verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -43,6 +44,21 @@ std::vector<std::string> missed_limits(const report::Report& report, const Flags
     }
   }
   return missed;
+}
+
+std::string suspicion_line(const report::Report& report) {
+  const std::vector<report::Suspicion>& all = report.suspicions;
+  if (all.empty()) return "";
+  if (all.size() == 1) return "suspect: " + all.front().text;
+  std::vector<std::string> summaries;
+  for (const report::Suspicion& one : all) {
+    const std::string& words = one.summary.empty() ? one.code : one.summary;
+    if (std::find(summaries.begin(), summaries.end(), words) == summaries.end()) {
+      summaries.push_back(words);
+    }
+  }
+  return fmt::format("suspect: {} ({} findings); --out_json has them with their remedies",
+                     fmt::join(summaries, ", "), all.size());
 }
 
 }  // namespace rdmabench::inline v1::tools::perftest

@@ -19,4 +19,8 @@ std::vector<std::string> missed_limits(const report::Report& report, const Flags
 /// that is not in the report has "unknown" for its number. "" when none was asked for.
 std::string counter_lines(const report::Report& report, const Flags& flags);
 
+/// What may have disturbed the run, in one line: a script that reads both streams as one takes the
+/// lines of the table by their place. "" of a calm run.
+std::string suspicion_line(const report::Report& report);
+
 }  // namespace rdmabench::inline v1::tools::perftest

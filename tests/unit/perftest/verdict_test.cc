@@ -64,5 +64,20 @@ TEST(Verdict, NothingMeasuredReachesNothing) {
   EXPECT_THAT(missed_limits(report, flags, {}), ElementsAre(HasSubstr("no result")));
 }
 
+TEST(Verdict, SuspicionsAreOneLine) {
+  report::Report report = two_sizes();
+  EXPECT_EQ(suspicion_line(report), "");
+  report.suspicions.push_back({.code = "noise", .text = "client: 3 gaps: stop other work"});
+  EXPECT_EQ(suspicion_line(report), "suspect: client: 3 gaps: stop other work");
+  for (int i = 0; i < 3; ++i) {
+    report.suspicions.push_back({.code = "migration",
+                                 .text = "thread " + std::to_string(i) + " was moved",
+                                 .summary = "a thread was moved"});
+  }
+  EXPECT_EQ(suspicion_line(report),
+            "suspect: noise, a thread was moved (4 findings); --out_json has them with their "
+            "remedies");
+}
+
 }  // namespace
 }  // namespace rdmabench::inline v1::tools::perftest

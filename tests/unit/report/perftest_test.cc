@@ -298,5 +298,15 @@ TEST(PerftestJson, OneSizeIsAnObject) {
   EXPECT_EQ(json["test_info"]["test"], "RDMA_Write_Latency_Test");
 }
 
+TEST(PerftestJson, HasTheSuspicions) {
+  Report report = bandwidth_sample();
+  EXPECT_FALSE(nlohmann::json::parse(to_perftest_json(report)).contains("suspicions"));
+  report.suspicions.push_back({.code = "noise", .text = "3 gaps", .side = "client"});
+  const auto json = nlohmann::json::parse(to_perftest_json(report));
+  ASSERT_EQ(json["suspicions"].size(), 1U);
+  EXPECT_EQ(json["suspicions"][0]["code"], "noise");
+  EXPECT_EQ(json["suspicions"][0]["text"], "3 gaps");
+}
+
 }  // namespace
 }  // namespace rdmabench::inline v1::report
