@@ -91,9 +91,6 @@ std::string setting_lines(const nvml::Functions& call, nvml::Device device) {
       tells(call.default_clock, device, nvml::kSmClock, &next)) {
     text += fmt::format("clock mhz={} default_mhz={}\n", now, next);
   }
-  if (tells(call.power_limit, device, &now) && tells(call.default_power_limit, device, &next)) {
-    text += fmt::format("power limit_mw={} default_mw={}\n", now, next);
-  }
   nvml::FieldValue field;
   field.field = nvml::kRecoveryAction;
   if (tells(call.fields, device, 1, &field) && field.result == nvml::kSuccess) {

@@ -28,7 +28,6 @@ namespace rdmabench::inline v1::health {
 ///     mig now=0 next=0
 ///     persistence on=1
 ///     clock mhz=1980 default_mhz=1980
-///     power limit_mw=700000 default_mw=700000
 ///     recovery action=0
 ///   rdmabench/fabric_manager: what it prints of its version, where it is installed
 /// The numbers are NVML's own. Thread rule: one thread.

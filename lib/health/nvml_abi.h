@@ -84,8 +84,6 @@ inline constexpr unsigned long long kPowerBrake = 0x80;
   X(persistence, nvmlDeviceGetPersistenceMode, (Device device, int* on))                                    \
   X(clock, nvmlDeviceGetApplicationsClock, (Device device, int clock, unsigned* mhz))                       \
   X(default_clock, nvmlDeviceGetDefaultApplicationsClock, (Device device, int clock, unsigned* mhz))        \
-  X(power_limit, nvmlDeviceGetEnforcedPowerLimit, (Device device, unsigned* milliwatt))                     \
-  X(default_power_limit, nvmlDeviceGetPowerManagementDefaultLimit, (Device device, unsigned* milliwatt))    \
   X(fields, nvmlDeviceGetFieldValues, (Device device, int count, FieldValue* values))
 // clang-format on
 

@@ -166,24 +166,13 @@ void persistence(Probe& probe, const Gpu& gpu) {
   probe.judge_by(on, Status::warn, on ? "on" : "off", "on", Source::standard);
 }
 
-/// A value that may be set below its default.
-void default_kept(Probe& probe, const Gpu& gpu, std::string_view key,
-                  const std::array<std::string_view, 2>& values, std::string_view unit,
-                  std::uint64_t scale) {
-  const auto told = numbers<2>(probe, gpu, key, values);
+void clock(Probe& probe, const Gpu& gpu) {
+  const auto told = numbers<2>(probe, gpu, "clock", {"mhz", "default_mhz"});
   if (!told) return;
   const auto [now, usual] = *told;
   if (usual == 0) return probe.skip("this GPU or its driver does not tell");
-  probe.judge_by(now >= usual, Status::warn, fmt::format("{} {}", now / scale, unit),
-                 fmt::format("{} {}, its default", usual / scale, unit), Source::derived);
-}
-
-void clock(Probe& probe, const Gpu& gpu) {
-  default_kept(probe, gpu, "clock", {"mhz", "default_mhz"}, "MHz", 1);
-}
-
-void power_limit(Probe& probe, const Gpu& gpu) {
-  default_kept(probe, gpu, "power", {"limit_mw", "default_mw"}, "W", 1000);
+  probe.judge_by(now >= usual, Status::warn, fmt::format("{} MHz", now),
+                 fmt::format("{} MHz, its default", usual), Source::derived);
 }
 
 constexpr std::string_view kResetIt = "Drain the node and reset the GPU: nvidia-smi --gpu-reset.";
@@ -262,14 +251,6 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .remedy = "nvidia-smi -rac.",
       .source = kNvmlGuide},
      clock},
-    {{.id = "gpu.power_limit",
-      .title = "Power limit",
-      .reads = kFromNvml,
-      .rests_on = "gpu.answers",
-      .rule = "WARN below its default",
-      .remedy = "nvidia-smi -pl DEFAULT, or leave it if the site saves power.",
-      .source = kNvmlGuide},
-     power_limit},
 });
 
 }  // namespace

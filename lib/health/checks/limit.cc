@@ -69,18 +69,6 @@ void memlock(Probe& probe) {
   probe.judge_by(false, useless ? Status::fail : Status::warn);
 }
 
-void memlock_hard(Probe& probe) {
-  const auto limit = limit_of(probe, "Max locked memory");
-  if (!limit) return;
-  probe.observe(size_text(limit->hard));
-  probe.expect("at least what the soft limit should be, " + size_text(16 * kGiB), Source::standard);
-  if (limit->hard >= 16 * kGiB) return probe.pass();
-  if (limit->hard == limit->soft)
-    return probe.skip("it is the soft limit, which limit.memlock judges");
-  // limit.memlock judges the amount; this check only that a job cannot raise it.
-  probe.warn();
-}
-
 /// Programs raise the soft limit, as NCCL does (src/os/linux.cc).
 void open_files(Probe& probe) {
   const auto limit = limit_of(probe, "Max open files");
@@ -133,13 +121,6 @@ constexpr auto kLimitRows = std::to_array<Check>({
           "memlock unlimited in /etc/security/limits.d, and LimitMEMLOCK=infinity for slurmd or the container's runtime.",
       .source = "setrlimit(2); capabilities(7); user_namespaces(7); Linux infiniband/core/umem.c"},
      memlock},
-    {{.id = "limit.memlock_hard",
-      .title = "Locked memory, hard limit",
-      .reads = "proc/self/limits",
-      .rule = "WARN below 16 GiB, unless it is the soft limit",
-      .remedy = "Raise the hard limit in /etc/security/limits.d, or in the unit that starts jobs.",
-      .source = "setrlimit(2)"},
-     memlock_hard},
     {{.id = "limit.open_files",
       .title = "Open files, hard limit",
       .reads = "proc/self/limits",

@@ -40,11 +40,13 @@ const RdmaDevice* device_of(Probe& probe, const PciFunction& function) {
   return nullptr;
 }
 
-/// False, with the finding SKIP, for all but the first of several devices behind one link: what is
-/// wrong with it is told once.
+/// False, with the finding SKIP, for all but the first of several judged devices behind one link:
+/// what is wrong with it is told once.
 bool is_first_on_link(Probe& probe, const PciFunction& function) {
   for (const RdmaDevice& device : probe.node().devices) {
-    if (link_of_function(device.pci) != link_of_function(function)) continue;
+    if (!device.unused.empty() || link_of_function(device.pci) != link_of_function(function)) {
+      continue;
+    }
     if (device.pci.address == function.address) return true;
     probe.skip(fmt::format("its link is that of {}", device.name));
     return false;
@@ -171,9 +173,10 @@ void path(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip(std::string(kNoFunction));
   if (!is_first_on_link(probe, device.pci)) return;
   const std::vector<const RdmaDevice*> halves = halves_of(probe.node(), device);
-  if (halves.front() != &device) {
-    return probe.skip(
-        fmt::format("judged with {}, the other half of the card", halves.front()->name));
+  const RdmaDevice& first = **std::find_if(
+      halves.begin(), halves.end(), [](const RdmaDevice* half) { return half->unused.empty(); });
+  if (&first != &device) {
+    return probe.skip(fmt::format("judged with {}, the other half of the card", first.name));
   }
   const double rate = rate_behind(probe, halves);
   double sum = 0;

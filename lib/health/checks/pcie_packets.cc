@@ -74,29 +74,6 @@ void max_read_request(Probe& probe, const RdmaDevice& device) {
                      : "");
 }
 
-/// A device may send less than the bridge above takes, not more. The kernel may set it so: Linux
-/// drivers/pci/probe.c, pcie_write_mps().
-void max_payload(Probe& probe, const PciFunction& function) {
-  if (function.above.empty()) return probe.skip("no bridge is above it");
-  const PciFunction& bridge = function.above.back();
-  if (!config(probe, function) || !config(probe, bridge)) return;  // a missing one is told first
-  const auto own = pci_express_capability(probe, function);
-  if (!own) return;
-  const auto above = pci_express_capability(probe, bridge);
-  if (!above) return;
-  constexpr std::uint32_t kLeast = 256;  // with 128, headers take a sixth of the link
-  const std::uint32_t size = payload_bytes(own->control >> 5);
-  const std::uint32_t other = payload_bytes(above->control >> 5);
-  const std::uint32_t could =
-      std::min(payload_bytes(own->capabilities), payload_bytes(above->capabilities));
-  probe.observe(fmt::format("{} B, {} of {}", size, other, bridge.address));
-  probe.expect(
-      fmt::format("at most the bridge's, and at least {} B where both could do that", kLeast),
-      Source::standard);
-  if (size > other) return probe.fail();
-  probe.judge_by(size >= std::min(could, kLeast), Status::warn);
-}
-
 void relaxed_ordering(Probe& probe, const PciFunction& function) {
   const auto registers = pci_express_capability(probe, function);
   if (!registers) return;
@@ -132,43 +109,59 @@ void write_ordering(Probe& probe, const RdmaDevice& device) {
                   device.pci.address));
 }
 
-/// The device before it with which a bridge is told that takes too small packets; null for none. It
-/// sends packets as large, and the bridge right above it takes them.
+/// The judged device before it that sends packets as large over that bridge; null for none.
 const RdmaDevice* told_with(Probe& probe, const PciFunction& function, const PciFunction& bridge,
                             std::uint32_t size) {
   for (const RdmaDevice& device : probe.node().devices) {
     if (device.pci.address == function.address) break;
     if (!device.unused.empty() || !is_below(device.pci, bridge)) continue;
     const auto own = pci_express_capability(probe, device.pci);
-    const auto above = pci_express_capability(probe, device.pci.above.back());
-    const std::uint32_t theirs = own ? payload_bytes(own->control >> 5) : 0;
-    if (theirs >= size && above && payload_bytes(above->control >> 5) >= theirs) return &device;
+    if (own && payload_bytes(own->control >> 5) >= size) return &device;
   }
   return nullptr;
 }
 
-/// A FAIL where a bridge on the way takes smaller packets than the function sends: it drops them.
+/// FAIL where a bridge on the way takes smaller packets than the function sends: it drops them. A
+/// function may send less, and the kernel may set it so: Linux drivers/pci/probe.c,
+/// pcie_write_mps().
 void payload_of_path(Probe& probe, const PciFunction& function) {
   if (function.above.empty()) return probe.skip("no bridge is above it");
   const auto own = pci_express_capability(probe, function);
   if (!own) return;
   const std::uint32_t size = payload_bytes(own->control >> 5);
-  probe.expect(fmt::format("at least {} B on every bridge, as of the function", size),
-               Source::derived);
+  probe.expect("at most what every bridge above takes", Source::standard);
   std::string told;
   for (const PciFunction& bridge : function.above) {
     const auto above = pci_express_capability(probe, bridge);
     if (!above) return;
     const std::uint32_t other = payload_bytes(above->control >> 5);
-    probe.observe(fmt::format("{} B of {}", other, bridge.address));
     if (other >= size) continue;
     const RdmaDevice* const first = told_with(probe, function, bridge, size);
-    if (first == nullptr) return probe.fail();
+    if (first == nullptr) {
+      probe.observe(fmt::format("{} B, {} of {}", size, other, bridge.address));
+      return probe.fail();
+    }
     told = fmt::format("{} takes less, which is told with {}", bridge.address, first->name);
   }
   if (!told.empty()) return probe.skip(told);
-  probe.observe(fmt::format("{} B, and no bridge has less", size));
+  probe.observe(fmt::format("{} B, and no bridge takes less", size));
   probe.pass();
+}
+
+void max_payload(Probe& probe, const PciFunction& function) {
+  payload_of_path(probe, function);
+  if (probe.status() != Status::pass) return;
+  const auto own = pci_express_capability(probe, function);
+  const auto above = pci_express_capability(probe, function.above.back());
+  constexpr std::uint32_t kLeast = 256;  // with 128, headers take a sixth of the link
+  const std::uint32_t could =
+      std::min(payload_bytes(own->capabilities), payload_bytes(above->capabilities));
+  probe.expect(
+      fmt::format("at most what every bridge above takes, and at least {} B where both ends of the "
+                  "link could do that",
+                  kLeast),
+      Source::standard);
+  probe.judge_by(payload_bytes(own->control >> 5) >= std::min(could, kLeast), Status::warn);
 }
 
 void gpu_payload(Probe& probe, const Gpu& gpu) {
@@ -196,13 +189,15 @@ constexpr auto kPciePacketRows = std::to_array<Check>({
      max_read_request},
     {{.id = "pcie.max_payload",
       .title = "Size of payloads",
-      .reads = "D/config (Device Control), and of the bridge above; D/physfn",
+      .reads = "D/config (Device Control), and of every bridge above; D/physfn",
       .rests_on = "pcie.alive",
-      .rule = "FAIL if above the bridge's; WARN at 128 B if both could do 256",
+      .rule =
+          "FAIL if a bridge above takes less; WARN at 128 B if both ends of the link could do 256",
       .remedy =
-          "Set it in the BIOS, or start the kernel with pci=pcie_bus_safe. (pcie_bus_perf lowers the size of read requests too.)",
-      .source = "Linux drivers/pci/probe.c pcie_write_mps; PCI Express specification 6.0, 9.3.5.4",
-      .as_cause = "sends larger packets than the bridge above it takes",
+          "Set it in the BIOS, or start the kernel with pci=pcie_bus_safe, without pcie_bus_tune_off. (pcie_bus_perf lowers the "
+          "size of read requests too.)",
+      .source =
+          "Linux drivers/pci/probe.c pcie_write_mps; PCI Express specification 6.0, 2.2.2 and 9.3.5.4",
       .root = true},
      max_payload},
     {{.id = "pcie.relaxed_ordering",
@@ -225,16 +220,6 @@ constexpr auto kPciePacketRows = std::to_array<Check>({
       .source = "Mellanox/mstflint mlxconfig; ibv_query_qp_data_in_order(3)",
       .root = true},
      write_ordering},
-    {{.id = "pcie.bridge_payload",
-      .title = "Largest payload on the way",
-      .reads = "D/config (Device Control), and of every bridge above",
-      .rests_on = "pcie.max_payload",
-      .rule = "FAIL if a bridge takes less than the device sends",
-      .remedy =
-          "Take pci=pcie_bus_tune_off out of the kernel's options, or set pci=pcie_bus_safe; update the BIOS.",
-      .source = "PCI Express specification 6.0, 2.2.2; Linux drivers/pci/probe.c",
-      .root = true},
-     payload_of_path},
     {{.id = "gpu.max_read_request",
       .title = "Size of the GPU's read requests",
       .reads = "D/config (Device Control)",

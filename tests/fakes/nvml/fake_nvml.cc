@@ -107,14 +107,6 @@ Result nvmlDeviceGetDefaultApplicationsClock(Device, int clock, unsigned* mhz) {
   return clock == kSmClock ? put(mhz, 1980) : 2;
 }
 
-Result nvmlDeviceGetEnforcedPowerLimit(Device, unsigned* milliwatt) {
-  return put(milliwatt, word("power", 700000));
-}
-
-Result nvmlDeviceGetPowerManagementDefaultLimit(Device, unsigned* milliwatt) {
-  return put(milliwatt, 700000);
-}
-
 Result nvmlDeviceGetFieldValues(Device, int count, FieldValue* values) {
   if (count != 1 || values->field != kRecoveryAction) return 2;
   values->result = kSuccess;

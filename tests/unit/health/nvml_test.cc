@@ -59,7 +59,6 @@ TEST_F(NvmlTest, TellsOfEachGpu) {
             "mig now=0 next=0\n"
             "persistence on=1\n"
             "clock mhz=1980 default_mhz=1980\n"
-            "power limit_mw=700000 default_mw=700000\n"
             "recovery action=0\n");
   EXPECT_EQ(gpu(facts, 1), gpu(facts));
   EXPECT_EQ(facts.look("rdmabench/end").kind, EntryKind::none);
@@ -72,10 +71,10 @@ TEST_F(NvmlTest, AsksADriverForWhatItKnows) {
   const std::string without = gpu(ask("fabric_info=0 links=0"));
   EXPECT_EQ(without.find("fabric"), std::string::npos) << without;
   EXPECT_EQ(without.find("nvlink"), std::string::npos) << without;
-  EXPECT_THAT(gpu(ask("down=2 uncorrected=3 pending=1 slowed=0x40 power=500000")),
+  EXPECT_THAT(gpu(ask("down=2 uncorrected=3 pending=1 slowed=0x40")),
               testing::AllOf(HasSubstr("nvlink active=16 inactive=2\n"),
                              HasSubstr("ecc mode=1 uncorrected=3\n"), HasSubstr("pending=1"),
-                             HasSubstr("slowed 0x40\n"), HasSubstr("limit_mw=500000")));
+                             HasSubstr("slowed 0x40\n")));
 }
 
 TEST_F(NvmlTest, KeepsWhatItRefuses) {
