@@ -7,8 +7,9 @@
 namespace rdmabench::inline v1 {
 
 std::string rdma_driver(std::string_view driver) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kCompanions{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kCompanions{
       {{"mlx5_core", "mlx5"},
+       {"mlx5_core.sf", "mlx5"},
        {"mlx4_core", "mlx4"},
        {"bnxt_en", "bnxt_re"},
        {"ice", "irdma"},

@@ -9,8 +9,8 @@ namespace rdmabench::inline v1::health {
 namespace {
 
 /// The kernel options that checks read; others are private and left out.
-constexpr std::array<std::string_view, 5> kOptions{"iommu=", "iommu.",
-                                                   "intel_iommu=", "amd_iommu=", "init_on_alloc="};
+constexpr std::array<std::string_view, 6> kOptions{
+    "iommu=", "iommu.", "pci=", "intel_iommu=", "amd_iommu=", "init_on_alloc="};
 
 std::string without_other_options(std::string_view line) {
   std::string kept;

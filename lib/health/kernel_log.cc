@@ -187,6 +187,14 @@ std::optional<LogSource> source_of(std::string_view line) {
 std::optional<KnownLine> of_any_driver(LogSource source, std::string_view line) {
   // "probe of 0000:03:00.0 failed with error -22"; from Linux 6.8 on "probe with driver mlx5_core
   // failed with error -22". A file of firmware fails with an error too.
+  if (holds(line, "probe ") && holds(line, " failed with error -22")) {  // EINVAL
+    return KnownLine{source,
+                     "",
+                     Status::fail,
+                     "its driver could not start it, as one that does not fit the firmware",
+                     "Update the driver (the kernel), or the firmware, so that the two fit.",
+                     action::kUpdateSoftware};
+  }
   if (holds(line, "probe ") && holds(line, " failed with error ")) {
     return KnownLine{source,
                      "",

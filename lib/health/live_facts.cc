@@ -219,6 +219,22 @@ std::vector<std::string> nvidia_gpus() {
   return addresses;
 }
 
+/// Which of NVIDIA's services run, a line for each, as proc(5) cuts their names; none where the
+/// processes of the whole node are not seen: in a container, or where they are hidden.
+std::optional<std::string> nvidia_services() {
+  const std::string first = read_file("/proc/1/comm").text;
+  const bool whole = first == "systemd\n" || first == "init\n";
+  if (!whole || access("/run/systemd/container", F_OK) == 0) return std::nullopt;
+  std::string text;
+  int error = 0;
+  for (const std::string& process : list_folder("/proc", error)) {
+    if (!to_number(process)) continue;
+    const std::string name = read_file("/proc/" + process + "/comm").text;
+    if (name == "nv-fabricmanage\n" || name == "nvidia-imex\n") text += name;
+  }
+  return text;
+}
+
 /// Serves the facts below "rdmabench", which no real file has, and files from the node.
 class LiveStore : public FileStore {
  public:
@@ -253,7 +269,11 @@ std::span<const std::string_view> environment_names() {
 }
 
 void collect_live_facts(MemoryStore& facts, std::chrono::milliseconds gpu_limit) {
-  GpuQuestion gpus(nvidia_gpus(), "/usr/bin/nv-fabricmanager", gpu_limit);  // answers meanwhile
+  const std::vector<std::string> nvidia = nvidia_gpus();
+  GpuQuestion gpus(nvidia, "/usr/bin/nv-fabricmanager", gpu_limit);  // answers meanwhile
+  if (!nvidia.empty()) {
+    if (const auto services = nvidia_services()) facts.add_file("rdmabench/services", *services);
+  }
   facts.add_file("rdmabench/dev_nodes", dev_nodes());
   facts.add_file("rdmabench/statvfs", file_systems());
   facts.add_file("rdmabench/environment", listed_environment());

@@ -50,7 +50,6 @@ expect("healthy", healthy, "address.gid_interface", "PASS", "eth0")
 expect("healthy", healthy, "address.gid_address", "PASS", ADDRESS)
 expect("healthy", healthy, "device.uverbs", "PASS", "opens", "rxe0")
 expect("healthy", healthy, "device.rdma_cm", "PASS", "opens", "node")
-expect("healthy", healthy, "software.modules", "PASS", "", "node")
 expect("healthy", healthy, "limit.memlock", "PASS", "unlimited", "node")
 expect("healthy", healthy, "pcie.width", "SKIP", "", "rxe0")
 

@@ -1,4 +1,6 @@
 // Addresses: how a peer finds this node, and settings that prevent it.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -40,7 +42,10 @@ void gid(Probe& probe, const RdmaPort& port) {
     return probe.pass();
   }
   probe.observe(foreign.empty() ? "every one is zero" : foreign);
-  probe.fail();
+  const bool here = !port.interface.empty() && probe.exists("sys/class/net/" + port.interface);
+  probe.fail(here ? ""
+                  : "No network device of the card is in this network namespace: hand one to the "
+                    "container (in Kubernetes by Multus: macvlan, host-device, SR-IOV).");
 }
 
 void roce_v2(Probe& probe, const RdmaPort& port) {
@@ -253,21 +258,55 @@ void arp(Probe& probe) {
                  "arp_ignore 1 and arp_announce 2 where they share a network", Source::standard);
 }
 
+/// The network devices over which a port's packets may leave: its own, the bond or bridge that it
+/// belongs to, and those that its GIDs name, as a VLAN's. Source: Linux
+/// drivers/infiniband/core/roce_gid_mgmt.c.
+std::set<std::string> ways_of(Probe& probe, const RdmaPort& port) {
+  std::set<std::string> names{port.interface};
+  names.insert(probe.link_name("sys/class/net/" + port.interface + "/master"));
+  for (const Gid& gid : gids_of(probe, port)) {
+    if (!gid.foreign) names.insert(gid.interface);
+  }
+  return names;
+}
+
+/// Whether it belongs to a VRF, whose routes are in a table of their own, which proc(5) does not
+/// show. Source: Linux Documentation/networking/vrf.rst; net/ipv4/fib_trie.c.
+bool has_own_table(Probe& probe, const std::string& interface) {
+  const std::string folder = "sys/class/net/" + interface + "/master";
+  return !probe.link_name(folder).empty() && !probe.exists(folder + "/bonding") &&
+         !probe.exists(folder + "/bridge");
+}
+
+/// Several on one network need no routing rules: the kernel looks for the route of a GID among
+/// those of its network device. Source: Linux drivers/infiniband/core/addr.c, addr_resolve().
 void routes(Probe& probe) {
   const std::vector<std::string> interfaces = probe.node().roce_interfaces();
   if (interfaces.empty()) return probe.skip("this node has no RoCE network device");
   if (!probe.exists("proc/net/ipv6_route") && !probe.text("proc/net/route")) return;
   const Routes all = routes_of(probe);
-  std::string missing;
-  for (const std::string& interface : interfaces) {
-    if (all.interfaces.count(interface) == 0) missing += (missing.empty() ? "" : ", ") + interface;
+  std::set<std::string> missing;
+  std::set<std::string> elsewhere;
+  for (const RdmaPort* const port : probe.node().ports_in_use()) {
+    if (!port->roce() || port->interface.empty()) continue;
+    const std::set<std::string> ways = ways_of(probe, *port);
+    const bool found = std::any_of(ways.begin(), ways.end(), [&](const std::string& way) {
+      return all.interfaces.count(way) != 0;
+    });
+    if (!found) {
+      (has_own_table(probe, port->interface) ? elsewhere : missing).insert(port->interface);
+    }
   }
-  probe.observe(missing.empty() ? "each has its route" : "no route over " + missing);
   probe.expect("a route for each RoCE network device, of IPv4 or IPv6", Source::derived);
-  if (!missing.empty()) return probe.warn();
-  if (!sharing(probe).empty()) {
-    return probe.skip("some share a network, and routing rules are in no file: see ip rule");
+  if (!missing.empty()) {
+    probe.observe(fmt::format("no route over {}", fmt::join(missing, ", ")));
+    return probe.warn();
   }
+  if (!elsewhere.empty()) {
+    return probe.skip(fmt::format("the routes over {} are in tables of VRFs, which no file shows",
+                                  fmt::join(elsewhere, ", ")));
+  }
+  probe.observe("each has its route");
   probe.pass();
 }
 
@@ -377,12 +416,10 @@ constexpr auto kAddressRows = std::to_array<Check>({
      arp},
     {{.id = "address.routes",
       .title = "Each rail has its route",
-      .reads = "proc/net/{route,ipv6_route}",
-      .rule = "WARN if no route leads over a RoCE device; SKIP if some share a network",
-      .remedy =
-          "Give the network device an address and a network; with several on one network, a routing "
-          "rule for each.",
-      .source = "proc(5); Linux net/ipv6/route.c; rdma_cm(7)"},
+      .reads = "proc/net/{route,ipv6_route}, P/gid_attrs/ndevs/*, N/master",
+      .rule = "WARN if no route leads over a RoCE device, its bond or its VLAN; SKIP in a VRF",
+      .remedy = "Give the network device an address and a network.",
+      .source = "proc(5); Linux net/ipv6/route.c, infiniband/core/addr.c, roce_gid_mgmt.c"},
      routes},
     {{.id = "address.neighbours",
       .title = "Neighbour table",
@@ -398,7 +435,7 @@ constexpr auto kAddressRows = std::to_array<Check>({
       .reads = "sys/kernel/config/rdma_cm/*/ports/*/default_roce_tos",
       .rule = "WARN if not the expected one",
       .remedy = "cma_roce_tos -d DEVICE -p PORT -t TOS.",
-      .source = "Linux configfs-rdma_cm; mlnx-tools",
+      .source = "Linux Documentation/ABI/testing/configfs-rdma_cm; mlnx-tools sbin/cma_roce_tos",
       .compares = true,
       .root = true},
      manager_tos},

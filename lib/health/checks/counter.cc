@@ -36,23 +36,32 @@ struct FileName {
   char text[kSize];
 };
 
+/// Of a port's folder "counters"; none, with a verdict, if it cannot be read, or if the driver has
+/// none: older kernels then write "N/A (no PMA)" (drivers/infiniband/core/sysfs.c).
+std::optional<std::uint64_t> counter_of(Probe& probe, const RdmaPort& port, std::string_view name) {
+  const std::string path = fmt::format("{}/counters/{}", port.folder, name);
+  if (!probe.try_line(path).starts_with("N/A")) return probe.number(path);
+  probe.skip("the driver does not count it");
+  return std::nullopt;
+}
+
 template <FileName kFile, int kMostPerDay>
 void port_counter(Probe& probe, const RdmaPort& port) {
-  const auto count = probe.number(port.folder + "/counters/" + kFile.text);
+  const auto count = counter_of(probe, port, kFile.text);
   if (count) per_day(probe, kFile.text, *count, kMostPerDay);
 }
 
 void constraint(Probe& probe, const RdmaPort& port) {
-  const auto sent = probe.number(port.folder + "/counters/port_xmit_constraint_errors");
+  const auto sent = counter_of(probe, port, "port_xmit_constraint_errors");
   if (!sent) return;
-  const auto received = probe.number(port.folder + "/counters/port_rcv_constraint_errors");
+  const auto received = counter_of(probe, port, "port_rcv_constraint_errors");
   if (received) per_day(probe, "constraint errors", *sent + *received, kDiscardsPerDay);
 }
 
 void xmit_wait(Probe& probe, const RdmaPort& port) {
-  const auto waited = probe.number(port.folder + "/counters/port_xmit_wait");
+  const auto waited = counter_of(probe, port, "port_xmit_wait");
   if (!waited) return;
-  const auto words = probe.number(port.folder + "/counters/port_xmit_data");
+  const auto words = counter_of(probe, port, "port_xmit_data");
   if (!words) return;
   probe.observe(fmt::format("waited {} ticks to send {} words", *waited, *words));
   probe.expect("fewer ticks of waiting than words sent", Source::derived);
@@ -287,7 +296,7 @@ constexpr auto kCounterRows = std::to_array<Check>({
       .rule = "WARN above 0",
       .remedy =
           "Something on the way damages packets after the link's checksum: a switch or a card.",
-      .source = "NCCL troubleshooting; docs/counters.md",
+      .source = "docs/counters.md",
       .action = action::kInvestigate},
      damaged},
     {{.id = "counter.given_up",

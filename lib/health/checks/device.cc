@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
+#include "../kernel_log.h"
 #include "check.h"
 #include "variables.h"
 
@@ -108,22 +110,79 @@ bool should_have_device(Probe& probe, const RdmaFunction& function) {
   });
 }
 
+/// Whether a line of the kernel's log, which log.* judges, says that its driver could not start it.
+bool log_tells(Probe& probe, const RdmaFunction& function) {
+  if (!function.driver.empty()) return false;
+  for (const std::string& line : lines_of(probe.try_text("rdmabench/kernel_log"))) {
+    if (line.find(function.pci.address) == std::string::npos) continue;
+    const auto known = known_line(line);
+    if (known && known->status == Status::fail) return true;
+  }
+  return false;
+}
+
+/// Whether its network device is in one bond with that of another function of the slot that has an
+/// RDMA device: the kernel makes one of both. Source: Linux mlx5/core/lag/lag.c.
+bool is_bonded(Probe& probe, const RdmaFunction& function) {
+  const auto slot = [](const RdmaFunction& one) {
+    return one.pci.address.substr(0, one.pci.address.rfind('.'));
+  };
+  const auto bonds = [&](const RdmaFunction& one) {
+    std::set<std::string> names;
+    for (const std::string& interface : probe.list(one.pci.folder + "/net")) {
+      const std::string master = fmt::format("{}/net/{}/master", one.pci.folder, interface);
+      if (const std::string name = probe.link_name(master); !name.empty()) names.insert(name);
+    }
+    return names;
+  };
+  const std::set<std::string> own = bonds(function);
+  if (own.empty()) return false;
+  const auto& all = probe.node().rdma_functions;
+  return std::any_of(all.begin(), all.end(), [&](const RdmaFunction& other) {
+    return slot(other) == slot(function) && bonds(other) == own &&
+           !probe.list(other.pci.folder + "/infiniband").empty();
+  });
+}
+
 void registered(Probe& probe) {
   std::map<std::string, std::vector<const RdmaFunction*>> missing;  // by module
+  std::string recovery;
+  std::string in_log;
   std::size_t judged = 0;
   bool always = false;
   for (const RdmaFunction& function : probe.node().rdma_functions) {
     const bool has = !probe.list(function.pci.folder + "/infiniband").empty();
-    if (!has && (may_be_elsewhere(probe, function) || !should_have_device(probe, function)))
+    if (!has && (may_be_elsewhere(probe, function) || !should_have_device(probe, function) ||
+                 is_bonded(probe, function))) {
       continue;
+    }
+    if (!has && log_tells(probe, function)) {
+      in_log += ' ' + function.pci.address;
+      continue;
+    }
     ++judged;
     if (has) continue;
+    if (function.recovery) {
+      recovery += fmt::format("{}{} ({}) is a card without firmware", recovery.empty() ? "" : "; ",
+                              function.pci.address, function.ids);
+      continue;
+    }
     missing[function.module].push_back(&function);
     always = always || function.always;
+  }
+  if (judged == 0 && !in_log.empty()) {
+    return probe.skip(fmt::format("the kernel's log tells why not:{}", in_log), Skipped::symptom);
   }
   if (judged == 0) return probe.skip("no PCI function of this node should have an RDMA device");
   probe.expect(fmt::format("an RDMA device for each of {} PCI functions", judged), Source::derived);
   probe.observe(fmt::format("all {}", judged));
+  if (!recovery.empty()) {
+    probe.observe(recovery);
+    probe.action(action::kUpdateSoftware);
+    return probe.fail(
+        "Burn the card's firmware again: mstflint -d ADDRESS -i IMAGE burn; then turn "
+        "the node's power off and on.");
+  }
   if (missing.empty()) return probe.pass();
   std::string observed;
   std::string remedy;
@@ -167,9 +226,12 @@ void handed_in(Probe& probe) {
   }
   std::string names;
   std::size_t missing = 0;
+  bool efa_alone = true;  // NCCL's own transport takes none
   for (const RdmaDevice& device : devices) {
+    if (!device.unused.empty() && device.verbs.empty()) continue;  // it has none anywhere
     const bool there = device.node == VerbsNode::opens || device.node == VerbsNode::closed;
     if (there) names += (names.empty() ? "" : ",") + device.name;
+    if (there) efa_alone = efa_alone && device.driver == "efa";
     if (!there) ++missing;
   }
   const NcclList list(environment(probe, "NCCL_IB_HCA").value_or(""));
@@ -183,7 +245,7 @@ void handed_in(Probe& probe) {
                 : names.empty() ? fmt::format("none of {} devices", devices.size())
                                 : fmt::format("{} of {} devices", names, devices.size()));
   if (names.empty()) return probe.fail();
-  probe.judge_by(missing == 0 || named, Status::warn,
+  probe.judge_by(missing == 0 || named || efa_alone, Status::warn,
                  fmt::format("Name what was handed to this container: NCCL_IB_HCA=={} "
                              "UCX_NET_DEVICES={}:1.",
                              names, names.substr(0, names.find(','))));
@@ -213,14 +275,21 @@ void uverbs(Probe& probe, const RdmaDevice& device) {
                             state->empty()      ? "is not there"
                             : *state == "opens" ? "opens"
                                                 : "does not open: " + *state));
-  probe.judge_by(*state == "opens", Status::fail);
+  // Of a cgroup of devices, where the node is there and its mode allows it.
+  probe.judge_by(*state == "opens", Status::fail,
+                 *state == "EPERM"
+                     ? "This container was not given the device: remove a mount of all "
+                       "of /dev/infiniband, and let the device plugin hand in nodes."
+                     : "");
 }
 
 void rdma_cm(Probe& probe) {
   const auto& devices = probe.node().devices;
-  const bool wanted = std::any_of(devices.begin(), devices.end(),
-                                  [](const RdmaDevice& device) { return device.driver != "efa"; });
-  if (!wanted) return probe.skip("no device here uses the RDMA connection manager");
+  const bool wanted = std::any_of(devices.begin(), devices.end(), [](const RdmaDevice& device) {
+    return device.driver != "efa" &&
+           (device.node == VerbsNode::opens || device.node == VerbsNode::unknown);
+  });
+  if (!wanted) return probe.skip("no device that opens uses the RDMA connection manager");
   const auto state = opening(probe, "rdma_cm");
   if (!state) return;
   probe.judge_by(*state == "opens", Status::warn,
@@ -230,6 +299,14 @@ void rdma_cm(Probe& probe) {
 
 void names(Probe& probe, const RdmaDevice& device) {
   if (!device.physical()) return probe.skip(std::string(kNoFunction));
+  // Linux erdma_main.c, erdma_enum_and_get_netdev().
+  if (device.driver == "erdma")
+    return probe.skip("erdma takes the network device of its MAC address");
+  const auto slot = [&](const PciFunction& function) {
+    // Linux pvrdma_main.c: its network device is function 0 of the slot.
+    const bool pair = device.driver == "pvrdma";
+    return pair ? function.address.substr(0, function.address.rfind('.')) : function.address;
+  };
   std::string observed;
   for (const RdmaPort& port : device.ports) {
     if (port.interface.empty()) continue;
@@ -240,7 +317,7 @@ void names(Probe& probe, const RdmaDevice& device) {
         fmt::format("{}{} at {}", observed.empty() ? "" : ", ", port.interface, function.address);
     probe.expect("the PCI function of the device, " + device.pci.address, Source::derived);
     probe.observe(observed);
-    if (function.address != device.pci.address) return probe.fail();
+    if (slot(function) != slot(device.pci)) return probe.fail();
   }
   if (observed.empty()) return probe.skip("no network device belongs to it alone");
   probe.pass();
@@ -277,10 +354,17 @@ void guid(Probe& probe, const RdmaDevice& device) {
     if (!device.parent.empty() && down) {
       return probe.skip("a virtual function that is down: see port.state");
     }
-    return probe.fail();
+    const bool ethernet = std::any_of(device.ports.begin(), device.ports.end(),
+                                      [](const RdmaPort& port) { return port.roce(); });
+    if (!ethernet) return probe.fail();
+    probe.observe(*own + ", so rdma_cm does not know the device");
+    return probe.warn(
+        "On the host: ip link set PF vf N mac MAC, then unbind and bind the virtual "
+        "function: its GUID is made of its MAC address.");
   }
   for (const RdmaDevice& other : probe.node().devices) {
-    if (&other == &device || probe.try_line(other.folder + "/node_guid") != *own) continue;
+    if (&other == &device || other.verbs.empty() != device.verbs.empty()) continue;
+    if (probe.try_line(other.folder + "/node_guid") != *own) continue;
     probe.observe(fmt::format("{}, and {} has the same", *own, other.name));
     return probe.fail();
   }
@@ -300,14 +384,16 @@ void mixed(Probe& probe) {
   }
   if (iwarp.empty()) return probe.skip("this node has no iWARP");
   probe.observe(iwarp + (others ? " beside others" : " alone"));
-  probe.expect("devices of one transport", Source::derived);
+  const bool gpus = !probe.node().gpus.empty();
+  probe.expect(others || !gpus ? "devices of one transport"
+                               : "InfiniBand or RoCE: UCX refuses iWARP, and NCCL cannot connect",
+               Source::derived);
   probe.judge_by(
-      !others, Status::warn,
-      fmt::format(
-          "Leave it out: NCCL_IB_HCA=^{}; or switch a card that can (E810) to RoCE: devlink "
-          "dev param set pci/ADDRESS name enable_roce value true cmode runtime, with Intel's "
-          "own driver modprobe irdma roce_ena=1.",
-          iwarp));
+      !others && !gpus, Status::warn,
+      fmt::format("{}witch a card that can (E810) to RoCE: devlink dev param set pci/ADDRESS name "
+                  "enable_roce value true cmode runtime, with Intel's own driver modprobe irdma "
+                  "roce_ena=1.",
+                  others ? fmt::format("Leave it out: NCCL_IB_HCA=^{}; or s", iwarp) : "S"));
 }
 
 /// Of the chip and, on mlx5, of the module in its port. Source: Linux mlx5/core/hwmon.c.
@@ -343,7 +429,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
           "FAIL with fewer than expected, or none where something of devices is; WARN with more",
       .remedy =
           "Look for the missing device with lspci; load its driver, reseat it, or hand it to the container.",
-      .source = "facebookresearch/gcm check_hca",
+      .source = "facebookresearch/gcm health_checks/checks/check_hca.py",
       .as_cause = "has too few RDMA devices",
       .action = action::kReseat,
       .compares = true},
@@ -354,11 +440,12 @@ constexpr auto kDeviceRows = std::to_array<Check>({
           "sys/bus/pci/devices/*/{class,vendor,device,driver,driver_override,infiniband,physfn}, sys/module/*",
       .rule =
           "WARN if a network function of a card that does RDMA has no RDMA device, and another of its kind has one "
-          "or none has; FAIL if devices are expected, or for InfiniBand and EFA; not of virtual functions, of "
-          "vfio-pci, with a driver_override and of containers",
+          "or none has; FAIL if devices are expected, for InfiniBand and EFA, and for a card without firmware; not of virtual "
+          "functions, of vfio-pci, with a driver_override, in a bond with its sister, and of containers",
       .remedy =
           "Load the driver of that PCI function (mlx5_ib, efa) and read the kernel's log for why it failed.",
-      .source = "PCI Code and ID Assignment, class 02h; Linux drivers/infiniband/hw",
+      .source =
+          "PCI Code and ID Assignment, class 02h; Linux drivers/infiniband/hw, mlx5/core/lag/lag.c; pci.ids",
       .as_cause = "lacks a driver for RDMA"},
      registered},
     {{.id = "device.ports",
@@ -403,14 +490,14 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .rule = "FAIL if the port's network device is on another PCI function",
       .remedy =
           "Name the devices by PCI address in udev, and look for a container with a foreign one.",
-      .source = "facebookresearch/gcm MLX5_MISMATCH"},
+      .source = "facebookresearch/gcm health_checks/checks/check_iblink.py, MLX5_MISMATCH"},
      names},
     {{.id = "device.firmware",
       .title = "Firmware",
       .reads = "sys/class/infiniband/*/{fw_ver,board_id}",
       .rule = "WARN if not the expected one, or unlike other devices of the same board",
       .remedy = "Bring all cards to one firmware with the vendor's tool, and restart the node.",
-      .source = "facebookresearch/gcm check_hca",
+      .source = "facebookresearch/gcm health_checks/checks/check_hca.py",
       .action = action::kUpdateSoftware,
       .compares = true},
      firmware},
@@ -418,17 +505,19 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .title = "Node GUID",
       .reads = "sys/class/infiniband/*/node_guid, D/physfn, P/state",
       .rule =
-          "FAIL if it is zero or twice on the node; SKIP if it is zero of a virtual function that is down",
+          "FAIL if it is twice on the node, or zero; WARN if it is zero on Ethernet; SKIP if it is zero of a virtual function that "
+          "is down",
       .remedy =
           "Give the virtual function a GUID: ip link set ... vf N node_guid; or restart the driver.",
-      .source = "InfiniBand specification 1.7, 3.5.1"},
+      .source = "InfiniBand specification 1.7, 3.5.1; sriov-network-operator issue 237"},
      guid},
     {{.id = "device.mixed",
       .title = "Devices of one transport",
       .reads = "sys/class/infiniband/*/node_type",
-      .rule = "WARN if iWARP is beside InfiniBand or RoCE",
+      .rule = "WARN if iWARP is beside InfiniBand or RoCE, or alone on a node with GPUs",
       .remedy = "Leave the odd one out of the job: NCCL_IB_HCA, UCX_NET_DEVICES, or --device.",
-      .source = "Linux drivers/infiniband/hw/irdma; networking/devlink/ice"},
+      .source =
+          "Linux networking/devlink/ice.rst; UCX src/uct/ib/base/ib_md.c; NCCL src/transport/net_ib/init.cc"},
      mixed},
     {{.id = "device.temperature",
       .title = "Heat of the card and its module",

@@ -53,6 +53,28 @@ void nccl_net(Probe& probe) {
   probe.warn();
 }
 
+/// What an item means that is the name of one device and the beginning of others': "" for none.
+std::string taken_too(Probe& probe, const NcclList& list) {
+  if (list.exact) return "";
+  const auto& devices = probe.node().devices;
+  const auto names = [&](const std::string& name) {
+    return std::any_of(list.items.begin(), list.items.end(),
+                       [&](const NcclList::Item& item) { return item.name == name; });
+  };
+  for (const NcclList::Item& item : list.items) {
+    if (std::none_of(devices.begin(), devices.end(),
+                     [&](const RdmaDevice& device) { return device.name == item.name; })) {
+      continue;
+    }
+    std::string more;
+    for (const RdmaDevice& device : devices) {
+      if (device.name.starts_with(item.name) && !names(device.name)) add_to(more, device.name);
+    }
+    if (!more.empty()) return fmt::format("where {} means {} too", item.name, more);
+  }
+  return "";
+}
+
 void ib_hca(Probe& probe) {
   constexpr std::string_view kName = "NCCL_IB_HCA";
   const auto text = value(probe, kName, "devices that are there, and both halves of a card");
@@ -71,6 +93,10 @@ void ib_hca(Probe& probe) {
     const bool there = any_port(
         [&](const RdmaPort& port) { return list.is(item, port.device->name, port.number); });
     if (!there && !list.without) return blame(probe, kName, *text, item.name + " is not there");
+  }
+  if (const std::string more = taken_too(probe, list); !more.empty()) {
+    probe.observe(fmt::format("{}={}, {}", kName, *text, more));
+    return probe.warn("Begin the list with '=', or '^=': then names are whole.");
   }
   if (!any_port(takes) && !probe.node().devices.empty()) {
     return blame(probe, kName, *text, "which leaves no device");
@@ -231,7 +257,8 @@ constexpr auto kNcclRows = std::to_array<Check>({
     {{.id = "env.nccl_ib_hca",
       .title = "NCCL_IB_HCA",
       .reads = "environment, P/state, sys_image_guid",
-      .rule = "WARN if a device that it names is not there, none is left, or one half of a card",
+      .rule =
+          "WARN if a device that it names is not there, or means others too, none is left, or one half of a card",
       .remedy = "Set NCCL_IB_HCA to devices of this node, or unset it.",
       .source = "NCCL src/transport/net_ib/init.cc, src/misc/utils.cc",
       .compares = true},

@@ -127,15 +127,35 @@ std::string version_in(std::string_view text) {
   return found;
 }
 
+/// Whether a service of NVIDIA runs on this node; none where that is not known.
+std::optional<bool> runs(Probe& probe, std::string_view name) {
+  constexpr const char* kServices = "rdmabench/services";
+  if (!probe.exists(kServices)) return std::nullopt;
+  const std::vector<std::string> all = lines_of(probe.try_text(kServices));
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
 void fabric_manager(Probe& probe) {
   const std::string text = probe.try_text("rdmabench/fabric_manager");
-  if (text.empty()) return probe.skip("no Fabric Manager is installed here, or it was not asked");
   const std::string own = version_in(text);
-  if (own.empty()) return probe.error("the Fabric Manager prints no version");
+  if (!text.empty() && own.empty()) return probe.error("the Fabric Manager prints no version");
   const std::string driver = probe.try_line("sys/module/nvidia/version");
+  if (!own.empty() && !driver.empty() && own != driver) {
+    return probe.judge_by(false, Status::fail, own, fmt::format("{}, the driver's", driver),
+                          Source::derived);
+  }
+  const std::size_t switches = probe.node().nvswitches;
+  if (switches > 0 && runs(probe, "nv-fabricmanage") == false) {
+    probe.observe(fmt::format("{} NVLink switches, and no Fabric Manager runs", switches));
+    probe.expect("one that runs: without it CUDA fails with error 802", Source::standard);
+    probe.action(action::kChangeSetting);
+    return probe.fail(
+        "Install nvidia-fabricmanager of the driver's version: systemctl enable --now "
+        "nvidia-fabricmanager.");
+  }
+  if (own.empty()) return probe.skip("no Fabric Manager is installed here, or it was not asked");
   if (driver.empty()) return probe.skip("the driver's version is not known");
-  probe.judge_by(own == driver, Status::fail, own, fmt::format("{}, the driver's", driver),
-                 Source::derived);
+  probe.judge_by(true, Status::fail, own, fmt::format("{}, the driver's", driver), Source::derived);
 }
 
 /// Only a rack has a cluster: its GPUs reach those of other nodes by NVLink, for which a process
@@ -149,23 +169,35 @@ void imex(Probe& probe) {
   }
   if (!rack) return probe.skip("no GPU belongs to an NVLink fabric of several nodes");
   const std::vector<std::string> channels = probe.list("dev/nvidia-caps-imex-channels");
-  const bool service = !probe.link_name("run/systemd/units/invocation:nvidia-imex.service").empty();
-  probe.judge_by(!channels.empty(), Status::warn,
-                 fmt::format("{} channels, nvidia-imex {}", channels.size(),
-                             service ? "runs" : "is no unit that runs here"),
-                 "a channel", Source::standard);
+  const auto service = runs(probe, "nvidia-imex");
+  probe.observe(fmt::format("{} channels{}", channels.size(),
+                            !service   ? ""
+                            : *service ? ", nvidia-imex runs"
+                                       : ", nvidia-imex does not run"));
+  probe.expect("a channel, and nvidia-imex where it is turned on", Source::standard);
+  if (channels.empty()) return probe.warn();
+  // Slurm and Kubernetes may start it for a job alone.
+  const bool wanted =
+      !probe.link_name("etc/systemd/system/multi-user.target.wants/nvidia-imex.service").empty();
+  if (wanted && service == false) {
+    return probe.warn(
+        "journalctl -u nvidia-imex says why it ended; nodes_config.cfg names all nodes.");
+  }
+  probe.pass();
 }
 
 constexpr std::string_view kFabricGuide = "NVIDIA Fabric Manager user guide; nvml.h";
 
 constexpr auto kGpuNvlinkRows = std::to_array<Check>({
     {{.id = "gpu.fabric_manager",
-      .title = "The Fabric Manager is of the driver's release",
-      .reads = "nv-fabricmanager --version, sys/module/nvidia/version",
-      .rule = "FAIL if not: it does not start then",
+      .title = "The Fabric Manager runs, and is of the driver's release",
+      .reads =
+          "nv-fabricmanager --version, sys/module/nvidia/version, proc/*/comm, sys/bus/pci/devices/*/{vendor,class}",
+      .rule =
+          "FAIL if it is not of that release: it does not start then; with NVLink switches FAIL unless it runs; SKIP in a container",
       .remedy = "Install nvidia-fabricmanager of the driver's version, and restart it.",
       .source = kFabricGuide,
-      .as_cause = "has a Fabric Manager of another release",
+      .as_cause = "lacks a Fabric Manager of the driver's release",
       .action = action::kUpdateSoftware},
      fabric_manager},
     {{.id = "gpu.nvlink",
@@ -191,9 +223,10 @@ constexpr auto kGpuNvlinkRows = std::to_array<Check>({
      fabric},
     {{.id = "gpu.imex",
       .title = "NVLink to the GPUs of other nodes",
-      .reads = "/dev/nvidia-caps-imex-channels, NVML, run/systemd/units",
+      .reads =
+          "/dev/nvidia-caps-imex-channels, NVML, proc/*/comm, etc/systemd/system/multi-user.target.wants",
       .rests_on = "gpu.fabric",
-      .rule = "racks: WARN without a channel",
+      .rule = "racks: WARN without a channel, or if nvidia-imex is turned on and does not run",
       .remedy =
           "Load the driver with NVreg_CreateImexChannel0=1, or give the container a channel; start nvidia-imex.",
       .source = "NVIDIA IMEX Service for NVLink Networks, IMEX Channels"},

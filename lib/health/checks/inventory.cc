@@ -104,21 +104,28 @@ bool always_rdma(std::string_view vendor, std::string_view device, std::uint64_t
   return vendor == "0x1d0f" && device.starts_with("0xefa");
 }
 
+/// A ConnectX or BlueField whose firmware cannot start: its function is a memory controller, and
+/// only its flash can be reached. Source: pci.ids, 15b3, "Flash Recovery"; ids above are switches'.
+bool is_without_firmware(std::string_view vendor, std::uint64_t device, std::uint64_t kind) {
+  return vendor == "0x15b3" && device >= 0x0191 && device <= 0x0221 && (kind >> 8) == 0x0580;
+}
+
 struct Companion {
   std::string_view driver, module;
 };
 
 /// Of drivers whose RDMA device comes from another module. Source: Linux drivers/infiniband/hw,
 /// the auxiliary drivers' tables of ids.
-constexpr std::array<Companion, 9> kCompanions{{{"mlx5_core", "mlx5_ib"},
-                                                {"mlx4_core", "mlx4_ib"},
-                                                {"bnxt_en", "bnxt_re"},
-                                                {"ionic", "ionic_rdma"},
-                                                {"ice", "irdma"},
-                                                {"i40e", "irdma"},
-                                                {"mana", "mana_ib"},
-                                                {"hns3", "hns_roce_hw_v2"},
-                                                {"qede", "qedr"}}};
+constexpr std::array<Companion, 10> kCompanions{{{"mlx5_core", "mlx5_ib"},
+                                                 {"mlx4_core", "mlx4_ib"},
+                                                 {"bnxt_en", "bnxt_re"},
+                                                 {"ionic", "ionic_rdma"},
+                                                 {"ice", "irdma"},
+                                                 {"i40e", "irdma"},
+                                                 {"mana", "mana_ib"},
+                                                 {"hns3", "hns_roce_hw_v2"},
+                                                 {"cxgb4", "iw_cxgb4"},
+                                                 {"qede", "qedr"}}};
 
 /// The driver that a card of a vendor whose cards all do RDMA should have. Source: Linux
 /// mlx4/main.c, mlx5/core/main.c and ionic_bus_pci.c, tables of ids.
@@ -128,8 +135,10 @@ std::string_view driver_for(std::string_view vendor, std::uint64_t device) {
   return vendor == "0x1d0f" ? "efa" : "";
 }
 
-/// Of i40e's cards only those with an X722 do RDMA. Source: Linux i40e_devids.h.
+/// Of i40e's cards only those with an X722 do RDMA, of a Chelsio card function 4 alone, which is in
+/// its id. Source: Linux i40e_devids.h; cxgb4/t4_pci_id_tbl.h.
 bool may_do_rdma(std::string_view driver, std::uint64_t device) {
+  if (driver == "cxgb4") return (device >> 8 & 0xfU) == 4;
   return driver != "i40e" || (device >= 0x37cc && device <= 0x37d3);
 }
 
@@ -230,9 +239,11 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
     const std::string device = one_line(tree.read(folder + "/device").bytes);
     const bool gpu = is_gpu(vendor, *kind);
     RdmaFunction rdma;
-    rdma.always = always_rdma(vendor, device, *kind);
     const std::uint64_t sort = *kind >> 8;
-    if (sort == 0x0200 || sort == 0x0207 || sort == 0x0280 || rdma.always) {
+    if (vendor == "0x10de" && sort == 0x0680) ++nvswitches;
+    rdma.recovery = is_without_firmware(vendor, hex_number(device).value_or(0), *kind);
+    rdma.always = rdma.recovery || always_rdma(vendor, device, *kind);
+    if (sort == 0x0200 || sort == 0x0207 || sort == 0x0280 || (rdma.always && !rdma.recovery)) {
       const std::uint64_t id = hex_number(device).value_or(0);
       rdma.driver = tree.link_name(folder + "/driver");
       const std::string_view known =

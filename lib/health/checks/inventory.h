@@ -80,10 +80,11 @@ inline bool RdmaPort::same_board(const RdmaPort& other) const {
 /// A PCI function that carries RDMA, or can.
 struct RdmaFunction {
   PciFunction pci;
-  std::string ids;      ///< "15b3:101d"
-  std::string driver;   ///< of the network; "" for none
-  std::string module;   ///< of the RDMA device: "mlx5_ib"
-  bool always = false;  ///< by its class or ids; else that depends on its configuration
+  std::string ids;        ///< "15b3:101d"
+  std::string driver;     ///< of the network; "" for none
+  std::string module;     ///< of the RDMA device: "mlx5_ib"
+  bool recovery = false;  ///< a card without firmware
+  bool always = false;    ///< by its class or ids; else that depends on its configuration
   bool is_virtual = false;
 };
 
@@ -103,6 +104,7 @@ struct Inventory {
   std::vector<RdmaFunction> rdma_functions;
   /// Of ConnectX-8: where a card that is Data Direct reaches a GPU's memory.
   std::vector<PciFunction> dma_functions;
+  std::size_t nvswitches = 0;  ///< PCI functions of switches of an NVLink board
   bool virtual_machine = false;
   std::set<std::string> addresses;  ///< its own of IPv4, where there is an RDMA device
 
@@ -114,9 +116,9 @@ struct Inventory {
 
 /// Says of the ports and devices that are not meant to be used why. In this order: those that have
 /// no device node here while others have; `ports` or `devices` that are expected; NCCL_IB_HCA and
-/// UCX_NET_DEVICES. Then those that are down while another of their card is up, or that nobody
-/// turned on; unless one is up in their place on a card of the kind, fewer are up than `rails`, or
-/// a variable names them whole.
+/// UCX_NET_DEVICES. Then those that lead into a card's own switch, that are down while another of
+/// their card is up, or that nobody turned on; unless one is up in their place on a card of the
+/// kind, fewer are up than `rails`, or a variable names them whole.
 void choose_ports(Inventory& node, const FileTree& tree, const Expectations& expectations);
 
 /// The functions on the path to a folder of sysfs. The last one is the device; its address is empty

@@ -9,6 +9,14 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
+bool is_x86(Probe& probe) {
+  return !value_after(probe.try_text("proc/cpuinfo"), "flags").empty();
+}
+
+constexpr std::string_view kPassThrough =
+    "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted), on Arm "
+    "with iommu.passthrough=1.";
+
 void translation(Probe& probe, const PciFunction& function) {
   const std::string group = probe.link_name(function.folder + "/iommu_group");
   if (group.empty()) {
@@ -32,7 +40,7 @@ void translation(Probe& probe, const PciFunction& function) {
   if (probe.node().virtual_machine) {
     return probe.skip("in a virtual machine the translation may be what isolates it");
   }
-  probe.warn();
+  probe.warn(is_x86(probe) ? "" : "Start the kernel with iommu.passthrough=1.");
 }
 
 /// The options on the kernel's command line that begin with one of these.
@@ -62,7 +70,7 @@ bool asks_for_pass_through(const std::string& option, bool x86) {
 void command_line(Probe& probe) {
   if (probe.list("sys/class/iommu").empty()) return probe.skip("the node shows no IOMMU");
   if (!probe.text("proc/cmdline")) return;
-  const bool x86 = !value_after(probe.try_text("proc/cpuinfo"), "flags").empty();
+  const bool x86 = is_x86(probe);
   const std::string_view wanted = x86 ? "iommu=pt or iommu.passthrough=1" : "iommu.passthrough=1";
   std::string found;
   bool passed = false;
@@ -307,9 +315,6 @@ void ats(Probe& probe, const PciFunction& function) {
   probe.judge_by(on, Status::warn, on ? "on" : "off", "on, in a virtual machine", Source::standard);
 }
 
-constexpr std::string_view kPassThrough =
-    "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted).";
-
 /// How many bridges above two functions are the same.
 std::size_t common_bridges(const PciFunction& first, const PciFunction& second) {
   std::size_t same = 0;
@@ -342,7 +347,7 @@ constexpr auto kIommuRows = std::to_array<Check>({
       .reads = "D/iommu_group, sys/kernel/iommu_groups/*/type",
       .rule = "WARN if translated; SKIP in a virtual machine",
       .remedy = kPassThrough,
-      .source = "Linux sysfs-kernel-iommu_groups; ROCm/cvs",
+      .source = "Linux sysfs-kernel-iommu_groups; ROCm/cvs tests/platform/host_configs_cvs.py",
       .as_cause = "is behind an IOMMU that translates"},
      translation},
     {{
@@ -352,7 +357,8 @@ constexpr auto kIommuRows = std::to_array<Check>({
          .rests_on = "iommu.device",
          .rule = "WARN if translated; SKIP in a virtual machine",
          .remedy = kPassThrough,
-         .source = "Linux sysfs-kernel-iommu_groups; ROCm/cvs",
+         .source = "Linux sysfs-kernel-iommu_groups; ROCm/cvs tests/platform/host_configs_cvs.py",
+         .as_cause = "is behind an IOMMU that translates",
      },
      [](Probe& probe, const Gpu& gpu) { translation(probe, gpu.pci); }},
     {{.id = "iommu.data_direct",
@@ -366,6 +372,7 @@ constexpr auto kIommuRows = std::to_array<Check>({
     {{.id = "iommu.command_line",
       .title = "Pass-through on the kernel's command line",
       .reads = "proc/{cmdline,cpuinfo}, sys/class/iommu",
+      .rests_on = "iommu.device, iommu.gpu",
       .rule = "WARN with an IOMMU and without it, unless the groups pass through",
       .remedy = kPassThrough,
       .source = "Linux kernel-parameters; arch/x86/kernel/pci-dma.c; drivers/iommu/iommu.c",
@@ -379,7 +386,7 @@ constexpr auto kIommuRows = std::to_array<Check>({
       .remedy =
           "Turn it off in the BIOS, or at each start on each bridge: setpci -s BRIDGE ECAP_ACS+6.w=0000.",
       .source =
-          "rdma-core kernel-boot/rdma_topo; NCCL troubleshooting, PCI Access Control Services",
+          "rdma-core kernel-boot/rdma_topo; NCCL user guide, Troubleshooting, PCI Access Control Services",
       .root = true},
      acs},
     {{.id = "iommu.ats",
@@ -387,7 +394,7 @@ constexpr auto kIommuRows = std::to_array<Check>({
       .reads = "D/config (Address Translation Services)",
       .rule = "in a virtual machine with GPUs: WARN if the device has it, and it is off",
       .remedy = "Turn ATS on in the card's firmware and let the hypervisor pass it on.",
-      .source = "NCCL troubleshooting, virtual machines",
+      .source = "NCCL user guide, Troubleshooting, PCI Access Control Services",
       .root = true},
      ats},
 });

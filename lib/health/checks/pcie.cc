@@ -13,18 +13,20 @@ bool is_below(const PciFunction& function, const PciFunction& bridge) {
                      [&](const PciFunction& one) { return one.address == bridge.address; });
 }
 
-double device_rate(Probe& probe, const RdmaDevice& device) {
+Rates device_rates(Probe& probe, const RdmaDevice& device) {
   const SysfsFiles files{
       .first_line = [&](const std::string& path) { return probe.try_line(path); },
       .list = [&](const std::string& path) { return probe.list(path); },
       .resolve = [&](const std::string& path) { return probe.resolve(path); }};
-  double sum = 0;
+  Rates rates;
   for (const RdmaPort& port : device.ports) {
-    const std::string rate = probe.try_line(port.folder + "/rate");
-    sum +=
-        known_rate(parse_port_rate(rate), device.driver) * port_data_share(rate, port.infiniband());
+    const std::string text = probe.try_line(port.folder + "/rate");
+    const double rate =
+        known_rate(parse_port_rate(text), device.driver) * port_data_share(text, port.infiniband());
+    rates = {rates.together + rate, std::max(rates.one_port, rate)};
   }
-  return sum * bonded_ports(files, device.driver, device.folder);
+  rates.together *= bonded_ports(files, device.driver, device.folder);
+  return rates;
 }
 
 std::optional<std::string> config(Probe& probe, const PciFunction& function) {
@@ -83,7 +85,7 @@ constexpr auto kPcieRows = std::to_array<Check>({
       .rule = "FAIL if all ones",
       .remedy =
           "The device has fallen off the bus: restart the node, and have the card changed if it happens again.",
-      .source = "OCI check_gpu_setup (rev ff)",
+      .source = "oci-hpc healthchecks/files/check_gpu_setup.py (rev ff)",
       .as_cause = "has fallen off the bus",
       .action = action::kReboot},
      alive},

@@ -11,10 +11,16 @@ namespace rdmabench::inline v1::health {
 inline constexpr std::string_view kReseat =
     "Reseat the card or move it to another slot; look at the slot's width and speed in the BIOS.";
 
+inline constexpr std::string_view kEmulated = "the bridges of a virtual machine are emulated";
+
 bool is_below(const PciFunction& function, const PciFunction& bridge);
 
-/// The rate of all ports of the device together, of a bond's too, of their data, Gb/s.
-double device_rate(Probe& probe, const RdmaDevice& device);
+/// Of a device's ports, of their data, Gb/s.
+struct Rates {
+  double together = 0;  ///< with those of a bond
+  double one_port = 0;  ///< the highest
+};
+Rates device_rates(Probe& probe, const RdmaDevice& device);
 
 /// The first bytes of configuration space; none, with the finding SKIP, if they cannot be read.
 std::optional<std::string> config(Probe& probe, const PciFunction& function);

@@ -62,7 +62,7 @@ bool device_link(Probe& probe, const PciFunction& function, Link& link) {
     probe.skip(std::string(kNoLink));
     return false;
   }
-  if (!function.above.empty()) {
+  if (!function.above.empty() && !probe.node().virtual_machine) {  // there bridges are emulated
     link.most = common(link.most, link_of(probe, function.above.back()).most);
   }
   return true;
@@ -131,10 +131,12 @@ std::size_t shared_bridges(const Inventory& node, const PciFunction& function) {
 
 /// Of the links to the nearest GPU below one switch, else to the root port.
 Narrowest narrowest_of(Probe& probe, const PciFunction& function) {
-  std::vector<PciFunction> functions = function.above;
+  std::vector<PciFunction> functions;
+  if (!probe.node().virtual_machine) functions = function.above;  // there they are emulated
   functions.push_back(function);
   Narrowest narrowest;
-  for (std::size_t i = shared_bridges(probe.node(), function); i < functions.size(); ++i) {
+  const std::size_t first = std::min(shared_bridges(probe.node(), function), functions.size() - 1);
+  for (std::size_t i = first; i < functions.size(); ++i) {
     const PciLink link = link_of(probe, functions[i]).current;
     if (!link.known() || (!narrowest.address.empty() && link.gbps() >= narrowest.link.gbps())) {
       continue;
@@ -157,14 +159,16 @@ const PciFunction& function_to_gpu(Probe& probe, const RdmaDevice& device) {
   return device.pci;
 }
 
-/// The highest rate of a device behind one of the halves' links, Gb/s: its other port may be down.
-double rate_behind(Probe& probe, const std::vector<const RdmaDevice*>& halves) {
-  double most = 0;
+/// The highest rate of a judged device behind one of the halves' links, Gb/s.
+Rates rates_behind(Probe& probe, const std::vector<const RdmaDevice*>& halves) {
+  Rates most;
   for (const RdmaDevice& device : probe.node().devices) {
     const bool behind = std::any_of(halves.begin(), halves.end(), [&](const RdmaDevice* half) {
       return link_of_function(half->pci) == link_of_function(device.pci);
     });
-    if (behind && device.physical()) most = std::max(most, device_rate(probe, device));
+    if (!behind || !device.physical() || !device.unused.empty()) continue;
+    const Rates own = device_rates(probe, device);
+    most = {std::max(most.together, own.together), std::max(most.one_port, own.one_port)};
   }
   return most;
 }
@@ -178,8 +182,9 @@ void path(Probe& probe, const RdmaDevice& device) {
   if (&first != &device) {
     return probe.skip(fmt::format("judged with {}, the other half of the card", first.name));
   }
-  const double rate = rate_behind(probe, halves);
+  const Rates rates = rates_behind(probe, halves);
   double sum = 0;
+  double most = 0;  // that the card itself can do
   std::string links;
   std::string names;
   for (const RdmaDevice* const half : halves) {
@@ -189,20 +194,28 @@ void path(Probe& probe, const RdmaDevice& device) {
     const Narrowest least = narrowest_of(probe, function_to_gpu(probe, *half));
     if (least.address.empty()) continue;
     sum += least.link.gbps();
+    most += link_of(probe, half->pci).most.gbps();
     links += fmt::format("{}PCIe {:g} GT/s x{} at {}", links.empty() ? "" : " and ",
                          least.link.gigatransfers, least.link.width, least.address);
     names += (names.empty() ? "" : " and ") + half->name;
   }
   if (links.empty()) return probe.skip(std::string(kNoLink));
-  if (rate == 0) return probe.skip("the device does not report its rate");
+  if (rates.together == 0) return probe.skip("the device does not report its rate");
   probe.observe(fmt::format("{:.0f} Gb/s: {}{}", sum, links,
                             halves.size() == 1 ? "" : ", together: use both " + names));
-  probe.expect(fmt::format("at least {:g} Gb/s, the rate of its ports", rate), Source::derived);
+  // Cards are made whose ports share a link that each of them could fill: no slot changes that.
+  const bool shared = rates.one_port <= most && most < rates.together;
+  probe.expect(shared ? fmt::format("at least {:.0f} Gb/s, all that the card can do; its ports "
+                                    "together have {:g}",
+                                    most, rates.together)
+                      : fmt::format("at least {:g} Gb/s, the rate of its ports", rates.together),
+               Source::derived);
   // x16 at 32 GT/s has 504 Gb/s for a port of 400: the difference covers the packet headers.
-  probe.judge_by(sum >= rate, Status::fail);
+  probe.judge_by(sum >= (shared ? most : rates.together), Status::fail);
 }
 
 void bridges(Probe& probe, const PciFunction& function) {
+  if (probe.node().virtual_machine) return probe.skip(std::string(kEmulated));
   if (!is_first_on_link(probe, function)) return;
   const std::vector<PciFunction>& above = function.above;
   bool any = false;
@@ -248,7 +261,7 @@ constexpr auto kPcieLinkRows = std::to_array<Check>({
       .rests_on = "pcie.alive",
       .rule = "FAIL below what card and slot could do",
       .remedy = kReseat,
-      .source = "facebookresearch/gcm check_pci; sysfs-bus-pci",
+      .source = "facebookresearch/gcm health_checks/checks/check_pci.py; sysfs-bus-pci",
       .as_cause = "has a slow link",
       .action = action::kReseat},
      speed},
@@ -258,7 +271,8 @@ constexpr auto kPcieLinkRows = std::to_array<Check>({
           "D/current_link_{speed,width} of the device and every bridge above, P/rate, sys_image_guid",
       .rests_on = "pcie.width, pcie.speed, pcie.bridges",
       .rule =
-          "FAIL if the least, of all halves of the card together, is below the rate of the ports",
+          "FAIL if the least, of all halves of the card together, is below the rate of the ports, or of what the card itself can "
+          "do where that is less and enough for each port",
       .remedy =
           "Move the card to a slot as wide and fast as its ports need, or reseat what is named.",
       .source =
@@ -268,9 +282,10 @@ constexpr auto kPcieLinkRows = std::to_array<Check>({
     {{.id = "pcie.bridges",
       .title = "Links of the switches above",
       .reads = "D/{current,max}_link_{speed,width} of every bridge above",
-      .rule = "FAIL if one is below what both of its ends could do",
+      .rule =
+          "FAIL if one is below what both of its ends could do; SKIP in a virtual machine, whose bridges are emulated",
       .remedy = "Restart the node; if it stays, the riser, cable or switch that is named is bad.",
-      .source = "imbue-ai/cluster-health; sysfs-bus-pci",
+      .source = "imbue-ai/cluster-health health_checks/health_checks.py; sysfs-bus-pci",
       .as_cause = "is behind a slow link",
       .action = action::kReboot},
      bridges},

@@ -64,7 +64,7 @@ void max_read_request(Probe& probe, const RdmaDevice& device) {
   const auto registers = pci_express_capability(probe, device.pci);
   if (!registers) return;
   const std::uint32_t size = payload_bytes(registers->control >> 12);
-  const double rate = device_rate(probe, device);
+  const double rate = device_rates(probe, device).together;
   const std::uint32_t wanted = rate >= 200 ? 4096 : 512;
   // Linux drivers/pci/probe.c, pcie_write_mrrs(), lowers it to the size of payloads then.
   probe.judge_by(size >= wanted, Status::warn, fmt::format("{} B", size),
@@ -126,6 +126,7 @@ const RdmaDevice* told_with(Probe& probe, const PciFunction& function, const Pci
 /// pcie_write_mps().
 void payload_of_path(Probe& probe, const PciFunction& function) {
   if (function.above.empty()) return probe.skip("no bridge is above it");
+  if (probe.node().virtual_machine) return probe.skip(std::string(kEmulated));
   const auto own = pci_express_capability(probe, function);
   if (!own) return;
   const std::uint32_t size = payload_bytes(own->control >> 5);
@@ -183,7 +184,7 @@ constexpr auto kPciePacketRows = std::to_array<Check>({
       .rests_on = "pcie.alive",
       .rule = "WARN below 4096 B from 200 Gb/s on, else below 512 B",
       .remedy = "Set it with setpci -s DEVICE CAP_EXP+8.w=5000:f000, at each start.",
-      .source = "OCI pcie_max_read; mlnx_tune; Linux drivers/pci/probe.c pcie_write_mrrs",
+      .source = "mlnx-tools python/mlnx_tune; Linux drivers/pci/probe.c pcie_write_mrrs",
       .compares = true,
       .root = true},
      max_read_request},

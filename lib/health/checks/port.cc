@@ -12,6 +12,13 @@ namespace {
 constexpr std::string_view kNoManager =
     "The link is up and waits for a subnet manager: start one (opensm), or look at it with sminfo.";
 
+/// opensm does not speak Omni-Path's management. Source: Linux include/rdma/opa_smi.h.
+std::string_view manager_remedy(const RdmaPort& port) {
+  return port.device->driver == "hfi1"
+             ? "The link is up and waits for the fabric manager: start opafm, or look with opainfo."
+             : kNoManager;
+}
+
 /// The port of the physical function of a virtual one; null if it is not seen.
 const RdmaPort* parent_of(Probe& probe, const RdmaPort& port) {
   for (const RdmaDevice& device : probe.node().devices) {
@@ -35,7 +42,7 @@ void state(Probe& probe, const RdmaPort& port) {
   probe.observe(active || physical.empty() ? *text : fmt::format("{}, {}", *text, physical));
   probe.expect("4: ACTIVE", Source::standard);
   if (active) return probe.pass();
-  if (*text == "3: ARMED") return probe.warn(kNoManager);
+  if (*text == "3: ARMED") return probe.warn(manager_remedy(port));
   const RdmaPort* const parent = parent_of(probe, port);
   if (parent != nullptr && !parent->active()) {
     return probe.skip(fmt::format("port {}, whose virtual function it is, is down", parent->name));
@@ -45,7 +52,7 @@ void state(Probe& probe, const RdmaPort& port) {
         "It is a virtual function, which the fabric turns on: virt_enabled 2 in opensm.conf; on "
         "the host ip link set PF vf N state auto, and node_guid and port_guid that are not zero.");
   }
-  if (*text == "2: INIT" && port.infiniband()) return probe.fail(kNoManager);
+  if (*text == "2: INIT" && port.infiniband()) return probe.fail(manager_remedy(port));
   if (physical.starts_with("3:")) {
     return probe.fail(
         "It is turned off: ip link set IF up; on InfiniBand ibportstate -D 0 1 enable.");
@@ -169,7 +176,8 @@ constexpr auto kPortRows = std::to_array<Check>({
       .rule =
           "FAIL unless ACTIVE; WARN in ARMED; SKIP of a virtual function whose physical one is down",
       .remedy = "Bring the link up: cable and switch port; on RoCE the network device.",
-      .source = "facebookresearch/gcm check_iblink; sysfs-class-infiniband",
+      .source =
+          "facebookresearch/gcm health_checks/checks/check_iblink.py; sysfs-class-infiniband; Linux include/rdma/opa_smi.h",
       .as_cause = "is down"},
      state},
     {{.id = "port.phys_state",
@@ -178,7 +186,7 @@ constexpr auto kPortRows = std::to_array<Check>({
       .rests_on = "port.state",
       .rule = "FAIL unless LinkUp",
       .remedy = kCable,
-      .source = "imbue-ai/cluster-health; sysfs-class-infiniband",
+      .source = "imbue-ai/cluster-health health_checks/health_checks.py; sysfs-class-infiniband",
       .action = action::kReplaceCable},
      phys_state},
     {{.id = "port.link_layer",
@@ -187,7 +195,7 @@ constexpr auto kPortRows = std::to_array<Check>({
       .rule = "FAIL if not the expected one",
       .remedy =
           "Set the port's type with the vendor's tool (mlxconfig LINK_TYPE_P1) and restart the node.",
-      .source = "NCCL troubleshooting; facebookresearch/gcm",
+      .source = "facebookresearch/gcm health_checks/checks/check_iblink.py, MLX5_PROTOCOL_MISMATCH",
       .compares = true},
      link_layer},
     {{.id = "port.rate",
@@ -196,7 +204,8 @@ constexpr auto kPortRows = std::to_array<Check>({
       .rests_on = "port.state",
       .rule = "FAIL below the expected rate, or below another active port of the same board",
       .remedy = "Look at cable, transceiver and the switch port's speed, FEC and auto-negotiation.",
-      .source = "Azure NHC check_hw_ib; facebookresearch/gcm",
+      .source =
+          "mej/nhc scripts/lbnl_hw.nhc check_hw_ib; facebookresearch/gcm health_checks/checks/check_iblink.py",
       .action = action::kReplaceCable,
       .compares = true},
      rate},
@@ -214,7 +223,7 @@ constexpr auto kPortRows = std::to_array<Check>({
       .reads = "N/carrier_changes, proc/uptime",
       .rule = "WARN above 6 changes and 10 a day",
       .remedy = "Change cable or transceiver; look into the log of both ends.",
-      .source = "azure_ib_link_flapping.nhc (five losses a day)",
+      .source = "azurehpc-health-checks customTests/azure_ib_link_flapping.nhc (five losses a day)",
       .action = action::kReplaceCable},
      flaps},
     {{.id = "port.fec",

@@ -128,7 +128,7 @@ constexpr auto kPortNetworkRows = std::to_array<Check>({
       .rests_on = "port.state",
       .rule = "RoCE: FAIL unless up; InfiniBand: WARN if it is configured and not up",
       .remedy = "Bring it up: ip link set IF up, and in the network configuration.",
-      .source = "facebookresearch/gcm LINK_OPERSTATE_DOWN"},
+      .source = "facebookresearch/gcm health_checks/checks/check_iblink.py, LINK_OPERSTATE_DOWN"},
      operstate},
     {{.id = "port.mtu",
       .title = "Active MTU",
@@ -149,7 +149,7 @@ constexpr auto kPortNetworkRows = std::to_array<Check>({
       .rule = "InfiniBand: FAIL if it is 0",
       .remedy =
           "Start a subnet manager (opensm) or look for why this port does not see it: sminfo.",
-      .source = "NCCL troubleshooting; sysfs-class-infiniband",
+      .source = "sysfs-class-infiniband; InfiniBand specification 1.7, 14.4",
       .as_cause = "has no subnet manager"},
      subnet_manager},
     {{.id = "port.lid",

@@ -193,7 +193,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .rule = "RoCE: WARN unless dscp, or the expected one",
       .remedy =
           "mlnx_qos -i IF --trust dscp; with the kernel's driver dcb app add dev IF dscp-prio 26:3.",
-      .source = "mlnx-tools mlnx_qos; Linux mlx5/core/en_dcbnl.c, net/dcb/dcbnl.c",
+      .source = "mlnx-tools python/mlnx_qos; Linux mlx5/core/en_dcbnl.c, net/dcb/dcbnl.c",
       .compares = true},
      trust},
     {{.id = "qos.pause_frames",
@@ -211,7 +211,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .rule = "FAIL if tos >> 2 has not the expected priority",
       .remedy =
           "mlnx_qos -i IF --dscp2prio set,CODE,PRIORITY, or dcb app add dev IF dscp-prio CODE:PRIORITY.",
-      .source = "mlnx-tools mlnx_qos; dcb-app(8)"},
+      .source = "mlnx-tools python/mlnx_qos; dcb-app(8)"},
      dscp},
     {{.id = "qos.pfc",
       .title = "Priority flow control",
@@ -236,7 +236,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .reads = "N/ecn/roce_np/enable/*",
       .rule = "RoCE: WARN if off for RoCE's priority",
       .remedy = "echo 1 > N/ecn/roce_np/enable/PRIORITY.",
-      .source = "NVIDIA DCQCN parameters",
+      .source = "NVIDIA, DCQCN Parameters (enterprise support)",
       .compares = true},
      [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_np"); }},
     {{.id = "qos.ecn_reaction",
@@ -244,7 +244,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .reads = "N/ecn/roce_rp/enable/*",
       .rule = "RoCE: WARN if off for RoCE's priority",
       .remedy = "echo 1 > N/ecn/roce_rp/enable/PRIORITY.",
-      .source = "NVIDIA DCQCN parameters",
+      .source = "NVIDIA, DCQCN Parameters (enterprise support)",
       .compares = true},
      [](Probe& probe, const RdmaPort& port) { congestion(probe, port, "roce_rp"); }},
 });

@@ -8,44 +8,7 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
-/// A driver's modules, without those that the kernel loads as their dependencies.
-struct Modules {
-  std::string_view driver;
-  std::string_view names;
-};
-
-constexpr std::array<Modules, 7> kModules{{{"mlx5", "mlx5_core mlx5_ib ib_uverbs rdma_ucm"},
-                                           {"mlx4", "mlx4_core mlx4_ib ib_uverbs rdma_ucm"},
-                                           {"bnxt_re", "bnxt_en bnxt_re ib_uverbs rdma_ucm"},
-                                           {"irdma", "irdma ib_uverbs rdma_ucm"},
-                                           {"efa", "efa ib_core ib_uverbs"},
-                                           {"mana", "mana mana_ib ib_uverbs rdma_ucm"},
-                                           {"rxe", "rdma_rxe ib_uverbs rdma_ucm"}}};
-
-void modules(Probe& probe) {
-  std::set<std::string> wanted;
-  for (const RdmaDevice& device : probe.node().devices) {
-    for (const Modules& row : kModules) {
-      if (row.driver != device.driver) continue;
-      for (std::string& name : words_of(row.names)) wanted.insert(std::move(name));
-    }
-    for (const RdmaPort& port : device.ports) {
-      if (port.infiniband()) wanted.insert("ib_umad");
-    }
-  }
-  if (wanted.empty()) return probe.skip("this node has no RDMA device whose modules are known");
-  std::string missing;
-  std::string all;
-  for (const std::string& name : wanted) {
-    all += (all.empty() ? "" : " ") + name;
-    // A built-in module is listed only if it has parameters.
-    if (!probe.exists("sys/module/" + name)) missing += (missing.empty() ? "" : " ") + name;
-  }
-  probe.judge_by(missing.empty(), Status::warn,
-                 missing.empty() ? "all there" : "not there: " + missing, all, Source::standard);
-}
-
-/// What every back end needs. Other libraries are for some nodes only, and are in the evidence.
+/// What every back end needs. Other libraries are for some nodes only.
 void libraries(Probe& probe) {
   const auto facts = probe.text("rdmabench/libraries");
   if (!facts) return;
@@ -133,22 +96,13 @@ void duplicate(Probe& probe) {
 constexpr std::string_view kAlike = "Bring all nodes to one release.";
 
 constexpr auto kSoftwareRows = std::to_array<Check>({
-    {{.id = "software.modules",
-      .title = "Kernel modules",
-      .reads = "sys/module/*",
-      .rests_on = "device.registered",
-      .rule = "WARN if one of the driver's is not there",
-      .remedy = "modprobe what is missing, and name it in /etc/modules-load.d.",
-      .source = "AWS awsome-distributed-training; "
-                "rdma-core Documentation"},
-     modules},
     {{.id = "software.libraries",
       .title = "Libraries that the back ends load",
-      .reads = "dlopen(3)",
+      .reads = "the loader's folders, dlopen(3)",
       .rule =
           "WARN if libfabric is missing, or libibverbs or librdmacm on a node with an RDMA device",
       .remedy = "Install what is missing: 'rdmabench devices' names the packages.",
-      .source = "dlopen(3)",
+      .source = "dlinfo(3), ld.so(8)",
       .action = action::kUpdateSoftware},
      libraries},
     {{.id = "software.one_release",
@@ -164,7 +118,7 @@ constexpr auto kSoftwareRows = std::to_array<Check>({
       .reads = "proc/sys/kernel/osrelease",
       .rule = "WARN if not the expected one",
       .remedy = kAlike,
-      .source = "GoogleCloudPlatform cluster-health-scanner config_differ",
+      .source = "GoogleCloudPlatform/cluster-health-scanner cli/config_differ.py",
       .action = action::kUpdateSoftware,
       .compares = true},
      kernel},

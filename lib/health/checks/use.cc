@@ -54,6 +54,19 @@ bool turned_off(const FileTree& tree, const RdmaPort& port) {
   return flags && (*flags & 1U) == 0;
 }
 
+/// Whether the port leads into the card's own switch (switchdev mode): such ones carry raw packets
+/// alone, and can have no GID. Source: Linux mlx5/main.c, mlx5_port_rep_immutable(); mlx5/ib_rep.c.
+bool leads_to_switch(const FileTree& tree, const RdmaPort& port) {
+  const auto has_none = [](const RdmaPort& one) {
+    return one.link_layer == "Ethernet" && one.gids.empty();
+  };
+  if (port.device->driver != "mlx5" || !has_none(port)) return false;
+  const auto& ports = port.device->ports;
+  if (ports.size() > 1) return std::all_of(ports.begin(), ports.end(), has_none);
+  return !port.interface.empty() &&
+         !tree.read("sys/class/net/" + port.interface + "/phys_switch_id").bytes.empty();
+}
+
 /// A port without a cable is no fault where another of its card is up or nobody turned it on. But a
 /// rail that is down among others that are up is one, and so is a card of which nothing is up.
 void guess(Inventory& node, const FileTree& tree) {
@@ -92,6 +105,19 @@ void choose_ports(Inventory& node, const FileTree& tree, const Expectations& exp
       if (device.node == VerbsNode::missing) device.unused = "it was not handed in: no device node";
     }
   }
+  const auto guid = [&](const RdmaDevice& device) {
+    return one_line(tree.read(device.folder + "/node_guid").bytes);
+  };
+  // The planes of one port, for its subnet manager. Source: Linux mlx5/main.c
+  // mlx5_ib_add_sub_dev().
+  for (RdmaDevice& device : node.devices) {
+    if (!device.verbs.empty() || !device.physical()) continue;
+    for (const RdmaDevice& whole : node.devices) {
+      if (whole.verbs.empty() || whole.pci.address != device.pci.address) continue;
+      if (guid(whole) == guid(device))
+        device.unused = "it is a device of " + whole.name + " for its planes";
+    }
+  }
   for_each_port(node, [&](RdmaPort& port) { port.unused = port.device->unused; });
   const Expectation* const ports = expectations.find("ports");
   const Expectation* const devices = expectations.find("devices");
@@ -126,6 +152,11 @@ void choose_ports(Inventory& node, const FileTree& tree, const Expectations& exp
       };
       port.named = (by_ucx && !devices_of_ucx.without && devices_of_ucx.takes(port)) ||
                    (!list.without && std::any_of(list.items.begin(), list.items.end(), whole));
+    });
+    for_each_port(node, [&](RdmaPort& port) {
+      if (port.unused.empty() && !port.named && leads_to_switch(tree, port)) {
+        port.unused = "it leads into the card's own switch, for virtual and scalable functions";
+      }
     });
     const Expectation* const rails = expectations.find("rails");
     std::uint64_t up = 0;

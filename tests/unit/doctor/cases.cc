@@ -58,6 +58,12 @@ std::string nvml(const std::string& facts) {
   return "rdmabench/gpu/0000:19:00.0: answer=0\\n" + facts + "\\n";
 }
 
+const std::string kImexTurnedOn =
+    "etc/systemd/system/multi-user.target.wants/nvidia-imex.service -> /lib/systemd/system/nvidia-imex.service";
+
+/// Of an older kernel, which does not tell what its groups do.
+const std::string kNoTypes = "-sys/kernel/iommu_groups";
+
 /// The virtual function of "vf-down".
 const std::string kVirtual = "sys/devices/pci0000:60/0000:60:01.0/0000:61:00.1/infiniband/mlx5_1/";
 
@@ -178,6 +184,7 @@ std::vector<Case> device_cases() {
       {"device.guid", kPass, kIb},
       {"device.guid", kFail, kIb, {"$I0/node_guid: 0000:0000:0000:0000\\n"}},
       {"device.guid", kFail, kIb, {"$I1/node_guid: a088:c203:00f1:0000\\n"}},
+      {"device.guid", kWarn, kRoce, {"$I0/node_guid: 0000:0000:0000:0000\\n"}, {}, "mlx5_0"},
       {"device.guid", kSkip, kEfa},
       {"device.guid",  // which port.state tells of
        kSkip,
@@ -528,7 +535,8 @@ std::vector<Case> address_cases() {
       {"address.routes", kWarn, kRoce, {kRoutes}},
       {"address.routes", kPass, kRoce, {kRoutes, kIpv6Routes}},
       {"address.routes", kPass, kRoce, {kGateways}},
-      {"address.routes", kSkip, kRoce, {kShared}},
+      {"address.routes", kPass, kRoce, {kShared}},
+      {"address.routes", kSkip, kIb},
       {"address.neighbours", kPass, kRoce, {kWide}, {"nodes=2048"}},
       {"address.neighbours", kFail, kRoce, {kWide}, {"nodes=2049"}},
       {"address.neighbours", kPass, kRoce, {}, {"nodes=100000"}},  // 256 addresses a network
@@ -656,6 +664,7 @@ std::vector<Case> pcie_cases() {
        kFail,
        kRoce,
        {"$D0/net/ens1np0/master -> /sys/devices/virtual/net/bond0",
+        "$D0/max_link_speed: 32.0 GT/s PCIe\\n",
         "sys/devices/virtual/net/bond0/bonding/mode: 802.3ad 4\\n",
         "sys/devices/virtual/net/bond0/lower_ens1np0 -> /$D0/net/ens1np0",
         "sys/devices/virtual/net/bond0/lower_ens1np1 -> /sys/devices/second/net/ens1np1",
@@ -819,24 +828,20 @@ std::vector<Case> iommu_cases() {
       {"iommu.gpu", kWarn, kIb, {"sys/kernel/iommu_groups/20/type: DMA\\n"}},
       {"iommu.gpu", kSkip, kIb, {"-sys/kernel/iommu_groups/20/type"}},
       {"iommu.command_line", kPass, kIb},
-      {"iommu.command_line",
-       kWarn,
-       kIb,
-       {"proc/cmdline: quiet intel_iommu=on\\n", translated,
-        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
-      {"iommu.command_line",
-       kWarn,
-       kIb,
-       {"proc/cmdline: quiet amd_iommu=pt\\n", translated,
-        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
+      {"iommu.command_line", kWarn, kIb, {"proc/cmdline: quiet intel_iommu=on\\n", kNoTypes}},
+      {"iommu.command_line", kWarn, kIb, {"proc/cmdline: quiet amd_iommu=pt\\n", kNoTypes}},
       {"iommu.command_line", kPass, kIb, {"proc/cmdline: quiet iommu=soft,pt\\n"}},
       {"iommu.command_line",  // which ARM does not know
        kWarn,
        kIb,
-       {"proc/cmdline: quiet iommu=pt\\n", kArm, translated,
-        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
+       {"proc/cmdline: quiet iommu=pt\\n", kArm, kNoTypes}},
       {"iommu.command_line", kPass, kIb, {"proc/cmdline: iommu.passthrough=1\\n", kArm}},
       {"iommu.command_line", kSkip, kIb, {"proc/cmdline: quiet intel_iommu=on\\n"}},
+      {"iommu.command_line",  // told by iommu.device
+       kSkip,
+       kIb,
+       {"proc/cmdline: quiet intel_iommu=on\\n", translated,
+        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
       {"iommu.command_line", kSkip, kRoce},
       {"iommu.acs", kPass, kIb},
       {"iommu.acs", kFail, kIb, {config("$B0", "3059", "0000", "21800010", "1d00")}},
@@ -1043,6 +1048,9 @@ std::vector<Case> gpu_health_cases() {
       {"gpu.imex", kSkip, kIb},
       {"gpu.imex", kPass, "gb300"},
       {"gpu.imex", kWarn, "gb300", {"-dev/nvidia-caps-imex-channels"}},
+      {"gpu.imex", kPass, "gb300", {"rdmabench/services: "}},  // Slurm may start it for a job
+      {"gpu.imex", kWarn, "gb300", {"rdmabench/services: ", kImexTurnedOn}},
+      {"gpu.imex", kPass, "gb300", {"rdmabench/services: nvidia-imex\\n", kImexTurnedOn}},
       {"gpu.persistence", kPass, kIb},
       {"gpu.persistence", kWarn, kIb, {nvml("persistence on=0")}},
       {"gpu.persistence", kSkip, kEfa},
@@ -1255,9 +1263,6 @@ std::vector<Case> limit_cases() {
 std::vector<Case> software_cases() {
   const std::string both = "sys/module/mlx5_core/version: 25.04-0.6.1\\n";
   return {
-      {"software.modules", kPass, kIb},
-      {"software.modules", kWarn, kIb, {"-sys/module/ib_umad"}},
-      {"software.modules", kSkip, kVm},
       {"software.libraries",
        kPass,
        kIb,
@@ -1327,6 +1332,16 @@ std::vector<Case> env_cases() {
       {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=^mlx5_1")}},
       {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA=^=mlx5_9")}},
       {"env.nccl_ib_hca", kPass, kIb, {environment("NCCL_IB_HCA==mlx5_0::0:1,mlx5_1::1:1")}},
+      {"env.nccl_ib_hca",  // which is the beginning of another's name
+       kWarn,
+       kIb,
+       {environment("NCCL_IB_HCA=mlx5_1:1"),
+        "sys/class/infiniband/mlx5_10/ports/1/state: 4: ACTIVE\\n"}},
+      {"env.nccl_ib_hca",
+       kPass,
+       kIb,
+       {environment("NCCL_IB_HCA==mlx5_1:1"),
+        "sys/class/infiniband/mlx5_10/ports/1/state: 4: ACTIVE\\n"}},
       {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA==mlx5")}},
       {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA=mlx5_0,mlx5_7")}},
       {"env.nccl_ib_hca", kWarn, kIb, {environment("NCCL_IB_HCA=mlx5_0:2")}},

@@ -95,6 +95,70 @@ const std::vector<Told> kTold{
      "NCCL_IB_GID_INDEX=3 is empty, on mlx5_0:1; index 7 is 10.1.0.12"},
 };
 
+/// A node of which every fault is told.
+struct Whole {
+  std::string tree;
+  std::vector<std::string> edits;
+  std::string faults;  ///< all that are WARN, FAIL or ERROR
+  std::string remedy;  ///< part of that of the last one
+};
+
+const std::string kChelsio = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.4/infiniband";
+
+const std::vector<Whole> kWhole{
+    {"representors", {}, "WARN port.mtu mlx5_2:1, WARN port.mtu mlx5_3:1", "ip link set"},
+    {"no-firmware", {}, "FAIL device.registered node", "mstflint -d ADDRESS"},
+    {"pod-without-interface", {}, "FAIL address.gid mlx5_0:1", "Multus"},
+    {"roce-lag", {}, "", ""},
+    {"connectx3",
+     {},
+     "WARN address.roce_v2 mlx4_0:1, WARN address.roce_v2 mlx4_0:2",
+     "in one Ethernet network"},
+    {"no-fabric-manager", {}, "FAIL gpu.fabric_manager node", "systemctl enable --now"},
+    {"no-fabric-manager", {"rdmabench/services: nv-fabricmanage\\n"}, "", ""},
+    {"no-fabric-manager", {"-rdmabench/services"}, "", ""},  // a container: it may run on the host
+    {"emulated-bridges", {}, "", ""},
+    {"altra", {}, "WARN iommu.device rocep1s0f0", "iommu.passthrough=1"},
+    {"efa-pod-mount",
+     {},
+     "FAIL device.uverbs ibp115s0f0, FAIL device.uverbs ibp116s0f0",
+     "This container was not given the device"},
+    {"efa-pod", {}, "", ""},
+    {"vrf", {}, "", ""},
+    {"iwarp-alone", {}, "WARN device.mixed node", "enable_roce"},
+    {"vlan", {}, "", ""},
+    {"multiplane", {}, "", ""},
+    {"erdma", {}, "WARN port.mtu rocep26s0:1", "ip link set"},
+    {"pvrdma", {}, "", ""},
+    {"vf-without-guid", {}, "WARN device.guid mlx5_8", "vf N mac MAC"},
+    {"probe-failed", {}, "FAIL log.mlx5 node", "Update the driver"},
+    {"omni-path", {}, "FAIL port.state hfi1_0:1", "opafm"},
+    {"no-counters", {}, "", ""},
+    {"chelsio", {}, "", ""},
+    {"chelsio",
+     {"-sys/class/infiniband", "-sys/class/infiniband_verbs", "-" + kChelsio,
+      "-sys/module/iw_cxgb4"},
+     "WARN device.registered node",
+     "modprobe iw_cxgb4"},
+};
+
+TEST(Reports, TellNoOtherFault) {
+  for (const Whole& one : kWhole) {
+    MemoryStore store = load("reports/" + one.tree);
+    for (const std::string& edit : one.edits) change(store, edit);
+    std::string faults;
+    std::string remedy;
+    for (const Finding& finding : judge(std::move(store)).findings) {
+      if (finding.status == Status::pass || finding.status == Status::skip) continue;
+      faults += (faults.empty() ? "" : ", ") + std::string(name(finding.status)) + " " +
+                finding.id + " " + finding.subject;
+      remedy = finding.remedy;
+    }
+    EXPECT_EQ(faults, one.faults) << one.tree;
+    EXPECT_THAT(remedy, HasSubstr(one.remedy)) << one.tree;
+  }
+}
+
 TEST(Reports, AreJudgedAsPeopleConcluded) {
   for (const Told& one : kTold) {
     MemoryStore store = load("reports/" + one.tree);
