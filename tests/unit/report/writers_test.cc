@@ -13,6 +13,7 @@
 #include "rdmabench/report/documents.h"
 #include "rdmabench/results/result.h"
 #include "report/body.h"
+#include "report/kinds.h"
 #include "results/text_table.h"
 #include "samples.h"
 
@@ -57,6 +58,43 @@ TEST(Junit, ACheckIsATestcase) {
   EXPECT_TRUE(one("PERHAPS").child("error"));  // what is not known has not passed
   EXPECT_THAT(one("WARN").child("system-out").text().get(), HasSubstr("WARN: WARN because"));
   EXPECT_FALSE(one("WARN").child("failure"));
+}
+
+/// A port that is down, and before it what follows from that.
+std::vector<Document> cause_and_symptom() {
+  return parse_documents(
+      R"({"schema":"rdmabench-doctor/1","host":"n","root":"/","summary":{},"findings":[
+          {"id":"port.rate","group":"port","title":"Rate","subject":"mlx5_0:1","status":"SKIP",
+           "reason":"port mlx5_0:1 is down","observed":"","expected":"","remedy":""},
+          {"id":"port.state","group":"port","title":"State","subject":"mlx5_0:1","status":"FAIL",
+           "reason":"","observed":"DOWN","expected":"ACTIVE","remedy":"Look at the cable."}]})",
+      "d");
+}
+
+TEST(Junit, FailsACauseAndSkipsWhatRestsOnIt) {
+  const pugi::xml_document xml = junit(cause_and_symptom());
+  EXPECT_EQ(xml.child("testsuites").attribute("failures").as_uint(), 1U);
+  EXPECT_STREQ(xml.select_node("//testcase[failure]").node().attribute("name").value(),
+               "port.state [n, mlx5_0:1]");
+  EXPECT_STREQ(xml.select_node("//skipped").node().attribute("message").value(),
+               "port mlx5_0:1 is down");
+}
+
+TEST(Prometheus, HasNoFaultOfWhatRestsOnACause) {
+  const std::string text = to_prometheus(cause_and_symptom());
+  EXPECT_THAT(text, HasSubstr("id=\"port.state\",status=\"fail\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("id=\"port.rate\",status=\"skip\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("status=\"fail\"} 1\n"));
+}
+
+TEST(Page, HasACauseFirstAndEveryCheckFolded) {
+  const std::vector<Document> documents = cause_and_symptom();
+  const std::vector<Section> sections = kDoctorKind.details(documents[0]);
+  ASSERT_EQ(sections.size(), 1U);
+  EXPECT_FALSE(sections[0].open);
+  ASSERT_EQ(sections[0].rows.size(), 2U);
+  EXPECT_EQ(sections[0].rows[0].cells[1].text, "port.state");
+  EXPECT_EQ(sections[0].rows[1].cells[7].text, "port mlx5_0:1 is down");
 }
 
 TEST(Junit, ACellOfAFabricIsATestcase) {
