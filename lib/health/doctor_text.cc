@@ -18,15 +18,15 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, most - std::min(most, kMark.size())).append(kMark);
 }
 
-/// A finding that is not PASS, with its remedy.
+/// A finding that is not PASS, with its remedy. What is wrong stands in its first line.
 std::string block(const Finding& finding, const std::string& subjects) {
-  std::string text = fmt::format("{:5} {}  {}: {}\n", name(finding.status), finding.id, subjects,
-                                 find_check(finding.id)->title);
+  std::string text = fmt::format("{:5} {}  {}: {}{}{}\n", name(finding.status), finding.id,
+                                 subjects, find_check(finding.id)->title,
+                                 finding.observed.empty() ? "" : ": ", finding.observed);
   const auto add = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) text += fmt::format("      {:9} {}\n", label, value);
   };
   add("reason", finding.reason);
-  add("observed", finding.observed);
   add("expected", finding.expected.empty()
                       ? ""
                       : fmt::format("{} ({})", finding.expected, name(finding.source)));

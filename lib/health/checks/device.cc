@@ -435,7 +435,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .compares = true},
      device_count},
     {{.id = "device.registered",
-      .title = "Every RDMA function is an RDMA device",
+      .title = "RDMA devices of the PCI functions",
       .reads =
           "sys/bus/pci/devices/*/{class,vendor,device,driver,driver_override,infiniband,physfn}, sys/module/*",
       .rule =
@@ -467,7 +467,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .as_cause = "has no device node of RDMA"},
      handed_in},
     {{.id = "device.uverbs",
-      .title = "A program may open the device",
+      .title = "Opening the device",
       .reads = "sys/class/infiniband_verbs/*/ibdev, /dev/infiniband/uverbs*",
       .rests_on = "device.nodes",
       .rule = "FAIL without a node, or if it does not open",
@@ -477,7 +477,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .as_cause = "does not open"},
      uverbs},
     {{.id = "device.rdma_cm",
-      .title = "The RDMA connection manager opens",
+      .title = "Opening the RDMA connection manager",
       .reads = "/dev/infiniband/rdma_cm",
       .rule = "WARN if it does not open; SKIP on EFA",
       .remedy =
@@ -485,7 +485,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .source = "rdma_cm(7)"},
      rdma_cm},
     {{.id = "device.names",
-      .title = "The network device belongs to the same card",
+      .title = "Card of the network device",
       .reads = "N/device, D",
       .rule = "FAIL if the port's network device is on another PCI function",
       .remedy =
@@ -512,7 +512,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
       .source = "InfiniBand specification 1.7, 3.5.1; sriov-network-operator issue 237"},
      guid},
     {{.id = "device.mixed",
-      .title = "Devices of one transport",
+      .title = "Transports of the devices",
       .reads = "sys/class/infiniband/*/node_type",
       .rule = "WARN if iWARP is beside InfiniBand or RoCE, or alone on a node with GPUs",
       .remedy = "Leave the odd one out of the job: NCCL_IB_HCA, UCX_NET_DEVICES, or --device.",

@@ -180,7 +180,7 @@ constexpr std::string_view kMemoryGuide = "NVIDIA GPU Memory Error Management";
 
 constexpr auto kGpuHealthRows = std::to_array<Check>({
     {{.id = "gpu.answers",
-      .title = "The driver reaches the GPU",
+      .title = "Answer of the GPU to its driver",
       .reads = kFromNvml,
       .rests_on = "gpu.driver",
       .rule = "FAIL if library and driver differ, or the GPU is lost, without power or to be reset",
@@ -236,7 +236,7 @@ constexpr auto kGpuHealthRows = std::to_array<Check>({
       .source = "NVIDIA Multi-Instance GPU User Guide"},
      mig},
     {{.id = "gpu.persistence",
-      .title = "The driver stays ready between jobs",
+      .title = "Driver between jobs",
       .reads = kFromNvml,
       .rests_on = "gpu.answers",
       .rule = "WARN if off",

@@ -190,7 +190,7 @@ constexpr std::string_view kFabricGuide = "NVIDIA Fabric Manager user guide; nvm
 
 constexpr auto kGpuNvlinkRows = std::to_array<Check>({
     {{.id = "gpu.fabric_manager",
-      .title = "The Fabric Manager runs, and is of the driver's release",
+      .title = "Fabric Manager",
       .reads =
           "nv-fabricmanager --version, sys/module/nvidia/version, proc/*/comm, sys/bus/pci/devices/*/{vendor,class}",
       .rule =
@@ -212,7 +212,7 @@ constexpr auto kGpuNvlinkRows = std::to_array<Check>({
       .action = action::kReboot},
      nvlink},
     {{.id = "gpu.fabric",
-      .title = "Registered with the NVLink fabric",
+      .title = "Registration with the NVLink fabric",
       .reads = kFromNvml,
       .rests_on = "gpu.recovery, gpu.nvlink, gpu.fabric_manager",
       .rule = "FAIL unless it is, or if it is unhealthy; WARN if bandwidth or capacity is less",

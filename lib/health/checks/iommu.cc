@@ -362,7 +362,7 @@ constexpr auto kIommuRows = std::to_array<Check>({
      },
      [](Probe& probe, const Gpu& gpu) { translation(probe, gpu.pci); }},
     {{.id = "iommu.data_direct",
-      .title = "The GPU and the function that reaches its memory have one IOMMU group",
+      .title = "IOMMU groups of the GPU and the function that reaches its memory",
       .reads = "D/iommu_group of the GPU and of 15b3:2100 at the same switch",
       .rule = "FAIL if not",
       .remedy =

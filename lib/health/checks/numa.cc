@@ -134,7 +134,7 @@ void memory(Probe& probe) {
 
 constexpr auto kNumaRows = std::to_array<Check>({
     {{.id = "numa.device_node",
-      .title = "The device's NUMA node is known",
+      .title = "NUMA node of the device",
       .reads = "D/numa_node, sys/devices/system/node/online",
       .rule = "several NUMA nodes: FAIL if it is -1; SKIP in a virtual machine",
       .remedy = "Look for the setting in the BIOS; update it.",
@@ -142,7 +142,7 @@ constexpr auto kNumaRows = std::to_array<Check>({
       .as_cause = "has no NUMA node"},
      judge_numa_node},
     {{.id = "numa.affinity",
-      .title = "This process may run near the device",
+      .title = "Processors near the device",
       .reads = "D/local_cpulist, proc/self/status",
       .rests_on = "numa.device_node",
       .rule = "WARN if it may not",
@@ -150,7 +150,7 @@ constexpr auto kNumaRows = std::to_array<Check>({
       .source = "mlnx-tools python/mlnx_tune; sysfs-bus-pci"},
      affinity},
     {{.id = "numa.hwloc",
-      .title = "hwloc and the kernel agree where the device is",
+      .title = "Place of the device by hwloc and the kernel",
       .reads = "hwloc, D/local_cpulist, sys/devices/system/cpu/online",
       .rule = "WARN if they differ",
       .remedy = "Update the BIOS: its tables place the device wrongly.",

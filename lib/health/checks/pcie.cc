@@ -80,7 +80,7 @@ void aspm(Probe& probe, const PciFunction& function) {
 
 constexpr auto kPcieRows = std::to_array<Check>({
     {{.id = "pcie.alive",
-      .title = "The device answers",
+      .title = "Answer of the device",
       .reads = "D/config (the first 4 bytes)",
       .rule = "FAIL if all ones",
       .remedy =
@@ -90,7 +90,7 @@ constexpr auto kPcieRows = std::to_array<Check>({
       .action = action::kReboot},
      alive},
     {{.id = "pcie.bus_master",
-      .title = "The device may reach memory",
+      .title = "Permission to reach memory",
       .reads = "D/config (Command)",
       .rests_on = "pcie.alive",
       .rule = "FAIL if it may not",

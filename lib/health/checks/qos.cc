@@ -206,7 +206,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .action = action::kInvestigate},
      pause_frames},
     {{.id = "qos.dscp",
-      .title = "RoCE's code point has the lossless priority",
+      .title = "Priority of RoCE's code point",
       .reads = "N/qos/dscp2prio, else DCB netlink",
       .rule = "FAIL if tos >> 2 has not the expected priority",
       .remedy =
@@ -232,7 +232,7 @@ constexpr auto kQosRows = std::to_array<Check>({
       .source = "IEEE 802.1Q-2022, clause 36"},
      pause},
     {{.id = "qos.ecn_notification",
-      .title = "Tells senders of congestion",
+      .title = "Congestion notifications to senders",
       .reads = "N/ecn/roce_np/enable/*",
       .rule = "RoCE: WARN if off for RoCE's priority",
       .remedy = "echo 1 > N/ecn/roce_np/enable/PRIORITY.",

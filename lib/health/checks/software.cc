@@ -106,7 +106,7 @@ constexpr auto kSoftwareRows = std::to_array<Check>({
       .action = action::kUpdateSoftware},
      libraries},
     {{.id = "software.one_release",
-      .title = "The parts of the driver are of one release",
+      .title = "Releases of the driver's parts",
       .reads = "sys/module/{mlx5_core,mlx5_ib}/version",
       .rule = "FAIL if they differ",
       .remedy = "Install NVIDIA's driver again, rebuild the initramfs and restart the node.",
