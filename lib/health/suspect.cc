@@ -105,6 +105,18 @@ std::string change_text(const NamedConditions& side, const report::Counter& coun
                      file == counter.name ? "" : fmt::format(" ({})", file));
 }
 
+/// Counters of every connection of the machine. A few segments of others that were sent again say
+/// nothing of this run.
+bool is_rare(const RunConditions& conditions, const report::Counter& counter) {
+  constexpr std::uint64_t kOneIn = 10'000;  // what TCP sends
+  if (counter.name != "tcp_retransmitted_segments" && counter.name != "tcp_timeouts") return false;
+  const auto& all = conditions.counters;
+  const auto sent = std::find_if(all.begin(), all.end(), [&](const report::Counter& other) {
+    return other.device == counter.device && other.name == "tcp_sent_segments";
+  });
+  return sent != all.end() && sent->change && counter.change.value_or(0) <= *sent->change / kOneIn;
+}
+
 void judge_counters(std::span<const NamedConditions> sides, std::vector<Suspicion>& found) {
   for (const Meaning& meaning : kMeanings) {
     std::vector<std::string> grown;
@@ -112,6 +124,7 @@ void judge_counters(std::span<const NamedConditions> sides, std::vector<Suspicio
     for (const NamedConditions& side : sides) {
       for (const report::Counter& counter : side.conditions->counters) {
         if (counter.kind != name(meaning.kind) || counter.change.value_or(0) == 0) continue;
+        if (is_rare(*side.conditions, counter)) continue;
         grown.push_back(change_text(side, counter));
         if (where.empty() || where.back() != side.name) where.push_back(side.name);
       }

@@ -90,6 +90,19 @@ TEST(Suspect, IsARunWithRetransmissions) {
                     HasSubstr("lossy path")));
 }
 
+TEST(Suspect, IsNoRunOnAMachineThatSentAFewSegmentsOfManyAgain) {
+  RunConditions client = calm();
+  client.counters.push_back({"machine", "tcp_sent_segments", "traffic", "snmp", 1'000'000, false});
+  report::Counter& again = client.counters.emplace_back(report::Counter{
+      "machine", "tcp_retransmitted_segments", "retransmission", "snmp", 100, false});
+  EXPECT_THAT(judge_client(client), IsEmpty());
+  again.change = 101;  // more than one in 10,000
+  EXPECT_THAT(judge_client(client), ElementsAre(is("retransmissions")));
+  client.counters.erase(client.counters.end() - 2);  // nothing to hold it against
+  client.counters.back().change = 1;
+  EXPECT_THAT(judge_client(client), ElementsAre(is("retransmissions")));
+}
+
 TEST(Suspect, IsARunWhoseServerSawThem) {
   RunConditions client = calm();
   RunConditions server = calm();
