@@ -51,7 +51,11 @@ std::string nearest(const std::string& word, const std::vector<std::string>& wor
   const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
     return distance(letters, plain(a)) < distance(letters, plain(b));
   });
-  return best == words.end() || distance(letters, plain(*best)) >= far ? "" : *best;
+  if (best != words.end() && distance(letters, plain(*best)) < far) return *best;
+  const auto whole = std::find_if(words.begin(), words.end(), [&](const std::string& known) {
+    return plain(known).size() >= kPrefix && letters.starts_with(plain(known));  // "latency"
+  });
+  return whole == words.end() ? "" : *whole;
 }
 
 std::size_t place_of_word(std::string_view what, std::string_view word,

@@ -11,7 +11,8 @@ namespace rdmabench::inline v1 {
 
 /// The first word that begins with `word`, if that has three characters; else the one that takes
 /// the fewest edits to reach (Levenshtein's distance, in which two letters that changed places are
-/// one edit). Leading dashes do not count. "" when none is near.
+/// one edit); else one of three characters at least that `word` begins with. Leading dashes do not
+/// count. "" when none is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& words);
 
 /// The place of `word` among those of a closed set. Throws Error(usage) that lists them: "unknown

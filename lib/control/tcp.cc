@@ -54,7 +54,9 @@ LookUp::LookUp(const std::string& host, std::uint16_t port, int flags) {
   hints.ai_flags = flags | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';  // "[::1]"
+  const std::string name = bracketed ? host.substr(1, host.size() - 2) : host;
+  const int code = getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (code != 0) {
     error = code == EAI_SYSTEM ? std::generic_category().message(errno) : gai_strerror(code);
     return;
@@ -99,8 +101,8 @@ void set_up(ChannelSocket& connection) {
 }
 
 std::string host_and_port(const std::string& host, std::uint16_t port) {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
-                                             : fmt::format("[{}]:{}", host, port);
+  const bool complete = host.find(':') == std::string::npos || host.front() == '[';
+  return complete ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }
 
 }  // namespace rdmabench::inline v1::control

@@ -30,7 +30,7 @@ struct Endpoint {
 
 /// What a host's name and a port stand for, or why that is not known. Source: getaddrinfo(3).
 struct LookUp {
-  /// `flags` are those of getaddrinfo(3).
+  /// `flags` are those of getaddrinfo(3). An address may stand in brackets: "[::1]".
   LookUp(const std::string& host, std::uint16_t port, int flags = 0);
 
   std::vector<Endpoint> endpoints;

@@ -226,7 +226,7 @@ class Usage(unittest.TestCase):
             self.assertIn("rendezvous", result.stderr.lower())
 
     def test_a_host_with_its_port(self):
-        for host in ("127.0.0.1:1", "[::1]:1"):
+        for host in ("127.0.0.1:1", "[::1]:1", "[::1]"):
             self.assertIn("1", self.refused("lat", host, "--timeout", "1s", "--insecure", code=1))
             self.assertNotIn("unknown host", self.refused("lat", host, "--timeout", "1s", "--insecure", code=1))
         self.assertIn("--port 7", self.refused("lat", "127.0.0.1:1", "--port", "7"))

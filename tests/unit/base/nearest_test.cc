@@ -17,6 +17,11 @@ TEST(Nearest, TakesTheBeginningOfAWord) {
   EXPECT_EQ(nearest("--bidi", kWords), "--bidirectional");
 }
 
+TEST(Nearest, TakesAWordThatIsTheBeginning) {
+  EXPECT_EQ(nearest("latency", kWords), "lat");
+  EXPECT_EQ(nearest("la", {"l"}), "") << "a letter is no word";
+}
+
 TEST(Nearest, IsNoneWhereAWordIsFarFromAll) {
   EXPECT_EQ(nearest("help", kWords), "");
   EXPECT_EQ(nearest("frobnicate", kWords), "");

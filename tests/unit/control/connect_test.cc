@@ -1,3 +1,4 @@
+#include "control/tcp.h"
 #include "peers.h"
 
 namespace rdmabench::inline v1::control {
@@ -27,6 +28,16 @@ TEST(Connect, TriesEveryAddressOfAName) {
   const auto [client, server] = meet(listener, "localhost");
   EXPECT_EQ(client.peer_ip(), "127.0.0.1");
   EXPECT_EQ(client.peer(), "localhost:" + std::to_string(listener.port()));
+}
+
+TEST(Connect, TakesAnAddressInBrackets) {
+  for (const char* host : {"::1", "[::1]"}) {
+    const LookUp found(host, 7);
+    ASSERT_EQ(found.endpoints.size(), 1U) << host << ": " << found.error;
+    EXPECT_EQ(found.endpoints.front().address(), "::1");
+    EXPECT_EQ(host_and_port(host, 7), "[::1]:7");
+  }
+  EXPECT_FALSE(LookUp("[]", 7).error.empty());
 }
 
 TEST(Connect, WaitsForAServerThatIsStillStarting) {
