@@ -265,7 +265,7 @@ Fields fields_of(const LoadResult& result, const Resolved& resolved) {
       {"capacity_ratio", finite(result.capacity_ratio), "metric",
        "The capacity measured after the curve over that before; a ratio."},
       {"offered_messages_per_s", finite(result.offered_messages_per_s), "metric", "",
-       column("offered", kMessageScale)},
+       column("offered", kMessageScale, kEarlyOut)},
       {"achieved_messages_per_s", finite(result.achieved_messages_per_s), "metric", "",
        column("done", kMessageScale)},
       {"max_lag_ns", finite(result.max_lag_ns), "metric",
@@ -280,7 +280,8 @@ Fields fields_of(const LoadResult& result, const Resolved& resolved) {
        "false where latency was normal again at a higher load, as after a disturbance."}};
   append(fields, fields_of(result.latency, resolved));
   for (Field& field : fields) {  // the curve of these is what matters
-    if (field.key == "max_ns") field.shown.dispensable = kLateOut;
+    if (field.key == "max_ns") field.shown.dispensable = kMiddleOut;
+    if (field.key == "p999_ns") field.shown.dispensable = kLateOut;
     for (const char* key : {"size_bytes", "min_ns", "p90_ns", "mean_ns", "stddev_ns"}) {
       if (field.key == key) field.shown.dispensable = kOnPages;
     }
