@@ -8,7 +8,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rdmabench::inline v1::tools {
 
@@ -26,6 +28,13 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& app, Command& command, cons
   sub->callback([=, &command] { command = [=] { return run(*options); }; });
   return {*sub, *options};
 }
+
+/// Another suite, and the names of its programs whose command lines are accepted.
+struct Suite {
+  std::string_view name;
+  std::vector<std::string> programs;
+};
+std::vector<Suite> suites();
 
 void add_lat(CLI::App& app, Command& command);
 void add_bw(CLI::App& app, Command& command);

@@ -28,13 +28,6 @@
 #include "writing.h"
 
 namespace rdmabench::inline v1::tools {
-namespace {
-
-/// Another suite, and the names of its programs whose command lines are accepted.
-struct Suite {
-  std::string_view name;
-  std::vector<std::string> programs;
-};
 
 std::vector<Suite> suites() {
   const auto suite = [](std::string_view name, const auto& tools) {
@@ -43,11 +36,14 @@ std::vector<Suite> suites() {
     return one;
   };
   return {suite("perftest", perftest::tools()), suite("nccl-tests", nccltests::tools()),
-          suite("fabtests", fabtests::tools())};
+          suite("libfabric and fabtests", fabtests::tools())};
 }
+
+namespace {
 
 /// Where to go from the name of a program that is not taken; "" for other words.
 std::string instead_of(const std::string& word) {
+  if (word == "bandwidth") return "'bandwidth' is not known. Did you mean bw?";
   if (word == "ucx_perftest") {
     return "'ucx_perftest' is not taken. 'rdmabench lat HOST' and 'rdmabench bw HOST' measure the "
            "same; 'rdmabench serve' is the other side.";
@@ -178,8 +174,9 @@ int parse_and_run(int given, char** given_words) {
       "Start 'rdmabench serve' on one node and 'rdmabench lat NODE' on another; 'rdmabench COMMAND "
       "--help' or 'rdmabench help COMMAND' has the options. Results go to standard output, everything "
       "else to standard error. 'rdmabench ib_write_bw ...' takes the command lines of perftest's eight "
-      "tools, 'rdmabench all_reduce_perf ...' those of nccl-tests' programs, and fi_rma_bw, fi_rdm_bw, "
-      "fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests. A symbolic link of "
+      "tools, 'rdmabench all_reduce_perf ...' those of nccl-tests' programs, fi_rma_bw, "
+      "fi_rdm_bw, fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests, and fi_pingpong "
+      "that of libfabric. A symbolic link of "
       "such a name to this program does the same.\n"
       "\n"
       "Exit codes: 0 done; 1 the measurement or a check failed, or a limit or condition was not met; "

@@ -201,14 +201,14 @@ class Usage(unittest.TestCase):
             self.assertIn("Usage", asked.stdout + asked.stderr)
 
     def test_a_name_that_is_nearly_right(self):
-        for words, hint in ((("completion",), "bash, zsh or fish"), (("fi_pingpong",), "fi_rdm_pingpong"),
+        for words, hint in ((("completion",), "bash, zsh or fish"), (("fi_info",), "fi_pingpong"), (("latency", "host"), "mean lat?"), (("bandwidth",), "mean bw?"),
                             (("ib_send",), "ib_send_bw"), (("gather_perf2", "x"), "gather_perf"),
                             (("ucx_perftest", "host"), "rdmabench lat HOST"),
                             (("bw", "host", "--bidi"), "--bidirectional"),
                             (("lat", "host", "--bidi"), "--bidirectional is an option of bw"),
                             (("coll", "all-reduce", "--bidi"), "--bidirectional is an option of bw"),
                             (("help", "nosuch"), "'nosuch' is not known"), (("help", "latt"), "mean lat?"),
-                            (("fi_pingpong", "--help"), "fi_rdm_pingpong"), (("hlep", "lat"), "mean help?"),
+                            (("fi_info", "--help"), "fi_rdm_pingpong"), (("hlep", "lat"), "mean help?"),
                             (("coll", "allreduc"), "mean all-reduce?"), (("coll", "all-reduc"), "mean all-reduce?"),
                             (("coll", "allredoce"), "all-reduce"), (("frobnicate",), "'frobnicate'"),
                             (("lat", "host", "more"), "'more'")):

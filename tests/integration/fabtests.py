@@ -51,6 +51,17 @@ class Fabtests(unittest.TestCase):
                 self.assertEqual([row[0] for row in rows], ["64", "256", "1k", "4k", "64k", "1m"])
                 self.assertEqual({row[1] for row in rows}, {"5"})
 
+    def test_libfabrics_own_ping_pong(self):
+        result, server, said = self.pair("fi_pingpong", "-e", "rdm", "-S", "64")
+        self.assertEqual((result.returncode, server), (0, 0), result.stderr + said)
+        heading, row = (line.split() for line in result.stdout.splitlines())
+        self.assertEqual(heading, ["bytes", "#sent", "#ack", *HEADER[2:]])
+        self.assertEqual(row[:4], ["64", "10", "=10", "1.2k"])
+        self.assertNotIn("dgram", result.stderr)
+        result, server, said = self.pair("fi_pingpong", "-c", "-S", "64")  # as it is typed from memory
+        self.assertEqual((result.returncode, server), (0, 0), result.stderr + said)
+        self.assertIn("-e rdm", result.stderr)
+
     def test_sizes_and_sleeping(self):
         self.assertEqual([row[0] for row in self.passes("fi_rdm_pingpong", "-S", "r:1,3,7", "-I", "5",
                                                         "-c", "fd")], ["1", "4", "7"])

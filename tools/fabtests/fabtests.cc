@@ -18,8 +18,9 @@
 namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
-void say(std::string_view text) {
-  std::fputs(fmt::format("{}\n", with_flags(text, fields())).c_str(), stderr);
+/// An error, or a line about a client, in the words of `program`.
+void say(Program program, std::string_view text) {
+  std::fputs(fmt::format("{}\n", with_flags(text, fields(program))).c_str(), stderr);
 }
 
 void pin(const std::vector<int>& cores) {
@@ -51,7 +52,7 @@ int serve(const Options& options) {
                            .max_timeout = kMaxTimeout};
   if (!options.config.placement.devices.empty())
     config.device = options.config.placement.devices.front();
-  return serve_one(config, say);
+  return serve_one(config, [&](std::string_view line) { say(options.test, line); });
 }
 
 int measure(const Options& options) {
@@ -60,7 +61,7 @@ int measure(const Options& options) {
                        [&](const report::Report& report) {
                          write_text(to_text(report, options));
                          if (!report.error) return 0;
-                         say(*report.error);
+                         say(options.test, *report.error);
                          return static_cast<int>(Fault::failed);
                        });
 }
@@ -81,17 +82,20 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   try {
     Options options = parse(tool.program, words);
     if (!options.answer.empty()) {
-      say(options.answer);
+      say(tool.program, options.answer);
       return EXIT_FAILURE;
+    }
+    for (const std::string& note : options.notes) {
+      say(tool.program, fmt::format("{}: {}", tool.name, note));
     }
     pin(options.cores);
     options.config.placement.source_ip = numeric(options.source);
     return options.host.empty() ? serve(options) : measure(options);
   } catch (const Skip& skip) {
-    say(fmt::format("{}: skipped: {}", tool.name, skip.what()));
+    say(tool.program, fmt::format("{}: skipped: {}", tool.name, skip.what()));
     return skip.code();
   } catch (const Error& error) {
-    say(fmt::format("{}: {}", tool.name, error.what()));
+    say(tool.program, fmt::format("{}: {}", tool.name, error.what()));
     return exit_code(error);
   }
 }

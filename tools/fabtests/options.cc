@@ -19,18 +19,20 @@ using run::Config;
 using transport::OperationCode;
 using transport::Service;
 
-constexpr std::array<Tool, 5> kTools{{{"fi_rma_bw", Program::rma_bw},
+constexpr std::array<Tool, 6> kTools{{{"fi_rma_bw", Program::rma_bw},
                                       {"fi_rdm_pingpong", Program::rdm_pingpong},
                                       {"fi_rma_pingpong", Program::rma_pingpong},
                                       {"fi_rdm_bw", Program::rdm_bw},
-                                      {"fi_msg_pingpong", Program::msg_pingpong}}};
+                                      {"fi_msg_pingpong", Program::msg_pingpong},
+                                      {"fi_pingpong", Program::pingpong}}};
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 30;
 constexpr std::size_t kMostSizes = 10000;
 
 constexpr ToolSet set_of(Program program) {
   return ToolSet{1} << static_cast<unsigned>(program);
 }
-constexpr ToolSet kAll = 31;
+constexpr ToolSet kAll = 31;  // of fabtests
+constexpr ToolSet kPingPong = set_of(Program::pingpong);
 constexpr ToolSet kRma = set_of(Program::rma_bw) | set_of(Program::rma_pingpong);
 constexpr ToolSet kMsgPingPong = set_of(Program::msg_pingpong);
 
@@ -43,7 +45,7 @@ struct State : Options {
   std::uint64_t window = 64;           ///< messages under way, of a bandwidth test
   Service service = Service::rdm;
   bool page_aligned = false;
-  std::vector<std::string> notes;
+  bool typed = false;  ///< -e was given
 };
 
 using Flag = tools::Flag<State>;
@@ -69,6 +71,19 @@ void set_endpoint_type(State& state, const Given& given) {
                "-e dgram: datagrams have no one-sided operations. Use -e rdm or msg.");
   }
   state.service = is_given("msg") ? Service::msg : Service::rdm;
+}
+
+/// fi_pingpong's: the word alone, and a datagram by default.
+void set_ping_pong_type(State& state, const Given& given) {
+  const std::string type = lower(given.text);
+  if (type == "dgram") {
+    throw Skip(Skip::kNoData,
+               "-e dgram: datagrams are not sent over libfabric here. Use -e rdm, or for verbs' "
+               "'rdmabench lat --service ud'.");
+  }
+  if (type != "msg" && type != "rdm") refuse_word(given, "rdm or msg");
+  state.service = type == "msg" ? Service::msg : Service::rdm;
+  state.typed = true;
 }
 
 void set_operation(State& state, const Given& given) {
@@ -178,6 +193,22 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text) {
   return sizes;
 }
 
+/// fi_pingpong's: "all", of which it has none above 6 MiB, or a number of bytes.
+void set_ping_pong_sizes(State& state, const Given& given) {
+  const bool all = lower(given.text) == "all";
+  if (!all && !parse_number<std::uint64_t>(given.text)) {
+    refuse_word(given, "all or a number of bytes");
+  }
+  state.config.sizes = parse_sizes(all ? "all" : given.text);
+  if (all) state.config.sizes.pop_back();
+}
+
+void check_mode(State& /*state*/, const Given& given) {
+  if (lower(given.text) != "msg") {
+    skip(fmt::format("-m {}", given.text), "Messages are untagged here: leave it out.");
+  }
+}
+
 void check_connections(State& /*state*/, const Given& given) {
   if (whole(given, 1, kMaxCount) > 1) {
     skip(fmt::format("-C {}", given.text), "For many clients use 'rdmabench serve'.");
@@ -211,15 +242,47 @@ constexpr Flag skipped(Spelling spelling, std::string_view instead) {
   return {spelling, kAll, Handling::refused, instead, "unit"};
 }
 
-constexpr Flag kFlags[] = {
-    same("-p=provider", "provider", "libfabric provider: tcp, shm, efa"),
+/// Of every program.
+constexpr Flag kShared[] = {
+    same("-p=provider", "provider", "libfabric provider: tcp, shm, efa", kAll | kPingPong),
     row(
         "-d=domain", "domain of this side",
-        [](State& s, const Given& given) { s.config.placement.devices = {given.text}; }, kAll,
-        "devices"),
-    same("-f=fabric", "fabric", "fabric of this side: efa, efa-direct"),
+        [](State& s, const Given& given) { s.config.placement.devices = {given.text}; },
+        kAll | kPingPong, "devices"),
+    same("-f=fabric", "fabric", "fabric of this side: efa, efa-direct", kAll | kPingPong),
+    row("-I=number", "iterations of each size [by size; 10 of fi_pingpong]",
+        set<&State::iterations, 1, kMaxCount>, kAll | kPingPong),
+    row(
+        "-s=address", "address of this side",
+        [](State& s, const Given& given) { s.source = given.text; }, kAll | kPingPong),
+    row("-B=port", "port on which the server listens [9228; 47592 of fi_pingpong]",
+        set<&State::source_port>, kAll | kPingPong),
+    row("-P=port", "port of the server to connect to [the same]", set<&State::destination_port>,
+        kAll | kPingPong),
+    row(
+        "--timeout=SECONDS", "longest wait for the peer [10]",
+        [](State& s, const Given& given) {
+          s.config.timeout = std::chrono::seconds(whole_as<int>(given, 1, 600));
+        },
+        kAll | kPingPong),
+    row("-h, --help", "this text", nullptr, kAll | kPingPong),
+    row("--version", "rdmabench's version", nullptr, kAll | kPingPong),
+};
+
+/// fi_pingpong's own: -c, -m and -v mean something else in fabtests.
+constexpr Flag kPingPongFlags[] = {
+    row("-e=type", "endpoint type, rdm or msg [rdm; dgram there]", set_ping_pong_type, kPingPong,
+        "service"),
+    row("-S=size", "bytes, or all [64,256,1K,4K,64K,1M]", set_ping_pong_sizes, kPingPong, "sizes"),
+    same("-c", "validate", "check the data", kPingPong),
+    row("-m=mode", "msg", check_mode, kPingPong),
+    Flag{"-v", kPingPong, Handling::ignored, "rdmabench prints nothing to debug by.", "unit"},
+    Flag{"-6", kPingPong, Handling::not_needed, "the address of HOST decides", "unit"},
+};
+
+/// fabtests' own.
+constexpr Flag kFlags[] = {
     row("-e=type", "endpoint type, msg or rdm [rdm]", set_endpoint_type, kAll, "service"),
-    row("-I=number", "iterations of each size [by size]", set<&State::iterations, 1, kMaxCount>),
     row(
         "-S=size", "bytes; all; r:first,step,last; l:one,another [64,256,1K,4K,64K,1M]",
         [](State& s, const Given& given) { s.config.sizes = parse_sizes(given.text); }, kAll,
@@ -242,21 +305,11 @@ constexpr Flag kFlags[] = {
     row("-m", "machine-readable results",
         [](State& s, const Given& /*given*/) { s.machine_readable = true; }),
     row("-l", "align every message to a page", set<&State::page_aligned>),
-    row("-s=address", "address of this side",
-        [](State& s, const Given& given) { s.source = given.text; }),
-    row("-B=port", "port on which the server listens [9228]", set<&State::source_port>),
-    row("-P=port", "port of the server to connect to [9228]", set<&State::destination_port>),
     row("-b[=port]", "control connection at this port [3000]", set_out_of_band),
     row("-E[=port]", "the same", set_out_of_band),
     row("-i=device", "the device of -D", nullptr),
     row("-C=number", "connections to the server, 1", check_connections),
     row("--pin-core=LIST", "run on these processors: 0,2-4", set_cores, kAll, "cpus"),
-    row("--timeout=SECONDS", "longest wait for the peer [10]",
-        [](State& s, const Given& given) {
-          s.config.timeout = std::chrono::seconds(whole_as<int>(given, 1, 600));
-        }),
-    row("-h, --help", "this text", nullptr),
-    row("--version", "rdmabench's version", nullptr),
     row("-k", "",
         [](State& /*s*/, const Given& /*given*/) {
           throw Skip(Skip::kNoData,
@@ -272,8 +325,10 @@ constexpr Flag kFlags[] = {
     skipped("--debug-assert", "There is nothing to attach to: leave it out."),
 };
 
-/// fabtests' counts where -I is not given.
+/// The originals' counts where -I is not given.
 std::uint64_t usual_count(Program test, std::uint64_t size) {
+  constexpr std::uint64_t kOfPingPong = 10;
+  if (test == Program::pingpong) return kOfPingPong;
   const std::uint64_t count = size >= (1U << 20) ? 100 : size >= (1U << 16) ? 1000 : 10000;
   return is_ping_pong(test) ? count : 2 * count;
 }
@@ -294,6 +349,10 @@ void settle(State& state) {
     constexpr std::uint64_t kPage = 4096;
     const std::uint64_t largest = *std::max_element(config.sizes.begin(), config.sizes.end());
     config.traffic.stride = (largest + kPage - 1) / kPage * kPage;
+  }
+  if (state.test == Program::pingpong && !state.typed) {
+    state.notes.emplace_back(
+        "without -e fi_pingpong sends datagrams (dgram), which are not offered here: this is -e rdm");
   }
   const bool client = !state.host.empty();
   if (client && !state.source_port.empty()) {
@@ -326,25 +385,35 @@ std::string_view name(Program test) {
   return kTools[static_cast<std::size_t>(test)].name;
 }
 
-std::vector<FieldFlag> fields() {
+std::vector<FieldFlag> fields(Program test) {
   std::vector<FieldFlag> fields{{"port", "-P or -B"}};
-  add_fields(kFlags, fields);
+  add_fields(kShared, fields);
+  if (test == Program::pingpong) {
+    add_fields(kPingPongFlags, fields);
+  } else {
+    add_fields(kFlags, fields);
+  }
   return fields;
 }
 
 Options parse(Program test, const std::vector<std::string>& words) {
   constexpr std::int64_t kWarmup = 10;
-  const CommandLineStyle<State> fabtests{
+  constexpr std::uint16_t kPortOfPingPong = 47592;
+  const bool ping_pong = test == Program::pingpong;
+  const std::span<const Flag> own =
+      ping_pong ? std::span<const Flag>(kPingPongFlags) : std::span<const Flag>(kFlags);
+  const CommandLineStyle<State> style{
       .about =
-          "{} as rdmabench does it: fabtests' options, figures and exit codes.\n"
+          "{} as rdmabench does it: its options, figures and exit codes.\n"
           "Without HOST it is the server, which serves one client and ends.",
       .operand = "[HOST]",
-      .version = "rdmabench " RDMABENCH_VERSION ", takes the options of fabtests 1.17",
+      .version = "rdmabench " RDMABENCH_VERSION
+                 ", takes the options of fabtests 1.17 and of libfabric's fi_pingpong",
       .footer =
           "Exit codes: 0 done; 61 no provider fits; 38 not offered here; any other: failed.\n"
           "Options of fabtests that are not listed end with 38 or 61, which its runner counts as "
           "skipped.",
-      .tables = {kFlags},
+      .tables = {kShared, own},
       .config = [](State& state) -> Config& { return state.config; },
       .whose = [](ToolSet set) { return fmt::format("It is an option of {}.", names_of(set)); },
       .refuse = skip};
@@ -359,8 +428,9 @@ Options parse(Program test, const std::vector<std::string>& words) {
   config.traffic.operation =
       (set_of(test) & kRma) != 0 ? OperationCode::write : OperationCode::send;
   config.sizes = {64, 256, 1024, 4096, 65536, 1048576};
-  config.warmup = kWarmup;
-  read_command_line(fabtests, name(test), set_of(test), words, line);
+  config.warmup = ping_pong ? 0 : kWarmup;  // it times its first message
+  if (ping_pong) state.port = kPortOfPingPong;
+  read_command_line(style, name(test), set_of(test), words, line);
   state.answer = line.answer;
   config.authentication = line.authentication;
   state.host = line.operand;

@@ -1,5 +1,6 @@
 // rdmabench fi_rma_bw and its like: fabtests' benchmarks by their names, so that fabtests' runner
-// and its users' scripts can drive this program. Their command lines, as fabtests 1.17 reads them.
+// and its users' scripts can drive this program, and libfabric's own fi_pingpong. Their command
+// lines, as fabtests 1.17 and libfabric 2.7 read them.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,21 @@
 
 namespace rdmabench::inline v1::tools::fabtests {
 
-enum class Program : std::uint8_t { rma_bw, rdm_pingpong, rma_pingpong, rdm_bw, msg_pingpong };
+enum class Program : std::uint8_t {
+  rma_bw,
+  rdm_pingpong,
+  rma_pingpong,
+  rdm_bw,
+  msg_pingpong,
+  pingpong,  ///< libfabric's fi_pingpong(1)
+};
 
 struct Tool {
   std::string_view name;  ///< "fi_rma_bw"
   Program program;
 };
 
-/// All five, in the order of Program.
+/// All six, in the order of Program.
 std::span<const Tool> tools();
 std::string_view name(Program test);
 constexpr bool is_ping_pong(Program test) {
@@ -45,16 +53,17 @@ struct Options {
   Program test = Program::rdm_pingpong;
   run::Config config;
   std::string host;           ///< of the server; "" = this is the server
-  std::uint16_t port = 9228;  ///< fabtests' default
+  std::uint16_t port = 9228;  ///< fabtests' default; 47592 of fi_pingpong
   std::string source;         ///< -s: a name or an address of this side; "" = any
   std::vector<int> cores;     ///< --pin-core
   bool machine_readable = false;
   std::string answer;              ///< of -h or --version: print it, and do nothing else
   std::vector<std::string> words;  ///< the command line, as -m repeats it
+  std::vector<std::string> notes;  ///< what was taken, and does not do what it did there
 };
 
-/// fabtests' options for what the library's errors name.
-std::vector<FieldFlag> fields();
+/// The options of `test` for what the library's errors name.
+std::vector<FieldFlag> fields(Program test);
 
 /// `words` are those after the program's name. Throws Error(usage) for what fabtests ends with
 /// EXIT_FAILURE for, and Skip for what fabtests has and this program has not.

@@ -68,15 +68,18 @@ std::string short_count(std::uint64_t count) {
 
 constexpr double kUsPerSecond = 1e6;
 
-std::string table(const std::vector<Row>& rows) {
-  std::string text = fmt::format("{:<8}{:<8}{:<8}{:>8} {:>10}{:>13}{:>13}\n", "bytes", "iters",
+/// fi_pingpong has a column of what came back, with "=" where that is all.
+std::string table(const std::vector<Row>& rows, bool has_answers) {
+  std::string text = fmt::format("{:<8}{:<8}{}{:<8}{:>8} {:>10}{:>13}{:>13}\n", "bytes",
+                                 has_answers ? "#sent" : "iters", has_answers ? "#ack     " : "",
                                  "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec");
   for (const Row& row : rows) {
-    text += fmt::format("{:<8}{:<8}{:<8}{:>8.2f}s{:>10.2f}{:>11.2f}{:>11.2f}\n",
-                        short_size(row.size), short_count(row.iterations),
-                        short_size(static_cast<std::uint64_t>(row.bytes())),
-                        row.elapsed_us / kUsPerSecond, row.megabytes_per_s(), row.us_per_transfer(),
-                        1 / row.us_per_transfer());
+    const std::string count = short_count(row.iterations);
+    text += fmt::format(
+        "{:<8}{:<8}{}{:<8}{:>8.2f}s{:>10.2f}{:>11.2f}{:>11.2f}\n", short_size(row.size), count,
+        has_answers ? fmt::format("={:<8}", count) : "",
+        short_size(static_cast<std::uint64_t>(row.bytes())), row.elapsed_us / kUsPerSecond,
+        row.megabytes_per_s(), row.us_per_transfer(), 1 / row.us_per_transfer());
   }
   return text;
 }
@@ -98,7 +101,8 @@ std::string records(const std::vector<Row>& rows, const Options& options) {
 std::string to_text(const report::Report& report, const Options& options) {
   const std::vector<Row> rows = rows_of(report);
   if (rows.empty()) return "";
-  return options.machine_readable ? records(rows, options) : table(rows);
+  return options.machine_readable ? records(rows, options)
+                                  : table(rows, options.test == Program::pingpong);
 }
 
 }  // namespace rdmabench::inline v1::tools::fabtests

@@ -8,9 +8,9 @@
 
 namespace rdmabench::inline v1::tools::fabtests {
 
-/// A line for each size under fabtests' header, or with -m its list of records. MB are 10^6 bytes;
-/// a ping-pong moves its bytes both ways, and a transfer is one of the two. Times are whole
-/// microseconds, as there.
+/// A line for each size under the program's header, or with fabtests' -m its list of records. MB
+/// are 10^6 bytes; a ping-pong moves its bytes both ways, and a transfer is one of the two. Times
+/// are whole microseconds, as there.
 std::string to_text(const report::Report& report, const Options& options);
 
 }  // namespace rdmabench::inline v1::tools::fabtests

@@ -34,6 +34,7 @@ int skipped(Program test, const std::vector<std::string>& words) {
 TEST(FabtestsOptions, KnowsItsNames) {
   EXPECT_EQ(find_tool_in(tools(), "fi_rma_bw")->program, Program::rma_bw);
   EXPECT_EQ(find_tool_in(tools(), "/bin/fi_msg_pingpong")->program, Program::msg_pingpong);
+  EXPECT_EQ(find_tool_in(tools(), "fi_pingpong")->program, Program::pingpong);
   EXPECT_EQ(find_tool_in(tools(), "fi_info"), nullptr);
   EXPECT_EQ(find_tool_in(tools(), "rdmabench"), nullptr);
 }
@@ -161,6 +162,58 @@ TEST(FabtestsOptions, NamedTypesStayWhatTheyAre) {
   EXPECT_EQ(parsed(Program::rdm_pingpong, {"-e", "msg"}).config.endpoint.service, Service::rdm);
   EXPECT_EQ(parsed(Program::msg_pingpong, {"-e", "rdm"}).config.endpoint.service, Service::msg);
   EXPECT_EQ(parsed(Program::rma_pingpong, {"-e", "msg"}).config.endpoint.service, Service::msg);
+}
+
+TEST(PingPongOptions, DefaultsAreLibfabrics) {
+  const Options one = parsed(Program::pingpong, {"-p", "efa", "node1"});
+  EXPECT_EQ(one.host, "node1");
+  EXPECT_EQ(one.port, 47592);
+  EXPECT_EQ(one.config.endpoint.ofi.provider, "efa");
+  EXPECT_THAT(one.config.sizes, ElementsAre(64, 256, 1024, 4096, 65536, 1048576));
+  EXPECT_THAT(one.config.counts, ::testing::Each(10));
+  EXPECT_EQ(one.config.warmup, 0);
+  EXPECT_EQ(one.config.traffic.shape, workload::Shape::latency);
+  EXPECT_EQ(one.config.traffic.operation, OperationCode::send);
+}
+
+TEST(PingPongOptions, ADatagramByDefaultIsSaidNotToBeOne) {
+  const Options silent = parsed(Program::pingpong, {});
+  EXPECT_EQ(silent.config.endpoint.service, Service::rdm);
+  EXPECT_THAT(silent.notes, ElementsAre(::testing::AllOf(HasSubstr("dgram"), HasSubstr("-e rdm"))));
+  EXPECT_THAT(parsed(Program::pingpong, {"-e", "RDM"}).notes, ::testing::IsEmpty());
+  EXPECT_EQ(parsed(Program::pingpong, {"-e", "msg"}).config.endpoint.service, Service::msg);
+  EXPECT_EQ(skipped(Program::pingpong, {"-e", "dgram"}), Skip::kNoData);
+  EXPECT_EQ(skipped(Program::pingpong, {"-e", "rdma"}), -2);  // the whole word, unlike fabtests
+}
+
+TEST(PingPongOptions, LettersMeanWhatTheyMeanThere) {
+  const Options o = parsed(Program::pingpong, {"-c", "-v", "-6", "-I", "7", "-S", "ALL", "-m",
+                                               "msg", "-e", "rdm", "-P", "4000", "h"});
+  EXPECT_TRUE(o.config.traffic.validate);
+  EXPECT_FALSE(o.machine_readable);
+  EXPECT_EQ(o.port, 4000);
+  EXPECT_THAT(o.config.counts, ::testing::Each(7));
+  EXPECT_EQ(o.config.sizes.size(), 45U);
+  EXPECT_EQ(o.config.sizes.back(), 6U << 20);
+  EXPECT_THAT(o.notes, ElementsAre(HasSubstr("-v")));
+  EXPECT_FALSE(parsed(Program::pingpong, {"-v"}).config.traffic.validate);
+  EXPECT_THAT(parsed(Program::pingpong, {"-S", "1048576"}).config.sizes, ElementsAre(1048576));
+  EXPECT_EQ(skipped(Program::pingpong, {"-m", "tagged"}), Skip::kNoSys);
+  for (const char* bad : {"r:1,1,3", "l:1,2", "4k", ""}) {
+    EXPECT_EQ(skipped(Program::pingpong, {"-S", bad}), -2) << bad;
+  }
+  EXPECT_EQ(skipped(Program::pingpong, {"-W", "3"}), -2);  // fabtests' own
+}
+
+TEST(PingPongOptions, AnErrorNamesTheProgramsOwnFlag) {
+  const auto flag_of = [](Program test) {
+    for (const auto& [field, flag] : fields(test)) {
+      if (field == "validate") return std::string(flag);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(flag_of(Program::pingpong), "-c");
+  EXPECT_EQ(flag_of(Program::rdm_pingpong), "-v");
 }
 
 TEST(FabtestsOptions, HelpNamesTheTestAndItsOptions) {

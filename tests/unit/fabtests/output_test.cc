@@ -22,6 +22,14 @@ TEST(FabtestsOutput, APingPongMovesItsBytesBothWays) {
             "64      10k     1.2m        0.08s     16.00       4.00       0.25\n");
 }
 
+TEST(FabtestsOutput, PingPongSaysWhatCameBack) {
+  Options options;
+  options.test = Program::pingpong;
+  EXPECT_EQ(to_text(ping_pong(64, 10, 4000), options),
+            "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+            "64      10      =10      1.2k        0.00s     16.00       4.00       0.25\n");
+}
+
 TEST(FabtestsOutput, AStreamMovesThemOneWay) {
   report::Report report;
   report::BandwidthResult row;
