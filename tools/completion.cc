@@ -4,13 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "analysis/projection.h"
+#include "base/text.h"
 #include "commands.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
+#include "run/options.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {
@@ -21,7 +26,40 @@ struct Word {
   std::string help;                ///< one line
   bool takes_value = false;
   std::vector<std::string> values;  ///< all that it takes, where they are few; else file names
+  bool is_device = false;           ///< its values are what the node has
 };
+
+constexpr std::string_view kDevices = "ls /sys/class/infiniband 2>/dev/null; ls /sys/class/net";
+
+/// The words of an option that takes others too, or takes them by rules of its own.
+const std::vector<std::string>& usual_values(const std::string& name) {
+  static const std::map<std::string, std::vector<std::string>> known = [] {
+    std::map<std::string, std::vector<std::string>> all{
+        {"--backend", {"auto", "verbs", "ofi", "loop"}},
+        {"--memory", {"host", "huge", "dmabuf", "file:", "cuda:auto", "cuda:0"}},
+        {"--peer-memory", {"host", "huge", "cuda:auto", "cuda:0"}},
+        {"--numa", {"auto", "none"}},
+        {"--mtu", {"256", "512", "1024", "2048", "4096"}}};
+    run::Config config;
+    run::for_each_option([&](const run::Option& option) {
+      std::visit(
+          [&](auto* value) {
+            if constexpr (requires { run::names_of(*value); }) {
+              const auto& words = run::names_of(*value);
+              all[std::string(option.long_flag())] = {words.begin(), words.end()};
+            }
+          },
+          option.in(config));
+    });
+    for (const analysis::Model& model : analysis::models()) {
+      all["--model"].emplace_back(model.name);
+    }
+    return all;
+  }();
+  static const std::vector<std::string> none;
+  const auto found = known.find(name);
+  return found == known.end() ? none : found->second;
+}
 
 std::vector<Word> options_of(const CLI::App& app) {
   std::vector<Word> found;
@@ -37,9 +75,21 @@ std::vector<Word> options_of(const CLI::App& app) {
     if (const std::size_t open = type.find('{'); open != std::string::npos && type.back() == '}') {
       word.values = CLI::detail::split(type.substr(open + 1, type.size() - open - 2), ',');
     }
+    for (const std::string& name : word.names) {
+      if (word.values.empty() && word.takes_value) word.values = usual_values(name);
+      word.is_device = word.is_device || name == "--device" || name == "--rails";
+    }
     found.push_back(std::move(word));
   }
   return found;
+}
+
+/// Whether it names a machine, as lat and netplugin do.
+bool takes_host(const CLI::App& app) {
+  const std::vector<const CLI::Option*> all = app.get_options();
+  return std::any_of(all.begin(), all.end(), [](const CLI::Option* option) {
+    return option->get_positional() && lower(option->get_single_name()) == "host";
+  });
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
@@ -55,6 +105,9 @@ std::string quotable(std::string text) {
 std::string bash_script(const CLI::App& app) {
   std::vector<std::string> names;
   std::string cases;
+  for (const Suite& suite : suites()) {
+    names.insert(names.end(), suite.programs.begin(), suite.programs.end());
+  }
   for (const CLI::App* command : commands_of(app)) {
     names.push_back(command->get_name());
     std::vector<std::string> words;
@@ -63,14 +116,22 @@ std::string bash_script(const CLI::App& app) {
       words.insert(words.end(), option.names.begin(), option.names.end());
       if (!option.takes_value) continue;
       values += fmt::format("        {}) {} ;;\n", fmt::join(option.names, "|"),
-                            option.values.empty()
+                            option.is_device ? fmt::format("words=$({})", kDevices)
+                            : option.values.empty()
                                 ? "COMPREPLY=($(compgen -f -- \"$word\")); return"
                                 : fmt::format("words='{}'", fmt::join(option.values, " ")));
     }
-    cases += fmt::format("    {})\n      words='{}'\n      case $before in\n{}      esac ;;\n",
-                         command->get_name(), fmt::join(words, " "), values);
+    cases += fmt::format(
+        "    {})\n      words='{}'\n{}      case $before in\n{}      esac ;;\n",
+        command->get_name(), fmt::join(words, " "),
+        takes_host(*command) ? "      [[ $word == -* ]] || words+=\" $(_rdmabench_hosts)\"\n" : "",
+        values);
   }
   return fmt::format(R"(# bash completion of rdmabench
+_rdmabench_hosts() {{
+  cat ~/.ssh/known_hosts /etc/ssh/ssh_known_hosts 2>/dev/null |
+    sed -e '/^[#@|]/d' -e 's/[[:blank:]].*//' -e 'y/,/ /' -e 's/\[\([^]]*\)\]:[0-9]*/\1/g'
+}}
 _rdmabench() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=''
   if [ "$COMP_CWORD" = 1 ]; then
@@ -87,26 +148,40 @@ complete -o default -F _rdmabench rdmabench
 }
 
 std::string zsh_script(const CLI::App& app) {
+  const auto escaped = [](const std::vector<std::string>& values) {  // a colon would end the list
+    std::string text;
+    for (const char letter : fmt::format("{}", fmt::join(values, " "))) {
+      text += letter == ':' ? "\\:" : std::string(1, letter);
+    }
+    return text;
+  };
   const auto plain = [](std::string text) {  // what _arguments would take for syntax
     for (const char special : {'[', ']', ':', '\\'})
       std::replace(text.begin(), text.end(), special, ' ');
     return quotable(std::move(text));
   };
   std::string commands, cases;
+  for (const Suite& suite : suites()) {
+    for (const std::string& program : suite.programs) {
+      commands += fmt::format("    '{}:as {} has it'\n", program, suite.name);
+    }
+  }
   for (const CLI::App* command : commands_of(app)) {
     commands +=
         fmt::format("    '{}:{}'\n", command->get_name(), plain(command->get_description()));
     cases += fmt::format("    {}) _arguments", command->get_name());
     for (const Word& option : options_of(*command)) {
       const std::string value = !option.takes_value ? ""
+                                : option.is_device  ? fmt::format(":device:($({}))", kDevices)
                                 : option.values.empty()
                                     ? ":value:_files"
-                                    : fmt::format(":value:({})", fmt::join(option.values, " "));
+                                    : fmt::format(":value:({})", escaped(option.values));
       for (const std::string& name : option.names) {
         cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(option.help), value);
       }
     }
-    cases += " \\\n      '*:file:_files' ;;\n";
+    cases +=
+        fmt::format(" \\\n      '*:{}' ;;\n", takes_host(*command) ? "host:_hosts" : "file:_files");
   }
   return fmt::format(R"(#compdef rdmabench
 _rdmabench() {{
@@ -130,11 +205,21 @@ _rdmabench "$@"
 
 std::string fish_script(const CLI::App& app) {
   std::string text = "# fish completion of rdmabench\n";
+  for (const Suite& suite : suites()) {
+    text +=
+        fmt::format("complete -c rdmabench -n __fish_use_subcommand -f -a '{}' -d 'as {} has it'\n",
+                    fmt::join(suite.programs, " "), suite.name);
+  }
   for (const CLI::App* command : commands_of(app)) {
     text += fmt::format("complete -c rdmabench -n __fish_use_subcommand -f -a {} -d '{}'\n",
                         command->get_name(), quotable(command->get_description()));
   }
   for (const CLI::App* command : commands_of(app)) {
+    if (takes_host(*command)) {
+      text += fmt::format(
+          "complete -c rdmabench -n '__fish_seen_subcommand_from {}' -a '(__fish_print_hostnames)'\n",
+          command->get_name());
+    }
     for (const Word& option : options_of(*command)) {
       text += fmt::format("complete -c rdmabench -n '__fish_seen_subcommand_from {}'",
                           command->get_name());
@@ -142,7 +227,11 @@ std::string fish_script(const CLI::App& app) {
         text += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
       if (option.takes_value) text += " -r";
-      if (!option.values.empty()) text += fmt::format(" -f -a '{}'", fmt::join(option.values, " "));
+      if (option.is_device) {
+        text += fmt::format(" -f -a '({})'", kDevices);
+      } else if (!option.values.empty()) {
+        text += fmt::format(" -f -a '{}'", fmt::join(option.values, " "));
+      }
       text += fmt::format(" -d '{}'\n", quotable(option.help));
     }
   }

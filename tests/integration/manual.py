@@ -4,12 +4,15 @@
 Usage: manual.py COMMAND DIRECTORY   (of what cmake/manual.sh wrote)
 """
 
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 import command
 
@@ -57,6 +60,26 @@ class Manual(unittest.TestCase):
         for name, expected in self.options.items():
             self.assertLessEqual(expected, set(self.complete_in_bash("rdmabench", name, "-")), name)
         self.assertEqual(self.complete_in_bash("rdmabench", "compare", "--format", "j"), ["json"])
+
+    def test_bash_knows_values(self):
+        for name, option, beginning, value in (("lat", "--op", "write-", "write-imm"), ("bw", "--memory", "hu", "huge"),
+                                               ("lat", "--transport", "x", "xrc"), ("project", "--model", "bert", "bert-large"),
+                                               ("load", "--backend", "lo", "loop"), ("fabric", "--op", "rea", "read")):
+            self.assertEqual(self.complete_in_bash("rdmabench", name, option, beginning), [value])
+        self.assertIn("lo", self.complete_in_bash("rdmabench", "lat", "-d", "l"))  # of /sys/class/net
+        for program in ("ib_write_bw", "all_reduce_perf", "fi_pingpong"):
+            self.assertEqual(self.complete_in_bash("rdmabench", program), [program])
+            self.assertIn(program, self.text("rdmabench.zsh"))
+            self.assertIn(program, self.text("rdmabench.fish"))
+
+    def test_bash_knows_hosts(self):
+        with tempfile.TemporaryDirectory() as home:
+            (pathlib.Path(home) / ".ssh").mkdir()
+            (pathlib.Path(home) / ".ssh/known_hosts").write_text(
+                "# old\nnode7,10.0.0.7 ssh-ed25519 AAAA\n|1|hash= ssh-rsa AAAA\n[node8]:2222 ssh-rsa AAAA\n", encoding="utf-8")
+            with unittest.mock.patch.dict(os.environ, HOME=home):
+                self.assertEqual(self.complete_in_bash("rdmabench", "lat", "node"), ["node7", "node8"])
+                self.assertEqual(self.complete_in_bash("rdmabench", "bw", "10.0.0"), ["10.0.0.7"])
 
     def test_zsh(self):
         text = self.text("rdmabench.zsh")
