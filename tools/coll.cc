@@ -178,7 +178,7 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
     text += collective::wire_steps_text(run, wire);
   }
   if (options.format == "table") text = for_reading(text, options.output);
-  write_judged(std::move(text), judged, options.format, options.output);
+  write_judged(std::move(text), judged, options);
   return !judged.failed;
 }
 

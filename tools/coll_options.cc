@@ -174,7 +174,10 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
   add_nccl(app, options);
   add_wire(app, options);
   const OptionGroup group(app, "Results");
-  add_formats(group, options, {"table", "json", "csv", "nccl-tests"}, "write to FILE");
+  Formats formats = kTableFormats;
+  formats.emplace_back("nccl-tests", "");
+  add_formats(group, options, formats);
+  add_json_too(group, options);
   add_expect(group, options.expect);
   group.add(
       "--require=LIST", options.job.required,
@@ -189,6 +192,7 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
 }
 
 void settle(CollOptions& options) {
+  settle_format(options);
   check_backend(options);
   check_groups(options);
   refuse_if(options.wire.backend == "verbs" && !options.wire.provider.empty(),

@@ -261,7 +261,7 @@ int plan(const CompareOptions& options) {
 }
 
 int run(CompareOptions& options) {
-  settle_table_or_json(options);
+  settle_format(options, kReportHint);
   options.comparison.settings.check();
   const bool looks = !options.plan && options.baseline.empty();
   refuse_if(options.comparison.planned > 0 && !looks,
@@ -407,7 +407,8 @@ void add_compare(CLI::App& app, Command& command) {
   act("--list", "which baselines the database holds");
   act("--show", "what the baseline holds");
   act("--remove", "remove the baseline with all its launches");
-  add_table_or_json(group, options);
+  add_formats(group, options, {{"table", ".txt"}, {"json", ".json"}});
+  add_wide(group, options.wide);
 }
 
 }  // namespace rdmabench::inline v1::tools

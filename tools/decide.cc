@@ -77,17 +77,16 @@ std::string names_words(const std::string& a, const std::string& b) {
   return fmt::format(" --a-name {} --b-name {}", quoted(a), quoted(b));
 }
 
-int decide(const DecideOptions& options) {
+int decide(DecideOptions& options) {
   refuse_if(options.paths.size() != 2,
             fmt::format("{} paths were given, two are needed", options.paths.size()),
             "Give A and B: a folder or a file each. Before anything is measured: --plan.");
-  const std::string word = format_of(
-      options, {{".txt", "text"}, {".md", "markdown"}, {".json", "json"}, {".html", "html"}});
+  settle_format(options);
   const auto format =
-      choice<DecisionFormat>({"--format", word}, {{"text", DecisionFormat::text},
-                                                  {"markdown", DecisionFormat::markdown},
-                                                  {"json", DecisionFormat::json},
-                                                  {"html", DecisionFormat::html}});
+      choice<DecisionFormat>({"--format", options.format}, {{"text", DecisionFormat::text},
+                                                            {"markdown", DecisionFormat::markdown},
+                                                            {"json", DecisionFormat::json},
+                                                            {"html", DecisionFormat::html}});
   const std::string& a = options.paths[0];
   const std::string& b = options.paths[1];
   analysis::DecisionOptions decision = options.decision;
@@ -208,14 +207,11 @@ void add_decide(CLI::App& app, Command& command) {
             parse_quantity);
   group.add("--one-pair", options.decision.one_pair,
             "YES may rest on one pair of nodes and one session: on this pair, that day");
-  group.add("--format=FORMAT", options.format,
-            "text, markdown, json or html [by the output's name: .txt, .md, .json, .html; "
-            "else text]",
-            {"text", "markdown", "json", "html"});
+  add_formats(group, options,
+              {{"text", ".txt"}, {"markdown", ".md"}, {"json", ".json"}, {"html", ".html"}});
   group.choice<analysis::Language, analysis::Language>(
       "--language=NAME", options.language, "of the page: en or ko [en]",
       {{"en", analysis::Language::english}, {"ko", analysis::Language::korean}});
-  group.add("-o, --output=FILE", options.output, "write to FILE [standard output]");
   group.add("--plan", options.plan,
             "print the script that measures both networks, before anything is measured");
   group.add("--pilot=PATH", options.pilot,

@@ -146,16 +146,8 @@ ServerProcess::~ServerProcess() {
   close(pipe_);
 }
 
-struct DemoOptions : Options {
-  std::string json;
-};
-
-int write_all(const std::vector<report::Report>& reports, const DemoOptions& options) {
-  if (!options.json.empty()) write_file(report::to_json(reports), options.json);
-  return write(reports, options);
-}
-
-int demo(DemoOptions& options) {
+int demo(Options& options) {
+  settle_format(options);
   check_writable(options.output);
   check_writable(options.json);
   // Two spinning processes on one processor would measure the scheduler's time slice.
@@ -177,20 +169,20 @@ int demo(DemoOptions& options) {
         reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
       } catch (const Error&) {
         if (interrupted().empty()) throw;
-        return write_all(reports, options);  // of the runs before
+        return write(reports, options);  // of the runs before
       }
       if (reports.back().error && !interrupted().empty()) reports.back().error = interrupted();
       name_flags(reports.back());
-      if (reports.back().error) return write_all(reports, options);
+      if (reports.back().error) return write(reports, options);
     }
   }
-  return write_all(reports, options);
+  return write(reports, options);
 }
 
 }  // namespace
 
 void add_demo(CLI::App& app, Command& command) {
-  const auto [sub, options] = add_command<DemoOptions>(
+  const auto [sub, options] = add_command<Options>(
       app, command, "demo",
       "Measure between two processes of this machine over libfabric; needs no hardware",
       "Measures latency and bandwidth of send and write between this process and a server that it\n"
@@ -206,7 +198,6 @@ void add_demo(CLI::App& app, Command& command) {
             "libfabric provider: tcp, shm ... [by route]");
   group.add("-s, --size=SIZES", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
   add_output(group, options);
-  group.add("--json=FILE", options.json, "write the same results as JSON to FILE too")->take_last();
 }
 
 }  // namespace rdmabench::inline v1::tools

@@ -45,6 +45,7 @@ int print_checks(bool wide) {
 
 int doctor(DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
+  settle_format(command);
   check_writable(command.output);
   check_writable(command.collect);
   if (command.clean) tell(to_text(remove_abandoned_memory()));
@@ -161,11 +162,9 @@ void add_doctor(CLI::App& app, Command& command) {
   group.add("--since=OLD.json", options.since, "JSON of doctor on this node: which GIDs moved");
   group.list("--only=NAMES", checks.only, "groups or checks, separated by commas")
       ->allow_extra_args(false);
-  options.format = "table";
-  group.add("--format=FORMAT", options.format,
-            "table, json, csv, or line: one for schedulers and monitors [table]",
-            {"table", "json", "csv", "line"});
-  group.add("--output=FILE", options.output, "write there [standard output]");
+  Formats formats = kTableFormats;
+  formats.emplace_back("line", "");  // for schedulers and monitors
+  add_formats(group, options, formats);
   group.add("--all,--verbose", options.verbose, "show every finding: PASS and SKIP, too");
   group.add("--list", options.list, "list every check and run none");
   add_wide(group, options.wide)->description("with --list: show every check's rule, too");

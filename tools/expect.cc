@@ -90,12 +90,12 @@ Judged judge(std::vector<report::Document> documents, const Limits& limits,
   return judged;
 }
 
-void write_judged(std::string text, const Judged& judged, const std::string& format,
-                  const std::string& output) {
-  const bool table = format == "table";
-  if (table && !judged.lines.empty()) text += '\n' + for_reading(judged.lines, output);
-  write_text(text, output);
-  if (!table || !output.empty()) std::fputs(judged.lines.c_str(), stderr);
+void write_judged(std::string text, const Judged& judged, const Output& to) {
+  if (!to.json.empty()) write_file(judged.json, to.json);
+  const bool table = to.format == "table";
+  if (table && !judged.lines.empty()) text += '\n' + for_reading(judged.lines, to.output);
+  write_text(text, to.output);
+  if (!table || !to.output.empty()) std::fputs(judged.lines.c_str(), stderr);
 }
 
 }  // namespace rdmabench::inline v1::tools

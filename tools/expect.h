@@ -9,6 +9,7 @@
 #include "option_group.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/results/result.h"
+#include "writing.h"
 
 namespace rdmabench::inline v1::tools {
 
@@ -38,8 +39,7 @@ Judged judge(nlohmann::ordered_json document, const Limits& limits,
              const std::vector<report::RequirementFinding>& required = {});
 
 /// Writes a result, a table with the lines behind it, and prints the lines on standard error where
-/// they are not on standard output. "" is standard output.
-void write_judged(std::string text, const Judged& judged, const std::string& format,
-                  const std::string& output);
+/// they are not on standard output. With --json, the JSON first.
+void write_judged(std::string text, const Judged& judged, const Output& to);
 
 }  // namespace rdmabench::inline v1::tools

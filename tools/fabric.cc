@@ -138,7 +138,7 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   if (format == "csv" && !launch_part().is_launch()) {
     std::fputs(to_text(result, "table", wide).c_str(), stderr);
   }
-  write_judged(format == "table" ? for_reading(text, "") : text, judged, format, "");
+  write_judged(format == "table" ? for_reading(text, "") : text, judged, options.link);
   if (!result.complete) {
     tell(fmt::format("{} before the last round: the result is of the rounds that were finished",
                      interrupted()));
@@ -160,6 +160,10 @@ struct CleanSharedMemory {
 /// Launches read the end of the file and write behind it, and each has its own standard output.
 void check_stream(const FabricCommand& options) {
   const std::string& output = options.run.output;
+  for (const char* const end : {".csv", ".txt", ".html", ".xml", ".md"}) {
+    refuse_if(output.ends_with(end), fmt::format("--output {} would hold JSON Lines", output),
+              "Name it .jsonl; 'rdmabench report' makes the others of it.");
+  }
   if (options.link.launches == 1 || output.empty() || !leads(options.rendezvous)) return;
   check_writable(output);
   const Place place = find_place(output);
@@ -254,7 +258,7 @@ void add_results(CLI::App& app, FabricCommand& options) {
   group.add("--format=FORMAT", options.link.format,
             "table, json (one record per line) or csv [table]", {"table", "json", "csv"});
   CLI::Option* const output =
-      group.add("--output=FILE", options.run.output,
+      group.add("-o, --output=FILE", options.run.output,
                 "write every finished round to FILE, one JSON record per line");
   group
       .add("--resume=FILE", options.run.resume,

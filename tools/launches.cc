@@ -183,7 +183,7 @@ int run_launches(std::uint32_t count, const Output& output, const Limits& expect
     if (!judged.expectations.is_null()) json_of(over)["expectations"] = judged.expectations;
     text = report::to_csv({&over, 1});
   }
-  write_judged(text.empty() ? judged.json : text, judged, output.format, output.output);
+  write_judged(text.empty() ? judged.json : text, judged, output);
   if (!stream.empty()) {
     // Cuts the half line of a launch that was killed.
     fabric::StreamFile(stream, fabric::StreamFile::Mode::append);  // NOLINT(bugprone-unused-raii)
@@ -254,6 +254,7 @@ std::optional<int> begin_launches(std::uint32_t count, Output& output, Limits& e
   if (part.is_check()) {
     const std::string given = count > 1                ? "--launches"
                               : !output.output.empty() ? "--output"
+                              : !output.json.empty()   ? "--json"
                               : !expect.empty()        ? "--expect or --profile"
                                                        : "";
     refuse_if(!given.empty(), given + " in a command line that 'compare --launches' measures",
@@ -264,11 +265,13 @@ std::optional<int> begin_launches(std::uint32_t count, Output& output, Limits& e
   if (part.is_launch()) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     output.output.clear();
+    output.json.clear();
     expect.clear();
     return std::nullopt;
   }
   if (options.leads) {
     check_writable(output.output);
+    check_writable(output.json);
     read_baselines(expect);
   }
   if (count == 1) return std::nullopt;

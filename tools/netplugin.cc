@@ -139,8 +139,10 @@ netplugin::OnProgress progress() {
   };
 }
 
-int check(const State& state) {
+int check(State& state) {
+  settle_format(state);
   check_writable(state.output);
+  check_writable(state.json);
   const netplugin::OnLog on_log = keep_log(state);
   const auto on_progress = progress();
   netplugin::Check result;
@@ -159,6 +161,7 @@ int check(const State& state) {
           ? netplugin::to_csv(result)
           : for_reading(netplugin::to_text(result, state.verbose, table_width(state.wide)),
                         state.output);
+  if (!state.json.empty()) write_file(netplugin::to_json(result), state.json);
   write_text(text, state.output);
   if (!result.error.empty()) tell(result.error);
   return result.failed() ? 1 : 0;
@@ -246,7 +249,8 @@ void add_netplugin(CLI::App& app, Command& command) {
             {1, netplugin::kMaxIterations});
   group.add("--timeout=TIME", options.timeout,
             "timeout of each case and each size, 100ms to 10m [10s]");
-  add_formats(group, state, {"table", "json", "csv"}, "write the result to FILE [standard output]");
+  add_formats(group, state, kTableFormats);
+  add_json_too(group, state);
   add_wide(group, state.wide);
 }
 

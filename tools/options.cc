@@ -56,46 +56,53 @@ void add_link(CLI::App& app, Options& options) {
   add_cpus(OptionGroup(app), options.config.placement.cpus);
 }
 
-void add_formats(const OptionGroup& group, Output& to, const std::vector<std::string>& words,
-                 const char* file) {
-  to.format = words.front();
+void add_formats(const OptionGroup& group, Output& to, const Formats& formats) {
+  to.formats = formats;
+  std::vector<std::string> words;
+  std::vector<std::string_view> ends;
+  for (const auto& [word, end] : formats) {
+    if (std::find(words.begin(), words.end(), word) != words.end()) continue;
+    words.emplace_back(word);
+    if (!end.empty()) ends.push_back(end);
+  }
   group.add("--format=FORMAT", to.format,
-            fmt::format("{} or {} [{}]", fmt::join(words.begin(), words.end() - 1, ", "),
-                        words.back(), words.front()),
+            fmt::format("{} or {} [by the output's name: {}; else {}]",
+                        fmt::join(words.begin(), words.end() - 1, ", "), words.back(),
+                        fmt::join(ends, ", "), words.front()),
             words);
-  group.add("--output=FILE", to.output, file);
+  group.add("-o, --output=FILE", to.output, "write the result to FILE [standard output]");
+}
+
+void add_json_too(const OptionGroup& group, Output& to) {
+  group.add("--json=FILE", to.json, "write the same as JSON to FILE, too")->take_last();
 }
 
 void add_output(const OptionGroup& group, Options& options) {
-  add_formats(group, options, {"table", "json", "csv", "perftest"},
-              "write the results to FILE [standard output]");
+  Formats formats = kTableFormats;
+  formats.emplace_back("perftest", "");
+  add_formats(group, options, formats);
+  add_json_too(group, options);
   group.add("--verbose", options.verbose, "show every suspicion with its numbers");
   add_wide(group, options.wide);
 }
 
-void add_table_or_json(const OptionGroup& group, Output& to) {
-  group.add("--format=FORMAT", to.format,
-            "table or json [by the output's name: .txt, .json; else table]", {"table", "json"});
-  group.add("-o, --output=FILE", to.output, "write to FILE [standard output]");
-  add_wide(group, to.wide);
-}
-
-std::string format_of(const Output& of, const Endings& known, std::string_view hint) {
-  if (!of.format.empty()) return of.format;
-  const std::string name = of.output.substr(of.output.rfind('/') + 1);
-  const std::size_t dot = std::min(name.rfind('.'), name.size());
+void settle_format(Output& to, std::string_view hint) {
+  if (!to.format.empty()) return;
+  if (to.output.empty()) {
+    to.format = to.formats.front().first;
+    return;
+  }
+  const std::string name = to.output.substr(to.output.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  const std::string given = dot == std::string::npos ? ".txt" : name.substr(dot);
   std::string ends;
-  for (const auto& [end, format] : known) {
-    if (of.output.empty() || name.substr(dot) == end) return std::string(format);
+  for (const auto& [format, end] : to.formats) {
+    if (given == end) to.format = format;
     if (!end.empty()) ends += fmt::format("{}, ", end);
   }
-  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", of.output),
+  if (!to.format.empty()) return;
+  throw Error(Fault::usage, fmt::format("--output {}: its name does not say a format", to.output),
               fmt::format("End it with {}or name the --format.{}", ends, hint));
-}
-
-void settle_table_or_json(Output& to) {
-  to.format = format_of(to, {{".txt", "table"}, {"", "table"}, {".json", "json"}},
-                        " 'rdmabench report' makes HTML, Markdown and JUnit of the JSON.");
 }
 
 CLI::Option* add_wide(const OptionGroup& group, bool& wide) {
@@ -154,6 +161,7 @@ void settle_backend(run::Config& config) {
 
 void settle(Options& options) {
   run::Config& config = options.config;
+  settle_format(options);
   split_port(options);
   const bool loop = !run::reaches_others(config.backend);
   refuse_if(loop && !options.host.empty(),

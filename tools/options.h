@@ -15,13 +15,6 @@
 
 namespace rdmabench::inline v1::tools {
 
-/// Where a command's result goes, and in which form.
-struct Output {
-  std::string format;  ///< "" = by the end of the file's name
-  std::string output;  ///< a file; "" = standard output
-  bool wide = false;   ///< every column of a table
-};
-
 struct Options : Output {
   run::Config config;
   std::string host;
@@ -46,25 +39,24 @@ void add_link(CLI::App& app, Options& options);
 /// --wide: every column, however many the table then needs.
 CLI::Option* add_wide(const OptionGroup& group, bool& wide);
 
-/// --format, the first of `words` where it is not given, and --output, with that help.
-void add_formats(const OptionGroup& group, Output& to, const std::vector<std::string>& words,
-                 const char* file);
+/// --format, one of `formats`, and -o, --output, alike in every command: the first format is that
+/// of standard output and of a name without an end.
+void add_formats(const OptionGroup& group, Output& to, const Formats& formats);
 
-/// --format, --output, --verbose and --wide.
+/// The same for a table, JSON and CSV.
+inline const Formats kTableFormats{{"table", ".txt"}, {"json", ".json"}, {"csv", ".csv"}};
+
+/// --json, of the commands that measure: the same as JSON, whatever the format.
+void add_json_too(const OptionGroup& group, Output& to);
+
+/// --format, --output, --json, --verbose and --wide.
 void add_output(const OptionGroup& group, Options& options);
 
-/// --format, -o, --output and --wide of a command that writes a table or JSON.
-void add_table_or_json(const OptionGroup& group, Output& to);
-
-/// Formats by the ends of files' names; the first is that of standard output.
-using Endings = std::vector<std::pair<std::string_view, std::string_view>>;
-
-/// The format that was named, else by the end of the output's name. Throws Error(usage) for a name
-/// that ends otherwise, with `hint` behind it.
-std::string format_of(const Output& of, const Endings& known, std::string_view hint = {});
-
-/// Sets "table" or "json" where no format was named, as format_of() does.
-void settle_table_or_json(Output& to);
+/// Where no format was named, sets it by the end of the output's name, which without one is a text.
+/// Throws Error(usage) for a name that ends otherwise, with `hint` behind it.
+void settle_format(Output& to, std::string_view hint = {});
+inline constexpr std::string_view kReportHint =
+    " 'rdmabench report' makes HTML, Markdown and JUnit of the JSON.";
 
 /// --launches.
 inline constexpr const char* kLaunchesHelp =

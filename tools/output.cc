@@ -58,10 +58,9 @@ std::string longest_left(const run::Progress& progress) {
 int write(std::span<const report::Report> reports, const Options& options) {
   erase_progress();
   const bool is_json = options.format == "json";
-  const Judged judged =
-      is_json || !options.expect.empty() ? judge(documents_of(reports), options.expect) : Judged();
-  write_judged(is_json ? judged.json : to_text(reports, options), judged, options.format,
-               options.output);
+  const bool needs_json = is_json || !options.json.empty() || !options.expect.empty();
+  const Judged judged = needs_json ? judge(documents_of(reports), options.expect) : Judged();
+  write_judged(is_json ? judged.json : to_text(reports, options), judged, options);
   int code = judged.failed ? static_cast<int>(Fault::failed) : 0;
   for (const report::Report& one : reports) {
     if (!one.error) continue;

@@ -23,7 +23,7 @@ struct ProjectOptions : Output {
 };
 
 int run(ProjectOptions& options) {
-  settle_table_or_json(options);
+  settle_format(options, kReportHint);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
   refuse_if(options.job.projection.price_b && options.against.empty(),
@@ -95,7 +95,8 @@ void add_project(CLI::App& app, Command& command) {
   group.add("--b-name=NAME", options.b_name, "what B is called [by its path]");
   add_job(sub, options.job);
   add_projection(sub, options.job);
-  add_table_or_json(group, options);
+  add_formats(group, options, {{"table", ".txt"}, {"json", ".json"}});
+  add_wide(group, options.wide);
 }
 
 }  // namespace rdmabench::inline v1::tools

@@ -77,6 +77,7 @@ run::RegistrationReport measure(const RegOptions& options) {
 }
 
 int reg(RegOptions& options) {
+  settle_format(options);
   if (const auto code = begin_launches(options.launches, options, options.expect)) return *code;
   if (!options.cpus.empty()) pin_this_thread(options.cpus.front());
   const run::RegistrationReport outcome = measure(options);
@@ -87,8 +88,8 @@ int reg(RegOptions& options) {
       format == "json"  ? judged.json
       : format == "csv" ? to_csv(outcome)
                         : for_reading(to_table(outcome, table_width(options.wide)), options.output);
-  if (!outcome.results.empty() || format == "json") {
-    write_judged(text, judged, format, options.output);
+  if (!outcome.results.empty() || format == "json" || !options.json.empty()) {
+    write_judged(text, judged, options);
   }
   for (const std::string& refusal : outcome.refusals) tell(refusal);
   if (!outcome.refusals.empty()) return static_cast<int>(outcome.fault);
@@ -130,8 +131,8 @@ void add_options(CLI::App& app, RegOptions& options) {
              });
   add_launches(group, options.launches);
   add_cpus(group, options.cpus);
-  add_formats(group, options, {"table", "json", "csv"},
-              "write the results to FILE [standard output]");
+  add_formats(group, options, kTableFormats);
+  add_json_too(group, options);
   add_wide(group, options.wide);
   add_expect(OptionGroup(app, "Limits"), options.expect);
 }

@@ -37,12 +37,8 @@ std::string known_commands() {
 }
 
 int make_report(ReportOptions& options) {
-  const std::string format = format_of(options, {{".html", "html"},
-                                                 {".htm", "html"},
-                                                 {".xml", "junit"},
-                                                 {".prom", "prometheus"},
-                                                 {".csv", "csv"},
-                                                 {".md", "markdown"}});
+  settle_format(options);
+  const std::string& format = options.format;
   refuse_if(format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0,
             "a page of HTML cannot be shown on a terminal",
             "Name a file with --output FILE, or another --format.");
@@ -106,12 +102,14 @@ void add_report(CLI::App& app, Command& command) {
       make_report);
   const OptionGroup group(sub);
   group.operand("FILE", options.files, "results, or folders of them; may be many")->required();
-  group.add("--format=NAME", options.format,
-            "html, junit, prometheus, csv or markdown [by the output's name: .html, .xml, "
-            ".prom, .csv, .md]",
-            {"html", "junit", "prometheus", "csv", "markdown"});
+  add_formats(group, options,
+              {{"html", ".html"},
+               {"junit", ".xml"},
+               {"prometheus", ".prom"},
+               {"csv", ".csv"},
+               {"markdown", ".md"},
+               {"html", ".htm"}});
   add_program(group, options.program);
-  group.add("-o, --output=FILE", options.output, "where to write [standard output]");
 }
 
 }  // namespace rdmabench::inline v1::tools

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/new_file.h"
@@ -12,6 +13,18 @@
 namespace rdmabench::inline v1::tools {
 
 using rdmabench::check_writable;
+
+/// Names of formats, each with the end of a file's name that stands for it, or "".
+using Formats = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// Where a command's result goes, and in which form.
+struct Output {
+  std::string format;  ///< "" = by the end of the file's name
+  std::string output;  ///< a file; "" = standard output
+  std::string json;    ///< a file that gets the same as JSON; "" = none
+  bool wide = false;   ///< every column of a table
+  Formats formats;     ///< that the command has
+};
 
 /// Throws Error(failed) that names the path.
 void write_file(const std::string& text, const std::string& path);

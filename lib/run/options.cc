@@ -80,7 +80,7 @@ constexpr Option kQueueOptions[] = {
     row("signal_every", "-Q, --signal-every=N",
         "ask for one completion in N messages [bw: 32; lat: 8]",
         both([](Config& c) { return &c.traffic.signal_every; }), {1, kMaxDepth}, kAlways),
-    row("outstanding_reads", "-o, --outstanding=N",
+    row("outstanding_reads", "--outstanding=N",
         "reads or atomics under way on a queue pair [the most that both sides support]",
         both([](Config& c) { return &c.endpoint.outstanding_reads; }), {1, 255}),
     row("shared_receives", "--srq", "one shared receive queue for all queue pairs",

@@ -252,6 +252,7 @@ class Usage(unittest.TestCase):
                 self.assertIn(there, error)
         self.assertIn(there, self.refused("doctor", "--collect", there))
         self.assertIn(there, self.refused("demo", "--json", there))
+        self.assertIn(there, self.refused("lat", "--backend", "loop", "-n", "100", "--json", there))
         self.assertIn(there, self.refused("report", "/dev/null", "--output", there + ".md"))
         self.assertIn(there, self.refused("fabric", *rank, "--resume", there))
         self.assertIn(there, self.refused("ib_send_lat", "host", "--out_json", f"--out_json_file={there}"))
@@ -376,6 +377,18 @@ class Width(unittest.TestCase):
             notes = json.loads(process.communicate(timeout=30)[0])["notes"]
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertRegex("\n".join(notes), r"of 50 .* of A and \d+ of B: .*SIGINT")
+
+    def test_a_launch_has_every_option(self):
+        words = ("bw", "--backend", "loop", "--op", "write-imm", "-s", "64,4K", "-n", "400", "--warmup", "8", "--threads", "2",
+                 "-q", "2", "-t", "8", "-r", "64", "-Q", "4", "-l", "2", "--inline", "32", "--validate", "--working-set", "64K",
+                 "--stride", "8K", "--misalign", "8", "--rate", "1M", "--timeout", "20s", "--no-watch")
+        alone = json.loads(run(*words, "--format", "json").stdout)
+        over, *launches = json.loads(run(*words, "--launches", "2", "--format", "json").stdout)["documents"]
+        self.assertGreater(len(alone["config"]), 15)
+        for one in (over, *launches):
+            self.assertEqual({key: value for key, value in one["config"].items() if key in alone["config"]}, alone["config"])
+            self.assertEqual([row["iterations"] for row in one["results"]],
+                             [row["iterations"] * (2 if one is over else 1) for row in alone["results"]])
 
     def test_a_launch_that_fails_ends_them(self):
         result = run("lat", "127.0.0.1", "--port", "1", "--launches", "3", "--insecure")
