@@ -544,6 +544,16 @@ class Output(unittest.TestCase):
 
     def test_devices_lists_the_in_process_transport(self):
         self.assertIn("loop", run("devices").stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(run("devices", "-o", f"{folder}/devices.json").returncode, 0)
+            document = json.loads(pathlib.Path(f"{folder}/devices.json").read_text(encoding="utf-8"))
+        self.assertEqual(document["schema"], "rdmabench-devices/1")
+        (loop,) = [one for one in document["devices"] if one["backend"] == "loop"]
+        self.assertEqual(loop["details"], {"reach": "this process"})
+        self.assertIn("libibverbs.so.1", [one["name"] for one in document["libraries"]])
+        table = run("devices").stdout.partition("\n\n")[0].splitlines()
+        rows = [line for line in table if not line.startswith(("backend", "left out", "in every row", " "))]
+        self.assertEqual(len(rows), len(document["devices"]))  # a line each
 
     def test_a_processor_that_is_not_there(self):
         result = run(*self.LOOP, "--cpu", "1023")
