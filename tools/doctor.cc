@@ -3,12 +3,15 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "base/refuse.h"
 #include "base/shared_memory_files.h"
 #include "commands.h"
+#include "health/peers.h"
 #include "options.h"
 #include "output.h"
 #include "rdmabench/health/doctor.h"
@@ -19,7 +22,7 @@ namespace rdmabench::inline v1::tools {
 namespace {
 
 struct DoctorCommand : Output {
-  std::string root = "/";
+  std::string root;
   std::string collect;
   std::string since;
   std::vector<std::string> peers;
@@ -43,17 +46,57 @@ int print_checks(bool wide) {
   return 0;
 }
 
+void write(const DoctorCommand& command, const health::Diagnosis& diagnosis) {
+  write_text(command.format == "json"  ? health::to_json(diagnosis)
+             : command.format == "csv" ? health::to_csv(diagnosis)
+             : command.format == "line"
+                 ? health::to_line(diagnosis)
+                 : for_reading(health::to_text(diagnosis, command.verbose), command.output),
+             command.output);
+}
+
+/// The nodes of --peers with each other; this machine is not asked.
+int compare_peers(const DoctorCommand& command, const std::vector<health::Peer>& peers) {
+  refuse_if(command.ask_firmware || command.ask_gpus || command.clean || !command.collect.empty() ||
+                !command.since.empty(),
+            "--peers without --root, with an option that is about this machine",
+            "--peers compares its FILES with each other; give --root / to judge this machine by "
+            "them.");
+  std::set<std::string> hosts;
+  for (const health::Peer& peer : peers) {
+    refuse_if(!hosts.insert(peer.host).second,
+              fmt::format("two documents of the peer '{}'", report::terminal_safe(peer.host)),
+              "Give one of each host; hosts are told apart by their names.");
+  }
+  const health::NodeComparison comparison = health::compare_nodes(peers);
+  refuse_if(comparison.words.empty(), "too few nodes to compare",
+            "Give documents of three nodes of one model or more.");
+  health::Diagnosis diagnosis;
+  diagnosis.host = fmt::format("{} nodes", peers.size());
+  for (const health::NodeDifference& one : comparison.differences) {
+    health::Finding& finding = diagnosis.findings.emplace_back(one.finding);
+    const std::string& host = peers[one.node].host;
+    finding.subject =
+        finding.subject == "node" ? host : fmt::format("{} {}", host, finding.subject);
+  }
+  write(command, diagnosis);
+  tell(comparison.words);
+  return diagnosis.tally().failed() ? 1 : 0;
+}
+
 int doctor(DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
   settle_format(command);
   check_writable(command.output);
   check_writable(command.collect);
-  if (command.clean) tell(to_text(remove_abandoned_memory()));
-  const auto begin = std::chrono::steady_clock::now();
   std::vector<health::Peer> peers;
   for (const std::string& path : command.peers) {
     peers.push_back(health::read_peer(read_document(path), path));
   }
+  if (!peers.empty() && command.root.empty()) return compare_peers(command, peers);
+  if (command.root.empty()) command.root = "/";
+  if (command.clean) tell(to_text(remove_abandoned_memory()));
+  const auto begin = std::chrono::steady_clock::now();
   std::optional<health::Peer> earlier;
   if (!command.since.empty()) {
     earlier = health::read_peer(read_document(command.since), command.since);
@@ -64,12 +107,7 @@ int doctor(DoctorCommand& command) {
       health::diagnose(health::FileTree(store), command.root, command.checks);
   if (!peers.empty()) health::compare_with_peers(diagnosis, peers);
   if (earlier) health::compare_with_earlier(diagnosis, *earlier);
-  write_text(command.format == "json"  ? health::to_json(diagnosis)
-             : command.format == "csv" ? health::to_csv(diagnosis)
-             : command.format == "line"
-                 ? health::to_line(diagnosis)
-                 : for_reading(health::to_text(diagnosis, command.verbose), command.output),
-             command.output);
+  write(command, diagnosis);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (command.format != "line") {
     tell(fmt::format("{} findings of {} in {:.2f} s", diagnosis.findings.size(), command.root,
@@ -119,7 +157,8 @@ std::string footer() {
          "  rdmabench doctor --expect devices=8 --expect rate_gbps=400\n"
          "  rdmabench doctor --collect node.tar                  save what was read\n"
          "  rdmabench doctor --root node.tar --format json       judge a saved node\n"
-         "  rdmabench doctor --peers node*.json                  compared with its peers\n"
+         "  rdmabench doctor --peers node*.json                  those nodes with each other\n"
+         "  rdmabench doctor --root / --peers node*.json         this node with them\n"
          "\n"
          "Exit codes: 0 nothing FAILs or is an ERROR; 1 something does; 2 wrong usage; 3 not available here.";
 }
@@ -158,7 +197,9 @@ void add_doctor(CLI::App& app, Command& command) {
   };
   group.texts("--expect=KEY=VALUE", "an expectation; may be repeated", expect)
       ->allow_extra_args(false);
-  group.add("--peers=FILES", options.peers, "JSON of doctor on other nodes");
+  group.add("--peers=FILES", options.peers,
+            "JSON of doctor on several nodes, compared with each other; with --root that one is "
+            "compared with them");
   group.add("--since=OLD.json", options.since, "JSON of doctor on this node: which GIDs moved");
   group.list("--only=NAMES", checks.only, "groups or checks, separated by commas")
       ->allow_extra_args(false);

@@ -12,9 +12,11 @@
 #include "base/file.h"
 #include "base/refuse.h"
 #include "commands.h"
+#include "health/peers.h"
 #include "import/run.h"
 #include "options.h"
 #include "output.h"
+#include "report/body.h"
 #include "report/formats.h"
 #include "report/kinds.h"
 
@@ -34,6 +36,34 @@ std::string known_commands() {
     names.push_back(kind->written_by);
   }
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Nodes of which there are documents, by each other: what FAILs or warns in comparison alone is
+/// said in the document of the node.
+void compare_nodes(std::vector<Document>& documents) {
+  std::vector<Document*> nodes;
+  std::vector<health::Peer> peers;
+  for (Document& document : documents) {
+    if (document.schema != report::kDoctorSchema) continue;
+    nodes.push_back(&document);
+    peers.push_back(health::read_peer(report::to_json(document), document.source));
+  }
+  const health::NodeComparison comparison = health::compare_nodes(peers);
+  for (const auto& [node, found] : comparison.differences) {
+    report::Json& body = report::json_of(*nodes[node]);
+    for (report::Json& one : body["findings"]) {
+      if (text_of(one, "id") != found.id || text_of(one, "subject") != found.subject) continue;
+      const std::string before = text_of(one, "status");
+      if (before != name(Status::skip) && before != name(Status::pass)) continue;
+      one["status"] = name(found.status);
+      one["reason"] = "";
+      one["expected"] = found.expected;
+      one["expected_source"] = name(found.source);
+      one["remedy"] = found.remedy;
+      one["action"] = health::action_of(found);
+    }
+  }
+  if (!comparison.words.empty()) tell(comparison.words);
 }
 
 int make_report(ReportOptions& options) {
@@ -56,6 +86,7 @@ int make_report(ReportOptions& options) {
     std::move(read.documents.begin(), read.documents.end(), std::back_inserter(documents));
     std::move(read.left_out.begin(), read.left_out.end(), std::back_inserter(left_out));
   }
+  compare_nodes(documents);
   const std::string text = report::to_format(documents, format);
   write_text(text, options.output);
   for (const Document& document : documents) {
@@ -80,7 +111,8 @@ void add_report(CLI::App& app, Command& command) {
           ".\n"
           "'-' is standard input, a folder stands for its *.json and *.jsonl, or, without them, for its\n"
           "*.txt, *.log and *.out. Several files come into one report: curves into the same chart, the\n"
-          "checks of many nodes into one list.\n"
+          "checks of many nodes into one list. Of three nodes of one model or more each is compared with the\n"
+          "others: fewer devices, ports, GPUs, NVLinks or memory FAIL, what else differs is WARN.\n"
           "\n"
           "Formats:\n"
           "  html        one file that needs no network and no server: heat map of node pairs on a fixed\n"

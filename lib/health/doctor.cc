@@ -108,6 +108,8 @@ class Runner {
 
   std::vector<std::vector<Outcome>>& outcomes() { return outcomes_; }
 
+  std::size_t devices() const { return node_.devices.size(); }
+
  private:
   void for_each_subject(std::vector<Outcome>& found, const CheckInfo& check, NodeCheck run) {
     one(found, check, {}, [&](Probe& probe) { run(probe); });
@@ -277,6 +279,7 @@ Diagnosis diagnose(const FileTree& tree, std::string root, const DoctorOptions& 
   diagnosis.root = std::move(root);
   diagnosis.host = one_line(tree.read("proc/sys/kernel/hostname").bytes);
   Runner runner(tree, options.expectations);
+  diagnosis.devices = runner.devices();
   const auto& all = all_checks();
   const auto wanted = [&](std::size_t place) { return is_wanted(*all[place], options.only); };
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -154,6 +154,11 @@ std::string skipped_in_short(const Diagnosis& diagnosis) {
   return text;
 }
 
+/// Behind what is said last: a node may pass every check that applies to it and have no RDMA.
+std::string_view without_rdma(const Diagnosis& diagnosis) {
+  return diagnosis.devices == std::size_t{0} ? "; this node has no RDMA device" : "";
+}
+
 }  // namespace
 
 std::string to_text(const Diagnosis& diagnosis, bool all) {
@@ -171,15 +176,16 @@ std::string to_text(const Diagnosis& diagnosis, bool all) {
   if (!unread.empty()) text += unread + '\n';
   const Tally tally = diagnosis.tally();
   const std::string host = diagnosis.host.empty() ? diagnosis.root : diagnosis.host;
-  return text + fmt::format("{}: {} FAIL, {} WARN, {} PASS, {} SKIP, {} ERROR\n",
+  return text + fmt::format("{}: {} FAIL, {} WARN, {} PASS, {} SKIP, {} ERROR{}\n",
                             report::terminal_safe(host), tally.fail, tally.warn, tally.pass,
-                            tally.skip, tally.error);
+                            tally.skip, tally.error, without_rdma(diagnosis));
 }
 
 std::string to_line(const Diagnosis& diagnosis) {
   const Tally tally = diagnosis.tally();
   if (!tally.failed()) {
-    return fmt::format("{} checks passed, {} skipped, none failed\n", tally.pass, tally.skip);
+    return fmt::format("{} checks passed, {} skipped, none failed{}\n", tally.pass, tally.skip,
+                       without_rdma(diagnosis));
   }
   const auto& all = diagnosis.findings;
   const auto has = [&](Status status) {

@@ -232,6 +232,23 @@ class Doctor(unittest.TestCase):
         itself = self.findings("--root", str(odd), "--peers", own, files[0])
         kernel = next(one for one in itself["findings"] if one["id"] == "software.kernel")
         self.assertEqual(kernel["status"], "SKIP", "one other host is no majority")
+        other = str(self.root / "other.json")  # another node that is not like the others
+        document = json.loads(pathlib.Path(own).read_text(encoding="utf-8"))
+        for one in document["findings"]:
+            if one["id"] == "device.count":
+                one["observed"] = "1"
+        document["host"] = "other"
+        pathlib.Path(other).write_text(json.dumps(document), encoding="utf-8")
+        among = doctor("--peers", *files, other, "--format", "json")
+        self.assertEqual(among.returncode, 1, among.stderr)
+        self.assertIn("4 of", among.stderr)
+        self.assertEqual([(one["id"], one["subject"], one["status"]) for one in json.loads(among.stdout)["findings"]],
+                         [("device.count", "other", "FAIL"), ("software.kernel", "other", "WARN")])
+        page = subprocess.run([RDMABENCH, "report", *files, other, "--format", "markdown"],
+                              capture_output=True, text=True, check=True).stdout
+        self.assertIn("device.count", page)
+        self.assertEqual(doctor("--peers", *files[:2]).returncode, 2, "two are too few")
+        self.assertEqual(doctor("--peers", *files, "--ask-gpus").returncode, 2, "it is about this machine")
         twice = doctor("--root", str(odd), "--peers", files[0], files[0])
         self.assertEqual(twice.returncode, 2, twice.stderr)
         self.assertIn("'peer0'", twice.stderr)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -159,6 +160,7 @@ struct Diagnosis {
   std::string host;  ///< the node's name; "" if it is unknown
   std::string root;  ///< what was read: "/", a folder, a tar file
   std::vector<Finding> findings;
+  std::optional<std::size_t> devices{};  ///< RDMA devices; none = nobody counted them
 
   Tally tally() const noexcept;
 };
@@ -252,10 +254,11 @@ struct Peer {
 /// `origin`; trusts nothing in it.
 Peer read_peer(std::string_view json, std::string_view origin);
 
-/// Compares every finding of a check with CheckInfo::compares with what most peers observed: more
-/// than half of at least two other hosts must agree. This node's own document and one without a
-/// host do not count; two documents of one host throw Error(usage). A difference becomes WARN. A
-/// finding without an expectation that agrees becomes PASS. A WARN or FAIL stays.
+/// Compares every finding of a check with CheckInfo::compares, and of what a node has a number of,
+/// with what most peers observed: more than half of at least two other hosts must agree. This
+/// node's own document and one without a host do not count; two documents of one host throw
+/// Error(usage). A difference becomes WARN; fewer devices, ports, GPUs, NVLinks or memory become
+/// FAIL. A finding without an expectation that agrees becomes PASS. A WARN or FAIL stays.
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers);
 
 /// Compares the GIDs of address.gid, address.roce_v2 and address.gid_index with what an earlier

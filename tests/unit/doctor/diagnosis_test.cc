@@ -7,7 +7,9 @@
 #include <map>
 
 #include "../complaint.h"
+#include "../has_all.h"
 #include "fixture.h"
+#include "health/peers.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1::health {
@@ -85,6 +87,83 @@ TEST(Peers, AreOtherHosts) {
 TEST(Peers, AreNotAskedForWhatMayDiffer) {
   const std::vector<Peer> peers{peer("1", "os.swap"), peer("1", "os.swap")};
   EXPECT_EQ(compared(Status::pass, "2", peers, "os.swap").status, Status::pass);
+}
+
+/// A node that has these; "node" is the subject of each.
+Peer node_with(const std::string& host,
+               const std::vector<std::pair<std::string, std::string>>& observed) {
+  Peer node{host, {}};
+  for (const auto& [check, value] : observed) node.observations.push_back({check, "node", value});
+  return node;
+}
+
+TEST(Nodes, WithLessThanMostOfTheirModelFail) {
+  const std::vector<std::pair<std::string, std::string>> usual{
+      {"software.product", "A"},
+      {"device.count", "8"},
+      {"device.ports", "8 ports in use"},
+      {"gpu.count", "8"},
+      {"numa.memory", "node0 512 GiB, node1 512 GiB"},
+      {"software.kernel", "6.8"}};
+  std::vector<Peer> nodes;
+  for (const char* const host : {"a", "b", "c", "d"}) nodes.push_back(node_with(host, usual));
+  EXPECT_TRUE(compare_nodes(nodes).differences.empty());
+  nodes[2].observations[1].observed = "7";
+  nodes[2].observations[2].observed = "7 ports in use";
+  nodes[2].observations[3].observed = "9";                             // more
+  nodes[0].observations[4].observed = "node0 512 GiB, node1 511 GiB";  // the kernel's share
+  nodes[1].observations[4].observed = "node0 512 GiB, node1 448 GiB";
+  nodes[3].observations[5].observed = "6.1";
+  const NodeComparison found = compare_nodes(nodes);
+  std::vector<std::string> said;
+  for (const auto& [node, finding] : found.differences) {
+    said.push_back(fmt::format("{} {} {}", nodes[node].host, finding.id, name(finding.status)));
+    EXPECT_EQ(finding.source, Source::peers);
+    EXPECT_NE(finding.remedy, "");
+  }
+  // Of the memory of "b" two of three others have the same text.
+  EXPECT_EQ(said, (std::vector<std::string>{"b numa.memory FAIL", "c device.count FAIL",
+                                            "c device.ports FAIL", "c gpu.count WARN",
+                                            "d software.kernel WARN"}));
+}
+
+TEST(Nodes, AreComparedWithOthersOfTheirModelAlone) {
+  std::vector<Peer> nodes;
+  for (const char* const host : {"a", "b", "c"}) {
+    nodes.push_back(node_with(host, {{"software.product", "A"}, {"gpu.count", "8"}}));
+  }
+  for (const char* const host : {"x", "y"}) {
+    nodes.push_back(node_with(host, {{"software.product", "B"}, {"gpu.count", "0"}}));
+  }
+  nodes.push_back(node_with("a", {{"software.product", "A"}, {"gpu.count", "1"}}));  // again
+  nodes.push_back(node_with("", {{"software.product", "A"}, {"gpu.count", "1"}}));
+  const NodeComparison found = compare_nodes(nodes);
+  EXPECT_TRUE(found.differences.empty());
+  EXPECT_THAT(found.words, has_all("3 of A", "2 of B (too few to compare)"));
+  EXPECT_EQ(compare_nodes(std::span(nodes).first(2)).words, "");
+}
+
+TEST(Nodes, AreAskedForWhatMostOfTheirDevicesHave) {
+  const std::vector<Peer::Observation> seen =
+      compared_observations(FileTree(std::make_shared<MemoryStore>(load("mlx5-infiniband"))));
+  const auto of = [&](const std::string& id) {
+    const auto found =
+        std::find_if(seen.begin(), seen.end(), [&](const auto& one) { return one.id == id; });
+    return found == seen.end() ? "none" : found->observed;
+  };
+  EXPECT_EQ(of("device.count"), "2");
+  EXPECT_EQ(of("port.link_layer"), "InfiniBand");
+  EXPECT_EQ(of("software.product"), "Vendor GPU Server");
+  EXPECT_EQ(of("limit.ports"), "none");
+}
+
+TEST(Texts, SayLastThatANodeHasNoRdmaDevice) {
+  Diagnosis diagnosis;
+  diagnosis.host = "self";
+  EXPECT_EQ(to_text(diagnosis, false).find("no RDMA device"), std::string::npos);
+  diagnosis.devices = 0;
+  EXPECT_TRUE(to_text(diagnosis, false).ends_with("; this node has no RDMA device\n"));
+  EXPECT_TRUE(to_line(diagnosis).ends_with("; this node has no RDMA device\n"));
 }
 
 TEST(Peers, AreReadFromWhatADoctorWrote) {
