@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "frame.h"
 #include "handshake.h"
+#include "launch.h"
 #include "tcp.h"
 #include "wait.h"
 
@@ -61,6 +62,40 @@ Admission::Admission(Listener& listener, AdmissionRules rules)
   for (Rank& rank : ranks_) rank.seat.channels.resize(rules_.channels);
   raise_descriptor_limit();  // where it stays too low, first_refusal_ says so
   readiness_.watch(listener_, kListenerKey);
+  listener_.on_refused([this](const RefusedPeer& refused) { note_refused(refused); });
+}
+
+void Admission::note_refused(const RefusedPeer& refused) {
+  constexpr std::size_t kMostAddresses = 4096;  // strangers may come from any number
+  if (refused_.size() < kMostAddresses) refused_.try_emplace(refused.ip, refused);
+  if (!first_refusal_.empty()) return;
+  first_refusal_ = fmt::format("{}: {}", refused.ip, refused.why);
+}
+
+std::string Admission::host_of(std::uint32_t rank) const {
+  return rules_.host_of ? ascii_only(rules_.host_of(rank), kMaxHost) : "";
+}
+
+std::vector<std::string> Admission::missing() const {
+  std::vector<std::string> names;
+  for (std::uint32_t rank = rules_.first_rank; rank < rules_.size; ++rank) {
+    if (settled(ranks_[rank])) continue;
+    std::string host = ranks_[rank].seat.hello.host;
+    if (host.empty()) host = host_of(rank);
+    names.push_back(host.empty() ? fmt::format("rank {}", rank) : std::move(host));
+  }
+  return names;
+}
+
+/// What came from the host, by any of its addresses; nullptr for nothing.
+const RefusedPeer* Admission::refused_of(const std::string& host) const {
+  if (host.empty() || refused_.empty()) return nullptr;  // a look-up may take seconds
+  for (const Endpoint& endpoint : LookUp(host, 0).endpoints) {
+    if (const auto found = refused_.find(endpoint.address()); found != refused_.end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
 }
 
 /// A connection for which the process has no room now stays queued: the next wait returns it again.
@@ -199,18 +234,33 @@ bool Admission::complete() {
   return open_ == rules_.size;
 }
 
-std::string Admission::why_absent(const Rank& rank, const std::string& given) const {
+std::string Admission::why_absent(const Rank& rank, const std::string& host,
+                                  const std::string& given) const {
   if (!rank.refused.empty()) return rank.refused;
   if (!rank.left.empty()) return rank.left;
   if (rank.seat.channels.front()) return "it came, but was not ready " + given;
-  return "it never came " + given +
+  if (const RefusedPeer* const refused = refused_of(host)) {
+    const std::string copy = listener_.authentication().copy_line(this_host());
+    const std::string why = refused->other_secret && !copy.empty()
+                                ? fmt::format("came with another token; on {} run: {}", host, copy)
+                                : "came and was refused: " + refused->why;
+    return fmt::format("{} ({}) {}", host, refused->ip, why);
+  }
+  return (host.empty() ? "it" : host) + " never came " + given +
          (first_refusal_.empty() ? "" : "; connections were refused, the first: " + first_refusal_);
 }
 
 std::vector<Seat> Admission::admit(Deadline deadline) {
   const std::string given =
       fmt::format("within {:.3g} s", std::chrono::duration<double>(deadline.left()).count());
-  while (!complete() && !deadline.passed()) turn(deadline);
+  constexpr std::chrono::seconds kBetweenWords{1};
+  Deadline next_word = Deadline::after(kBetweenWords);
+  while (!complete() && !deadline.passed()) {
+    turn(deadline);
+    if (!rules_.on_wait || !next_word.passed()) continue;
+    next_word = Deadline::after(kBetweenWords);
+    rules_.on_wait(missing());
+  }
   for (auto& [key, pending] : pending_) pending.channel.abort(kTooLate);
   // Where a rank of another machine reached this one. One of this machine is seen under the address
   // that it dialled, which others may not reach (that of a bridge, for example).
@@ -229,7 +279,10 @@ std::vector<Seat> Admission::admit(Deadline deadline) {
     const bool near = !channel || channel->peer_ip() == channel->local_ip();
     seat.address = near ? here : channel->peer_ip();
     if (seats.size() >= rules_.first_rank && (!rank.ready || !settled(rank))) {
-      seat.absent = why_absent(rank, given);
+      if (seat.hello.host.empty()) {
+        seat.hello.host = host_of(static_cast<std::uint32_t>(seats.size()));
+      }
+      seat.absent = why_absent(rank, seat.hello.host, given);
       for (std::optional<Channel>& one : seat.channels) {
         if (one) one->abort(seat.absent);
       }

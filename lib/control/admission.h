@@ -70,6 +70,10 @@ struct AdmissionRules {
   MessageType ready{kAbortCode};      ///< what each answers there, once it can begin
   /// Takes that answer. Who throws here refuses the rank, with the reason.
   std::function<void(std::uint32_t rank, std::string payload)> on_ready{};
+  /// As Rendezvous::host_of(); none: no host is known before its rank has come.
+  std::function<std::string(std::uint32_t rank)> host_of{};
+  /// Told about once a second who has not come, as "gpu07" or "rank 7".
+  std::function<void(const std::vector<std::string>& missing)> on_wait{};
 };
 
 /// The place of a rank in the run.
@@ -80,14 +84,19 @@ struct Seat {
   std::string absent{};   ///< why it does not take part; "" = it does
 };
 
+/// Of connections that were not accepted, the first of each address.
+using RefusedPeers = std::map<std::string, RefusedPeer>;
+
 /// Rank 0's side. It accepts connections, reads their hello, refuses wrong run ids, sizes, ranks
 /// and duplicates, and closes those that say nothing in time. Connections that are not admitted yet
 /// are limited in number: the oldest is closed. The seat of a rank that leaves is free again, also
 /// that of the last one. Thread rule: one thread.
 class Admission {
  public:
-  /// `listener` has to outlive it.
+  /// `listener` has to outlive it, and tells it alone of whom it refuses.
   Admission(Listener& listener, AdmissionRules rules);
+  ~Admission() { listener_.on_refused({}); }
+  Admission& operator=(Admission&&) = delete;
 
   /// Until every rank is ready or refused, or the deadline. Returns the seats by rank. Whoever
   /// comes later is to be told by refuse_late(). Throws Error(failed) when epoll_wait(2) fails.
@@ -115,11 +124,15 @@ class Admission {
   };
 
   void accept();
+  void note_refused(const RefusedPeer& refused);
+  std::string host_of(std::uint32_t rank) const;
+  std::vector<std::string> missing() const;
+  const RefusedPeer* refused_of(const std::string& host) const;
   void take_hello(std::uint64_t key, Channel& channel);
   RankHello read_hello(const Message& message);
   void take(std::uint64_t key, Place place);
   bool settled(const Rank& rank) const;
-  std::string why_absent(const Rank& rank, const std::string& given) const;
+  std::string why_absent(const Rank& rank, const std::string& host, const std::string& given) const;
 
   Listener& listener_;
   Readiness readiness_;
@@ -130,6 +143,7 @@ class Admission {
   std::vector<Rank> ranks_;
   std::uint32_t open_;  // the last one that was not settled
   std::string first_refusal_;
+  RefusedPeers refused_;
 };
 
 /// Tells the next connection that the run has begun without it.

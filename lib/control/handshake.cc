@@ -237,7 +237,7 @@ std::string Handshake::refusal_text(const Channel& channel, RefusalReason reason
 
 void Handshake::refuse(Channel& channel, RefusalReason reason) const {
   tell(channel, authentication_.method(), reason);
-  throw Error(Fault::failed, refusal_text(channel, reason));
+  throw RefusedHandshake(refusal_text(channel, reason), reason);
 }
 
 bool Handshake::proceed(Channel& channel) {

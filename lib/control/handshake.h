@@ -65,6 +65,18 @@ class ServerBusy : public BrokenHandshake {
   using BrokenHandshake::BrokenHandshake;
 };
 
+/// A server's half has refused its client, and told it so.
+class RefusedHandshake : public Error {
+ public:
+  RefusedHandshake(const std::string& text, RefusalReason reason)
+      : Error(Fault::failed, text), reason_(reason) {}
+
+  RefusalReason reason() const noexcept { return reason_; }
+
+ private:
+  RefusalReason reason_;
+};
+
 /// What a proof and the session keys are made of.
 struct Transcript {
   std::uint16_t version = kProtocolVersion;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/number.h"
 #include "base/refuse.h"
+#include "base/text.h"
 #include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1::control {
@@ -49,6 +51,59 @@ JobPosition make_place(std::uint32_t rank, std::uint32_t size, std::string sourc
   return {rank, size, this_host(), std::move(source)};
 }
 
+void refuse_slurm_if(bool wrong, std::string_view whole) {
+  refuse_if(wrong,
+            fmt::format("Slurm's list of nodes is '{}'", ascii_only(whole, kShownOfVariable)),
+            "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
+}
+
+/// What "01-03,7" stands for, each with as many digits as its first number.
+std::vector<std::string> numbers_of(std::string_view ranges, std::string_view whole) {
+  std::vector<std::string> numbers;
+  for (const std::string_view range : split(ranges, ',')) {
+    const std::string_view first = range.substr(0, range.find('-'));
+    const auto from = rdmabench::parse_number<std::uint32_t>(first);
+    const auto to = rdmabench::parse_number<std::uint32_t>(range.substr(range.find('-') + 1));
+    refuse_slurm_if(!from || !to || *to < *from || *to - *from >= kMaxRanks, whole);
+    for (std::uint32_t i = *from; i <= *to; ++i) {
+      numbers.push_back(fmt::format("{:0{}}", i, first.size()));
+    }
+  }
+  return numbers;
+}
+
+/// Names with commas between them, each with any number of brackets.
+std::vector<std::string> expanded(std::string_view list, std::string_view whole) {
+  std::vector<std::string> done;
+  std::vector<std::string> names{""};  // of the list's item that is being read
+  const auto end_item = [&] {
+    refuse_slurm_if(names.front().empty(), whole);
+    std::move(names.begin(), names.end(), std::back_inserter(done));
+    names.assign(1, "");
+  };
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    refuse_slurm_if(list[at] == ']' || done.size() > kMaxRanks, whole);
+    if (list[at] == ',') {
+      end_item();
+    } else if (list[at] != '[') {
+      for (std::string& name : names) name += list[at];
+    } else {
+      const std::size_t end = list.find(']', at);
+      refuse_slurm_if(end == std::string_view::npos, whole);
+      const std::vector<std::string> numbers = numbers_of(list.substr(at + 1, end - at - 1), whole);
+      refuse_slurm_if(names.size() * numbers.size() > kMaxRanks, whole);
+      std::vector<std::string> longer;
+      for (const std::string& name : names) {
+        for (const std::string& number : numbers) longer.push_back(name + number);
+      }
+      names = std::move(longer);
+      at = end;
+    }
+  }
+  end_item();
+  return done;
+}
+
 /// Reads the environment once, in the order that the header gives.
 class Reader {
  public:
@@ -61,7 +116,7 @@ class Reader {
       if (auto place = of(launcher)) return over_tcp(std::move(*place));
     }
     const bool under_pmix = has_pmix_server();
-    if (under_pmix && !own_address() && pmix()) return {Launch::Source::pmix, {}, {}};
+    if (under_pmix && !own_address() && pmix()) return {Launch::Source::pmix, {}, {}, {}};
     for (const Launcher& launcher : kOuter) {
       if (auto place = of(launcher)) return over_tcp(std::move(*place), launcher.of_job);
     }
@@ -128,7 +183,24 @@ class Reader {
         "Set RDMABENCH_RENDEZVOUS=HOST:PORT, or MASTER_ADDR and MASTER_PORT, alike for all "
         "ranks.");
     // A number: a bare container has no /etc/hosts, which gives localhost its address.
-    return {Launch::Source::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0})};
+    Launch launch{
+        Launch::Source::tcp, std::move(place), address.value_or(Address{"127.0.0.1", 0}), {}};
+    if (slurm) launch.hosts = hosts_of_step(launch.place.size);
+    return launch;
+  }
+
+  std::optional<std::string> slurm_nodes() const {
+    auto nodes = environment_("SLURM_STEP_NODELIST");
+    return nodes ? nodes : environment_("SLURM_JOB_NODELIST");
+  }
+
+  /// With a task on each node they are in the list's order, whatever the distribution is.
+  std::vector<std::string> hosts_of_step(std::uint32_t size) const {
+    const auto nodes = slurm_nodes();
+    if (!nodes) return {};
+    std::vector<std::string> hosts = slurm_hosts(*nodes);
+    if (hosts.size() != size) hosts.clear();
+    return hosts;
   }
 
   /// An address meant for rdmabench alone takes precedence over PMIx.
@@ -147,9 +219,8 @@ class Reader {
               fmt::format("{} is set, but {} is not", host ? "MASTER_ADDR" : "MASTER_PORT",
                           host ? "MASTER_PORT" : "MASTER_ADDR"),
               "Set both, or RDMABENCH_RENDEZVOUS=HOST:PORT.");
-    auto nodes = environment_("SLURM_STEP_NODELIST");
-    if (!nodes) nodes = environment_("SLURM_JOB_NODELIST");
-    if (nodes && slurm) return Address{first_host(*nodes), kRendezvousPort};
+    const auto nodes = slurm_nodes();
+    if (nodes && slurm) return Address{slurm_hosts(*nodes).front(), kRendezvousPort};
     return std::nullopt;
   }
 
@@ -204,25 +275,10 @@ Address parse_address(std::string_view text, std::string_view source) {
   return {std::string(host), static_cast<std::uint16_t>(number)};
 }
 
-std::string first_host(std::string_view nodes) {
-  std::string host;
-  std::size_t at = 0;
-  while (at < nodes.size() && nodes[at] != ',') {
-    if (nodes[at] != '[') {
-      host += nodes[at++];
-      continue;
-    }
-    const std::size_t end = nodes.find(']', at);
-    const std::size_t first = nodes.find_first_of("-,]", at);
-    if (end == std::string_view::npos || first == at + 1) break;
-    host += nodes.substr(at + 1, first - at - 1);
-    at = end + 1;
-  }
-  refuse_if(host.empty() || (at < nodes.size() && nodes[at] != ',') ||
-                host.find(']') != std::string_view::npos,
-            fmt::format("Slurm's list of nodes is '{}'", ascii_only(nodes, kShownOfVariable)),
-            "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
-  return host;
+std::vector<std::string> slurm_hosts(std::string_view nodes) {
+  std::vector<std::string> hosts = expanded(nodes, nodes);
+  refuse_slurm_if(hosts.size() > kMaxRanks, nodes);
+  return hosts;
 }
 
 }  // namespace rdmabench::inline v1::control

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdmabench/control/rendezvous.h"
 
@@ -27,6 +28,8 @@ struct Launch {
   Source source = Source::tcp;
   JobPosition place;  ///< of `tcp`; PMIx is asked for its own
   Address address;    ///< of `tcp`: where rank 0 listens
+  /// By rank, where the launcher has a list of as many hosts as ranks; else empty.
+  std::vector<std::string> hosts{};
 };
 
 /// A launcher that tells each process its rank and the number of all by two variables.
@@ -56,8 +59,9 @@ std::string this_host();
 /// "HOST:PORT", "[::1]:PORT". `source` is who said so, for the error text. Throws Error(usage).
 Address parse_address(std::string_view text, std::string_view source);
 
-/// The first host of Slurm's notation: "n1" of "n1,n2", "rack02n8" of "rack[02-04]n[8,11]".
-/// Source: scontrol(1), "show hostnames". Throws Error(usage) if it is invalid.
-std::string first_host(std::string_view nodes);
+/// The hosts of Slurm's notation in its order: "n1" and "n2" of "n[1-2]", "rack02n8" first of
+/// "rack[02-04]n[8,11]". Source: scontrol(1), "show hostnames". Throws Error(usage) if it is
+/// invalid or has more than kMaxRanks.
+std::vector<std::string> slurm_hosts(std::string_view nodes);
 
 }  // namespace rdmabench::inline v1::control

@@ -127,8 +127,16 @@ std::size_t Listener::max_pending() noexcept {
   return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / kShare, 1, kMost));
 }
 
+void Listener::on_refused(std::function<void(const RefusedPeer& refused)> tell) {
+  impl_->pending.on_refused(std::move(tell));
+}
+
 std::uint16_t Listener::port() const noexcept {
   return impl_->port;
+}
+
+const Authentication& Listener::authentication() const noexcept {
+  return impl_->authentication;
 }
 
 int Listener::handle() const noexcept {

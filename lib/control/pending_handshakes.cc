@@ -31,6 +31,20 @@ void PendingHandshakes::refuse(Channel& channel, RefusalReason reason) const noe
   tell([&] { return Handshake::refusal_text(channel, reason); });
 }
 
+/// Not of what does not speak as rdmabench does: a probe of the port is no client.
+void PendingHandshakes::tell_of(const Channel& channel,
+                                const RefusedHandshake& refused) const noexcept {
+  tell([&] { return std::string(refused.what()); });
+  if (!told_ || refused.reason() == RefusalReason::unreadable) return;
+  try {
+    told_({.ip = channel.peer_ip(),
+           .peer = channel.peer(),
+           .why = std::string(name_of(refused.reason())),
+           .other_secret = refused.reason() == RefusalReason::other_secret});
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for it, say
+  }
+}
+
 /// It is not counted any more, and closed with what is returned.
 PendingHandshakes::Map::node_type PendingHandshakes::take(Map::iterator one) noexcept {
   const Hosts::iterator host = one->second.host;
@@ -105,7 +119,11 @@ std::optional<Channel> PendingHandshakes::proceed(std::uint64_t key) {
   try {
     if (!found->second.handshake.proceed(found->second.channel)) return std::nullopt;
     return std::move(take(found).mapped().channel);
-  } catch (const std::exception& error) {  // it left, was refused, or there is no memory for it
+  } catch (const RefusedHandshake& refused) {
+    tell_of(found->second.channel, refused);
+    take(found);
+    return std::nullopt;
+  } catch (const std::exception& error) {  // it left, or there is no memory for it
     tell([&] { return std::string(error.what()); });
     take(found);
     return std::nullopt;

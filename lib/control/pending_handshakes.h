@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "munge_decoder.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
+#include "rdmabench/control/listener.h"
 
 namespace rdmabench::inline v1::control {
 
@@ -57,6 +59,9 @@ class PendingHandshakes {
   /// Readable when proceed_decoded() has work; -1 where nobody uses MUNGE.
   int decoded_handle() const noexcept { return decoder_ ? decoder_->event().get() : -1; }
 
+  /// As Listener::on_refused().
+  void on_refused(std::function<void(const RefusedPeer&)> tell) { told_ = std::move(tell); }
+
   /// Closes those that took too long. Returns when the next is due; nothing where there is none.
   std::optional<std::chrono::nanoseconds> expire();
 
@@ -78,11 +83,13 @@ class PendingHandshakes {
 
   std::optional<std::uint64_t> in_the_way_of(const std::string& host) const;
   void refuse(Channel& channel, RefusalReason reason) const noexcept;
+  void tell_of(const Channel& channel, const RefusedHandshake& refused) const noexcept;
   void refuse_oldest(RefusalReason reason) noexcept;
   Map::node_type take(Map::iterator one) noexcept;
 
   const Authentication& authentication_;
   std::optional<MungeDecoder> decoder_;
+  std::function<void(const RefusedPeer&)> told_;
   std::uint64_t next_ = 1;
   Map all_;
   Hosts hosts_;  // that have any

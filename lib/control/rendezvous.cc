@@ -55,6 +55,7 @@ class TcpRendezvous : public Rendezvous {
   TcpRendezvous(const Launch& launch, const RendezvousOptions& options)
       : Rendezvous(launch.place),
         address_(launch.address),
+        hosts_(launch.hosts),
         authentication_(launch.place.size == 1 ? Authentication::of_this_process()
                                                : options.authentication.loaded()),
         after_another_(options.launch > 0) {}
@@ -85,8 +86,13 @@ class TcpRendezvous : public Rendezvous {
     return found;
   }
 
+  std::string host_of(std::uint32_t rank) override {
+    return rank < hosts_.size() ? hosts_[rank] : "";
+  }
+
  private:
   Address address_;
+  std::vector<std::string> hosts_;
   Authentication authentication_;
   bool after_another_;
 };

@@ -242,13 +242,17 @@ std::string PmixRendezvous::published_by_rank_0(const std::string& key, Deadline
   }
 }
 
+std::string PmixRendezvous::host_of(std::uint32_t rank) {
+  const Deadline soon = Deadline::after(kInquiry);
+  PmixFuture future = client_->get(rank, PMIX_HOSTNAME, false, soon);
+  const PmixResult host = await(future, soon);
+  return host.status == PMIX_SUCCESS ? ascii_only(host.text, 64) : "";
+}
+
 /// "rank 0 of n7": the launcher knows the host even of a rank that never came.
 std::string PmixRendezvous::name_of_rank_0() {
-  const Deadline soon = Deadline::after(kInquiry);
-  PmixFuture future = client_->get(0, PMIX_HOSTNAME, false, soon);
-  const PmixResult host = await(future, soon);
-  return host.status == PMIX_SUCCESS ? fmt::format("rank 0 of {}", ascii_only(host.text, 64))
-                                     : "rank 0";
+  const std::string host = host_of(0);
+  return host.empty() ? "rank 0" : fmt::format("rank 0 of {}", host);
 }
 
 }  // namespace rdmabench::inline v1::control

@@ -86,6 +86,7 @@ class PmixRendezvous : public Rendezvous {
                  std::uint32_t launch);
 
   Bootstrap meet(std::string_view use, std::uint16_t port, Deadline deadline) override;
+  std::string host_of(std::uint32_t rank) override;
   bool is_needed_by_mpi() const override { return client_->major_version() < 5; }
 
  private:

@@ -164,7 +164,14 @@ struct Server::Impl {
                              or_raise(config.command, "--max-session"))),
         turns(turns_of_all(), turns_of_address(config), config.command),
         budget(most_of_all(config), most_of_address(config), config.command),
-        processors(processors_of(config)) {}
+        processors(processors_of(config)) {
+    listener.on_refused([this](const control::RefusedPeer& refused) {
+      tell({.kind = EventKind::refused,
+            .peer = refused.peer,
+            .text = refused.why,
+            .failure = {.fault = Fault::failed, .peer = refused.peer}});
+    });
+  }
 
   void run();
   void admit(control::Channel channel);

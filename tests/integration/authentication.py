@@ -95,6 +95,7 @@ class Authentication(unittest.TestCase):
             refused = self.lat(peer.port, "--insecure")
             self.assertEqual(refused.returncode, 1)
             self.assertRegex(refused.stderr, r"uses a token.* this side .*\(--insecure\)")
+            self.assertRegex(peer.wait_lines(1)[0], r"127\.0\.0\.1:\d+: refused: it uses another way")
         with server("--insecure") as peer:
             refused = self.lat(peer.port)
             self.assertEqual(refused.returncode, 1)

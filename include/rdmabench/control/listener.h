@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,14 @@
 #include "rdmabench/control/channel.h"
 
 namespace rdmabench::inline v1::control {
+
+/// A connection whose other end said who it is, and is not known.
+struct RefusedPeer {
+  std::string ip{};           ///< numeric
+  std::string peer{};         ///< with its port
+  std::string why{};          ///< a clause: "it has another secret"
+  bool other_secret = false;  ///< another token, or another user
+};
 
 /// Thread rule: one thread at a time, but stop() may run beside any other call.
 class Listener {
@@ -26,6 +35,9 @@ class Listener {
 
   std::uint16_t port() const noexcept;
 
+  /// By what the other ends prove who they are.
+  const Authentication& authentication() const noexcept;
+
   /// For poll(2) alone: readable when accept() has something to do, if only to close a connection
   /// that said nothing in time.
   int handle() const noexcept;
@@ -40,6 +52,11 @@ class Listener {
   /// ENOBUFS, ENOMEM), and std::bad_alloc. The connection stays queued, so that an immediate second
   /// call fails too, or is closed: report it, then pause.
   std::optional<Channel> accept(Deadline deadline);
+
+  /// From now on accept() tells this function of each client that it refuses, as many as come:
+  /// limit what is done for them. Not of those that never said who they are, or for whom there was
+  /// no room. What it throws is dropped.
+  void on_refused(std::function<void(const RefusedPeer& refused)> tell);
 
   /// How many connections may wait at once to prove who they are: 512, or a quarter of
   /// RLIMIT_NOFILE where that is less.

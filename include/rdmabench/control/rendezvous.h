@@ -95,6 +95,10 @@ class Rendezvous {
   /// Throws Error(usage) for another port than that of the address.
   virtual Bootstrap meet(std::string_view use, std::uint16_t port, Deadline deadline) = 0;
 
+  /// The host on which the launcher has started a rank, whether or not it comes; "" where it does
+  /// not say. Over PMIx it may take a second.
+  virtual std::string host_of(std::uint32_t /*rank*/) { return {}; }
+
   /// Whether this object must live until MPI_Init(). Before libpmix 5 a process can be a client of
   /// PMIx only once. From libpmix 5 on, Open MPI 5 finds no rank in a process that is already a
   /// client.

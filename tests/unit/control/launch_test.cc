@@ -49,6 +49,16 @@ TEST(Launch, TakesTheNamesOfTorchrun) {
   EXPECT_EQ(launch.address, (Address{"n1", 29500}));
 }
 
+TEST(Launch, KnowsTheHostsOfSlurmsTasksWhereEachHasOne) {
+  Variables slurm = kSlurm;
+  EXPECT_TRUE(read(slurm).hosts.empty());  // of 8 tasks on 7 nodes
+  slurm["SLURM_NTASKS"] = "7";
+  const std::vector<std::string> hosts = read(slurm).hosts;
+  ASSERT_EQ(hosts.size(), 7);
+  EXPECT_EQ(hosts[0], "rack02n8");
+  EXPECT_EQ(hosts[6], "m1");
+}
+
 TEST(Launch, OfRanksThatTalkAlreadyNeedsNumbersAndNoAddress) {
   const auto talk = [](const std::string& text) { return text; };
   const Launch launch =
@@ -170,13 +180,15 @@ TEST(ParseAddress, TakesNamesAndAddressesWithAPort) {
   }
 }
 
-TEST(FirstHost, ReadsSlurmsNotation) {
-  EXPECT_EQ(first_host("n1"), "n1");
-  EXPECT_EQ(first_host("n1,n2"), "n1");
-  EXPECT_EQ(first_host("n[01-03,7],m1"), "n01");
-  EXPECT_EQ(first_host("rack[02-04]n[8,11]-ib"), "rack02n8-ib");
-  for (const char* text : {"", ",n1", "n[", "n[1-", "n[]", "n]1"}) {
-    EXPECT_THAT(complaint([&] { first_host(text); }), HasSubstr("Slurm's list of nodes")) << text;
+TEST(SlurmHosts, AreReadInTheirOrder) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(slurm_hosts("n1"), Names{"n1"});
+  EXPECT_EQ(slurm_hosts("n[01-03,7],m1"), (Names{"n01", "n02", "n03", "n7", "m1"}));
+  EXPECT_EQ(slurm_hosts("rack[02-03]n[8,11]-ib"),
+            (Names{"rack02n8-ib", "rack02n11-ib", "rack03n8-ib", "rack03n11-ib"}));
+  for (const char* text :
+       {"", ",n1", "n[", "n[1-", "n[]", "n]1", "n[2-1]", "n[0-99999]", "n[0-999]a[0-999]", "n1,"}) {
+    EXPECT_THAT(complaint([&] { slurm_hosts(text); }), HasSubstr("Slurm's list of nodes")) << text;
   }
 }
 

@@ -55,6 +55,30 @@ TEST(Listener, TakesManyClientsInARow) {
   for (std::thread& client : clients) client.join();
 }
 
+TEST(Listener, TellsWhomItRefuses) {
+  Listener listener("127.0.0.1", 0, Authentication::secret(std::string(32, 'a')));
+  std::vector<RefusedPeer> told;
+  listener.on_refused([&](const RefusedPeer& refused) { told.push_back(refused); });
+  std::thread stranger([&] {
+    complaint([&] {
+      Channel::connect("127.0.0.1", listener.port(), plenty(), {},
+                       Authentication::secret(std::string(32, 'b')));
+    });
+    complaint([&] {
+      Channel::connect("127.0.0.1", listener.port(), plenty(), {}, Authentication::insecure());
+    });
+    listener.stop();
+  });
+  EXPECT_FALSE(listener.accept(plenty()).has_value());
+  stranger.join();
+  ASSERT_EQ(told.size(), 2);
+  EXPECT_EQ(told[0].ip, "127.0.0.1");
+  EXPECT_TRUE(told[0].other_secret);
+  EXPECT_EQ(told[0].why, "it has another secret");
+  EXPECT_FALSE(told[1].other_secret);
+  EXPECT_NE(told[0].peer, told[1].peer);
+}
+
 TEST(Listener, LeavesNoFileDescriptorBehind) {
   const auto open_descriptors = [] {
     const std::filesystem::directory_iterator folder("/proc/self/fd");

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "../has_all.h"
 #include "control/admission.h"
 #include "control/star.h"
 #include "peers.h"
@@ -19,6 +20,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 /// A port that was free a moment ago.
@@ -272,6 +274,44 @@ TEST_F(AdmissionTest, RefusesARankForWhatItSays) {
     EXPECT_THAT(seats[0].absent, AnyOf(HasSubstr("did not wait"), HasSubstr("sent 'bye'")));
     EXPECT_EQ(seats[0].hello.host, "n7");
   }
+}
+
+TEST(Admission, CallsRanksThatNeverComeByTheirHosts) {
+  Listener listener("127.0.0.1", 0);
+  std::vector<std::vector<std::string>> waited;
+  Admission admission(
+      listener,
+      {.size = 3,
+       .first_rank = 1,
+       .host_of = [](std::uint32_t rank) { return rank == 1 ? "gpu07" : ""; },
+       .on_wait = [&](const std::vector<std::string>& missing) { waited.push_back(missing); }});
+  const std::vector<Seat> seats = admission.admit(brief());
+  EXPECT_THAT(seats[1].absent, StartsWith("gpu07 never came within"));
+  EXPECT_EQ(seats[1].hello.host, "gpu07");
+  EXPECT_THAT(seats[2].absent, StartsWith("it never came within"));
+  EXPECT_EQ(seats[2].hello.host, "");
+}
+
+TEST(Admission, SaysWhoCameWithAnotherToken) {
+  const auto own = Authentication::secret(std::string(32, 'a'));
+  Listener listener("127.0.0.1", 0, own);
+  Admission admission(listener, {.size = 2, .first_rank = 1, .host_of = [](std::uint32_t) {
+                                   return std::string("localhost");
+                                 }});
+  std::atomic<bool> over{false};
+  std::string answer;
+  std::thread stranger([&] {
+    answer = complaint([&] {
+      Channel::connect("127.0.0.1", listener.port(), plenty(), {},
+                       Authentication::secret(std::string(32, 'b')));
+    });
+    over = true;
+  });
+  while (!over) admission.turn(brief());
+  stranger.join();
+  EXPECT_THAT(answer, HasSubstr("another token"));
+  EXPECT_THAT(admission.admit(brief())[1].absent,
+              has_all("localhost (127.0.0.1)", "it has another secret"));
 }
 
 TEST(Star, DeliversWhatRanksSayAndHowTheyEnd) {
