@@ -192,10 +192,11 @@ void add_demo(CLI::App& app, Command& command) {
   run::Config& config = options.config;
   const OptionGroup group(sub);
   config.backend = "ofi";
+  config.endpoint.ofi.provider = "tcp";
   config.stop = measure::StopRule::duration(std::chrono::milliseconds(200));
   config.sizes = parse_size_list("8,64,1K,8K,64K,1M");
   group.add("--provider=NAME", config.endpoint.ofi.provider,
-            "libfabric provider: tcp, shm ... [by route]");
+            "libfabric provider: tcp, shm ... [tcp]");
   group.add("-s, --size=SIZES", config.sizes, "message sizes in bytes [8,64,1K,8K,64K,1M]");
   add_output(group, options);
 }

@@ -160,6 +160,12 @@ std::vector<Judgement> judge_run(const Document& document) {
   const std::string server = fact_of(list_of(environment, "server"), "hostname");
   const std::string client = fact_of(list_of(environment, "client"), "hostname");
   const std::string subject = server.empty() ? client : fmt::format("{} to {}", client, server);
+  if (const std::string without = text_of(body, "not_rdma"); !without.empty()) {
+    list.push_back(
+        {"run." + test, subject, "RDMA", Status::warn, without,
+         "Run 'rdmabench doctor' on both nodes. Where TCP is meant, name its provider."});
+    list.back().headline = true;
+  }
   for_each_measured(document, [&](const Measured& measured) {
     Judgement one;
     one.group = "run." + test;

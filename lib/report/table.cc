@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rdmabench/base/units.h"
+#include "results/not_rdma.h"
 #include "results/row.h"
 #include "results/text_table.h"
 #include "sections.h"
@@ -266,7 +267,10 @@ std::string to_table(std::span<const Report> reports, bool verbose, std::size_t 
       notes.push_back(std::move(note));
   };
   for (const Report& report : reports) {
-    const std::string now = resolved_text(report.resolved);
+    std::string now = resolved_text(report.resolved);
+    if (const std::string without = not_rdma(report); !without.empty()) {
+      now = terminal_safe(without) + '\n' + now;
+    }
     if (now != used) text += (text.empty() ? "" : "\n") + now;
     used = now;
     const auto tables = [&](const auto& results) {

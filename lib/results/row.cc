@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "rdmabench/base/units.h"
+#include "results/not_rdma.h"
 #include "results/number_column.h"
 
 namespace rdmabench::inline v1::report {
@@ -294,6 +295,9 @@ Json document_body(const Report& report) {
   document["schema"] = kRunSchema;
   document["test"] = kTests[report.results.index()];
   document["error"] = report.error ? Json(*report.error) : Json(nullptr);
+  if (std::string without = not_rdma(report); !without.empty()) {
+    document["not_rdma"] = std::move(without);
+  }
   document["failure"] = report.failure ? to_json(*report.failure) : Json(nullptr);
   document["suspect"] = !report.suspicions.empty();
   document["suspicions"] =

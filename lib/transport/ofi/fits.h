@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/pci_path.h"
+#include "base/socket_provider.h"
 #include "messages.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/ofi/objects.h"
@@ -51,11 +52,6 @@ bool is_provider(std::string_view provider, std::string_view wanted);
 /// Whether `wanted`, as typed after --device, means this domain. efa's
 /// "rdmap0s29-rdm" has a suffix for the type of endpoint.
 bool is_domain(std::string_view domain, std::string_view wanted);
-
-/// "verbs" of "verbs;ofi_rxm".
-constexpr std::string_view core_of(std::string_view provider) {
-  return provider.substr(0, provider.find(';'));
-}
 
 /// Whether completions at delivery are asked for.
 bool needs_delivery(const EndpointRequest& request);

@@ -26,13 +26,6 @@ std::optional<bool> tried(const Options& options, Option option) {
   return std::nullopt;
 }
 
-/// Providers over the kernel's sockets: whatever they do one-sided, the target's processor does.
-bool is_software(std::string_view provider) {
-  constexpr std::array<std::string_view, 4> kSockets{"tcp", "net", "udp", "sockets"};
-  const std::string_view core = core_of(provider);
-  return std::find(kSockets.begin(), kSockets.end(), core) != kSockets.end();
-}
-
 std::string word(std::optional<bool> fact, std::string_view yes, std::string_view no) {
   return std::string(!fact.has_value() ? "unknown" : *fact ? yes : no);
 }
@@ -69,7 +62,7 @@ std::string_view granted_level(const Offload& offload, std::string_view provider
 std::vector<std::pair<std::string, std::string>> offload_facts(const Offload& offload,
                                                                std::string_view provider,
                                                                OperationSet operations) {
-  const bool software = is_software(provider);
+  const bool software = is_socket_provider(provider);
   const auto one_sided = [&](std::optional<bool> fact) {
     return word(software ? std::optional(false) : fact, "offloaded", "emulated");
   };

@@ -79,6 +79,14 @@ TEST_F(Environment, ReadsTheSoftMemlockLimit) {
   EXPECT_EQ(fact("memlock_limit_bytes"), Value("unlimited"));
 }
 
+TEST_F(Environment, CountsRdmaDevices) {
+  write("sys/class/net/lo/mtu", "65536\n");
+  EXPECT_EQ(fact("rdma_devices"), Value(std::uint64_t{0}));
+  write("sys/class/infiniband/mlx5_0/node_type", "1\n");
+  write("sys/class/cxi/cxi0/uevent", "\n");
+  EXPECT_EQ(fact("rdma_devices"), Value(std::uint64_t{2}));
+}
+
 TEST_F(Environment, TellsOfThisBuildAloneWhereTheMachineTellsNothing) {
   std::vector<std::string> names;
   for (const Fact& fact : collect_environment(root_.string())) names.push_back(fact.name);

@@ -51,7 +51,8 @@ TEST(Json, WritesOneDocument) {
     "server": []
   },
   "config": {
-    "op": "send"
+    "op": "send",
+    "provider": "tcp"
   },
   "resolved": {
     "backend": "ofi",

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "../complaint.h"
+#include "rdmabench/report/documents.h"
+#include "results/not_rdma.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(Report, GivesItsRowsByTheirShape) {
   Report report;
@@ -44,6 +47,30 @@ TEST(Report, FindsAFactByTheNameThatCompareGivesIt) {
        {"", "config.", "depth", "config.dept", "environment.kernel", "resolved.device"}) {
     EXPECT_EQ(text(name), "none") << name;
   }
+}
+
+TEST(Report, SaysThatItIsNotRdmaWhereNobodyAskedForTcp) {
+  Report report;
+  report.resolved.backend = "ofi";
+  report.resolved.provider = "tcp;ofi_rxm";
+  report.resolved.device = "eth0";
+  report.environment.client = {{"hostname", "a"}, {"rdma_devices", std::uint64_t{0}}};
+  report.environment.server = {{"hostname", "b"}, {"rdma_devices", std::uint64_t{0}}};
+  EXPECT_EQ(
+      not_rdma(report),
+      "NOT RDMA: measured over ofi, provider tcp;ofi_rxm, device eth0, no RDMA device on 2 of "
+      "2 nodes");
+  EXPECT_THAT(to_table({&report, 1}, false), StartsWith("NOT RDMA: "));
+  EXPECT_THAT(to_json(report), HasSubstr("\"not_rdma\": \"NOT RDMA: "));
+  const Document document = to_document(report);
+  EXPECT_THAT(to_markdown({&document, 1}), HasSubstr("NOT RDMA: measured over ofi"));
+  report.environment.server = report.environment.client;
+  EXPECT_THAT(not_rdma(report), HasSubstr(" 1 of 1 nodes"));
+  report.config = {{"provider", "tcp"}};
+  EXPECT_EQ(not_rdma(report), "");
+  report.config.clear();
+  report.resolved.provider = "efa";
+  EXPECT_EQ(not_rdma(report), "");
 }
 
 }  // namespace

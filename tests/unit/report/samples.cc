@@ -92,7 +92,7 @@ Report bandwidth_sample() {
   large.messages_per_s = 1e5;
   large.elapsed_ns = 1e9;
   Report report;
-  report.config = {{"op", "send"}};
+  report.config = {{"op", "send"}, {"provider", "tcp"}};
   report.resolved = {"ofi", "tcp;ofi_rxm", "lo", "rdm", "", {}};
   report.clock = Clock{"CLOCK_MONOTONIC_RAW", "", 1, 0, 30, 25};
   report.results = std::vector{small, large};
