@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/listed.h"
 #include "base/refuse.h"
 #include "base/shared_memory_files.h"
 #include "commands.h"
 #include "ending.h"
+#include "fabric/nodes.h"
 #include "fabric/stream.h"
 #include "flags/fields.h"
 #include "flags/values.h"
@@ -73,6 +75,11 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
 /// Of rank 0, which is the only one to be told.
 fabric::OnFabricProgress fabric_progress() {
   return [line = Progress()](const fabric::FabricProgress& progress) {
+    if (!progress.missing.empty()) {
+      constexpr std::size_t kMostNamed = 4;
+      return show_progress(fmt::format("waiting for {}", listed(progress.missing, kMostNamed)),
+                           fmt::format("{:.0f} s left", seconds(progress.waits)));
+    }
     catch_interruption();
     const std::string what =
         fmt::format("{} {} of {}: {} nodes", progress.confirming ? "confirming round" : "round",
@@ -113,7 +120,12 @@ int verdict(const fabric::FabricResult& outcome, bool strict) {
                   [](const fabric::Measurement& one) { return !one.error.empty(); });
   const bool at_fault = !outcome.verdict.findings.empty() || !outcome.matrix.lost.empty();
   const bool open = strict && !fabric::unjudged(outcome.verdict).empty();
-  return failed || at_fault || open ? static_cast<int>(Fault::failed) : 0;
+  const auto has_less = [](const health::NodeDifference& one) {
+    return one.finding.status == Status::fail;
+  };
+  const bool less = std::ranges::any_of(fabric::compared(outcome.matrix).differences, has_less);
+  const bool unasked = !outcome.matrix.allow_tcp && fabric::not_rdma(outcome.matrix).has_value();
+  return failed || at_fault || open || less || unasked ? static_cast<int>(Fault::failed) : 0;
 }
 
 int print(const FabricCommand& options, const fabric::FabricResult& result) {
@@ -264,6 +276,9 @@ void add_results(CLI::App& app, FabricCommand& options) {
       .add("--resume=FILE", options.run.resume,
            "continue the run in FILE and append to it, instead of --output")
       ->excludes(output);
+  group.add("--allow-tcp", options.run.allow_tcp,
+            "do not end with 1 because nodes without an RDMA device were measured over TCP; "
+            "--provider tcp says so too");
   group.add("--no-confirm", options.run.confirm,
             "judge by the rounds alone: do not measure again what stands out");
   add_expect(group, options.link.expect);
@@ -294,8 +309,8 @@ void add_fabric(CLI::App& app, Command& command) {
       "  rdmabench fabric --resume run.jsonl        (same options) what a crash left undone\n"
       "\n"
       "Exit codes: 0 nothing is at fault, or the table says that nothing could be judged; 1 a node was\n"
-      "lost, a measurement failed or broke --expect or --require, or something is at fault; 2 wrong\n"
-      "usage; 3 not available here.",
+      "lost or has less than the others, a measurement failed or broke --expect or --require, something\n"
+      "is at fault, or TCP was measured and nobody asked for it; 2 wrong usage; 3 not available here.",
       run_fabric);
   options.link.config.traffic.operation = transport::OperationCode::write;
   options.link.config.timeout = std::chrono::seconds(5);

@@ -9,8 +9,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
 #include "control/admission.h"
 #include "control/readiness.h"
+#include "fabric/nodes.h"
 #include "fabric/plan.h"
 #include "fabric/schedule.h"
 #include "health/run_watch.h"
@@ -18,6 +20,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/results/result.h"
+#include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 
@@ -27,6 +30,34 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr auto kSendLimit = std::chrono::seconds(5);
+
+/// On how many ports of this machine an endpoint of RDMA can be opened: what a library, a
+/// permission or a link keeps away counts for nothing. Slingshot's devices are libfabric's alone.
+std::uint64_t rdma_ports(const std::string& root) {
+  int error = 0;
+  std::uint64_t ports = list_folder(root + "/sys/class/cxi", error).size();
+  for (const run::Backend& backend : run::backends()) {
+    if (backend.name != "verbs" || backend.devices == nullptr) continue;
+    try {
+      for (const transport::DeviceInfo& device : backend.devices()) {
+        if (device.state == "active") ++ports;
+      }
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it has none
+    }
+  }
+  return ports;
+}
+
+/// What nodes.h reads.
+void add_node_facts(report::Facts& environment, const std::string& root) {
+  environment.push_back({std::string(kRdmaPorts), rdma_ports(root)});
+  const health::FileTree tree(std::make_shared<health::FolderStore>(root));
+  for (health::Peer::Observation& one : health::compared_observations(tree)) {
+    if (environment.size() == kMaxFacts) return;
+    environment.push_back(
+        {std::string(kObserved) + one.id, ascii_only(one.observed, kMaxText - 4)});
+  }
+}
 
 class Agent {
  public:
@@ -77,6 +108,7 @@ class Agent {
       ready.ports.push_back(servers_.back()->port());
     }
     ready.environment = report::collect_environment();
+    add_node_facts(ready.environment, options_.root);
     if (!options_.base.requirements.empty()) {
       std::vector<std::string> devices = health::rdma_devices(options_.root);
       for (std::string& one : health::network_devices(options_.root)) {

@@ -25,7 +25,9 @@ Member member_of(Ready ready, const FabricPlan& plan) {
 
 AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std::uint32_t size,
                      const FabricPlan& plan, Deadline deadline,
-                     std::vector<std::optional<control::Channel>>& channels) {
+                     std::vector<std::optional<control::Channel>>& channels,
+                     std::function<std::string(std::uint32_t)> host_of,
+                     std::function<void(const std::vector<std::string>&)> on_wait) {
   AdmittedAgents admitted;
   admitted.members.resize(size);
   control::Admission admission(
@@ -33,9 +35,12 @@ AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std
                  .size = size,
                  .greeting = control::Message{FabricMessage::plan, to_text(PlanOrder{plan})},
                  .ready = FabricMessage::ready,
-                 .on_ready = [&](std::uint32_t rank, const std::string& payload) {
-                   admitted.members[rank] = member_of(parse<Ready>(payload), plan);
-                 }});
+                 .on_ready =
+                     [&](std::uint32_t rank, const std::string& payload) {
+                       admitted.members[rank] = member_of(parse<Ready>(payload), plan);
+                     },
+                 .host_of = std::move(host_of),
+                 .on_wait = std::move(on_wait)});
   for (control::Seat& seat : admission.admit(deadline)) {
     const auto rank = static_cast<std::uint32_t>(channels.size());
     Member& member = admitted.members[rank];

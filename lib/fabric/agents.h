@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,11 @@ struct AdmittedAgents {
 /// Admits every rank that has the run id (control::BootstrapAddress), sends it the plan and waits
 /// until it is ready. Ranks that do not come in time, cannot do what the plan says or send an
 /// invalid answer are lost, with the reason. `channels` become those of the rest, by rank.
+/// `host_of` and `on_wait` are those of control::AdmissionRules.
 AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std::uint32_t size,
                      const FabricPlan& plan, Deadline deadline,
-                     std::vector<std::optional<control::Channel>>& channels);
+                     std::vector<std::optional<control::Channel>>& channels,
+                     std::function<std::string(std::uint32_t)> host_of = {},
+                     std::function<void(const std::vector<std::string>&)> on_wait = {});
 
 }  // namespace rdmabench::inline v1::fabric

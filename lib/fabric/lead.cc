@@ -104,13 +104,18 @@ Prepared prepare(const FabricOptions& options, std::uint32_t size) {
 }
 
 FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& run_id,
-                  control::Listener& listener, const OnFabricProgress& on_progress) {
+                  control::Listener& listener, const OnFabricProgress& on_progress,
+                  const std::function<std::string(std::uint32_t)>& host_of) {
   const FabricPlan& plan = options.plan;
   std::optional<Matrix>& earlier = prepared.earlier;
 
   std::vector<std::optional<control::Channel>> channels;
-  AdmittedAgents admitted =
-      admit(listener, run_id, prepared.size, plan, Deadline::after(options.wait), channels);
+  const Deadline all_here = Deadline::after(options.wait);
+  const auto tell_who_is_missing = [&](const std::vector<std::string>& missing) {
+    if (on_progress) on_progress({.missing = missing, .waits = all_here.left()});
+  };
+  AdmittedAgents admitted = admit(listener, run_id, prepared.size, plan, all_here, channels,
+                                  host_of, tell_who_is_missing);
   control::Star agents(std::move(channels), &listener);
   const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_hosts(*earlier, nodes);
@@ -156,6 +161,7 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
   coordinator.finish(!options.base.requirements.empty(), !outcome.complete);
   outcome.matrix = coordinator.matrix();
   outcome.matrix.launch = options.launch;
+  outcome.matrix.allow_tcp = options.allow_tcp;
   if (file && outcome.complete) file->end(outcome.matrix, outcome.verdict);
   outcome.costs = coordinator.costs();
   return outcome;

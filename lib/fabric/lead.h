@@ -39,8 +39,10 @@ struct Prepared {
 Prepared prepare(const FabricOptions& options, std::uint32_t size);
 
 /// Admits the agents of all ranks that have the run id, runs the rounds of the plan, confirms what
-/// stands out and says goodbye. Throws Error as run() does.
+/// stands out and says goodbye. `host_of` is that of control::AdmissionRules. Throws Error as run()
+/// does.
 FabricResult lead(const FabricOptions& options, Prepared prepared, const std::string& run_id,
-                  control::Listener& listener, const OnFabricProgress& on_progress = {});
+                  control::Listener& listener, const OnFabricProgress& on_progress = {},
+                  const std::function<std::string(std::uint32_t)>& host_of = {});
 
 }  // namespace rdmabench::inline v1::fabric

@@ -60,7 +60,8 @@ RankOutcome run(const FabricOptions& options, std::unique_ptr<control::Rendezvou
   });
   // An error closes the listener, so that the agent's thread ends: it is joined after that.
   control::Listener listener = std::move(*found.listener);
-  outcome.result = lead(options, std::move(*prepared), found.address.run_id, listener, on_progress);
+  outcome.result = lead(options, std::move(*prepared), found.address.run_id, listener, on_progress,
+                        [&](std::uint32_t rank) { return rendezvous->host_of(rank); });
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 #include "base/new_file.h"
 #include "base/refuse.h"
 #include "base/walk.h"
+#include "fabric/nodes.h"
 #include "fabric/verdict_words.h"
 #include "json_fields.h"
 #include "rdmabench/base/error.h"
@@ -121,6 +122,26 @@ Json to_object(const Matrix& matrix, const Attribution& verdict) {
                 {"sender", one.pair->sender},       {"receiver", one.pair->receiver},
                 {"rail", one.pair->rail},           {"why_no_finding", one.why}};
   });
+  if (const std::optional<NotRdma> without = not_rdma(matrix)) {
+    json["not_rdma"] = {{"nodes", without->nodes},
+                        {"devices", without->devices},
+                        {"over", without->over},
+                        {"allowed", matrix.allow_tcp}};
+  }
+  const health::NodeComparison comparison = compared(matrix);
+  json["compared"] = comparison.words;
+  json["node_differences"] =
+      report::list_of_each(comparison.differences, [](const health::NodeDifference& one) {
+        const health::Finding& found = one.finding;
+        return Json{{"rank", one.node},
+                    {"check", found.id},
+                    {"title", health::find_check(found.id)->title},
+                    {"status", name(found.status)},
+                    {"observed", found.observed},
+                    {"expected", found.expected},
+                    {"action", health::action_of(found)},
+                    {"remedy", found.remedy}};
+      });
   report::Document whole = without_verdict(matrix);
   json_of(whole)["verdict"] = json;
   json["summary"] = report::text_of(report::summary_of(whole));

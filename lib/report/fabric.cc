@@ -35,7 +35,12 @@ void add_coverage(std::vector<Judgement>& list, const Document& document) {
   }
   const bool failed = std::any_of(document.pairs.begin(), document.pairs.end(),
                                   [](const PairMeasurement& pair) { return !pair.error.empty(); });
-  if (all && all_judged && !accused && !failed && list_of(json_of(document), "lost").empty()) {
+  const Json& differences = list_of(verdict, "node_differences");
+  const bool less = std::any_of(differences.begin(), differences.end(), [](const Json& one) {
+    return text_of(one, "status") == name(Status::fail);
+  });
+  if (all && all_judged && !accused && !failed && !less &&
+      list_of(json_of(document), "lost").empty()) {
     list.push_back({"fabric", "the verdict", "who stands out", Status::pass,
                     "No node, direction, rail or route stands out."});
     list.back().headline = true;
@@ -46,7 +51,15 @@ std::vector<Judgement> judge_fabric(const Document& document) {
   std::vector<Judgement> list;
   const FabricNames names(document);
   const Json& verdict = object_of(json_of(document), "verdict");
-  const std::string headline = text_of(verdict, "summary");                // files of 0.1 have none
+  const std::string headline = text_of(verdict, "summary");  // files of 0.1 have none
+  if (const std::string without = not_rdma_of(document); !without.empty()) {
+    const bool allowed = flag_of(object_of(verdict, "not_rdma"), "allowed");
+    list.push_back({"fabric", "the verdict", "RDMA", allowed ? Status::warn : Status::fail,
+                    headline.empty() ? without : headline,
+                    "Run 'rdmabench doctor' on these nodes. Where TCP is meant, name its provider "
+                    "or allow it."});
+    list.back().headline = true;
+  }
   if (!headline.empty() && !list_of(json_of(document), "lost").empty()) {  // it limits all the rest
     list.push_back({"fabric", "the verdict", "nodes lost", Status::fail, headline});
     list.back().headline = true;
@@ -79,6 +92,19 @@ std::vector<Judgement> judge_fabric(const Document& document) {
     one.outcome = flag_of(finding, "confirmed") ? Status::fail : Status::warn;
     one.text = text_of(finding, "text");
     one.add_details(finding, {"ratio", "score", "confirmed", "action", "evidence"});
+    list.push_back(std::move(one));
+  }
+  for (const Json& difference : list_of(verdict, "node_differences")) {
+    Judgement one;
+    one.group = "fabric.node";
+    one.subject = names.numbered(rank_in(difference, "rank"));
+    one.id = text_of(difference, "check");
+    one.outcome = status_of(text_of(difference, "status"));
+    one.text = fmt::format("{}: {}; expected {}", text_of(difference, "title"),
+                           text_of(difference, "observed"), text_of(difference, "expected"));
+    one.remedy = text_of(difference, "remedy");
+    one.alike = fmt::format("{}: {}", one.id, text_of(difference, "title"));
+    one.add_details(difference, {"title", "observed", "expected", "action"});
     list.push_back(std::move(one));
   }
   for (const Json& why : not_judged_of(verdict)) {

@@ -50,7 +50,7 @@ PairMeasurement to_pair(const nlohmann::json& record, std::size_t nodes, const R
 }
 
 void check_verdict(const Json& record, std::size_t nodes, const Refuse& refuse) {
-  for (const char* list : {"findings", "leads", "withdrawn", "nodes"}) {
+  for (const char* list : {"findings", "leads", "withdrawn", "nodes", "node_differences"}) {
     for (const Json& one : list_of(record, list)) {
       if (text_of(one, "part") != "rail") check_rank(one, "a", nodes, refuse);
       check_rank(one, "b", nodes, refuse);
@@ -223,21 +223,41 @@ std::string FabricNames::rail(std::uint64_t rank, std::uint64_t rail) const {
   return is_named ? found->second.rails[rail] : fmt::format("rail {}", rail);
 }
 
+std::string not_rdma_of(const Document& fabric) {
+  const Json& without = object_of(object_of(json_of(fabric), "verdict"), "not_rdma");
+  if (without.empty()) return "";
+  const Json& nodes = list_of(json_of(fabric), "nodes");
+  const auto came = std::count_if(nodes.begin(), nodes.end(),
+                                  [](const Json& node) { return !text_of(node, "host").empty(); });
+  return terminal_safe(
+      fmt::format("NOT RDMA: measured over {}, no {} on {} of {} nodes", text_of(without, "over"),
+                  flag_of(without, "devices") ? "active port of an RDMA device" : "RDMA device",
+                  list_of(without, "nodes").size(), came));
+}
+
 std::string text_of(const FabricSummary& summary) {
   constexpr std::size_t kMostNamed = 8;
   const std::size_t findings = summary.findings;
+  std::string before = summary.not_rdma.empty() ? "" : summary.not_rdma + "; ";
+  if (!summary.less.empty()) {
+    before += fmt::format(
+        "{} less than the other nodes: {}; ",
+        summary.less.size() == 1 ? "1 node has" : fmt::format("{} nodes have", summary.less.size()),
+        terminal_safe(listed(summary.less, kMostNamed)));
+  }
   const std::string what = findings > 1     ? fmt::format("{} findings", findings)
                            : findings == 1  ? "1 finding"
                            : summary.judged ? "nothing stands out"
                                             : "nothing could be judged";
-  if (summary.lost.empty()) return what;
-  return fmt::format("{} of {} nodes lost: {}; among the other {} {}{}", summary.lost.size(),
-                     summary.nodes, terminal_safe(listed(summary.lost, kMostNamed)),
-                     summary.nodes - summary.lost.size(),
-                     findings > 1    ? "there are "
-                     : findings == 1 ? "there is "
-                                     : "",
-                     what);
+  if (summary.lost.empty()) return before + what;
+  return before + fmt::format("{} of {} nodes lost: {}; among the other {} {}{}",
+                              summary.lost.size(), summary.nodes,
+                              terminal_safe(listed(summary.lost, kMostNamed)),
+                              summary.nodes - summary.lost.size(),
+                              findings > 1    ? "there are "
+                              : findings == 1 ? "there is "
+                                              : "",
+                              what);
 }
 
 FabricSummary summary_of(const Document& fabric) {
@@ -249,7 +269,13 @@ FabricSummary summary_of(const Document& fabric) {
       {},
       list_of(json_of(fabric), "nodes").size(),
       list_of(verdict, "findings").size(),
-      std::ranges::any_of(judged_slices(verdict), [](const auto& slice) { return slice.second; })};
+      std::ranges::any_of(judged_slices(verdict), [](const auto& slice) { return slice.second; }),
+      not_rdma_of(fabric)};
+  std::set<std::uint64_t> less;
+  for (const Json& one : list_of(verdict, "node_differences")) {
+    if (text_of(one, "status") == name(Status::fail)) less.insert(rank_in(one, "rank"));
+  }
+  for (const std::uint64_t rank : less) summary.less.push_back(names.numbered(rank));
   for (const std::uint64_t rank : ranks) summary.lost.push_back(names.numbered(rank));
   return summary;
 }
@@ -275,6 +301,36 @@ std::map<std::string, bool> judged_slices(const Json& verdict) {
     if (number_of(typical, "value") == 0) judged[slice_of(typical)] = false;
   }
   return judged;
+}
+
+std::string cause_of(const FabricNames& names, const Json& verdict, const Measured& row) {
+  const auto label = [&row](std::string_view key) {
+    const auto found = std::ranges::find(row.labels, key, &Label::first);
+    return found == row.labels.end() ? std::string() : found->second;
+  };
+  for (const Json& finding : list_of(verdict, "findings")) {
+    if (text_of(finding, "metric") != label("metric") ||
+        any_text_of(finding, "size_bytes") != label("size_bytes")) {
+      continue;
+    }
+    const std::string rail = any_text_of(finding, "rail");
+    if (std::isfinite(number_of(finding, "rail")) && rail != label("rail")) continue;
+    const std::string a = any_text_of(finding, "a");
+    const std::string part = text_of(finding, "part");
+    const bool sends = a == label("sender");
+    const bool receives = a == label("receiver");
+    const bool concerned = part == "node"       ? sends || receives
+                           : part == "sender"   ? sends
+                           : part == "receiver" ? receives
+                                                : false;
+    if (!concerned) continue;
+    const double ratio = number_of(finding, "ratio");
+    const std::string does = part == "sender"     ? "sends"
+                             : part == "receiver" ? "receives"
+                                                  : "sends and receives";
+    return fmt::format("{} {} at {:.2f} of typical", suspect_of(names, finding), does, ratio);
+  }
+  return "";
 }
 
 std::string suspect_of(const FabricNames& names, const Json& finding) {

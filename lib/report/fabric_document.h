@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/walk.h"
+#include "digest.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {
@@ -85,8 +86,13 @@ struct FabricSummary {
   std::vector<std::string> lost{};  ///< nodes, as FabricNames::numbered()
   std::size_t nodes = 0;
   std::size_t findings = 0;
-  bool judged = false;  ///< in a metric and size
+  bool judged = false;              ///< in a metric and size
+  std::string not_rdma{};           ///< not_rdma_of()
+  std::vector<std::string> less{};  ///< nodes that lack something that the others have
 };
+/// "NOT RDMA: measured over ofi, provider tcp, device eth0, no RDMA device on 8 of 8 nodes"; ""
+/// where it was RDMA, or TCP was asked for by name.
+std::string not_rdma_of(const Document& fabric);
 /// "1 of 8 nodes lost: node 3 (c); among the other 7 nothing stands out"
 std::string text_of(const FabricSummary& summary);
 /// Of one run.
@@ -97,6 +103,10 @@ const Json& not_judged_of(const Json& verdict);
 
 /// By metric and size, whether its nodes could be judged.
 std::map<std::string, bool> judged_slices(const Json& verdict);
+
+/// Which finding of the verdict a row of measure_fabric() is a symptom of: "node2 sends at 0.40 of
+/// typical"; "" for none.
+std::string cause_of(const FabricNames& names, const Json& verdict, const Measured& row);
 
 /// Who is at fault, by the part that the finding names.
 std::string suspect_of(const FabricNames& names, const Json& finding);

@@ -187,10 +187,14 @@ Section about(const Document& document) {
       hosts.size() == 1 && ranks > 1 ? "ranks on one host" : "nodes", text_of(plan, "pattern"),
       rounds.size(), confirming.empty() ? "" : fmt::format(" and {} to confirm", confirming.size()),
       text_of(plan, "operation"), paths_of(document), rails.empty() ? "" : "; rails " + rails));
+  const Json& verdict = object_of(json_of(document), "verdict");
+  if (const std::string compared = text_of(verdict, "compared"); !compared.empty()) {
+    section.words.emplace_back(compared);
+  }
   if (hosts.size() < ranks) {
     section.words.emplace_back(Status::warn, shared_hosts(hosts, ranks));
   }
-  const Json& links = object_of(object_of(json_of(document), "verdict"), "links");
+  const Json& links = object_of(verdict, "links");
   if (!links.empty()) section.words.emplace_back(crossed_text(links));
   return section;
 }

@@ -217,6 +217,22 @@ class Broken(unittest.TestCase):
                           if a != b and 3 not in (a, b)}
                 self.assertLessEqual(others, pairs(found))
 
+    def test_tcp_that_nobody_asked_for_is_no_pass(self):
+        folder = pathlib.Path("/sys/class/infiniband")
+        if folder.is_dir() and any(folder.iterdir()):
+            self.skipTest("this machine has an RDMA device")
+        unasked = (*QUICK[2:], "--metric", "latency")
+        with ranks(2, *unasked) as started:
+            code, output, errors = started.result()
+            self.assertEqual(code, 1, errors)
+            self.assertRegex(output, r"^Verdict: NOT RDMA: measured over ofi, .*, no RDMA device on 2 of 2 nodes; ")
+        with ranks(2, *unasked, "--allow-tcp", "--format", "json") as started:
+            code, output, errors = started.result()
+            self.assertEqual(code, 0, errors)
+            (verdict,) = command.records(output, SCHEMA)["verdict"]
+            self.assertEqual((verdict["not_rdma"]["nodes"], verdict["not_rdma"]["allowed"]), ([0, 1], True))
+            self.assertTrue(verdict["summary"].startswith("NOT RDMA: "), verdict["summary"])
+
     def test_one_is_killed(self):
         self.after(signal.SIGKILL, "", limit=90)
 

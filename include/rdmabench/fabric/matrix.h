@@ -102,6 +102,7 @@ struct Matrix {
   std::vector<LostNode> lost{};
   std::vector<NodeBytes> bytes{};  ///< with requirements: of every node that was there at the end
   std::uint32_t launch = 0;        ///< of FabricOptions
+  bool allow_tcp = false;          ///< likewise
 };
 
 /// The part at fault. A node is its sending and its receiving together.

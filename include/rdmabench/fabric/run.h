@@ -32,6 +32,9 @@ struct FabricOptions {
   std::chrono::nanoseconds wait = std::chrono::seconds(60);  ///< for all ranks to come
   std::vector<std::string> topology{};  ///< rank 0's files for read_topology(); none = unknown
   bool confirm = true;                  ///< measure again what stands out, and judge by that
+  /// The plan names no provider, and measuring the kernel's TCP where there is no RDMA is meant:
+  /// the verdict says that it was not RDMA, and does not fail for it.
+  bool allow_tcp = false;
   CoordinatorOptions coordinator{};
   std::uint16_t port = 0;  ///< TCP port of the coordinator; 0 = a free one
   run::Config base{};      ///< options of this node alone: queues, path, memory, CPUs
@@ -43,13 +46,15 @@ struct FabricOptions {
   std::stop_token stop{};
 };
 
-/// When all nodes have come (round 0) and after each round; `of` counts the rounds that are known
-/// by then.
+/// About once a second while nodes are missing, when all have come (round 0), and after each round;
+/// `of` counts the rounds that are known by then, 0 while nodes are missing.
 struct FabricProgress {
   std::uint32_t round = 0;
   std::uint32_t of = 0;
   std::uint32_t alive = 0;  ///< nodes
   bool confirming = false;
+  std::vector<std::string> missing{};  ///< who has not come: by the launcher's name, or "rank 7"
+  std::chrono::nanoseconds waits{0};   ///< so long more for them
 };
 using OnFabricProgress = std::function<void(const FabricProgress&)>;
 

@@ -7,6 +7,7 @@
 
 #include "../has_all.h"
 #include "rdmabench/fabric/run.h"
+#include "report/digest.h"
 #include "results/text_table.h"
 
 namespace rdmabench::inline v1::fabric {
@@ -110,6 +111,46 @@ TEST(VerdictText, SaysFirstThatNodesWereLost) {
               HasSubstr("\nFAIL 4 places: node: lost in round 2\n"
                         "  node 3 (host3): no answer within 2.5 s\n"
                         "  node 4 (host4): no answer (and 2 more like it)\n"));
+}
+
+/// What a node's agent tells of it.
+void tell(Matrix& matrix, std::uint32_t rank, std::uint64_t ports, std::uint64_t devices = 0,
+          const std::string& gpus = "8") {
+  matrix.nodes[rank].environment = {{"rdma_devices", devices},
+                                    {"rdma_ports_active", ports},
+                                    {"doctor.software.product", "A"},
+                                    {"doctor.gpu.count", gpus}};
+}
+
+TEST(VerdictText, BeginsWithNotRdmaWhereNobodyAskedForTcp) {
+  Matrix matrix = whole(4);
+  for (Measurement& one : matrix.measurements) one.over = "ofi, provider tcp, device eth0";
+  for (std::uint32_t rank = 0; rank < 4; ++rank) tell(matrix, rank, 0);
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              StartsWith("Verdict: NOT RDMA: measured over ofi, provider tcp, device eth0, no RDMA "
+                         "device on 4 of 4 nodes; nothing stands out\n"));
+  const auto found = report::judgements(
+      report::parse_documents(to_json_lines(matrix) + verdict_record(matrix, judged(matrix)), "x")
+          .at(0));
+  EXPECT_EQ(found.at(0).outcome, Status::fail);
+  matrix.allow_tcp = true;
+  EXPECT_EQ(nlohmann::json::parse(verdict_record(matrix, judged(matrix)))["not_rdma"]["allowed"],
+            true);
+  tell(matrix, 0, 1);
+  tell(matrix, 1, 0, 2);
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              HasSubstr("no active port of an RDMA device on 3 of 4 nodes"));
+  matrix.plan.provider = "tcp";
+  EXPECT_THAT(text_of(matrix, judged(matrix)), StartsWith("Verdict: nothing stands out\n"));
+}
+
+TEST(VerdictText, ComparesTheNodesWithoutBeingAsked) {
+  Matrix matrix = whole(4);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) tell(matrix, rank, 1, 1, rank == 2 ? "7" : "8");
+  const std::string text = text_of(matrix, judged(matrix));
+  EXPECT_THAT(text, has_all("Verdict: 1 node has less than the other nodes: node 2 (host2); ",
+                            "FAIL node 2 (host2): node: gpu.count", "7; expected 8, as 3 of 3",
+                            "compared with each other: 4 of A"));
 }
 
 TEST(VerdictText, FoldsFindingsThatAreAlike) {

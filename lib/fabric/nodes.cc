@@ -1,0 +1,41 @@
+#include "nodes.h"
+
+#include <algorithm>
+
+#include "results/facts.h"
+
+namespace rdmabench::inline v1::fabric {
+
+std::optional<NotRdma> not_rdma(const Matrix& matrix) {
+  if (!matrix.plan.provider.empty()) return std::nullopt;
+  NotRdma found;
+  std::vector<bool> without(matrix.nodes.size(), false);
+  for (const Node& node : matrix.nodes) {
+    if (report::value_of<std::uint64_t>(node.environment, kRdmaPorts) != std::uint64_t{0}) continue;
+    found.nodes.push_back(node.rank);
+    without.at(node.rank) = true;
+    const auto devices = report::value_of<std::uint64_t>(node.environment, "rdma_devices");
+    found.devices = found.devices || devices.value_or(0) > 0;
+  }
+  const auto measured = std::ranges::find_if(matrix.measurements, [&](const Measurement& one) {
+    return one.error.empty() && (without.at(one.sender) || without.at(one.receiver));
+  });
+  if (measured == matrix.measurements.end()) return std::nullopt;
+  found.over = measured->over;
+  return found;
+}
+
+health::NodeComparison compared(const Matrix& matrix) {
+  std::vector<health::Peer> nodes;
+  for (const Node& node : matrix.nodes) {
+    health::Peer& one = nodes.emplace_back(health::Peer{.host = node.host, .observations = {}});
+    for (const report::Fact& fact : node.environment) {
+      if (!fact.name.starts_with(kObserved)) continue;
+      one.observations.push_back(
+          {fact.name.substr(kObserved.size()), "node", report::text_of(fact)});
+    }
+  }
+  return health::compare_nodes(nodes);
+}
+
+}  // namespace rdmabench::inline v1::fabric
