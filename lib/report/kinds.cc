@@ -33,7 +33,8 @@ std::vector<Judgement> judgements(const Document& document) {
     Judgement& one = list.emplace_back(
         Judgement{"expect", text_of(judged, "row"), text_of(judged, "expectation"),
                   status_of(text_of(judged, "status")), text_of(judged, "text")});
-    if (!one.subject.empty()) one.alike = one.id;
+    const std::string cause = text_of(judged, "cause");
+    if (!one.subject.empty()) one.alike = cause.empty() ? one.id : one.id + ": " + cause;
     one.add_details(judged, {"launches", "launches_needed"});
     if (one.outcome == Status::fail) {
       one.details.emplace_back("action",

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "fabric_document.h"
 #include "launches.h"
 #include "limits_rows.h"
 #include "measure/limit.h"
@@ -108,6 +109,7 @@ Bound bound_of(const Limit& limit, const Judged& of, const std::optional<Logs>& 
 /// A row with a limit, and how far apart they are.
 struct Case {
   std::string row;
+  std::string cause{};  ///< cause_of()
   Logs measured;
   std::optional<Logs> baseline;
   double usual;  ///< deviation of runs
@@ -156,6 +158,8 @@ struct Cases {
         std::vector<double>& chances)
       : of(expected), measure(*measure_of(key_of(of.quantity))) {
     const std::string_view key = key_of(of.quantity);
+    std::optional<FabricNames> names;
+    if (document.schema == kFabricSchema) names.emplace(document);
     const LaunchValues values =
         launches.empty() ? LaunchValues() : launch_values(launches, key, false);
     for_each_measured(document, [&](const Measured& row) {
@@ -173,7 +177,7 @@ struct Cases {
         if (same != of.read->rows.end()) baseline.emplace(same->second);
       }
       Bound bound = bound_of(of, judged, baseline, measure);
-      Case one{{}, measured, std::move(baseline), usual_of(key), std::move(bound)};
+      Case one{{}, {}, measured, std::move(baseline), usual_of(key), std::move(bound)};
       compare(one, of.at_least);
       if (std::isfinite(one.bound.value)) {
         any_bound = true;
@@ -182,6 +186,7 @@ struct Cases {
       }
       if (one.passes() && ++passing > kMostJudged) return;
       one.row = row_text(row);
+      if (names) one.cause = cause_of(*names, object_of(json_of(document), "verdict"), row);
       list.push_back(std::move(one));
     });
   }
@@ -293,6 +298,7 @@ void read_baseline(Limit& limit) {
 std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& limits,
                                 std::span<const Document> launches) {
   std::vector<LimitFinding> findings;
+  std::vector<std::string> causes;                           // of the first of them
   std::vector<std::pair<const Limit*, std::string>> absent;  // and why
   bool profile_applies = false;
   std::vector<Limit> read = limits;
@@ -309,6 +315,7 @@ std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& li
       Status status;
       const char* rest;
       std::vector<LimitFinding> rows{};
+      std::vector<std::string> causes{};
       std::size_t more = 0;
     };
     std::array<Sort, 3> sorts{Sort{Status::fail, "break it"}, Sort{Status::open, "are open"},
@@ -321,12 +328,15 @@ std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& li
       Sort& sort = *std::ranges::find(sorts, status, &Sort::status);
       if (sort.rows.size() < kMostJudged) {
         sort.rows.push_back(finding_of(limit.text, one, status, adjusted.size(), cases.measure));
+        sort.causes.push_back(status == Status::fail ? one.cause : "");
       } else {
         ++sort.more;
       }
     }
     for (Sort& sort : sorts) {
+      causes.resize(findings.size());
       std::move(sort.rows.begin(), sort.rows.end(), std::back_inserter(findings));
+      std::move(sort.causes.begin(), sort.causes.end(), std::back_inserter(causes));
       if (sort.more == 0) continue;
       findings.push_back(
           {.limit = limit.text,
@@ -346,8 +356,11 @@ std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& li
     findings.push_back(
         {.limit = limit->text, .status = open ? Status::open : Status::fail, .text = why});
   }
-  json_of(document)["expectations"] =
-      list_of_each(findings, [](const LimitFinding& one) { return to_json(one); });
+  Json& list = json_of(document)["expectations"];
+  list = list_of_each(findings, [](const LimitFinding& one) { return to_json(one); });
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    if (!causes[i].empty()) list[i]["cause"] = causes[i];
+  }
   return findings;
 }
 
@@ -380,6 +393,14 @@ std::string limits_text(const Document& document) {
   for (const std::string_view status :
        {name(Status::fail), name(Status::open), name(Status::pass)}) {
     std::map<std::string, std::size_t> rows;  // by limit
+    // Rows that one cause explains are one line.
+    std::map<std::pair<std::string, std::string>, std::size_t> alike;  // by limit and cause
+    for (const Json& one : list_of(json_of(document), "expectations")) {
+      const std::string cause = text_of(one, "cause");
+      if (text_of(one, "status") == status && !cause.empty()) {
+        ++alike[{text_of(one, "expectation"), cause}];
+      }
+    }
     const auto add = [&](const std::string& limit, const std::string& said) {
       text += terminal_safe(fmt::format("{} {}: {}", status, limit, said)) + '\n';
     };
@@ -387,8 +408,15 @@ std::string limits_text(const Document& document) {
       if (text_of(one, "status") != status) continue;
       const std::string row = text_of(one, "row");  // "": of the whole result
       const std::string limit = text_of(one, "expectation");
+      const std::string cause = text_of(one, "cause");
+      if (const auto same = alike.find({limit, cause}); same != alike.end() && same->second != 1) {
+        const std::size_t count = std::exchange(same->second, 0);
+        if (count > 0) add(limit, fmt::format("{} pairs: {}", count, cause));
+        continue;
+      }
       if (!row.empty() && ++rows[limit] > kMostShown) continue;
-      add(limit, row + (row.empty() ? "" : ": ") + text_of(one, "text"));
+      add(limit, row + (row.empty() ? "" : ": ") + text_of(one, "text") +
+                     (cause.empty() ? "" : "; " + cause));
     }
     for (const auto& [limit, count] : rows) {
       if (count <= kMostShown) continue;

@@ -580,6 +580,41 @@ TEST(Limits, JudgesAPairThatWasMeasuredAgainByTheLaterValue) {
   EXPECT_EQ(rows[1]["value"], 99e9);
 }
 
+TEST(Limits, PairsThatOneFindingExplainsAreOneLine) {
+  std::string pairs;
+  for (int sender = 0; sender < 3; ++sender) {
+    for (int receiver = 0; receiver < 3; ++receiver) {
+      if (sender == receiver) continue;
+      pairs += fmt::format(
+          R"({{"record":"measurement","round":0,"sender":{},"receiver":{},"rail":0,)"
+          R"("metric":"bandwidth","size_bytes":1048576,"value":{},"p99_ns":null,"error":null,)"
+          R"("notes":[],"confirming":false}})"
+          "\n",
+          sender, receiver, sender == 2 || receiver == 1 ? "4e8" : "1e9");
+    }
+  }
+  Document document =
+      parse_documents(R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[)"
+                      R"({"rank":0,"host":"a"},{"rank":1,"host":"b"},{"rank":2,"host":"c"}],)"
+                      R"("plan":{}})"
+                      "\n" +
+                          pairs +
+                          R"({"record":"verdict","findings":[{"part":"sender","a":2,)"
+                          R"("metric":"bandwidth","size_bytes":1048576,"ratio":0.4}]})"
+                          "\n",
+                      "test")
+          .at(0);
+  judge(document, std::vector{parse_limit("bw>=0.8Gb/s")});
+  const auto& rows = json_of(document)["expectations"];
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                          [](const auto& row) { return row.contains("cause"); }),
+            2);
+  const std::string text = limits_text(document);
+  EXPECT_THAT(text, HasSubstr("FAIL bw>=0.8Gb/s: 2 pairs: c sends at 0.40 of typical\n"));
+  EXPECT_THAT(text, HasSubstr("FAIL bw>=0.8Gb/s: a to b"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("FAIL bw>=0.8Gb/s: c to a")));
+}
+
 TEST(Limits, HoldsAPairOfAFabricAgainstItsOwnLine) {
   const auto judgements = [](const std::string& fields) {
     Document document =
