@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -70,6 +71,12 @@ bool drift(std::span<const double> locations) {
 }
 
 }  // namespace
+
+std::string_view name(Disagreement why) noexcept {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"none", "few", "two_speeds", "drift", "dependence", "noise"});
+  return kNames[static_cast<std::size_t>(why)];
+}
 
 StopRule StopRule::iterations(std::uint64_t count) {
   StopRule rule;

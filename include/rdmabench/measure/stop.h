@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "rdmabench/measure/statistics.h"
@@ -52,6 +53,9 @@ enum class Disagreement : std::uint8_t {
   dependence,  ///< each is like the one before, so that many tell little
   noise,       ///< they differ by chance
 };
+
+/// "two_speeds"
+std::string_view name(Disagreement why) noexcept;
 
 /// Divides a run into epochs and decides when to stop. Between epochs, outside of the timed
 /// regions, the two sides agree on the size of the next epoch:

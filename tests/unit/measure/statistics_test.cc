@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "measure/distributions.h"
 #include "random_samples.h"
 #include "rdmabench/base/error.h"
 
@@ -120,6 +121,32 @@ TEST(Statistics, OfNothingAreZero) {
   EXPECT_EQ(stddev(none), 0);
   EXPECT_EQ(stddev(std::vector<double>{3.0}), 0);
   EXPECT_EQ(percentile(Samples{}, 99), 0U);
+}
+
+TEST(TQuantile, IsThatOfTheTables) {
+  EXPECT_NEAR(t_quantile(0.975, 1), 12.706204736, 1e-8);
+  EXPECT_NEAR(t_quantile(0.975, 10), 2.2281388520, 1e-9);
+  EXPECT_NEAR(t_quantile(0.9995, 30), 3.6459586350, 1e-9);
+  EXPECT_NEAR(t_quantile(0.975, 1e9), 1.9599639845, 1e-8);
+}
+
+TEST(TQuantile, IsTheInverse) {
+  EXPECT_EQ(t_quantile(0.5, 3), 0);
+  for (const double degrees : {0.5, 1.0, 2.7, 30.0, 1e4, 1e8}) {
+    for (const double p : {1e-12, 0.001, 0.3, 0.49, 0.7, 0.99, 1 - 1e-9}) {
+      const double tail = std::min(p, 1 - p);
+      const double t = std::abs(t_quantile(p, degrees));
+      EXPECT_NEAR(t_below(-t, degrees) / tail, 1, 1e-9) << p << ' ' << degrees;
+      EXPECT_EQ(t_quantile(p, degrees) < 0, p < 0.5);
+    }
+  }
+}
+
+TEST(PercentileInterval, OfABillionSamplesIsNarrow) {
+  const RankInterval interval = percentile_interval(1'000'000'000, 50, 0.95);
+  const double half = 1.959964 * std::sqrt(1e9) / 2;
+  EXPECT_NEAR(static_cast<double>(interval.low), 5e8 - half, 2);
+  EXPECT_NEAR(static_cast<double>(interval.high), 5e8 + half, 2);
 }
 
 /// P(B <= k) for k = 0..n of B binomial(n, success), summed term by term.

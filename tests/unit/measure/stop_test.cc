@@ -184,6 +184,7 @@ TEST(StopWhenStable, EndsUnstableAtTheMostTimeWhereThatWouldNearlyDo) {
   std::normal_distribution<double> each(2000, 75);
   const Stopper stopper = ended([&](std::size_t) { return each(random); });
   EXPECT_EQ(stopper.disagreement(), Disagreement::noise);
+  EXPECT_EQ(name(stopper.disagreement()), "noise");
   EXPECT_NEAR(stopper.elapsed_ns(), 10e9, 0.2e9);
 }
 
