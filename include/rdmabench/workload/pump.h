@@ -82,6 +82,120 @@ class Paced {
 template <class T, class Op>
 inline constexpr bool kTakesLists = T::kPostLists && !Op::kFlushes && !Op::kConditional;
 
+/// How far a pump is, and when it has to look up: what is the same for every operation, so that a
+/// program has it once for each endpoint type.
+template <transport::Transport T>
+class PumpProgress {
+ public:
+  /// All is posted and has completed, or the epoch is over for another reason, of which finish()
+  /// tells; that is still to be called.
+  bool done() noexcept {
+    if (next_ < mark_) [[likely]]
+      return false;
+    return at_mark();
+  }
+
+  /// The oldest message that has not completed, as far as can be told.
+  std::uint64_t under_way() const noexcept {
+    return next_ - std::min(next_, (endpoint_.posted() - endpoint_.completed()) / posts_);
+  }
+
+ protected:
+  /// What follows from the operation.
+  struct Kind {
+    std::uint64_t posts;  ///< of a message
+    std::uint32_t slots;
+    bool validates;
+    bool laps;
+  };
+
+  [[gnu::noinline]] PumpProgress(T& endpoint, const EpochPlan& plan, EpochIo<T>& io,
+                                 EpochResult& result, const Kind& kind, bool alone)
+      : endpoint_(endpoint),
+        io_(io),
+        result_(result),
+        iterations_(plan.iterations),
+        queue_pairs_(endpoint.queue_pairs()),
+        slots_(kind.slots),
+        posts_(kind.posts),
+        capacity_(std::uint64_t{plan.depth} * queue_pairs_),
+        grows_(plan.grows),
+        laps_(kind.laps),
+        alone_(alone) {
+    if (kind.validates) capacity_ = std::min<std::uint64_t>(capacity_, posts_ * slots_);
+    list_ = std::clamp<std::uint64_t>(plan.post_list, 1,
+                                      std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
+    rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
+    lap_end_ = laps_ ? 0 : iterations_;
+    divide(iterations_);
+    mark_ = part_;
+  }
+
+  T& endpoint_;
+  EpochIo<T>& io_;
+  EpochResult& result_;
+  std::uint64_t iterations_;
+  std::uint32_t queue_pairs_;
+  std::uint32_t slots_;
+  std::uint64_t posts_;
+  std::uint64_t capacity_;  ///< posts that may be under way
+  std::uint64_t list_;      ///< messages of a list
+  std::uint64_t rounds_;    ///< lists that fit into the queue of one queue pair
+  std::uint64_t next_ = 0;  ///< the message to be posted next
+  std::uint64_t lap_end_;
+
+ private:
+  [[gnu::noinline]] bool at_mark() noexcept {
+    const std::uint64_t completed = under_way();
+    if (completed >= marked_ + part_ && result_.mark_count < result_.marks.size()) {
+      result_.marks[result_.mark_count++] = {measure::stamp_now(), completed};
+      marked_ = completed;
+      if (!io_.goes_on(Wait::nothing, completed)) return true;
+    }
+    if (grows_ && completed >= ask_at_ && result_.mark_count > 0 && !grow()) return true;
+    mark_ = std::min(iterations_, next_ + part_);
+    return !grows_ && next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+  }
+
+  /// Parts of the messages that came last; when a quarter of them has completed it asks for more,
+  /// so that of two directions neither waits for one that is three times slower.
+  void divide(std::uint64_t last) noexcept {
+    constexpr std::uint64_t kParts = std::tuple_size_v<decltype(result_.marks)>;
+    part_ = (last + kParts - 1) / kParts;
+    ask_at_ = iterations_ - last / 4 * 3;
+  }
+
+  bool grow() noexcept {
+    const measure::Ticks asked = idle_since_ != 0 ? idle_since_ : measure::stamp_now();
+    Extent extent{.iterations = iterations_, .whole = false};
+    if (!io_.extend(extent, &result_)) return false;
+    grows_ = !extent.whole;
+    const std::uint64_t more = extent.iterations - iterations_;
+    if (grows_ && more == 0) {
+      const bool drained = next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
+      if (alone_ && drained) idle_since_ = asked;
+      return true;
+    }
+    result_.rested += measure::stamp_now() - asked;
+    idle_since_ = 0;
+    if (more == 0) return true;
+    iterations_ = extent.iterations;
+    if (!laps_) lap_end_ = iterations_;
+    result_.mark_count = 0;
+    divide(more);
+    return true;
+  }
+
+  std::uint64_t part_;        ///< messages from one mark to the next
+  std::uint64_t mark_;        ///< so many are posted: look whether it is time for one
+  std::uint64_t marked_ = 0;  ///< messages of the last one
+  std::uint64_t ask_at_;      ///< so many have completed: ask for more
+  bool grows_;
+  bool laps_;
+  bool alone_;
+  measure::Ticks idle_since_ = 0;  ///< nothing is under way until more is agreed on
+};
+
 /// Posts the messages of one epoch, a burst at a time. Message i uses slot i % slots and queue pair
 /// i % queue pairs (by lists: each list the next queue pair), and carries i as its immediate. The
 /// last post of every queue pair asks for a completion.
@@ -90,39 +204,22 @@ inline constexpr bool kTakesLists = T::kPostLists && !Op::kFlushes && !Op::kCond
 /// their count tells. Otherwise, and where the slots have to be checked first, all slots are used
 /// once and then waited for (a lap).
 template <transport::Transport T, class Op, bool kValidate, class Pace = Unpaced>
-class Pump {
+class Pump : public PumpProgress<T> {
+  using Progress = PumpProgress<T>;
+
  public:
   /// `alone`: the peer sends nothing, so that nothing is under way when this side has nothing.
   Pump(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result, Pace& pace,
        bool alone = true)
-      : alone_(alone),
-        endpoint_(endpoint),
-        io_(io),
-        result_(result),
+      : Progress(endpoint, plan, io, result,
+                 {.posts = kPosts,
+                  .slots = used_slots<Op>(endpoint.send_region(), endpoint.queue_pairs()),
+                  .validates = kValidate,
+                  .laps = kLaps},
+                 alone),
         pace_(pace),
         region_(endpoint.send_region()),
-        size_(plan.size),
-        iterations_(plan.iterations),
-        queue_pairs_(endpoint.queue_pairs()),
-        slots_(used_slots<Op>(region_, queue_pairs_)),
-        capacity_(std::uint64_t{plan.depth} * queue_pairs_) {
-    if (kValidate) capacity_ = std::min<std::uint64_t>(capacity_, kPosts * slots_);
-    list_ = std::clamp<std::uint64_t>(plan.post_list, 1,
-                                      std::min<std::uint64_t>(capacity_, transport::kMaxPostList));
-    rounds_ = std::max<std::uint64_t>(1, std::min<std::uint64_t>(plan.depth, capacity_) / list_);
-    lap_end_ = kLaps ? 0 : iterations_;
-    grows_ = plan.grows;
-    divide(iterations_);
-    mark_ = part_;
-  }
-
-  /// All is posted and has completed, or the epoch is over for another reason, of which finish()
-  /// tells; that is still to be called.
-  bool done() noexcept {
-    if (next_ < mark_) [[likely]]
-      return false;
-    return at_mark();
-  }
+        size_(plan.size) {}
 
   /// Posts what there is room for. False when a post failed for good, or what came was wrong.
   bool turn() noexcept {
@@ -160,57 +257,23 @@ class Pump {
     return true;
   }
 
-  /// The oldest message that has not completed, as far as can be told.
-  std::uint64_t under_way() const noexcept {
-    return next_ - std::min(next_, (endpoint_.posted() - endpoint_.completed()) / kPosts);
-  }
-
  private:
+  using Progress::capacity_;
+  using Progress::endpoint_;
+  using Progress::io_;
+  using Progress::iterations_;
+  using Progress::lap_end_;
+  using Progress::list_;
+  using Progress::next_;
+  using Progress::queue_pairs_;
+  using Progress::result_;
+  using Progress::rounds_;
+  using Progress::slots_;
+
   static constexpr std::uint64_t kPosts = transport::posts_of_message(Op::kCode);
   static constexpr bool kFills = kValidate && !Op::kFromTarget;
   static constexpr bool kChecks = kValidate && Op::kFromTarget;
   static constexpr bool kLaps = kChecks || (kFills && !T::kOrdersMessages);
-
-  [[gnu::noinline]] bool at_mark() noexcept {
-    const std::uint64_t completed = under_way();
-    if (completed >= marked_ + part_ && result_.mark_count < result_.marks.size()) {
-      result_.marks[result_.mark_count++] = {measure::stamp_now(), completed};
-      marked_ = completed;
-      if (!io_.goes_on(Wait::nothing, completed)) return true;
-    }
-    if (grows_ && completed >= ask_at_ && result_.mark_count > 0 && !grow()) return true;
-    mark_ = std::min(iterations_, next_ + part_);
-    return !grows_ && next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
-  }
-
-  /// Parts of the messages that came last; when a quarter of them has completed it asks for more,
-  /// so that of two directions neither waits for one that is three times slower.
-  void divide(std::uint64_t last) noexcept {
-    constexpr std::uint64_t kParts = std::tuple_size_v<decltype(result_.marks)>;
-    part_ = (last + kParts - 1) / kParts;
-    ask_at_ = iterations_ - last / 4 * 3;
-  }
-
-  bool grow() noexcept {
-    const measure::Ticks asked = idle_since_ != 0 ? idle_since_ : measure::stamp_now();
-    Extent extent{.iterations = iterations_, .whole = false};
-    if (!io_.extend(extent, &result_)) return false;
-    grows_ = !extent.whole;
-    const std::uint64_t more = extent.iterations - iterations_;
-    if (grows_ && more == 0) {
-      const bool drained = next_ == iterations_ && endpoint_.completed() == endpoint_.posted();
-      if (alone_ && drained) idle_since_ = asked;
-      return true;
-    }
-    result_.rested += measure::stamp_now() - asked;
-    idle_since_ = 0;
-    if (more == 0) return true;
-    iterations_ = extent.iterations;
-    if constexpr (!kLaps) lap_end_ = iterations_;
-    result_.mark_count = 0;
-    divide(more);
-    return true;
-  }
 
   void fill(std::uint64_t i) noexcept {
     if constexpr (kFills) memory::fill_pattern(message_in(region_, i, size_), tag_of(i));
@@ -328,35 +391,17 @@ class Pump {
     return message_in(region_, i % slots_, size_);
   }
 
-  bool alone_;
-  T& endpoint_;
-  EpochIo<T>& io_;
-  EpochResult& result_;
   Pace& pace_;
   transport::Region region_;
   std::uint64_t size_;
-  std::uint64_t iterations_;
-  std::uint32_t queue_pairs_;
-  std::uint32_t slots_;
-  std::uint64_t capacity_;  ///< posts that may be under way
-  std::uint64_t list_;      ///< messages of a list
   std::array<transport::Message, kTakesLists<T, Op> ? transport::kMaxPostList : 1>
-      messages_;                  ///< ... of the next one
-  std::uint64_t rounds_;          ///< lists that fit into the queue of one queue pair
-  std::uint64_t next_ = 0;        ///< the message to be posted next, ...
-  std::uint64_t slot_ = 0;        ///< ... from this slot, ...
+      messages_;                  ///< of the next list
+  std::uint64_t slot_ = 0;        ///< the next message goes from this slot, ...
   std::uint64_t lap_ = 0;         ///< ... which has been used so often, ...
   std::uint32_t queue_pair_ = 0;  ///< ... on this queue pair
   bool written_ = false;          ///< ... and already written, where only its flush is missing
   std::uint64_t round_ = 0;       ///< lists posted on every queue pair, modulo rounds_
   std::uint64_t lap_begin_ = 0;
-  std::uint64_t lap_end_ = 0;
-  std::uint64_t part_;        ///< messages from one mark to the next
-  std::uint64_t mark_;        ///< so many are posted: look whether it is time for one
-  std::uint64_t marked_ = 0;  ///< messages of the last one
-  std::uint64_t ask_at_;      ///< so many have completed: ask for more
-  bool grows_;
-  measure::Ticks idle_since_ = 0;  ///< nothing is under way until more is agreed on
 };
 
 /// Pumps all messages of a side that receives nothing but markers meanwhile.
