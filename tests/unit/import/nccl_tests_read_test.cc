@@ -325,7 +325,7 @@ TEST(NcclTestsRead, RunsBehindOneAnotherAreNotMixed) {
   const std::string one = mixed(1, 2);
   EXPECT_EQ(parse_nccl_tests_text(one + one, "x").size(), 2U);
   // The first one was killed before its table, or within it.
-  for (const std::string_view to : {"# Using", "#  size", "\n 1024", "\n 2048"}) {
+  for (const std::string_view to : {"# Using", "#  size", " 1024 256", " 2048 512"}) {
     const auto tables = parse_nccl_tests_text(one.substr(0, one.find(to)) + one, "x");
     EXPECT_EQ(tables.back().error, "") << to;
     EXPECT_EQ(tables.back().rows.size(), 2U) << to;
@@ -333,7 +333,7 @@ TEST(NcclTestsRead, RunsBehindOneAnotherAreNotMixed) {
   }
   // -N: the table again, in one run.
   std::string again = one;
-  const std::size_t rows = one.find("\n 1024") + 1;
+  const std::size_t rows = one.find(" 1024 256");
   again.insert(rows, one.substr(rows, one.find("# Out") - rows));
   EXPECT_EQ(parse_nccl_tests_text(again, "x").at(0).error, "");
 }
