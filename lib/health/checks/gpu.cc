@@ -140,8 +140,16 @@ void window(Probe& probe, const Gpu& gpu) {
   if (largest == 0) return probe.skip("the function reports no window");
   constexpr std::uint64_t kMiB = 1U << 20;
   constexpr std::uint64_t kWanted = 1024;
+  // The kernel shows these files of a GPU whose window can be resized.
+  const bool fixed = kernel_is(probe, 5, 19) &&
+                     !probe.exists(gpu.pci.folder + "/resource0_resize") &&
+                     !probe.exists(gpu.pci.folder + "/resource1_resize");
   probe.judge_by(largest / kMiB >= kWanted, Status::warn, fmt::format("{} MiB", largest / kMiB),
-                 fmt::format("at least {} MiB", kWanted), Source::standard);
+                 fmt::format("at least {} MiB", kWanted), Source::standard,
+                 fixed
+                     ? "Register GPU memory in pieces below that, or take another GPU: this one's "
+                       "window cannot grow."
+                     : "");
 }
 
 PciPath path_of(Probe& probe, const PciFunction& function) {
@@ -235,7 +243,7 @@ constexpr auto kGpuRows = std::to_array<Check>({
      stream_mem_ops},
     {{.id = "gpu.window",
       .title = "Window on the GPU's memory",
-      .reads = "D/resource",
+      .reads = "D/resource, D/resource{0,1}_resize",
       .rule = "WARN below 1 GiB",
       .remedy = "Turn on Above 4G Decoding and Resizable BAR in the BIOS.",
       .source = "Linux sysfs-bus-pci"},

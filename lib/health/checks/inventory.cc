@@ -136,9 +136,11 @@ std::string_view driver_for(std::string_view vendor, std::uint64_t device) {
 }
 
 /// Of i40e's cards only those with an X722 do RDMA, of a Chelsio card function 4 alone, which is in
-/// its id. Source: Linux i40e_devids.h; cxgb4/t4_pci_id_tbl.h.
+/// its id, and of Kunpeng's functions not all. Source: Linux i40e_devids.h; cxgb4/t4_pci_id_tbl.h;
+/// hns3/hns3_enet.c, hns3_pci_tbl.
 bool may_do_rdma(std::string_view driver, std::uint64_t device) {
   if (driver == "cxgb4") return (device >> 8 & 0xfU) == 4;
+  if (driver == "hns3") return (device >= 0xa222 && device <= 0xa228) || device == 0xa22f;
   return driver != "i40e" || (device >= 0x37cc && device <= 0x37d3);
 }
 

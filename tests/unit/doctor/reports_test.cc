@@ -134,6 +134,7 @@ const std::vector<Whole> kWhole{
     {"probe-failed", {}, "FAIL log.mlx5 node", "Update the driver"},
     {"omni-path", {}, "FAIL port.state hfi1_0:1", "opafm"},
     {"no-counters", {}, "", ""},
+    {"hns", {}, "", ""},
     {"chelsio", {}, "", ""},
     {"chelsio",
      {"-sys/class/infiniband", "-sys/class/infiniband_verbs", "-" + kChelsio,
