@@ -68,12 +68,15 @@ report::Resolved resolved(Session& session, const std::string& reason) {
   return facts;
 }
 
-report::Clock clock_facts(const measure::TickRate& rate) {
+void set_rate(report::Clock& clock, const measure::TickRate& rate) {
+  clock.ns_per_tick = rate.ns_per_tick;
+  clock.relative_error = rate.relative_error;
+}
+
+report::Clock clock_facts() {
   const measure::ClockSource source = measure::clock_choice().source;
   return {.source = source == measure::ClockSource::tsc ? "tsc" : "CLOCK_MONOTONIC_RAW",
           .reason = measure::clock_choice().reason,
-          .ns_per_tick = rate.ns_per_tick,
-          .relative_error = rate.relative_error,
           .stamp_overhead_ns = measure::stamp_overhead_ns(source),
           .resolution_ns = measure::resolution_ns(source)};
 }
@@ -103,11 +106,15 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
     watch->begin();
   }
   Measurement measurement(session, config, hooks);
+  report.clock = clock_facts();
+  set_rate(*report.clock, measurement.rate());
   std::optional<health::RunConditions> server;
   try {
+    call(hooks.on_begin, report);
     if (obstacle) throw Error(*obstacle);
     for (std::size_t i = 0; i < config.sizes.size(); ++i) {
       measurement.run(i, report);
+      set_rate(*report.clock, measurement.rate());
       call(hooks.on_row, report);
     }
     session.send(SessionMessage::bye);
@@ -120,7 +127,7 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
     session.channel().abort("a call to the client's own code threw an exception");
     std::rethrow_exception(hook.exception);
   }
-  report.clock = clock_facts(measurement.rate());
+  set_rate(*report.clock, measurement.rate());
   // Both sides of a run within one process have the same counters: one account will do.
   const bool apart = find_backend(session.worker().describe().backend).reaches_others;
   if (watch) health::attach(report, watch->end(), server && apart ? &*server : nullptr);
@@ -174,10 +181,14 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
       report.results = std::vector<report::LoadResult>();
       break;
   }
+  const auto set_resolved = [&] {
+    report.resolved = resolved(session, answer.reason);
+    report.resolved.staged =
+        session.memory_path() == MemoryPath::staged || answer.memory == MemoryPath::staged;
+  };
+  set_resolved();
   measure_all(session, config, hooks, obstacle, report);
-  report.resolved = resolved(session, answer.reason);  // with what the workers have counted by now
-  report.resolved.staged =
-      session.memory_path() == MemoryPath::staged || answer.memory == MemoryPath::staged;
+  set_resolved();  // with what the workers have counted by now
   try {
     if (plan.spec.gpu) add_gpu_notes(session, report.environment.server, report);
   } catch (const Error& error) {

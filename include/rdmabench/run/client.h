@@ -19,7 +19,11 @@ using OnReport = std::function<void(const report::Report&)>;
 /// stop.
 struct RunHooks {
   OnProgress on_progress = nullptr;
-  /// After each row that is finished: the report so far, whose last row is the new one.
+  /// Once, when both sides are connected: the report so far, without a row. `resolved` says what
+  /// was chosen.
+  OnReport on_begin = nullptr;
+  /// After each row that is finished: the report so far, whose last row is the new one. Of a curve
+  /// of loads once, after its last row.
   OnReport on_row = nullptr;
   /// Once, with the finished report, while the session is still open. Closing endpoints depends on
   /// the device's driver and may take long or never end, so write here what must not be lost.

@@ -135,16 +135,22 @@ TEST(Client, TheCallersThreadGetsItsProcessorsBack) {
   EXPECT_EQ(processors(), before);
 }
 
-TEST(Client, EachRowIsToldWhenItIsFinished) {
+TEST(Client, WhatWasChosenIsToldFirstAndEachRowWhenItIsFinished) {
   Config config = quick();
   config.sizes = {8, 64};
   std::vector<std::uint64_t> sizes;
-  run_in_process(
-      config, {.on_row = [&](const report::Report& so_far) {
-        sizes.push_back(
-            std::get<std::vector<report::LatencyResult>>(so_far.results).back().size_bytes);
-      }});
-  EXPECT_THAT(sizes, ElementsAre(8, 64));
+  run_in_process(config, {.on_begin =
+                              [&](const report::Report& so_far) {
+                                EXPECT_EQ(so_far.resolved.backend, "loop");
+                                EXPECT_TRUE(so_far.latency().empty());
+                                sizes.push_back(0);
+                              },
+                          .on_row =
+                              [&](const report::Report& so_far) {
+                                EXPECT_TRUE(so_far.clock);
+                                sizes.push_back(so_far.latency().back().size_bytes);
+                              }});
+  EXPECT_THAT(sizes, ElementsAre(0, 8, 64));
 }
 
 TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
