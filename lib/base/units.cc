@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/refuse.h"
@@ -41,7 +43,7 @@ constexpr std::array<Unit, 7> kTimeUnits{{{"", 1000000000},
                                           {"M", 60000000000},
                                           {"H", 3600000000000}}};
 
-/// A whole number followed by one of `units`, times that unit.
+/// A number followed by one of `units`, times that unit: decimals where that is whole.
 std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
                            std::string_view noun, std::string_view example,
                            std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
@@ -49,13 +51,29 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
   const auto [tail, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   refuse_if(status == std::errc::invalid_argument, fmt::format("invalid {} '{}'", noun, text),
             fmt::format("Write a number such as {}.", example));
-  const std::string suffix = upper(text.substr(static_cast<std::size_t>(tail - text.data())));
+  std::string suffix = upper(text.substr(static_cast<std::size_t>(tail - text.data())));
+  std::string decimals;
+  if (suffix.starts_with('.')) {
+    const std::size_t end = std::min(suffix.find_first_not_of("0123456789", 1), suffix.size());
+    decimals = suffix.substr(1, end - 1);
+    if (!decimals.empty()) suffix.erase(0, end);
+  }
   for (const auto& [name, factor] : units) {
     if (suffix != name) continue;
     refuse_if(status == std::errc::result_out_of_range || number > limit / factor,
               fmt::format("{} '{}' is too large", noun, text),
               fmt::format("The limit is {}.", limit));
-    return number * factor;
+    std::uint64_t part = 0;
+    std::uint64_t of = factor;
+    for (const char digit : decimals) {
+      of = of % 10 == 0 ? of / 10 : 0;
+      refuse_if(of == 0 && digit != '0', fmt::format("{} '{}' has too many decimals", noun, text),
+                fmt::format("Write a number such as {}.", example));
+      part += of * static_cast<std::uint64_t>(digit - '0');
+    }
+    refuse_if(part > limit - number * factor, fmt::format("{} '{}' is too large", noun, text),
+              fmt::format("The limit is {}.", limit));
+    return number * factor + part;
   }
   throw Error(Fault::usage, fmt::format("invalid {} '{}': unknown unit '{}'", noun, text, suffix),
               fmt::format("Write a number such as {}.", example));

@@ -50,13 +50,22 @@ TEST(ParseSizeList, RefusesWhatNobodyCanMean) {
 
 TEST(ParseCount, TakesPowersOf1000) {
   EXPECT_EQ(parse_count("5k"), 5000U);
+  EXPECT_EQ(parse_count("1.5k"), 1500U);
   EXPECT_THAT(usage_complaint([] { parse_count("1e6"); }), HasSubstr("'1e6'"));
+  EXPECT_THAT(usage_complaint([] { parse_count("1.0005k"); }), HasSubstr("too many decimals"));
 }
 
 TEST(ParseDuration, TakesUnitsAndDefaultsToSeconds) {
   EXPECT_EQ(parse_duration("10"), 10s);
   EXPECT_EQ(parse_duration("250ms"), 250ms);
   EXPECT_EQ(parse_duration("2m"), 2min);
+  EXPECT_EQ(parse_duration("0.1s"), 100ms);
+  EXPECT_EQ(parse_duration("0.25"), 250ms);
+  EXPECT_EQ(parse_duration("1.50m"), 90s);
+  EXPECT_THAT(usage_complaint([] { parse_duration("0.s"); }), HasSubstr("unknown unit '.S'"));
+  EXPECT_THAT(usage_complaint([] { parse_duration("0.1parsecs"); }), HasSubstr("unknown unit"));
+  EXPECT_THAT(usage_complaint([] { parse_duration("0.5ns"); }), HasSubstr("too many decimals"));
+  EXPECT_THAT(usage_complaint([] { parse_duration("9223372036.9"); }), HasSubstr("too large"));
   EXPECT_THAT(usage_complaint([] { parse_duration("5 parsecs"); }), HasSubstr("10s, 250ms"));
   EXPECT_THAT(usage_complaint([] { parse_duration("9999999999h"); }), HasSubstr("too large"));
 }
