@@ -41,6 +41,9 @@ void set_rate(Options& options, const Given& given) {
   if (bits) amount.remove_suffix(1);
   const bool bytes = amount.ends_with('B');  // and not a billion
   const double rate = bytes ? 0 : quantity_of(amount).value_or(0);
+  const bool giga = amount.ends_with('G') || amount.ends_with('g');  // messages: no device has them
+  refuse_if(giga && !bits, fmt::format("--rate '{}' is {} messages per second", given.text, amount),
+            fmt::format("Did you mean {}b, of payload?", amount));
   refuse_if(!(rate > 0) || rate > 1e15, fmt::format("invalid --rate '{}'", given.text),
             "Write messages per second as 200k or 1.5M, payload as 10Gb or 800Mb.");
   (bits ? options.config.bit_rate : options.config.rate) = rate;

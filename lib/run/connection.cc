@@ -5,10 +5,16 @@
 
 #include <algorithm>
 
+#include "base/listed.h"
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
+#include "rdmabench/features.h"
 #include "transport/own_options.h"
+#if RDMABENCH_HAVE_VERBS
+#include "rdmabench/verbs/device.h"
+#include "verbs/absence.h"
+#endif
 
 namespace rdmabench::inline v1::run {
 
@@ -197,6 +203,29 @@ Offer make_offer(const Backend& backend, const transport::EndpointRequest& reque
   return offer;
 }
 
+/// Where no back end has the device, this is all there is to say. Throws Error(unavailable).
+void refuse_unknown_device(const std::vector<const Backend*>& backends, const std::string& device) {
+  constexpr std::size_t kMostNamed = 16;
+#if RDMABENCH_HAVE_VERBS
+  // It may be one of those that this process cannot open.
+  if (verbs::list_devices().empty() && !verbs::hidden_devices().empty()) return;
+#endif
+  std::vector<std::string> names;
+  for (const Backend* const backend : backends) {
+    for (transport::DeviceInfo& one : backend->devices()) {
+      // A port of it, or a domain.
+      if (one.name == device || one.name.starts_with(device + ':') ||
+          one.name.starts_with(device + '-')) {
+        return;
+      }
+      if (std::ranges::find(names, one.name) == names.end()) names.push_back(std::move(one.name));
+    }
+  }
+  if (device.empty() || names.empty()) return;
+  throw Error(Fault::unavailable, fmt::format("this machine has no device '{}'", device),
+              fmt::format("It has {}.", listed(names, kMostNamed)));
+}
+
 std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
                                             const std::vector<transport::EndpointRequest>& rails) {
   std::vector<std::vector<Offer>> ours;
@@ -210,6 +239,7 @@ std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& b
       reasons += fmt::format("\n  {}: {}", backend->name, offer.error);
     }
     if (found) continue;
+    refuse_unknown_device(backends, rail.device);
     throw Error(Fault::unavailable, "no back end of this side can be used" + reasons,
                 "Do what the line of a back end says, or name another by `backend`.");
   }

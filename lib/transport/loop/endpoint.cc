@@ -60,7 +60,7 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (!request.memory.empty() && request.memory != "host") {
     refuse(fmt::format("memory '{}'", request.memory), "verbs or ofi");
   }
-  if (request.gid_index != kAnyGid) refuse("GID index");
+  if (request.gid_index != kAnyGid) refuse("`gid_index`");
   if (request.options.events) refuse("completion events", "verbs or ofi");
   if (request.options.segments > 1) refuse("scatter/gather lists");
   if (request.options.separate_queues) refuse("second completion queue");

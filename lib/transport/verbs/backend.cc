@@ -24,14 +24,20 @@ using ibv::PortRef;
 
 constexpr std::uint32_t kMaxGidIndex = 255;  // ibv_global_route holds it in 8 bits
 
-/// Why nothing of ours can be run over a port; "" if it can.
-std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Service service) {
+/// Why a device cannot have the service; "" if it can.
+std::string_view lack_of(const DeviceInfo& device, Service service) {
   if (service == Service::dc && !device.dynamic) return "has no DC: it is not an mlx5 device";
   if (service == Service::srd && !device.scalable) return "has no SRD: it is not an EFA device";
   if (service != Service::srd && !device.reliable_connected) {
     return "cannot connect RC queue pairs without rdma_cm";
   }
   if (service == Service::xrc && !device.xrc) return "has no XRC (IBV_DEVICE_XRC)";
+  return "";
+}
+
+/// Why nothing of ours can be run over a port; "" if it can.
+std::string_view obstacle(const DeviceInfo& device, const PortInfo& port, Service service) {
+  if (const std::string_view lack = lack_of(device, service); !lack.empty()) return lack;
   if (!port.active) return port.state;
   if (port.link_layer == LinkLayer::unknown) return "has an unknown link layer";
   if (port.active_mtu == 0) return "has an unknown MTU";
@@ -72,6 +78,27 @@ Candidate candidate(const PortRef& at, const GidEntry& gid, std::uint32_t queue_
           .least = std::move(least),
           .bond = bond,
           .gid = gid};
+}
+
+/// What to do where no port can be offered.
+std::string remedy(std::span<const PortRef> ports, const EndpointRequest& request,
+                   Service service) {
+  const bool able = std::any_of(ports.begin(), ports.end(), [&](const PortRef& at) {
+    return lack_of(*at.device, service).empty();
+  });
+  if (!able && !ports.empty() && service != Service::rc) {
+    return fmt::format("Take `service` rc{}.", request.device.empty() ? "" : ", or another device");
+  }
+  const bool up = std::any_of(ports.begin(), ports.end(), [&](const PortRef& at) {
+    return obstacle(*at.device, *at.port, service).empty() && !at.port->gids.empty();
+  });
+  if (up && request.gid_index == kAnyIpv6Gid) {
+    return "Give its network device an IPv6 address, or leave out `gid_index`.";
+  }
+  if (up && request.gid_index != kAnyGid) {
+    return "Give `gid_index` one of those, or leave it out: it is then chosen by the route.";
+  }
+  return "Bring a port up and give its network device an address; 'rdmabench devices' lists all.";
 }
 
 /// Why nothing can be offered: every device and port, and what is the matter with it.
@@ -194,15 +221,10 @@ std::string offer(const EndpointRequest& request) {
                                : request.gid_index == kAnyIpv6Gid
                                    ? " with a GID of IPv6"
                                    : fmt::format(" with GID index {}", request.gid_index);
-    const bool no_xrc =
-        service == Service::xrc &&
-        std::none_of(ports.begin(), ports.end(), [](const PortRef& at) { return at.device->xrc; });
     throw Error(
         Fault::unavailable,
         fmt::format("no usable RDMA port{}: {}", wanted, obstacles(devices, ports, service)),
-        no_xrc ? "Take `service` rc."
-               : "Bring a port up and give its network device an address; 'rdmabench devices' "
-                 "lists all.");
+        remedy(ports, request, service));
   }
   return write_offer(candidates);
 }

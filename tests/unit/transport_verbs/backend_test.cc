@@ -88,9 +88,18 @@ TEST_F(Backend, SaysWhyNoPortCanBeUsed) {
   EndpointRequest request = small_request();
   request.gid_index = 5;
   EXPECT_THAT(complaint([&] { offer(request); }).what(),
-              has_all("GID index 5", "GIDs of index 0 1"));
+              has_all("GID index 5", "GIDs of index 0 1", "Give `gid_index` one of those"));
   fake_verbs::fail(Call::open_device, 1, EACCES);
   EXPECT_THAT(complaint([] { offer(small_request()); }).what(), HasSubstr("ibv_open_device(rxe0)"));
+}
+
+TEST_F(Backend, SaysWhatToTakeInPlaceOfAServiceThatNoDeviceHas) {
+  fake_verbs::reset();
+  EndpointRequest request = small_request();
+  request.options.service = Service::srd;
+  EXPECT_THAT(
+      complaint([&] { offer(request); }).what(),
+      AllOf(has_all("rxe0:1 has no SRD", "Take `service` rc."), Not(HasSubstr("Bring a port up"))));
 }
 
 TEST_F(Backend, OffersNoXrcOfADeviceWithout) {
