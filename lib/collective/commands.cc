@@ -19,7 +19,7 @@ constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 void walk(MessageFields& fields, RankCommand& order) {
   Call& call = order.call;
-  fields.code("what", 5, order.what);
+  fields.code("what", 6, order.what);
   fields.code("operation", kOperations, call.operation);
   fields.code("type", kDataTypes, call.type);
   fields.code("reduction", kReductions, call.reduction);

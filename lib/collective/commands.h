@@ -34,7 +34,7 @@ constexpr std::string_view name_of(GroupMessage type) noexcept {
 }
 
 struct RankCommand {
-  enum class What : std::uint8_t { row, epoch, clocks, end, groups };
+  enum class What : std::uint8_t { row, epoch, clocks, end, groups, facts };
   What what = What::end;
   // row
   Call call{};

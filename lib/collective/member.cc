@@ -112,6 +112,8 @@ std::string Member::execute(const RankCommand& order, const Starts& starts) {
     case RankCommand::What::groups:
       join_group(order.group_of);
       return {};
+    case RankCommand::What::facts:
+      return to_text(RankReport{.facts = facts()});
     case RankCommand::What::end:
       return end();
   }
@@ -365,11 +367,17 @@ void Member::check_slot(std::uint32_t slot, std::uint64_t filled, std::uint64_t 
   checked.first->iteration = last;
 }
 
+/// Those that do not depend on what is measured.
+report::Facts Member::facts() const {
+  report::Facts facts = options_.facts;
+  facts.push_back({"yields_while_waiting", yields_});
+  for (report::Fact& fact : engine_.facts()) facts.push_back(std::move(fact));
+  return facts;
+}
+
 std::string Member::end() {
   RankReport report;
-  report.facts = options_.facts;
-  report.facts.push_back({"yields_while_waiting", yields_});
-  for (report::Fact& fact : engine_.facts()) report.facts.push_back(std::move(fact));
+  report.facts = facts();
   for (report::Fact& fact : engine_.call_facts()) {  // those of all connections of this rank by now
     if (fact.name.starts_with("routes") || fact.name.starts_with("gpudirect")) {
       report.facts.push_back(std::move(fact));

@@ -53,6 +53,7 @@ class Member {
   std::uint64_t in_run(std::uint64_t iteration) const noexcept {
     return (std::uint64_t{row_.row} << 40U) + iteration;
   }
+  report::Facts facts() const;
   std::string end();
   /// `timeout`, plus a second for each 100 MB to generate or read.
   Deadline deadline(std::uint64_t bytes = 0) const;

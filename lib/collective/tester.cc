@@ -36,7 +36,8 @@ class Lead {
   }
 
   std::vector<Row> measure(const Call& call);
-  std::vector<RankReport> finish();
+  /// What each rank answers: `facts`, or `end`.
+  std::vector<RankReport> reports(RankCommand::What what);
 
  private:
   std::vector<Row> empty_rows(const Call& call, const Amount& amount) const;
@@ -90,8 +91,10 @@ std::vector<Row> Lead::measure(const Call& call) {
   return rows;
 }
 
-std::vector<RankReport> Lead::finish() {
-  const std::vector<std::string> answers = ranks_.command({}, deadline());
+std::vector<RankReport> Lead::reports(RankCommand::What what) {
+  RankCommand order;
+  order.what = what;
+  const std::vector<std::string> answers = ranks_.command(order, deadline());
   std::vector<RankReport> reports;
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     reports.push_back(answer_of(ranks_.identity(rank),
@@ -127,6 +130,7 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
     member.open();
     run.library = engine.facts();
     Lead leader(group, engine, plan, member);
+    run.ranks = leader.reports(RankCommand::What::facts);
     const Pass pass = [&](const Division& division) {
       const std::size_t before = run.rows.size();
       leader.divide(division);
@@ -137,7 +141,7 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
       return std::span<const Row>(run.rows).subspan(before);
     };
     plan.passes ? plan.passes(pass, run) : (void)pass({});
-    run.ranks = leader.finish();
+    run.ranks = leader.reports(RankCommand::What::end);
     close(group, engine, plan.timeout);
   } catch (const Error& error) {
     if (error.fault() != Fault::failed && run.rows.empty()) {
@@ -176,7 +180,7 @@ void follow(RankGroup& group, Engine& engine, const MemberOptions& options) {
     engine.abort();
     const std::string verdict =
         group.give_up(error.what(), Deadline::after(patience), error.fault());
-    if (!verdict.empty()) throw Error(error.fault(), verdict);
+    if (!verdict.empty()) throw Verdict(error.fault(), verdict);
     throw error.at(fmt::format("rank {}, and rank 0 gave no verdict", group.team().rank));
   }
 }

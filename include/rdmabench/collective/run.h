@@ -268,9 +268,9 @@ struct MemberOptions {
 using OnRow = std::function<void(const Run&)>;
 
 /// Rank 0: opens the library with the others, measures the plan's calls and fills `run`, calling
-/// `on_row` after each row. A failure on any rank ends the run: run.error names it and the rank
-/// that caused it, and the library is aborted. The other ranks wait for rank 0's reason: write the
-/// results, then dismiss().
+/// `on_row` after each row; what each rank's library is stands in `run` before the first one. A
+/// failure on any rank ends the run: run.error names it and the rank that caused it, and the
+/// library is aborted. The other ranks wait for rank 0's reason: write the results, then dismiss().
 ///
 /// Throws Error(usage) for a plan that cannot be, before anything is opened, and, as long as no row
 /// is done, Error(usage) or Error(unavailable) of any rank's library.
@@ -280,8 +280,14 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
 /// Rank 0: ends a run that failed, on all ranks.
 void dismiss(RankGroup& group, const Run& run) noexcept;
 
-/// The other ranks: carry out rank 0's commands until the run ends. Throws Error(failed) with rank
-/// 0's reason if the run fails, here or elsewhere.
+/// Rank 0's reason, which that rank tells too.
+class Verdict : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The other ranks: carry out rank 0's commands until the run ends. Throws Verdict if the run
+/// fails, here or elsewhere, or Error where rank 0 gave no reason.
 void follow(RankGroup& group, Engine& engine, const MemberOptions& options);
 
 inline constexpr std::uint32_t kMaxWireQueuePairs = 128;
