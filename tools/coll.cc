@@ -165,13 +165,13 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-/// False where a result is not what was expected.
+/// False where a result is not what was expected. `rows`: of nccl-tests' table, which was begun.
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
-               const CollOptions& options) {
+               const CollOptions& options, report::NcclTestsText rows) {
   const Judged judged = judge(collective::to_document(run), options.expect, run.findings);
   if (launch_part().is_launch()) hand_over(judged.json);
   std::string text = options.format == "nccl-tests"
-                         ? report::to_nccl_tests(nccl_tests_table(options, run))
+                         ? rows.more(nccl_tests_table(options, run), true)
                      : options.format == "json" ? judged.json
                                                 : to_text(run, options);
   if (options.job.wire && run.error.empty() && options.format == "table") {
@@ -199,9 +199,15 @@ int run_coll(CollOptions& options) {
     divide(options, hosts, plan);
   };
   job.config = config_facts(options);
-  job.write = [&options](const collective::Run& run, const collective::PointToPoint& wire) {
-    return write_run(run, wire, options);
+  report::NcclTestsText rows(false);
+  job.write = [&](const collective::Run& run, const collective::PointToPoint& wire) {
+    return write_run(run, wire, options, rows);
   };
+  if (options.format == "nccl-tests" && options.output.empty()) {
+    job.print = [&](const collective::Run& so_far) {
+      write_text(rows.more(nccl_tests_table(options, so_far), false));
+    };
+  }
   job.write_each_row = !options.output.empty();
   return run_job(job);
 }

@@ -45,6 +45,10 @@ class Results {
     {
       const std::lock_guard lock(mutex_);
       finished_ = so_far;
+      if (job_.print) {
+        erase_progress();
+        job_.print(finished_);
+      }
       if (job_.write_each_row) {
         finished_.error = "the run was killed after this row";
         job_.write(finished_, {});
@@ -170,6 +174,8 @@ int take_part(CollJob& job, collective::RankGroup& group, collective::Engine& en
   try {
     collective::follow(group, engine, member);
     if (job.wire) collective::measure_point_to_point(group, wire_options(job, engine), run);
+  } catch (const collective::Verdict& told) {
+    leave(static_cast<int>(told.fault()));  // rank 0 prints it, once for all
   } catch (const Error& error) {
     if (error.fault() != Fault::failed) throw;
     tell(fmt::format("rank {}: {}", group.team().rank, error.what()));

@@ -32,6 +32,8 @@ struct CollJob {
   /// Rank 0: writes what there is, also where the run failed. False where a result is not what was
   /// expected.
   std::function<bool(const collective::Run& run, const collective::PointToPoint& wire)> write{};
+  /// Rank 0: prints what is new, after each row of a table that is printed as it comes.
+  std::function<void(const collective::Run& so_far)> print{};
   /// Writes after each row too: a file can be replaced, and some launchers kill a rank within
   /// milliseconds of its signal.
   bool write_each_row = false;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -156,6 +157,9 @@ int demo(Options& options) {
   const ServerProcess server(apart ? cpus[0] : -1, options.config.endpoint.ofi.provider);
 
   std::vector<report::Report> reports;
+  Writer writer(options);
+  std::string text;  // that was not written yet
+  const auto write_all = [&] { return writer.write(text, reports); };
   std::size_t part = 0;
   for (const Shape shape : {Shape::latency, Shape::bandwidth}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
@@ -169,14 +173,18 @@ int demo(Options& options) {
         reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
       } catch (const Error&) {
         if (interrupted().empty()) throw;
-        return write(reports, options);  // of the runs before
+        return write_all();  // of the runs before
       }
       if (reports.back().error && !interrupted().empty()) reports.back().error = interrupted();
       name_flags(reports.back());
-      if (reports.back().error) return write(reports, options);
+      text += writer.rows(reports.back(), true);
+      if (reports.back().error) return write_all();
+      if (!writer.streams()) continue;
+      erase_progress();
+      write_text(std::exchange(text, ""));
     }
   }
-  return write(reports, options);
+  return write_all();
 }
 
 }  // namespace

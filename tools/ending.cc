@@ -18,6 +18,7 @@
 #include "flags/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/backends.h"
+#include "terminal.h"
 #include "writing.h"
 
 namespace rdmabench::inline v1::tools {
@@ -39,6 +40,7 @@ std::stop_source stopping;
 std::atomic<int> caught{0};
 std::atomic<const Event*> event{nullptr};  // set by a signal
 
+constexpr int kOfSignals = 128;  // as shells have it
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
 /// The first of them: the next one, whichever it is, ends the process. No callback is registered
@@ -83,7 +85,6 @@ std::string interrupted() {
 }
 
 int exit_status(int code) {
-  constexpr int kOfSignals = 128;  // as shells have it
   return caught == 0 ? code : kOfSignals + caught;
 }
 
@@ -107,6 +108,7 @@ OnInterruption::~OnInterruption() {
 }
 
 int fail(const std::exception& error) {
+  if (dynamic_cast<const NoReader*>(&error) != nullptr) return kOfSignals + SIGPIPE;
   tell(text_of(error));
   const auto* const known = dynamic_cast<const Error*>(&error);
   return static_cast<int>(known != nullptr ? known->fault() : Fault::failed);
@@ -150,19 +152,37 @@ int serve_one(run::ServerConfig config, const std::function<void(std::string_vie
 }
 
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
-                  const run::OnProgress& on_progress, const Write& write) {
+                  const run::OnProgress& on_progress, const Write& write, const More& more) {
   int code = 0;
   std::optional<CloseLimit> limit;
+  std::exception_ptr unwritten;
+  std::size_t rows = 0;
+  const run::OnReport print = [&](const report::Report& report) {
+    // The last row is written with what is known of the whole run.
+    if (rows++ == config.sizes.size() || unwritten) return;
+    try {
+      erase_progress();
+      write_text(more(report));
+    } catch (const std::exception&) {
+      unwritten = std::current_exception();
+      stopping.request_stop();  // what was measured may go elsewhere, too
+    }
+  };
   const run::OnReport on_report = [&](report::Report report) {
     if (report.error && !interrupted().empty()) report.error = interrupted();
+    const bool stopped = report.failure && report.failure->fault == Fault::cancelled;
+    if (unwritten && stopped && interrupted().empty())
+      report.error.reset();  // that it ended is ours
     try {
       code = write(report);
+      if (unwritten) std::rethrow_exception(unwritten);
     } catch (const std::exception& error) {
       code = fail(error);  // now: closing may take long
     }
     limit.emplace(config.timeout, exit_status(code));
   };
   run::RunHooks hooks = interruptible(on_progress);
+  if (more) hooks.on_begin = hooks.on_row = print;
   hooks.on_report = on_report;
   if (!run::reaches_others(config.backend)) {
     run::run_in_process(config, hooks);

@@ -46,7 +46,8 @@ class OnInterruption {
   std::thread thread_;
 };
 
-/// Prints the error to standard error. Returns its exit code.
+/// Prints the error to standard error, unless nobody reads on: NoReader. Returns its exit code, as
+/// of SIGPIPE then.
 int fail(const std::exception& error);
 
 /// Ends the process with `code` if this object still exists after `limit`, with a line on standard
@@ -62,6 +63,9 @@ class CloseLimit {
 /// Writes and flushes a report, and returns the exit code for it.
 using Write = std::function<int(const report::Report&)>;
 
+/// The text of what a report has more than at the last call: at first what was chosen, then rows.
+using More = std::function<std::string(const report::Report&)>;
+
 /// Hooks by which a signal ends the run once something was timed.
 run::RunHooks interruptible(const run::OnProgress& on_progress);
 
@@ -72,9 +76,10 @@ int serve_one(
     const std::function<void()>& listening = [] {});
 
 /// Measures against the server at host:port, or within this process over the loop back end. The
-/// report is written before the session is closed, which may take config.timeout. Returns the exit
-/// code.
+/// report is written before the session is closed, which may take config.timeout. `more`, if there
+/// is one, goes to standard output as rows are finished, but for the last row, which is left to
+/// `write`; where that fails, the run ends. Returns the exit code.
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
-                  const run::OnProgress& on_progress, const Write& write);
+                  const run::OnProgress& on_progress, const Write& write, const More& more = {});
 
 }  // namespace rdmabench::inline v1::tools

@@ -28,6 +28,7 @@
 #include "rdmabench/fabric/run.h"
 #include "report/body.h"
 #include "report/launches.h"
+#include "results/row.h"
 #include "results/text_table.h"
 #include "terminal.h"
 #include "writing.h"
@@ -124,6 +125,10 @@ std::string to_text(const Launched& launched, const report::Document& over, cons
     return for_reading(text + error_line(over), output.output);
   }
   std::string text;
+  if (output.format == "jsonl" && launched.documents.size() > 1) {
+    for (const auto& row : list_of(json_of(over), "results")) text += report::line_of(row);
+    return text;
+  }
   const char* const between = output.format == "json" ? "" : "\n";
   for (const std::string& one : launched.texts) text += (text.empty() ? "" : between) + one;
   return output.format == "table" ? text + error_line(over) : text;
@@ -157,6 +162,7 @@ void tell_missing(report::Document& document, const Launched& launched, std::uin
 int run_launches(std::uint32_t count, const Output& output, const Limits& expect,
                  const std::string& stream) {
   Launched launched;
+  if (shows_progress()) tell(fmt::format("{} launches: the results of all come at the end", count));
   for (std::uint32_t i = 0; i < count && !launched.last && interrupted().empty(); ++i) {
     add_launch(launched, i, count);
   }

@@ -40,13 +40,16 @@ int measure(Options& options) {
     options.config.traffic.incast_job = usual_job();
   if (const auto code = begin_launches(options.launches, options, options.expect)) return *code;
   const LaunchPart part = launch_part();
+  Writer writer(options);
   const auto keep = [&](report::Report report) {
     name_flags(report);
     if (part.is_launch()) hand_over(report::to_json(report));
-    return write({&report, 1}, options);
+    return writer.write(writer.rows(report, true), {&report, 1});
   };
+  More more;
+  if (writer.streams()) more = [&](const auto& report) { return writer.rows(report, false); };
   return run_and_write(options.config, options.host, options.port,
-                       progress_line(part.index, part.count), keep);
+                       progress_line(part.index, part.count), keep, more);
 }
 
 void add(CLI::App& app, Command& command, const char* name, const char* about,

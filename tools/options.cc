@@ -79,6 +79,7 @@ void add_json_too(const OptionGroup& group, Output& to) {
 
 void add_output(const OptionGroup& group, Options& options) {
   Formats formats = kTableFormats;
+  formats.emplace_back("jsonl", ".jsonl");
   formats.emplace_back("perftest", "");
   add_formats(group, options, formats);
   add_json_too(group, options);

@@ -8,29 +8,10 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
-#include "report/perftest.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {
-
-std::vector<report::Document> documents_of(std::span<const report::Report> reports) {
-  std::vector<report::Document> documents;
-  for (const report::Report& one : reports) documents.push_back(to_document(one));
-  return documents;
-}
-
-std::string to_text(std::span<const report::Report> reports, const Options& options) {
-  if (options.format == "table") {
-    return for_reading(report::to_table(reports, options.verbose, table_width(options.wide)),
-                       options.output);
-  }
-  std::string text;
-  for (const report::Report& one : reports) {
-    if (!text.empty()) text += '\n';
-    text += options.format == "csv" ? report::to_csv(one) : report::to_perftest(one);
-  }
-  return text;
-}
 
 /// Of one size, from 0 to 1. 0 where it ends when it is stable.
 double done_of(const run::Progress& progress) {
@@ -55,17 +36,48 @@ std::string longest_left(const run::Progress& progress) {
 
 }  // namespace
 
-int write(std::span<const report::Report> reports, const Options& options) {
+Writer::Writer(const Options& options)
+    : options_(options), table_(options.verbose, table_width(options.wide), options.config.sizes) {}
+
+std::string Writer::rows(const report::Report& report, bool last) {
+  if (options_.format == "json") return "";
+  if (options_.format == "table") return for_reading(table_.rows(report, last), options_.output);
+  using As = report::RunRecords::As;
+  const bool lines = options_.format == "jsonl";
+  if (!begun_) {
+    perftest_.emplace();
+    records_.emplace(lines ? As::json_lines : As::csv);
+  }
+  std::string text = !begun_ && several_ && !lines ? "\n" : "";
+  text +=
+      options_.format == "perftest" ? perftest_->more(report, last) : records_->more(report, last);
+  begun_ = !last;
+  several_ = true;
+  return text;
+}
+
+int Writer::write(std::string text, std::span<const report::Report> reports) {
   erase_progress();
-  const bool is_json = options.format == "json";
-  const bool needs_json = is_json || !options.json.empty() || !options.expect.empty();
-  const Judged judged = needs_json ? judge(documents_of(reports), options.expect) : Judged();
-  write_judged(is_json ? judged.json : to_text(reports, options), judged, options);
+  const bool is_json = options_.format == "json";
+  Judged judged;
+  if (is_json || !options_.json.empty() || !options_.expect.empty()) {
+    std::vector<report::Document> documents;
+    for (const report::Report& one : reports) documents.push_back(to_document(one));
+    judged = judge(std::move(documents), options_.expect);
+  }
+  if (options_.format == "table") text += for_reading(table_.end(reports), options_.output);
   int code = judged.failed ? static_cast<int>(Fault::failed) : 0;
+  std::string errors;
   for (const report::Report& one : reports) {
     if (!one.error) continue;
-    tell(with_flags(*one.error));
     code = static_cast<int>(Fault::failed);
+    errors += fmt::format("error: {}\n", report::terminal_safe(*one.error));
+  }
+  // What stands on standard output is followed by standard error's line, but a file is read alone.
+  if (options_.format == "table" && !options_.output.empty()) text += errors;
+  write_judged(is_json ? judged.json : std::move(text), judged, options_);
+  for (const report::Report& one : reports) {
+    if (one.error) tell(with_flags(*one.error));
   }
   return code;
 }

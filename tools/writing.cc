@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,20 @@
 #include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
+
+namespace {
+
+/// Without what it did not take: the end of the process would try that again, and tell again.
+[[noreturn]] void throw_not_written() {
+  const int code = errno;
+  __fpurge(stdout);
+  std::clearerr(stdout);
+  constexpr const char* kWhat = "write to standard output";
+  if (code == EPIPE) throw NoReader(Fault::failed, kWhat, {}, code);
+  throw Error(Fault::failed, kWhat, {}, code);
+}
+
+}  // namespace
 
 void write_file(const std::string& text, const std::string& path) {
   NewFile file(path);
@@ -34,7 +49,7 @@ void write_text(const std::string& text, const std::string& path) {
   const auto print = [&text] {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
         std::fflush(stdout) != 0) {
-      throw Error(Fault::failed, "write to standard output", {}, errno);
+      throw_not_written();
     }
   };
   if (path.empty()) return print();
@@ -59,7 +74,7 @@ void prepare_streams() {
 void flush_output() {
   std::cout.flush();
   const bool whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
-  if (!whole) throw Error(Fault::failed, "write to standard output", {}, errno);
+  if (!whole) throw_not_written();
 }
 
 void tell(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/new_file.h"
+#include "rdmabench/base/error.h"
 
 namespace rdmabench::inline v1::tools {
 
@@ -29,11 +30,18 @@ struct Output {
 /// Throws Error(failed) that names the path.
 void write_file(const std::string& text, const std::string& path);
 
+/// Standard output is a pipe whose reader is gone, as of `| head`: nobody waits for more.
+class NoReader : public Error {
+ public:
+  using Error::Error;
+};
+
 /// At the end of a file that is there. Throws Error(failed) that names the path.
 void append(const std::string& text, const std::string& path);
 
 /// Writes to the file, or to standard output where `path` is empty. A text that cannot be written
-/// to the file goes to standard output, and Error(failed) is thrown.
+/// to the file goes to standard output, and Error(failed) is thrown. What standard output did not
+/// take is thrown once, as Error(failed) or NoReader, and then forgotten.
 void write_text(const std::string& text, const std::string& path = "");
 
 /// At the start of the process: a standard stream that the caller has closed is opened so that what

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rdmabench::inline v1::report {
 namespace {
 
@@ -67,7 +69,7 @@ std::string columns(bool with_spread) {
          line("(B)", "(elements)", "", "", "", twice(units));
 }
 
-std::string heading(const NcclTestsTable& table) {
+std::string heading(const NcclTestsTable& table, bool with_spread) {
   std::string text = fmt::format(
       "# rdmabench {}, in the format of nccl-tests 2.19.6, nccl-library={}\n"
       "# Collective test starting: {}\n"
@@ -82,13 +84,10 @@ std::string heading(const NcclTestsTable& table) {
     text += fmt::format("#  Rank {:2} Group {:2} Pid {:6} on {:>10} device {:2} [{}] {}\n",
                         rank.rank, 0, rank.pid, rank.host, rank.device, rank.pci, rank.gpu);
   }
-  bool with_spread = false;
-  for (const NcclTestsRow& row : table.rows) with_spread = with_spread || has_spread(row);
   return text + columns(with_spread);
 }
 
-std::string row_text(const NcclTestsRow& row) {
-  const bool with_spread = has_spread(row);
+std::string row_text(const NcclTestsRow& row, bool with_spread) {
   return fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:6}{}{}\n", row.size_bytes, row.count, row.type,
                      row.reduction, row.root.value_or(-1), cell_text(row.out_of_place, with_spread),
                      cell_text(row.in_place, with_spread));
@@ -105,10 +104,19 @@ std::string footer(const NcclTestsTable& table) {
 
 }  // namespace
 
+std::string NcclTestsText::more(const NcclTestsTable& table, bool last) {
+  std::string text = begun_ ? "" : heading(table, with_spread_);
+  begun_ = true;
+  for (; told_ < table.rows.size(); ++told_) {
+    const NcclTestsRow& row = table.rows[told_];
+    if (!last && told_ + 1 == table.rows.size() && !row.in_place) break;
+    text += row_text(row, with_spread_);
+  }
+  return last ? text + footer(table) : text;
+}
+
 std::string to_nccl_tests(const NcclTestsTable& table) {
-  std::string text = heading(table);
-  for (const NcclTestsRow& row : table.rows) text += row_text(row);
-  return text + footer(table);
+  return NcclTestsText(std::ranges::any_of(table.rows, has_spread)).more(table, true);
 }
 
 }  // namespace rdmabench::inline v1::report

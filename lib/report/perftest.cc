@@ -138,21 +138,21 @@ std::string cpu_value(std::uint64_t size_bytes, const PerftestStyle& style) {
   return style.cpu_percent ? fmt::format("\t    {:<3.2f}\n", style.cpu_percent(size_bytes)) : "\n";
 }
 
-std::string rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit) {
-  std::string text = fmt::format(
+std::string full_heading(const LatencyUnit& unit) {
+  return fmt::format(
       " #bytes #iterations    t_min[{0}]    t_max[{0}]  t_typical[{0}]    t_avg[{0}]    "
       "t_stdev[{0}]   99% percentile[{0}]   99.9% percentile[{0}] \n",
       unit.name());
-  for (const LatencyResult& result : results) {
-    const measure::LatencySummary& ns = result.latency;
-    text += fmt::format(
-        " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
-        "\t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
-        result.size_bytes, result.iterations, unit.of(ns.min_ns), unit.of(ns.max_ns),
-        unit.of(ns.p50_ns), unit.of(ns.mean_ns), unit.of(ns.stddev_ns), unit.of(ns.p99_ns),
-        unit.of(ns.p999_ns));
-  }
-  return text;
+}
+
+std::string full_row(const LatencyResult& result, const LatencyUnit& unit) {
+  const measure::LatencySummary& ns = result.latency;
+  return fmt::format(
+      " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
+      "\t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
+      result.size_bytes, result.iterations, unit.of(ns.min_ns), unit.of(ns.max_ns),
+      unit.of(ns.p50_ns), unit.of(ns.mean_ns), unit.of(ns.stddev_ns), unit.of(ns.p99_ns),
+      unit.of(ns.p999_ns));
 }
 
 /// Whole round trips, as perftest counts them.
@@ -162,16 +162,16 @@ double transactions_per_s(const LatencyResult& result) {
   return round_ns > 0 ? kNsPerSecond / round_ns : 0;
 }
 
-std::string short_rows(const std::vector<LatencyResult>& results, const LatencyUnit& unit,
-                       const PerftestStyle& style) {
-  std::string text = fmt::format(" #bytes        #iterations       t_avg[{}]    tps average{}",
-                                 unit.name(), cpu_heading(style));
-  for (const LatencyResult& result : results) {
-    text += fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}{}", result.size_bytes,
-                        result.iterations, unit.of(result.latency.mean_ns),
-                        transactions_per_s(result), cpu_value(result.size_bytes, style));
-  }
-  return text;
+std::string short_heading(const LatencyUnit& unit, const PerftestStyle& style) {
+  return fmt::format(" #bytes        #iterations       t_avg[{}]    tps average{}", unit.name(),
+                     cpu_heading(style));
+}
+
+std::string short_row(const LatencyResult& result, const LatencyUnit& unit,
+                      const PerftestStyle& style) {
+  return fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}{}", result.size_bytes,
+                     result.iterations, unit.of(result.latency.mean_ns), transactions_per_s(result),
+                     cpu_value(result.size_bytes, style));
 }
 
 struct Bandwidth {
@@ -185,6 +185,18 @@ Bandwidth numbers_of(const BandwidthResult& result, const PerftestStyle& style) 
   const double scale = result.bits_per_s > 0 ? average / result.bits_per_s : 0;
   return {style.peak ? result.peak_bits_per_s * scale : 0, average,
           result.messages_per_s / kMillion};
+}
+
+std::string heading(const PerftestStyle& style) {
+  return fmt::format(
+      " #bytes     #iterations    BW peak[{0}/sec]    BW average[{0}/sec]   MsgRate[Mpps]{1}",
+      style.gigabits ? "Gb" : "MB", cpu_heading(style));
+}
+
+double one_number(const BandwidthResult& result, PerftestNumber number,
+                  const PerftestStyle& style) {
+  return number == PerftestNumber::bandwidth ? perftest_bandwidth(result, style)
+                                             : result.messages_per_s / kMillion;
 }
 
 Json test_info(const PerftestInfo& info) {
@@ -235,12 +247,6 @@ double perftest_bandwidth(const BandwidthResult& result, const PerftestStyle& st
   return result.bits_per_s / (style.gigabits ? kBitsPerGigabit : kBitsPerMebibyte);
 }
 
-std::string perftest_heading(const PerftestStyle& style) {
-  return fmt::format(
-      " #bytes     #iterations    BW peak[{0}/sec]    BW average[{0}/sec]   MsgRate[Mpps]{1}",
-      style.gigabits ? "Gb" : "MB", cpu_heading(style));
-}
-
 std::string perftest_row(const BandwidthResult& result, const PerftestStyle& style) {
   const auto [peak, average, rate] = numbers_of(result, style);
   const std::string cpu = cpu_value(result.size_bytes, style);
@@ -252,38 +258,37 @@ std::string perftest_row(const BandwidthResult& result, const PerftestStyle& sty
                      result.size_bytes, result.iterations, peak, average, rate, cpu);
 }
 
-std::string to_perftest(const Report& report, const PerftestStyle& style) {
-  const PerftestInfo info = perftest_info(report);
-  std::string text = preamble(info) + addresses(report, info);
-  if (const auto* bandwidth = std::get_if<std::vector<BandwidthResult>>(&report.results)) {
-    text += perftest_heading(style);
-    for (const BandwidthResult& result : *bandwidth) text += perftest_row(result, style);
-  } else {
-    const std::vector<LatencyResult> latency = latency_results(report);
-    const LatencyUnit unit(report, style);
-    text += is_perftest_short(report) ? short_rows(latency, unit, style) : rows(latency, unit);
-  }
-  return text + rule();
-}
-
-std::string to_perftest_number(const Report& report, PerftestNumber number,
-                               const PerftestStyle& style) {
+std::string PerftestText::more(const Report& report, bool last) {
   std::string text;
-  const LatencyUnit unit(report, style);
-  if (number == PerftestNumber::latency) {
-    for (const LatencyResult& result : latency_results(report)) {
+  const auto* const bandwidth = std::get_if<std::vector<BandwidthResult>>(&report.results);
+  const std::vector<LatencyResult> latency = latency_results(report);
+  const LatencyUnit unit(report, style_);
+  const bool is_short = is_perftest_short(report);
+  if (!number_ && !begun_) {
+    const PerftestInfo info = perftest_info(report);
+    text = preamble(info) + addresses(report, info) +
+           (bandwidth != nullptr ? heading(style_)
+            : is_short           ? short_heading(unit, style_)
+                                 : full_heading(unit));
+  }
+  begun_ = true;
+  for (; bandwidth != nullptr && told_ < bandwidth->size(); ++told_) {
+    const BandwidthResult& result = (*bandwidth)[told_];
+    if (!number_) {
+      text += perftest_row(result, style_);
+    } else if (*number_ != PerftestNumber::latency) {
+      text += fmt::format("{:.6f}\n", one_number(result, *number_, style_));
+    }
+  }
+  for (; told_ < latency.size(); ++told_) {
+    const LatencyResult& result = latency[told_];
+    if (!number_) {
+      text += is_short ? short_row(result, unit, style_) : full_row(result, unit);
+    } else if (*number_ == PerftestNumber::latency) {
       text += fmt::format("{:.6f}\n", unit.of(result.latency.mean_ns));
     }
-    return text;
   }
-  const auto* const results = std::get_if<std::vector<BandwidthResult>>(&report.results);
-  if (results == nullptr) return text;
-  for (const BandwidthResult& result : *results) {
-    text += fmt::format("{:.6f}\n", number == PerftestNumber::bandwidth
-                                        ? perftest_bandwidth(result, style)
-                                        : result.messages_per_s / kMillion);
-  }
-  return text;
+  return number_ || !last ? text : text + rule();
 }
 
 std::string to_perftest_json(const Report& report, const PerftestStyle& style) {

@@ -91,7 +91,8 @@ PerftestInfo perftest_info(const Report& report) {
                                 : bandwidth != nullptr ? bandwidth->operation
                                                        : facts.text("operation", "");
   const bool of_bandwidth = std::holds_alternative<std::vector<BandwidthResult>>(report.results);
-  const bool both_ways = bandwidth != nullptr && bandwidth->direction == "both_ways";
+  const bool both_ways = bandwidth != nullptr ? bandwidth->direction == "both_ways"
+                                              : of_bandwidth && facts.flag("bidirectional");
   const std::uint64_t post_list = facts.number("post_list", 1);
   PerftestInfo info;
   info.test = verb_words(operation);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "digest.h"
+#include "results/text_table.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -32,7 +33,8 @@ struct Column {
   std::string heading;
   bool number = false;  ///< aligned to the right
   Scale scale{};
-  int dispensable = 0;  ///< in a text table
+  int dispensable = 0;     ///< in a text table
+  std::size_t widest = 0;  ///< as text, where rows are told as they come
 };
 
 struct TableRow {
@@ -105,6 +107,21 @@ std::vector<Section> sections(const Document& document);
 /// is too wide is named, and what cells have besides stands below their table.
 /// Words are broken into lines where that is asked for.
 std::string to_text(const std::vector<Section>& sections, std::size_t width, bool filled = false);
+
+/// A section's table as text, whose rows are told as they come.
+class TableText {
+ public:
+  explicit TableText(std::size_t width) : width_(width) {}
+
+  /// `section`: the rows that are new. The `last` ones are followed by what cells have besides. A
+  /// table that is told at once, by a first call that is the last, is as to_text() has it.
+  std::string more(Section section, bool last);
+
+ private:
+  std::size_t width_;
+  std::optional<TextTable> table_;
+  Section all_;
+};
 
 /// The rows of over_launches() with their intervals.
 Section launches_table(const Json& body);

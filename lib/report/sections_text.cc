@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "compared.h"
-#include "results/text_table.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {
@@ -90,28 +90,36 @@ std::string as_list(const Section& section, std::size_t width) {
   return text;
 }
 
-std::string table_text(const Section& section, std::size_t width) {
-  if (section.rows.empty()) return "";
-  if (section.rows.size() > section.most_in_text) {
-    Section first = section;
-    first.left_out += first.rows.size() - first.most_in_text;
-    first.rows.resize(first.most_in_text);
-    return table_text(first, width);
-  }
+/// Of a terminal.
+std::vector<std::size_t> columns_shown(const Section& section) {
   std::vector<std::size_t> shown;
-  std::vector<TextTable::Column> headings;
-  std::vector<NumberColumn> numbers;
   for (std::size_t i = 0; i < section.columns.size(); ++i) {
+    if (section.columns[i].dispensable != kOnPages) shown.push_back(i);
+  }
+  return shown;
+}
+
+TextTable headings(const Section& section) {
+  constexpr std::size_t kWidestNumber = kSignificantDigits + 1;  // the digits and a point
+  std::vector<TextTable::Column> headings;
+  for (const std::size_t i : columns_shown(section)) {
     const Column& column = section.columns[i];
-    if (column.dispensable == kOnPages) continue;
-    shown.push_back(i);
     headings.push_back({heading_of(column),
                         column.number ? TextTable::Align::right : TextTable::Align::left,
-                        column.dispensable});
-    NumberColumn& values = numbers.emplace_back(column.scale.decimals);
-    for (const TableRow& row : section.rows) values.add(row.cells[i].value / column.scale.per);
+                        column.dispensable,
+                        std::max(column.widest, column.scale.unit.empty() ? 0 : kWidestNumber)});
   }
-  TextTable table(std::move(headings));
+  return TextTable(std::move(headings));
+}
+
+void add_rows(const Section& section, TextTable& table) {
+  const std::vector<std::size_t> shown = columns_shown(section);
+  std::vector<NumberColumn> numbers;
+  for (const std::size_t i : shown) {
+    const Scale& scale = section.columns[i].scale;
+    NumberColumn& values = numbers.emplace_back(scale.decimals);
+    for (const TableRow& row : section.rows) values.add(row.cells[i].value / scale.per);
+  }
   for (std::size_t i = 0; i < section.rows.size(); ++i) {
     std::vector<std::string> cells;
     for (std::size_t k = 0; k < shown.size(); ++k) {
@@ -121,6 +129,18 @@ std::string table_text(const Section& section, std::size_t width) {
     }
     table.add_row(std::move(cells));
   }
+}
+
+std::string table_text(const Section& section, std::size_t width) {
+  if (section.rows.empty()) return "";
+  if (section.rows.size() > section.most_in_text) {
+    Section first = section;
+    first.left_out += first.rows.size() - first.most_in_text;
+    first.rows.resize(first.most_in_text);
+    return table_text(first, width);
+  }
+  TextTable table = headings(section);
+  add_rows(section, table);
   std::string text = table.text(width);
   if (widest_line(text) > std::max(width, kUsualWidth)) text = as_list(section, width);
   if (section.left_out > 0) text += fmt::format("{} more rows\n", section.left_out);
@@ -187,6 +207,16 @@ std::string to_text(const std::vector<Section>& sections, std::size_t width, boo
     text += table_text(section, width);
   }
   return text;
+}
+
+std::string TableText::more(Section section, bool last) {
+  if (!table_ && last) return table_text(section, width_);
+  if (!table_) table_ = headings(section);
+  add_rows(section, *table_);
+  std::string text = table_->more(width_);
+  if (all_.columns.empty()) all_.columns = std::move(section.columns);
+  std::move(section.rows.begin(), section.rows.end(), std::back_inserter(all_.rows));
+  return terminal_safe(last ? text + remarks_of(all_) : text, "\n");
 }
 
 std::string decision_text(const Json& body) {

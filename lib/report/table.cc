@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "results/not_rdma.h"
 #include "results/row.h"
 #include "results/text_table.h"
+#include "run_text.h"
 #include "sections.h"
 
 namespace rdmabench::inline v1::report {
@@ -35,9 +37,9 @@ int latency_decimals(const Report& report, std::string_view kind) {
   return static_cast<int>(std::clamp(-std::floor(std::log10(step_us)), 0.0, double{kMost}));
 }
 
-/// What the fields of each result show, and what that means.
+/// What the fields of each result show.
 template <class Result>
-std::string columns_text(const Report& report, std::span<const Result> results, std::size_t width) {
+Section section_of(const Report& report, std::span<const Result> results) {
   constexpr std::array kTestNames{"latency", "bandwidth", "load"};  // in the variant's order
   const Json rows = list_of_each(results, [&](const Result& result) {
     Json row;
@@ -46,10 +48,8 @@ std::string columns_text(const Report& report, std::span<const Result> results, 
     }
     return row;
   });
-  Section section = run_rows(kTestNames[report.results.index()], rows,
-                             latency_decimals(report, text_of(rows.front(), "kind")));
-  section.title.clear();
-  return to_text({section}, width);
+  return run_rows(kTestNames[report.results.index()], rows,
+                  latency_decimals(report, text_of(rows.front(), "kind")));
 }
 
 /// A line for each interval, for who looks for a link that flaps.
@@ -154,20 +154,6 @@ std::string heading(const LoadResult& result) {
                      kind_text(latency), seen(latency, latency.signal));
 }
 
-template <class Result>
-std::string tables(const Report& report, const std::vector<Result>& results, std::size_t width) {
-  std::string text;
-  for (auto begin = results.begin(); begin != results.end();) {
-    const std::string common = heading(*begin);
-    const auto end = std::find_if(begin, results.end(),
-                                  [&](const Result& result) { return heading(result) != common; });
-    const std::span<const Result> rows(begin, end);
-    text += fmt::format("\n{}{}{}", common, columns_text(report, rows, width), after(rows));
-    begin = end;
-  }
-  return text;
-}
-
 /// Each note once, with the sizes it was made for unless it was made for all.
 template <class Result>
 std::string row_notes(const std::vector<Result>& results) {
@@ -257,31 +243,85 @@ std::string suspicions_text(std::span<const Report> reports, bool verbose) {
 
 }  // namespace
 
-std::string to_table(std::span<const Report> reports, bool verbose, std::size_t width) {
+RunTable::RunTable(bool verbose, std::size_t width, std::span<const std::uint64_t> sizes)
+    : verbose_(verbose), width_(width) {
+  for (const std::uint64_t size : sizes) {
+    widest_size_ = std::max(widest_size_, format_size(size).size());
+  }
+}
+
+RunTable::~RunTable() = default;
+
+template <class Result>
+std::string RunTable::add(const Report& report, const std::vector<Result>& results, bool last) {
   std::string text;
-  std::string used;
-  std::string errors;
-  std::vector<std::string> notes;
-  const auto add_once = [&notes](std::string note) {
-    if (std::find(notes.begin(), notes.end(), note) == notes.end())
-      notes.push_back(std::move(note));
+  const auto finish = [&] {
+    text += after(std::span(results).subspan(first_, told_ - first_));
+    table_.reset();
   };
-  for (const Report& report : reports) {
-    std::string now = resolved_text(report.resolved);
-    if (const std::string without = not_rdma(report); !without.empty()) {
-      now = terminal_safe(without) + '\n' + now;
+  const auto close = [&] {  // it was not known that no other row comes
+    text += table_->more({}, true);
+    finish();
+  };
+  while (told_ < results.size()) {
+    const std::string common = heading(results[told_]);
+    if (table_ && common != heading_) close();
+    if (!table_) {
+      text += '\n' + common;
+      heading_ = common;
+      table_ = std::make_unique<TableText>(width_);
+      first_ = told_;
     }
-    if (now != used) text += (text.empty() ? "" : "\n") + now;
-    used = now;
-    const auto tables = [&](const auto& results) {
-      return report::tables(report, results, width) + row_notes(results);
-    };
-    text += std::visit(tables, report.results);
-    for (const std::string& note : report.notes) add_once(terminal_safe(note));
+    const auto begin = results.begin() + static_cast<std::ptrdiff_t>(told_);
+    const auto end = std::find_if(begin, results.end(),
+                                  [&](const Result& result) { return heading(result) != common; });
+    const bool whole = last || end != results.end();
+    Section section = section_of(report, std::span<const Result>(begin, end));
+    for (Column& column : section.columns) {
+      if (column.scale.text == size_text) column.widest = widest_size_;
+    }
+    text += table_->more(std::move(section), whole);
+    told_ = static_cast<std::size_t>(end - results.begin());
+    if (whole) finish();
+  }
+  if (!last) return text;
+  if (table_) close();
+  told_ = 0;
+  return text + row_notes(results);
+}
+
+std::string RunTable::rows(const Report& report, bool last) {
+  std::string text;
+  std::string over = resolved_text(report.resolved);
+  if (const std::string without = not_rdma(report); !without.empty()) {
+    over = terminal_safe(without) + '\n' + over;
+  }
+  if (over != over_) text = (over_.empty() ? "" : "\n") + over;
+  over_ = std::move(over);
+  return text +
+         std::visit([&](const auto& rows) { return add(report, rows, last); }, report.results);
+}
+
+std::string RunTable::end(std::span<const Report> reports) const {
+  std::vector<std::string> notes;
+  for (const Report& report : reports) {
+    for (const std::string& note : report.notes) {
+      const std::string line = fmt::format("note: {}\n", terminal_safe(note));
+      if (std::find(notes.begin(), notes.end(), line) == notes.end()) notes.push_back(line);
+    }
+  }
+  return fmt::format("{}{}", fmt::join(notes, ""), suspicions_text(reports, verbose_));
+}
+
+std::string to_table(std::span<const Report> reports, bool verbose, std::size_t width) {
+  RunTable table(verbose, width);
+  std::string text;
+  std::string errors;
+  for (const Report& report : reports) {
+    text += table.rows(report, true);
     if (report.error) errors += fmt::format("error: {}\n", terminal_safe(*report.error));
   }
-  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
-  return text + suspicions_text(reports, verbose) + errors;
+  return text + table.end(reports) + errors;
 }
 
 }  // namespace rdmabench::inline v1::report

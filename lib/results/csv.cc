@@ -60,19 +60,30 @@ std::vector<std::string> keys_of(const Json& object) {
   return keys;
 }
 
-std::string to_csv(const Report& report) {
+std::string RunRecords::more(const Report& report, bool last) {
   const auto write = [&]<class Result>(const std::vector<Result>& results) {
-    std::vector<std::string> columns = keys_of(to_row(fields_of(Result{}, report.resolved)));
-    columns.emplace_back("suspect");
-    Csv csv(std::move(columns));
-    for (const Result& result : results) {
-      Json row = to_row(fields_of(result, report.resolved));
-      row["suspect"] = !report.suspicions.empty();
-      csv.add(row);
+    if (as_ == As::csv && !csv_) {
+      std::vector<std::string> columns = keys_of(to_row(fields_of(Result{}, report.resolved)));
+      columns.emplace_back("suspect");
+      csv_.emplace(std::move(columns));
     }
-    return csv.text();
+    std::string lines;
+    for (; told_ < results.size(); ++told_) {
+      Json row = to_row(fields_of(results[told_], report.resolved));
+      row["suspect"] = last ? Json(!report.suspicions.empty()) : Json(nullptr);
+      if (csv_) {
+        csv_->add(row);
+      } else {
+        lines += line_of(row);
+      }
+    }
+    return csv_ ? csv_->take() : lines;
   };
   return std::visit(write, report.results);
+}
+
+std::string to_csv(const Report& report) {
+  return RunRecords(RunRecords::As::csv).more(report, true);
 }
 
 }  // namespace rdmabench::inline v1::report

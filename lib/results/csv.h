@@ -1,9 +1,13 @@
-// The one writer of comma-separated values.
+// The one writer of comma-separated values, and of what has a row in each line.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -18,10 +22,30 @@ class Csv {
   void add(const nlohmann::ordered_json& row);
 
   const std::string& text() const { return text_; }
+  /// What was added since the last call.
+  std::string take() { return std::exchange(text_, ""); }
 
  private:
   std::vector<std::string> columns_;
   std::string text_;
+};
+
+/// The rows of a run, one a line, which are written as they come: to_csv(), or JSON Lines of the
+/// same keys.
+class RunRecords {
+ public:
+  enum class As : bool { csv, json_lines };
+
+  explicit RunRecords(As as) : as_(as) {}
+
+  /// The rows that the report has more than at the last call. Whether the run is suspect is known
+  /// to the `last` call alone: in earlier rows it is empty.
+  std::string more(const Report& report, bool last);
+
+ private:
+  As as_;
+  std::optional<Csv> csv_{};
+  std::size_t told_ = 0;  ///< rows
 };
 
 std::vector<std::string> keys_of(const nlohmann::ordered_json& object);

@@ -314,6 +314,10 @@ Json document_body(const Report& report) {
   return document;
 }
 
+std::string line_of(const Json& record) {
+  return record.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
 std::string document_text(const Json& document) {
   // As ASCII: a terminal that shows it takes no C1 control nor turns the direction of its text.
   return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";

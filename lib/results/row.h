@@ -118,6 +118,9 @@ inline constexpr std::array kTests{"latency", "bandwidth", "load"};
 /// The body of to_document().
 Json document_body(const Report& report);
 
+/// A record of JSON Lines, in ASCII and ended by a newline.
+std::string line_of(const Json& record);
+
 /// A document's text, in ASCII: indented and ended by a newline. Bytes that are not UTF-8 become
 /// U+FFFD.
 std::string document_text(const Json& document);

@@ -137,40 +137,47 @@ bool TextTable::says_the_same(std::size_t column) const {
                      [&](const auto& row) { return row[column] == rows_.front()[column]; });
 }
 
-std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::size_t width,
-                                 const Limits& limits) const {
-  std::vector<std::vector<std::string>> lines;
-  std::vector<std::size_t> widths(shown.size());
-  const auto add = [&](const auto& parts_of, bool at_bottom) {
-    std::vector<std::vector<std::string>> parts;
-    for (const std::size_t column : shown) parts.push_back(parts_of(column));
-    std::size_t height = 0;
-    for (const auto& part : parts) height = std::max(height, part.size());
-    for (std::size_t line = 0; line < height; ++line) {
-      std::vector<std::string>& cells = lines.emplace_back();
-      for (std::size_t i = 0; i < shown.size(); ++i) {
-        const std::size_t above = at_bottom ? height - parts[i].size() : 0;
-        const bool has = line >= above && line - above < parts[i].size();
-        cells.push_back(has ? parts[i][line - above] : "");
-        widths[i] = std::max(widths[i], display_width(cells.back()));
-      }
+std::vector<TextTable::Line> TextTable::heading_lines(const Layout& layout) const {
+  std::vector<Line> lines(1, Line(layout.shown.size()));
+  for (std::size_t i = 0; i < layout.shown.size(); ++i) {
+    const std::vector<std::string> parts =
+        words_in_lines(columns_[layout.shown[i]].heading, layout.limits.heading);
+    if (parts.size() > lines.size()) {  // a shorter one stands at the bottom
+      lines.insert(lines.begin(), parts.size() - lines.size(), Line(layout.shown.size()));
     }
-  };
-  add([&](std::size_t column) { return words_in_lines(columns_[column].heading, limits.heading); },
-      true);
-  for (const auto& row : rows_) {
-    const auto parts_of = [&](std::size_t column) {
-      const bool right = columns_[column].align == Align::right;
-      return value_and_range(row[column], right ? limits.value : kAnyWidth);
-    };
-    add(parts_of, false);
+    const std::size_t above = lines.size() - parts.size();
+    for (std::size_t k = 0; k < parts.size(); ++k) lines[above + k][i] = parts[k];
   }
+  return lines;
+}
+
+std::vector<TextTable::Line> TextTable::row_lines(const Layout& layout, std::size_t first) const {
+  std::vector<Line> lines;
+  for (std::size_t row = first; row < rows_.size(); ++row) {
+    const std::size_t top = lines.size();
+    lines.emplace_back(layout.shown.size());
+    for (std::size_t i = 0; i < layout.shown.size(); ++i) {
+      const std::size_t column = layout.shown[i];
+      const bool right = columns_[column].align == Align::right;
+      const std::vector<std::string> parts =
+          value_and_range(rows_[row][column], right ? layout.limits.value : kAnyWidth);
+      if (top + parts.size() > lines.size()) {
+        lines.resize(top + parts.size(), Line(layout.shown.size()));
+      }
+      for (std::size_t k = 0; k < parts.size(); ++k) lines[top + k][i] = parts[k];
+    }
+  }
+  return lines;
+}
+
+std::string TextTable::drawn(const std::vector<Line>& lines, const Layout& layout) const {
+  const auto& [width, shown, limits, widths, alike, left_out] = layout;
   std::size_t last_begin = 0;
   for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += widths[i] + kGap;
   const bool breaks = !shown.empty() && columns_[shown.back()].align == Align::left &&
                       width != kAnyWidth && width >= last_begin + kNarrowest;
   std::string text;
-  for (const std::vector<std::string>& cells : lines) {
+  for (const Line& cells : lines) {
     std::string line;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       if (i > 0) line.append(kGap, ' ');
@@ -179,7 +186,8 @@ std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::siz
         line.pop_back();
         break;
       }
-      const std::string padding(widths[i] - display_width(cells[i]), ' ');
+      const std::size_t wide = display_width(cells[i]);
+      const std::string padding(std::max(widths[i], wide) - wide, ' ');
       line += columns_[shown[i]].align == Align::right ? padding + cells[i] : cells[i] + padding;
     }
     text += without_end(std::move(line)) + '\n';
@@ -187,12 +195,14 @@ std::string TextTable::rows_text(const std::vector<std::size_t>& shown, std::siz
   return text;
 }
 
-std::string TextTable::text(std::size_t width) const {
-  std::vector<std::size_t> shown(columns_.size());
+void TextTable::choose_columns(Layout& layout, bool to_be_continued) const {
+  std::vector<std::size_t>& shown = layout.shown;
+  shown.resize(columns_.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
   std::erase_if(shown, [&](std::size_t column) {
-    return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
-                                         [column](const auto& row) { return row[column].empty(); });
+    return !rows_.empty() && !to_be_continued &&
+           std::all_of(rows_.begin(), rows_.end(),
+                       [column](const auto& row) { return row[column].empty(); });
   });
   std::vector<std::size_t> order;  // of leaving out
   std::copy_if(shown.begin(), shown.end(), std::back_inserter(order),
@@ -202,37 +212,69 @@ std::string TextTable::text(std::size_t width) const {
   });
   const auto fits = [&] {
     std::size_t sum = 0;
-    for (const std::size_t column : shown) sum += widths_[column] + kGap;
-    return width == kAnyWidth || sum <= width + kGap;
+    for (const std::size_t column : shown) {
+      sum += std::max(widths_[column], to_be_continued ? columns_[column].widest : 0) + kGap;
+    }
+    return layout.width == kAnyWidth || sum <= layout.width + kGap;
   };
-  std::string alike, left_out;
   const auto leave_out = [&](bool same) {
     for (const std::size_t column : order) {
       if (fits()) return;
       const auto place = std::find(shown.begin(), shown.end(), column);
       if (place == shown.end() || (same && !says_the_same(column))) continue;
       shown.erase(place);
-      std::string& names = same ? alike : left_out;
+      std::string& names = same ? layout.alike : layout.left_out;
       names += (names.empty() ? "" : ", ") + columns_[column].heading;
       if (same) names += ' ' + rows_.front()[column];
     }
   };
-  leave_out(true);
+  if (!to_be_continued) leave_out(true);
   leave_out(false);
-  const auto remark = [width](const std::string& line) {
+  const auto remark = [&layout](const std::string& before, std::string& names, const char* after) {
     constexpr std::size_t kMargin = 2;
-    const std::size_t most = std::max(width, kUsualWidth);
-    return display_width(line) <= most ? line + '\n' : filled("", line, kMargin, most);
+    if (names.empty()) return;
+    const std::string line = before + names + after;
+    const std::size_t most = std::max(layout.width, kUsualWidth);
+    names = display_width(line) <= most ? line + '\n' : filled("", line, kMargin, most);
   };
-  std::string text = alike.empty() ? "" : remark("in every row: " + alike);
-  std::string rows;
+  remark("in every row: ", layout.alike, "");
+  remark("left out: ", layout.left_out, "; --wide shows all");
+}
+
+TextTable::Layout TextTable::lay_out(std::size_t width, bool to_be_continued) const {
+  Layout layout{.width = width};
+  choose_columns(layout, to_be_continued);
   constexpr std::array<Limits, 4> kLayouts{{{}, {14}, {14, 14}, {10, 10}}};
   for (const Limits& limits : kLayouts) {
-    rows = rows_text(shown, width, limits);
-    if (widest_line(rows) <= width) break;
+    layout.limits = limits;
+    std::vector<Line> lines = heading_lines(layout);
+    for (Line& line : row_lines(layout, 0)) lines.push_back(std::move(line));
+    layout.widths.assign(layout.shown.size(), 0);
+    for (std::size_t i = 0; i < layout.shown.size(); ++i) {
+      std::size_t& wide = layout.widths[i];
+      if (to_be_continued) wide = std::min(columns_[layout.shown[i]].widest, limits.value);
+      for (const Line& line : lines) wide = std::max(wide, display_width(line[i]));
+    }
+    if (widest_line(drawn(lines, layout)) <= width) break;
   }
-  text += rows;
-  return left_out.empty() ? text : text + remark("left out: " + left_out + "; --wide shows all");
+  return layout;
+}
+
+std::string TextTable::text(std::size_t width) const {
+  const Layout layout = lay_out(width, false);
+  return layout.alike + drawn(heading_lines(layout), layout) + drawn(row_lines(layout, 0), layout) +
+         layout.left_out;
+}
+
+std::string TextTable::more(std::size_t width) {
+  std::string text;
+  if (!layout_) {
+    layout_ = lay_out(width, true);
+    text = layout_->left_out + drawn(heading_lines(*layout_), *layout_);
+  }
+  text += drawn(row_lines(*layout_, told_), *layout_);
+  told_ = rows_.size();
+  return text;
 }
 
 std::string terminal_safe(std::string_view text, std::string_view kept) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ class TextTable {
     /// 0: always there. Else the column may be left out of a table that is too wide, the highest
     /// number first.
     int dispensable = 0;
+    std::size_t widest = 0;  ///< of a cell that may still come: for more()
   };
 
   explicit TextTable(std::vector<Column> columns);
@@ -37,19 +39,39 @@ class TextTable {
   /// value. The rest is shown whatever its width.
   std::string text(std::size_t width = kAnyWidth) const;
 
+  /// The rows that were added since the last call, for who prints them as they come. The first call
+  /// has the heading above them, and decides by the rows that are there and by `widest` which
+  /// columns there are and how wide they stay; a line above the heading names those left out.
+  std::string more(std::size_t width = kAnyWidth);
+
  private:
-  bool says_the_same(std::size_t column) const;
+  using Line = std::vector<std::string>;  ///< the cells of the columns that are shown
   /// The widest that headings and values may be in one line.
   struct Limits {
     std::size_t heading = kAnyWidth;
     std::size_t value = kAnyWidth;
   };
-  std::string rows_text(const std::vector<std::size_t>& shown, std::size_t width,
-                        const Limits& limits) const;
+  struct Layout {
+    std::size_t width = kAnyWidth;  ///< of all
+    std::vector<std::size_t> shown{};
+    Limits limits{};
+    std::vector<std::size_t> widths{};  ///< of those shown
+    std::string alike{};                ///< the line above the table
+    std::string left_out{};             ///< that below it
+  };
+
+  bool says_the_same(std::size_t column) const;
+  Layout lay_out(std::size_t width, bool to_be_continued) const;
+  void choose_columns(Layout& layout, bool to_be_continued) const;
+  std::vector<Line> heading_lines(const Layout& layout) const;
+  std::vector<Line> row_lines(const Layout& layout, std::size_t first) const;
+  std::string drawn(const std::vector<Line>& lines, const Layout& layout) const;
 
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
+  std::optional<Layout> layout_;  ///< of more()
+  std::size_t told_ = 0;          ///< rows
 };
 
 /// The text with '?' for every control character but those that are `kept`, for every one that

@@ -116,6 +116,64 @@ class Signals(unittest.TestCase):
         self.assertIn("interrupted by SIGTERM before the last", shown)
 
 
+class Rows(unittest.TestCase):
+    # The first size takes milliseconds, the second one minutes.
+    LAT = ("lat", "--backend", "loop", "--size", "8,64M", "-n", "20k")
+
+    def rows_until_a_signal(self, *words: str, first: str) -> str:
+        """Reads until the line of the first row, sends SIGINT and returns all that was printed."""
+        with subprocess.Popen([RDMABENCH, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            before = ""
+            for line in process.stdout:
+                before += line
+                if re.match(first, line):
+                    break
+            else:
+                self.fail(f"{words} ended without its first row: {before}{process.stderr.read()}")
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            after, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, errors)
+        self.assertEqual([line for line in errors.splitlines() if "suspect: " not in line],
+                         ["rdmabench: interrupted by SIGINT"])
+        return before + after
+
+    def test_a_row_is_printed_before_the_next_size_is_measured(self):
+        table = self.rows_until_a_signal(*self.LAT, first=" +8 ")
+        self.assertNotIn("interrupted", table)
+        csv = self.rows_until_a_signal(*self.LAT, "--format", "csv", first="send,loop,.*,8,20000,").splitlines()
+        self.assertTrue(csv[0].endswith(",suspect"))
+        self.assertTrue(csv[1].endswith(","), "it is not known yet")
+        lines = self.rows_until_a_signal(*self.LAT, "--format", "jsonl", first='{"operation"').splitlines()
+        self.assertEqual([json.loads(line)["complete"] for line in lines], [True] + [False] * (len(lines) - 1))
+        self.rows_until_a_signal(*self.LAT, "--format", "perftest", first=" 8 +20000 ")
+        self.rows_until_a_signal("ib_send_bw", "--backend", "loop", "-a", "-n", "20000", first=" 2 +20000 ")
+
+    def test_rows_that_come_are_the_rows_of_the_whole(self):
+        for words in (("lat", "--backend", "loop", "-s", "8,64,4K", "-n", "100", "--no-watch"),
+                      ("bw", "--backend", "loop", "-s", "8,4K,64K", "-n", "10", "--no-watch")):
+            for form in ("table", "csv", "jsonl", "perftest"):
+                done = subprocess.run([RDMABENCH, *words, "--format", form], capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                with tempfile.TemporaryDirectory() as folder:
+                    path = pathlib.Path(folder, "whole")
+                    subprocess.run([RDMABENCH, *words, "--format", form, "--output", path], check=True, timeout=60)
+                    whole = path.read_text(encoding="utf-8")
+                kinds = [[re.split("[ ,]+", re.sub(r"[\d.]+", "1", line.strip()))[0] for line in text.splitlines()
+                          if not line.startswith(("left out", "in every row"))]
+                         for text in (done.stdout, whole)]
+                self.assertEqual(*kinds, form)
+
+    def test_a_reader_that_has_left_ends_the_run_quietly(self):
+        for words in (self.LAT, (*self.LAT, "--format", "csv"), ("ib_send_bw", "--backend", "loop", "-a", "-n", "20000"),
+                      ("doctor", "--list"), ("lat", "--backend", "loop", "-n", "10")):
+            ours, theirs = os.pipe()
+            os.close(ours)
+            with open(theirs, "w", encoding="ascii") as pipe:
+                done = subprocess.run([RDMABENCH, *words], stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, ""), words)
+
+
 class Outputs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -135,6 +193,7 @@ class Outputs(unittest.TestCase):
             with open("/dev/full", "w", encoding="ascii") as full:
                 done = subprocess.run([RDMABENCH, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, f"{words}: {done.stderr}")
+            self.assertEqual(done.stderr.count("rdmabench: "), 1, done.stderr)
             self.assertIn("standard output", done.stderr)
             done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", RDMABENCH, *words], stderr=subprocess.PIPE, text=True,
                                   timeout=60)

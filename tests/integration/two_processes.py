@@ -185,6 +185,23 @@ class Measuring(unittest.TestCase):
                 self.assertIn("noise", json.dumps(document["conditions"][side]))
 
 
+class Rows(unittest.TestCase):
+    def test_a_row_is_printed_before_the_next_size_is_measured(self):
+        with server() as peer:
+            # The first size takes milliseconds, the second one minutes.
+            words = [command.TOOL, "bw", "127.0.0.1", "--port", peer.port, "--backend", "ofi", "-s", "64,64M", "-n", "20k"]
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                lines = []
+                while not lines or not lines[-1].startswith("  64 "):
+                    lines.append(process.stdout.readline())
+                    self.assertTrue(lines[-1], process.stderr.read() if not lines[-1] else "")
+                self.assertTrue(lines[0].startswith("back end ofi, "), lines)
+                self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, errors), (128 + signal.SIGINT, "rdmabench: interrupted by SIGINT\n"))
+
+
 class Staying(unittest.TestCase):
     """One server, many clients; nothing of them is left."""
 

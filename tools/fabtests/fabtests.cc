@@ -57,13 +57,15 @@ int serve(const Options& options) {
 
 int measure(const Options& options) {
   run::check_this_side(options.config);
-  return run_and_write(options.config, options.host, options.port, {},
-                       [&](const report::Report& report) {
-                         write_text(to_text(report, options));
-                         if (!report.error) return 0;
-                         say(options.test, *report.error);
-                         return static_cast<int>(Fault::failed);
-                       });
+  std::size_t told = 0;
+  const More more = [&](const auto& report) { return more_text(report, options, told); };
+  const auto end = [&](const report::Report& report) {
+    write_text(more(report));
+    if (!report.error) return 0;
+    say(options.test, *report.error);
+    return static_cast<int>(Fault::failed);
+  };
+  return run_and_write(options.config, options.host, options.port, {}, end, more);
 }
 
 /// A failure must not look like a skipped test to fabtests' runner.

@@ -69,40 +69,42 @@ std::string short_count(std::uint64_t count) {
 constexpr double kUsPerSecond = 1e6;
 
 /// fi_pingpong has a column of what came back, with "=" where that is all.
-std::string table(const std::vector<Row>& rows, bool has_answers) {
-  std::string text = fmt::format("{:<8}{:<8}{}{:<8}{:>8} {:>10}{:>13}{:>13}\n", "bytes",
-                                 has_answers ? "#sent" : "iters", has_answers ? "#ack     " : "",
-                                 "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec");
-  for (const Row& row : rows) {
-    const std::string count = short_count(row.iterations);
-    text += fmt::format(
-        "{:<8}{:<8}{}{:<8}{:>8.2f}s{:>10.2f}{:>11.2f}{:>11.2f}\n", short_size(row.size), count,
-        has_answers ? fmt::format("={:<8}", count) : "",
-        short_size(static_cast<std::uint64_t>(row.bytes())), row.elapsed_us / kUsPerSecond,
-        row.megabytes_per_s(), row.us_per_transfer(), 1 / row.us_per_transfer());
-  }
-  return text;
+std::string heading(const Options& options) {
+  if (options.machine_readable) return fmt::format("---\n{} :\n", fmt::join(options.words, " "));
+  const bool has_answers = options.test == Program::pingpong;
+  return fmt::format("{:<8}{:<8}{}{:<8}{:>8} {:>10}{:>13}{:>13}\n", "bytes",
+                     has_answers ? "#sent" : "iters", has_answers ? "#ack     " : "", "total",
+                     "time", "MB/sec", "usec/xfer", "Mxfers/sec");
 }
 
-std::string records(const std::vector<Row>& rows, const Options& options) {
-  std::string text = fmt::format("---\n{} :\n", fmt::join(options.words, " "));
-  for (const Row& row : rows) {
-    text += fmt::format(
-        "- {{ xfer_size: {}, iterations: {}, total: {:.0f}, time: {:f}, MB/sec: {:f}, "
-        "usec/xfer: {:f}, Mxfers/sec: {:f} }}\n",
-        row.size, row.iterations, row.bytes(), row.elapsed_us / kUsPerSecond, row.megabytes_per_s(),
-        row.us_per_transfer(), 1 / row.us_per_transfer());
-  }
-  return text;
+std::string line(const Row& row, bool has_answers) {
+  const std::string count = short_count(row.iterations);
+  return fmt::format("{:<8}{:<8}{}{:<8}{:>8.2f}s{:>10.2f}{:>11.2f}{:>11.2f}\n",
+                     short_size(row.size), count, has_answers ? fmt::format("={:<8}", count) : "",
+                     short_size(static_cast<std::uint64_t>(row.bytes())),
+                     row.elapsed_us / kUsPerSecond, row.megabytes_per_s(), row.us_per_transfer(),
+                     1 / row.us_per_transfer());
+}
+
+std::string record(const Row& row) {
+  return fmt::format(
+      "- {{ xfer_size: {}, iterations: {}, total: {:.0f}, time: {:f}, MB/sec: {:f}, "
+      "usec/xfer: {:f}, Mxfers/sec: {:f} }}\n",
+      row.size, row.iterations, row.bytes(), row.elapsed_us / kUsPerSecond, row.megabytes_per_s(),
+      row.us_per_transfer(), 1 / row.us_per_transfer());
 }
 
 }  // namespace
 
-std::string to_text(const report::Report& report, const Options& options) {
+std::string more_text(const report::Report& report, const Options& options, std::size_t& told) {
   const std::vector<Row> rows = rows_of(report);
-  if (rows.empty()) return "";
-  return options.machine_readable ? records(rows, options)
-                                  : table(rows, options.test == Program::pingpong);
+  std::string text;
+  for (; told < rows.size(); ++told) {
+    if (told == 0) text = heading(options);
+    text += options.machine_readable ? record(rows[told])
+                                     : line(rows[told], options.test == Program::pingpong);
+  }
+  return text;
 }
 
 }  // namespace rdmabench::inline v1::tools::fabtests

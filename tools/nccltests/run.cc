@@ -68,8 +68,13 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   CollJob job = to_job(tool, flags);
   job.rendezvous.authentication = line.authentication;
   if (!local && !is_launched()) job.rendezvous.size = 1;
+  report::NcclTestsText text(flags.per_iteration);
+  const auto print = [&](const collective::Run& run, bool last) {
+    write_text(text.more(to_table(tool, flags, run), last));
+  };
+  job.print = [&](const collective::Run& so_far) { print(so_far, false); };
   job.write = [&](const collective::Run& run, const collective::PointToPoint&) {
-    write_text(report::to_nccl_tests(to_table(tool, flags, run)), "");
+    print(run, true);
     tell_of(run, flags);
     if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
     return true;

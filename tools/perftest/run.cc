@@ -49,10 +49,9 @@ int serve(const Flags& flags) {
   });
 }
 
-/// Prints a heading, then a row for each interval.
+/// Prints a row for each interval.
 run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle& style) {
   constexpr auto kInterval = std::chrono::seconds(5);  // perftest's default of -D
-  write_text(report::perftest_heading(style), "");
   auto rows =
       std::make_shared<IntervalRows>(flags.duration.value_or(kInterval), flags.both_ways ? 2 : 1,
                                      style, IntervalRows::Time::clock::now());
@@ -64,8 +63,8 @@ run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle&
   };
 }
 
-/// Prints to standard error what stands before the table.
-void tell_before(const report::Report& report, const Flags& flags) {
+/// Prints to standard error what stands outside of the table.
+void tell_beside(const report::Report& report, const Flags& flags) {
   for (const std::string& note : report.notes) tell(note);
   const std::string line = suspicion_line(report);
   if (!line.empty() && (flags.verbose || isatty(STDERR_FILENO) != 0)) tell(line);
@@ -114,16 +113,28 @@ int measure(const Tool& tool, Flags flags) {
       if (show) show(at);
     };
   }
-  return run_and_write(config, flags.host, flags.port, progress, [&](const report::Report& report) {
-    tell_before(report, flags);
-    write_text((flags.one_number ? report::to_perftest_number(report, *flags.one_number, style)
-                                 : report::to_perftest(report, style)) +
-                   counter_lines(report, flags),
-               "");
-    const int code = judge(report, flags, style);
-    if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
-    return code;
-  });
+  report::PerftestText text(style, flags.one_number);
+  // Else what is told before the table would stand within it.
+  const bool streams = config.sizes.size() > 1 || flags.endless;
+  const auto end = [&](const report::Report& report) {
+    // Below the rows of intervals the row of all of them has a table of its own.
+    const bool anew = flags.endless && !flags.one_number;
+    const std::string rest = anew ? report::to_perftest(report, style) : text.more(report, true);
+    const auto print = [&] { write_text(rest + counter_lines(report, flags)); };
+    if (!streams) tell_beside(report, flags);
+    try {  // neither loses the other
+      if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
+    } catch (const Error&) {
+      print();
+      throw;
+    }
+    print();
+    if (streams) tell_beside(report, flags);
+    return judge(report, flags, style);
+  };
+  More more;
+  if (streams) more = [&](const report::Report& report) { return text.more(report, false); };
+  return run_and_write(config, flags.host, flags.port, progress, end, more);
 }
 
 }  // namespace
@@ -138,6 +149,8 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   const bool client = !line.flags.host.empty() || !run::reaches_others(line.flags.config.backend);
   try {
     return client ? measure(tool, line.flags) : serve(line.flags);
+  } catch (const NoReader&) {
+    throw;
   } catch (const Error& error) {
     tell(error.what());
     return static_cast<int>(error.fault());

@@ -5,6 +5,11 @@
 namespace rdmabench::inline v1::tools::fabtests {
 namespace {
 
+std::string to_text(const report::Report& report, const Options& options) {
+  std::size_t told = 0;
+  return more_text(report, options, told);
+}
+
 report::Report ping_pong(std::uint64_t size, std::uint64_t iterations, double mean_ns) {
   report::Report report;
   report::LatencyResult row;
@@ -50,6 +55,19 @@ TEST(FabtestsOutput, RecordsForMachinesRepeatTheCommandLine) {
             "---\nfi_rdm_pingpong -m h :\n"
             "- { xfer_size: 8, iterations: 100, total: 1600, time: 0.000400, MB/sec: 4.000000, "
             "usec/xfer: 2.000000, Mxfers/sec: 0.500000 }\n");
+}
+
+TEST(FabtestsOutput, RowsThatComeLaterStandUnderTheSameHeading) {
+  std::size_t told = 0;
+  report::Report report = ping_pong(8, 100, 2000);
+  const std::string first = more_text(report, {}, told);
+  auto& rows = std::get<std::vector<report::LatencyResult>>(report.results);
+  rows.push_back(rows[0]);
+  const std::string second = more_text(report, {}, told);
+  EXPECT_EQ(first.substr(0, 5), "bytes");
+  EXPECT_EQ(second.substr(0, 2), "8 ");
+  EXPECT_EQ(first + second, to_text(report, {}));
+  EXPECT_EQ(more_text(report, {}, told), "");
 }
 
 TEST(FabtestsOutput, NothingMeasuredPrintsNothing) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "results/csv.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {
@@ -62,6 +63,42 @@ TEST(Csv, HasNoControlCharacters) {
 TEST(Csv, MarksEveryRowOfASuspectRun) {
   EXPECT_THAT(to_csv(latency_sample()), HasSubstr(",The target's CPU was idle.,true\r\n"));
   EXPECT_THAT(to_csv(latency_sample()), Not(HasSubstr("false\r\n")));
+}
+
+/// The report with its first row alone, as it is while the second one is measured.
+Report begun(Report report) {
+  std::get<std::vector<LatencyResult>>(report.results).resize(1);
+  report.suspicions.clear();
+  return report;
+}
+
+TEST(Csv, ComesRowByRow) {
+  const Report report = latency_sample();
+  RunRecords records(RunRecords::As::csv);
+  const std::vector<std::string> first = lines(records.more(begun(report), false));
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_THAT(first[1], EndsWith(",\r")) << "whether it is suspect is not known yet";
+  EXPECT_EQ(records.more(begun(report), false), "");
+  const std::vector<std::string> last = lines(records.more(report, true));
+  const std::vector<std::string> whole = lines(to_csv(report));
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(first[0], whole[0]);
+  EXPECT_EQ(last[0], whole[2]);
+}
+
+TEST(JsonLines, HaveARowEach) {
+  const Report report = latency_sample();
+  RunRecords records(RunRecords::As::json_lines);
+  const std::string text = records.more(begun(report), false) + records.more(report, true);
+  const auto document = nlohmann::ordered_json::parse(to_json(report));
+  const std::vector<std::string> all = lines(text);
+  ASSERT_EQ(all.size(), 2U);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto row = nlohmann::ordered_json::parse(all[i]);
+    EXPECT_EQ(row["suspect"], i == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(true));
+    row.erase("suspect");
+    EXPECT_EQ(row, document["results"][i]);
+  }
 }
 
 TEST(Csv, LeavesFieldsWithoutAValueEmpty) {

@@ -134,5 +134,19 @@ TEST(NcclTestsTable, IsReadBackAsItWas) {
   EXPECT_EQ(read.size, 2U);
 }
 
+TEST(NcclTestsTable, ComesRowByRow) {
+  NcclTestsTable so_far = table();
+  const NcclTestsRow whole = so_far.rows[0];
+  NcclTestsText text(false);
+  so_far.rows[0].in_place.reset();
+  std::string parts = text.more(so_far, false);
+  EXPECT_EQ(parts.find("\n     1048576"), std::string::npos) << "its numbers in place may come";
+  so_far.rows[0] = whole;
+  const std::string row = text.more(so_far, false);
+  EXPECT_EQ(row, row_text(whole));
+  parts += row + text.more(so_far, true);
+  EXPECT_EQ(parts, to_nccl_tests(so_far));
+}
+
 }  // namespace
 }  // namespace rdmabench::inline v1::report

@@ -13,6 +13,11 @@
 namespace rdmabench::inline v1::report {
 namespace {
 
+std::string number_text(const Report& report, PerftestNumber number,
+                        const PerftestStyle& style = {}) {
+  return PerftestText(style, number).more(report, true);
+}
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -239,6 +244,17 @@ TEST(Perftest, TheProcessorsAreAColumnMore) {
   EXPECT_EQ(text.substr(text.find(" #bytes")), theirs.substr(theirs.find(" #bytes")));
 }
 
+TEST(Perftest, ComesRowByRow) {
+  const Report report = bandwidth_sample();
+  Report begun = report;
+  std::get<std::vector<BandwidthResult>>(begun.results).resize(1);
+  PerftestText text;
+  const std::string first = text.more(begun, false);
+  EXPECT_THAT(first, HasSubstr("\n 64  "));
+  EXPECT_EQ(text.more(begun, false), "");
+  EXPECT_EQ(first + text.more(report, true), to_perftest(report));
+}
+
 TEST(Perftest, NoPeakIsZero) {
   const std::string text = to_perftest(bandwidth_sample(), {.peak = false});
   EXPECT_THAT(text, HasSubstr(" 64         5000000          0.00               152.59 "));
@@ -269,13 +285,12 @@ TEST(Perftest, APeersWordsAreHarmless) {
 }
 
 TEST(PerftestNumber, IsALineForEachSize) {
-  EXPECT_EQ(to_perftest_number(bandwidth_sample(), PerftestNumber::bandwidth, {.gigabits = true}),
+  EXPECT_EQ(number_text(bandwidth_sample(), PerftestNumber::bandwidth, {.gigabits = true}),
             "1.280000\n52.428800\n");
-  EXPECT_EQ(to_perftest_number(bandwidth_sample(), PerftestNumber::message_rate),
-            "2.500000\n0.100000\n");
-  EXPECT_EQ(to_perftest_number(write_latency(), PerftestNumber::latency), "12.180000\n");
-  EXPECT_EQ(to_perftest_number(write_latency(), PerftestNumber::bandwidth), "");
-  EXPECT_EQ(to_perftest_number(bandwidth_sample(), PerftestNumber::latency), "");
+  EXPECT_EQ(number_text(bandwidth_sample(), PerftestNumber::message_rate), "2.500000\n0.100000\n");
+  EXPECT_EQ(number_text(write_latency(), PerftestNumber::latency), "12.180000\n");
+  EXPECT_EQ(number_text(write_latency(), PerftestNumber::bandwidth), "");
+  EXPECT_EQ(number_text(bandwidth_sample(), PerftestNumber::latency), "");
 }
 
 TEST(PerftestJson, HasTheNewestReleasesKeysAndItsUnit) {

@@ -5,6 +5,7 @@
 
 #include "../has_all.h"
 #include "report/launches.h"
+#include "report/run_text.h"
 #include "results/row.h"
 #include "results/text_table.h"
 #include "samples.h"
@@ -221,6 +222,34 @@ TEST(Launches, OfAFabricKeepTheDoubtsOfEarlierFiles) {
   EXPECT_EQ(json_of(over)["verdict"]["not_judged"].dump(), R"(["one rail","too few"])");
   EXPECT_FALSE(json_of(over)["verdict"].contains("doubts"));
   EXPECT_THAT(launches_text(over, 300), has_all("one rail", "too few"));
+}
+
+TEST(Table, ComesRowByRow) {
+  const Report report = latency_sample();
+  Report begun = report;
+  std::get<std::vector<LatencyResult>>(begun.results).clear();
+  RunTable table(false, kUsualWidth, std::vector<std::uint64_t>{8, 65536});
+  EXPECT_THAT(table.rows(begun, false), StartsWith("back end verbs, "));
+  std::get<std::vector<LatencyResult>>(begun.results).push_back(report.latency()[0]);
+  const std::string first = table.rows(begun, false);
+  const std::string last = table.rows(report, true);
+  EXPECT_THAT(first, has_all("\nwrite latency, half round trip", "\nleft out: ", "\nsize  ",
+                             "\n   8    1.000    1.250    1.500        -          -   12.500"));
+  EXPECT_THAT(last, StartsWith(" 64K   16.000   20.000   24.000   28.000     32.000  200.000 "));
+  EXPECT_THAT(last, has_all("-: fewer than 10 samples", "warning: not stable", "note: size 64K"));
+  EXPECT_THAT(table.end({&report, 1}), StartsWith("suspect: 3 packets"));
+}
+
+TEST(Table, ThatComesPartsRowsThatMeanDifferentThings) {
+  Report report = latency_sample();
+  latency_row(report, 1).completion = "transmit";
+  Report begun = report;
+  std::get<std::vector<LatencyResult>>(begun.results).resize(1);
+  RunTable table;
+  const std::string text = table.rows(begun, false) + table.rows(report, true);
+  EXPECT_LT(text.find("\n   8 "), text.find("-: fewer than 10 samples"));
+  EXPECT_LT(text.find("-: fewer than 10 samples"), text.find("completion: transmit"));
+  EXPECT_LT(text.find("completion: transmit"), text.find("\n 64K "));
 }
 
 TEST(Table, PartsRowsThatMeanDifferentThings) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace rdmabench::inline v1::report {
 namespace {
 
@@ -31,6 +33,26 @@ TEST(TextTable, CountsColumnsOfATerminal) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("노드 8개"), 8U);
   EXPECT_EQ(display_width("e\xCC\x81"), 1U);
+}
+
+TEST(TextTable, KeepsItsColumnsForRowsThatComeLater) {
+  TextTable table({{.heading = "size", .widest = 6}, {"p50[us]"}});
+  table.add_row({"8", "1.5"});
+  EXPECT_EQ(table.more(), "  size  p50[us]\n     8      1.5\n");
+  EXPECT_EQ(table.more(), "");
+  table.add_row({"64", ""});
+  table.add_row({"123456", "20000.5"});
+  EXPECT_EQ(table.more(), "    64\n123456  20000.5\n");
+  table.add_row({"12345678", "1"});
+  EXPECT_EQ(table.more(), "12345678        1\n") << "wider than was said: the row gives way";
+  EXPECT_EQ(lines_of(table.text()).size(), 5U) << "the whole is still there";
+}
+
+TEST(TextTable, LeavesOutByWhatMayCome) {
+  TextTable table(
+      {{.heading = "a", .widest = 10}, {.heading = "b", .dispensable = 1, .widest = 5}});
+  table.add_row({"1", "2"});
+  EXPECT_EQ(table.more(16), "left out: b; --wide shows all\n         a\n         1\n");
 }
 
 TEST(Filled, BreaksBetweenWordsButNotBeforeAPercentSign) {

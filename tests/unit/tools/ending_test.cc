@@ -51,6 +51,39 @@ TEST(RunAndWrite, GivesTheCodeOfTheWriter) {
   EXPECT_EQ(reports, 1);
 }
 
+TEST(RunAndWrite, PrintsAllRowsButTheLastAsTheyAreFinished) {
+  run::Config config = quick();
+  config.sizes = {8, 64, 512};
+  const auto rows = [](const report::Report& report) { return report.latency().size(); };
+  std::vector<std::size_t> printed;
+  const More more = [&](const report::Report& report) {
+    printed.push_back(rows(report));
+    return std::string();
+  };
+  const Write write = [&](const report::Report& report) { return static_cast<int>(rows(report)); };
+  EXPECT_EQ(run_and_write(config, "", 0, {}, write, more), 3);
+  EXPECT_EQ(printed, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(RunAndWrite, EndsARunWhoseRowsCannotBeWritten) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [] {
+    run::Config config = quick();
+    config.sizes = {8, 64, 512};
+    const More more = [](const report::Report& report) -> std::string {
+      if (report.latency().size() == 1) throw Error(Fault::failed, "no paper");
+      return "";
+    };
+    const Write write = [](const report::Report& report) {
+      EXPECT_EQ(report.latency().size(), 1U);
+      EXPECT_EQ(report.error, std::nullopt);
+      return 0;
+    };
+    return run_and_write(config, "", 0, {}, write, more);
+  };
+  EXPECT_EXIT(_exit(run()), ExitedWithCode(1), "^rdmabench: no paper\n$");
+}
+
 TEST(RunAndWrite, SaysAtOnceWhatCouldNotBeWritten) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [] {

@@ -1,0 +1,46 @@
+// A run's rows as text that is written while they are measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "rdmabench/results/result.h"
+
+namespace rdmabench::inline v1::report {
+
+class TableText;
+
+/// to_table() in parts.
+class RunTable {
+ public:
+  /// `sizes`: those that the run measures; the column is as wide as the widest of them.
+  explicit RunTable(bool verbose = false, std::size_t width = kUsualWidth,
+                    std::span<const std::uint64_t> sizes = {});
+  ~RunTable();
+  RunTable& operator=(RunTable&&) = delete;
+
+  /// At first what was measured over, then the rows that the report has more than at the last call.
+  /// The `last` call has what is said of rows, and the next one begins with another report.
+  std::string rows(const Report& report, bool last);
+
+  /// The notes and suspicions of the reports.
+  std::string end(std::span<const Report> reports) const;
+
+ private:
+  template <class Result>
+  std::string add(const Report& report, const std::vector<Result>& results, bool last);
+
+  bool verbose_;
+  std::size_t width_;
+  std::size_t widest_size_ = 0;
+  std::string over_{};  ///< what was measured over
+  std::string heading_{};
+  std::unique_ptr<TableText> table_{};  ///< under that heading
+  std::size_t first_ = 0;               ///< row of it
+  std::size_t told_ = 0;                ///< rows of this report
+};
+
+}  // namespace rdmabench::inline v1::report
