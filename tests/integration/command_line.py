@@ -115,6 +115,10 @@ class Usage(unittest.TestCase):
     @unittest.skipIf(glob.glob("/sys/class/infiniband/*"), "this machine has an RDMA device")
     def test_datagrams_of_all_sizes_need_a_device_before_an_mtu(self):
         self.assertRegex(self.refused("ib_send_bw", "-c", "UD", "-a", "host", code=3), "no RDMA device|not in this program")
+        # A server too: it does not wait for a client that could not be served.
+        self.assertRegex(self.refused("ib_write_bw", "-d", "nosuch0", code=3), "no (RDMA )?device|not in this program")
+        self.assertIn("mean 10Gb", self.refused("bw", "host", "--rate", "10G"))
+        self.assertIn("has no --sl", self.refused("lat", "--backend", "loop", "--sl", "3"))
 
     def test_impossible_pairs(self):
         self.assertIn("--duration", self.refused("lat", "host", "-n", "5", "-D", "1s"))

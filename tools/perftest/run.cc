@@ -35,6 +35,16 @@ void tell(std::string_view text) {
   tools::tell(with_flags(text, fields()));
 }
 
+/// What this side decides: perftest fails by it before it listens.
+void check_own_side(const Flags& flags, const run::ServerConfig& server) {
+  run::Config own;
+  own.backend = flags.config.backend;
+  own.endpoint.service = flags.config.endpoint.service;
+  own.placement.gid_index = server.gid_index;
+  if (!server.device.empty()) own.placement.devices = {server.device};
+  run::check_this_side(own);
+}
+
 /// Serves one client, as perftest's server does. The client prints the results.
 int serve(const Flags& flags) {
   refuse_if(!flags.file.empty(), "--mmap at the server", "Give it at the client: it decides.");
@@ -44,6 +54,7 @@ int serve(const Flags& flags) {
   config.timeout = flags.config.timeout;
   config.device = device(flags);
   config.gid_index = flags.config.placement.gid_index;
+  if (flags.config.backend == "verbs") check_own_side(flags, config);
   return serve_one(config, tell, [&] {
     if (!flags.one_number) write_text(kBanner);
   });
