@@ -100,6 +100,16 @@ class Usage(unittest.TestCase):
             self.assertEqual(result.returncode, 0)
             self.assertIn("rdmabench", result.stdout)
 
+    @unittest.skipIf(driver_is_here(), "NCCL may work here")
+    def test_what_ends_every_rank_is_told_once(self):
+        port = command.free_port()
+        ranks = [subprocess.Popen([command.TOOL, "coll", "all-reduce", "--size", "8", "--backend", "nccl"],
+                                  env=command.rank_of(rank, 3, "127.0.0.1", port), stderr=subprocess.PIPE, text=True)
+                 for rank in range(3)]
+        errors = [rank.communicate(timeout=60)[1] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [3, 3, 3], errors)
+        self.assertEqual([error.count("rdmabench: ") for error in errors], [1, 0, 0], errors)
+
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"rdmabench \d+\.\d+\.\d+")
 
