@@ -27,6 +27,9 @@ std::string word(Status status);
 inline constexpr std::array<Status, 6> kWorstFirst{Status::fail, Status::error, Status::warn,
                                                    Status::open, Status::skip,  Status::pass};
 std::ptrdiff_t place_of(Status status) noexcept;
+inline Status worse(Status a, Status b) noexcept {
+  return place_of(b) < place_of(a) ? b : a;
+}
 
 struct Judgement {
   std::string group;    ///< "doctor.port", "fabric.node", "compare"

@@ -198,6 +198,11 @@ std::string to_html(std::span<const Document> documents, std::string_view genera
   for (const Document& document : documents) data["documents"].push_back(to_object(document));
   const std::vector<Part> all = parts(documents);
   data["first"] = what_to_look_at_first(all);
+  Status worst = Status::pass;
+  for (const Part& part : all) {
+    for (const Found& one : part.found) worst = worse(worst, one.first.outcome);
+  }
+  data["title"] = safe_words(std::string_view(title_of(documents, worst)));
   data["parts"] = list_of_each(all, [](const Part& part) { return to_json(part); });
   std::string text(page.substr(0, at));
   text += to_script_text(data);

@@ -115,7 +115,8 @@ std::string decision_markdown(const Json& body, std::size_t level) {
 }
 
 std::string to_markdown(std::span<const Document> documents) {
-  std::string text = "# rdmabench report\n\n";
+  std::string text;
+  Status worst = Status::pass;
   for (const Document& document : documents) {
     const JudgedDocument judged(document);
     text += fmt::format("## {} ({})\n\n", escaped_for_markdown(document.source), document.schema);
@@ -123,11 +124,13 @@ std::string to_markdown(std::span<const Document> documents) {
     if (const std::string first = headline(judged).text; !first.empty()) {
       text += fmt::format("**{}**\n\n", escaped_for_markdown(first));
     }
-    text += counts_text(judged.list) + table_text(found_table(found({&judged, 1}), false));
+    const std::vector<Found> all = found({&judged, 1});
+    for (const Found& one : all) worst = worse(worst, one.first.outcome);
+    text += counts_text(judged.list) + table_text(found_table(all, false));
     for (const Section& section : sections(document)) text += section_text(section);
     if (document.schema == kDecideSchema) text += decision_markdown(json_of(document), 3) + "\n";
   }
-  return text;
+  return fmt::format("# {}\n\n{}", escaped_for_markdown(title_of(documents, worst)), text);
 }
 
 std::string escaped_for_markdown(std::string_view text) {

@@ -189,11 +189,14 @@ std::vector<Judgement> judge_run(const Document& document) {
     list.push_back(std::move(one));
   });
   for (const Json& suspicion : list_of(body, "suspicions")) {
-    Judgement& one = list.emplace_back(Judgement{"run." + test, subject,
-                                                 "suspect: " + text_of(suspicion, "code"),
-                                                 Status::warn, text_of(suspicion, "text")});
-    const std::string remedy = text_of(suspicion, "remedy");
-    one.alike = text_of(suspicion, "summary") + (remedy.empty() ? "" : "; " + remedy);
+    Judgement& one = list.emplace_back(
+        Judgement{"run." + test, subject, "suspect: " + text_of(suspicion, "code"), Status::warn,
+                  text_of(suspicion, "text"), text_of(suspicion, "remedy")});
+    one.alike = text_of(suspicion, "summary");
+    const std::string repeated = fmt::format("; {}.", one.remedy);
+    if (!one.remedy.empty() && one.text.ends_with(repeated)) {
+      one.text.resize(one.text.size() - repeated.size());
+    }
   }
   const auto failed = [&](const std::string& why) {
     list.push_back({"run." + test, subject, "the run", Status::fail, why});
@@ -237,9 +240,11 @@ std::vector<Section> run_sections(const Document& document) {
   const Json& body = json_of(document);
   const Json& resolved = object_of(body, "resolved");
   std::string over = text_of(body, "test");
+  std::string before;
   for (const char* const key : {"backend", "provider", "device"}) {
     const std::string word = text_of(resolved, key);
-    if (!word.empty()) over += (over.find(" over ") == std::string::npos ? " over " : ", ") + word;
+    if (!word.empty() && word != before) over += (before.empty() ? " over " : ", ") + word;
+    before = word;
   }
   std::vector<Section> sections{{.words = {over}}};
   sections.push_back(launches_of(body) > 1
@@ -253,6 +258,14 @@ std::vector<Section> run_sections(const Document& document) {
 std::vector<Section> run_details(const Document& document) {
   const Json& body = json_of(document);
   Json asked = object_of(body, "config");
+  const Json& resolved = object_of(body, "resolved");
+  for (auto& [name, value] : asked.items()) {
+    if (value != "auto") continue;
+    const std::string key = name == "service" ? "transport" : name;
+    std::string known = text_of(resolved, key);
+    if (known.empty()) known = any_text_of(object_of(resolved, "details"), key);
+    if (!known.empty()) value = fmt::format("auto: {}", known);
+  }
   for (const char* const key : {"resolved", "clock"}) {
     for (const auto& [name, value] : object_of(body, key).items()) {
       if (name != "details") asked[fmt::format("{} {}", key, name)] = value;

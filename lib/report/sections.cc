@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/listed.h"
@@ -113,6 +114,21 @@ std::string joined(std::initializer_list<std::string> parts, std::string_view se
     if (!part.empty()) text.append(text.empty() ? "" : separator).append(part);
   }
   return text;
+}
+
+/// The hosts that a document names, and the day of its last environment.
+void note_origin(const Json& node, std::set<std::string>& hosts, std::string& day) {
+  if (node.is_object()) {
+    const std::string name = text_of(node, "name");
+    const std::string value = name.empty() ? "" : text_of(node, "value");
+    constexpr std::size_t kDay = std::string_view("2026-11-30").size();
+    if (name == "collected_utc" && value.size() > kDay) day = std::max(day, value.substr(0, kDay));
+    const std::string host = name == "hostname" ? value : text_of(node, "host");
+    if (!host.empty()) hosts.insert(host);
+  }
+  for (const Json& child : node) {
+    if (child.is_structured()) note_origin(child, hosts, day);
+  }
 }
 
 std::string detail_of(const Judgement& one, std::string_view key) {
@@ -327,6 +343,22 @@ std::vector<std::string> folded(const std::vector<std::string>& sentences) {
     if (count > 1) list.back() += fmt::format(" (and {} more like it)", count - 1);
   }
   return list;
+}
+
+std::string title_of(std::span<const Document> documents, Status worst) {
+  constexpr std::size_t kMostNamed = 3;
+  std::set<std::string> hosts;
+  std::string day;
+  for (const Document& document : documents) note_origin(json_of(document), hosts, day);
+  std::string where =
+      fmt::format("{} document{}", documents.size(), documents.size() == 1 ? "" : "s");
+  if (hosts.size() > kMostNamed) {
+    where = fmt::format("{} nodes, {} to {}", hosts.size(), *hosts.begin(), *hosts.rbegin());
+  } else if (!hosts.empty()) {
+    where = fmt::format("{}", fmt::join(hosts, ", "));
+  }
+  return fmt::format("{}: {}", joined({where, day}, ", "),
+                     name(worst == Status::skip ? Status::pass : worst));
 }
 
 std::vector<Part> parts(std::span<const Document> documents) {

@@ -176,6 +176,10 @@ struct Part {
 
 std::vector<Part> parts(std::span<const Document> documents);
 
+/// "64 nodes, gpu-01 to gpu-64, 2026-11-30: FAIL": where and when it was measured, as far as the
+/// documents say it, and the worst that was found.
+std::string title_of(std::span<const Document> documents, Status worst);
+
 /// The rows of a run, of what fields_of() shows. Of times a text table has so many decimals.
 Section run_rows(const std::string& test, const Json& rows, int decimals = 3);
 

@@ -105,8 +105,24 @@ class Report(unittest.TestCase):
                     break
         self.assertGreaterEqual(held, 2)
 
+    def test_a_run_has_a_title_a_remedy_and_what_auto_came_to(self):
+        one = report_fixtures.latency(1, "gpu01")
+        one["environment"]["client"].append({"name": "collected_utc", "value": "2026-11-21T17:02:05.123Z"})
+        one["config"] = {"backend": "auto", "service": "auto"}
+        one["suspicions"] = [{"code": "noise", "text": "client: 7 gaps; use another CPU.", "side": "client", "summary": "the machine is noisy", "remedy": "use another CPU"}]
+        file = self.path / "one.json"
+        file.write_text(json.dumps(one), encoding="utf-8")
+        markdown = run("report", str(file), "--format", "markdown").stdout
+        self.assertTrue(markdown.startswith("# gpu01, peer, 2026-11-21: WARN\n"), markdown[:200])
+        self.assertIn("| client: 7 gaps | use another CPU |", markdown)
+        self.assertEqual(markdown.count("use another CPU"), 1)
+        page = run("report", str(file), "--format", "html").stdout
+        self.assertIn('"title":"gpu01, peer, 2026-11-21: WARN"', page)
+        self.assertIn('["backend","auto: verbs"]', page)
+        self.assertIn('["service","auto: rc"]', page)
+
     def test_the_outputs_name_chooses_the_format(self):
-        for name, begin in (("a.xml", "<?xml"), ("a.prom", "# HELP"), ("a.csv", "source,"), ("a.md", "# rdmabench")):
+        for name, begin in (("a.xml", "<?xml"), ("a.prom", "# HELP"), ("a.csv", "source,"), ("a.md", "# ")):
             file = self.path / name
             self.assertEqual(run("report", self.files[0], "-o", str(file)).returncode, 0)
             self.assertTrue(file.read_text(encoding="utf-8").startswith(begin), name)
@@ -119,7 +135,7 @@ class Report(unittest.TestCase):
             self.assertIn(".html", result.stderr)
         file = self.path / "a.pdf"
         self.assertEqual(run("report", self.files[0], "-o", str(file), "--format", "markdown").returncode, 0)
-        self.assertTrue(file.read_text(encoding="utf-8").startswith("# rdmabench"))
+        self.assertTrue(file.read_text(encoding="utf-8").startswith("# "))
 
     def test_a_folder_stands_for_its_documents(self):
         folder = self.path / "night"

@@ -71,9 +71,17 @@ export function axis(name, extra = {}) {
   };
 }
 
+/** From the low to the high ends of [x, low, high], as a band behind a line of that colour. */
+export function bandSeries(points, color) {
+  const around = [...points.map(([x, , high]) => [x, high]), ...points.map(([x, low]) => [x, low]).reverse()];
+  // All of them are data, so that the axes have room for the band; the first one draws it.
+  return {type: 'custom', silent: true, z: 1, clip: true, data: around, encode: {x: 0, y: 1}, tooltip: {show: false}, color,
+    renderItem: ({dataIndex}, api) => (dataIndex > 0 ? null : {type: 'polygon', shape: {points: around.map((point) => api.coord(point))}, style: {fill: color, opacity: 0.16}})};
+}
+
 /**
  * `options(narrow)` gives what ECharts draws and may be called again at any time; `below` stands under the chart; `description` says in a sentence what is
- * to be seen; `tables()` gives the same numbers as tables, where there is none beside the chart; `paper` is its {width, zoom} in print.
+ * to be seen; `tables()` gives the same numbers as tables, where none stands below the chart; `paper` is its {width, zoom} in print.
  */
 export function figure({title, description = '', options, tables = null, height = 340, below = null, square = false, canvas = false, paper = {}}) {
   const titleId = freshId('chart');

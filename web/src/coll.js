@@ -28,7 +28,7 @@ function lines(rows) {
   return [...all].map(([name, mine]) => ({name, rows: mine.sort((a, b) => a.size_bytes - b.size_bytes)}));
 }
 
-function chart({all, title, description, yTitle, format, value, tables, mark = null}) {
+function chart({all, title, description, yTitle, format, value, mark = null}) {
   const shown = all.map((line) => ({...line, points: line.rows.filter((row) => row.size_bytes > 0 && isNumber(value(row)) && value(row) > 0)}))
       .filter((line) => line.points.length > 0);
   if (shown.length === 0) return null;
@@ -70,7 +70,7 @@ function chart({all, title, description, yTitle, format, value, tables, mark = n
     choice.box.value = state[key];
     return choice.node;
   }).filter(Boolean);
-  const drawing = figure({title, description: words(), options, tables});
+  const drawing = figure({title, description: words(), options});
   return choices.length > 0 ? h('div', {}, h('div', {class: 'choices'}, choices), drawing.node) : drawing.node;
 }
 
@@ -80,14 +80,14 @@ function wireOf(rows) {
   return known.length > 0 ? {value: known[0] / kBitsPerByte, name: `the wire, ${bytesPerSecond(known[0] / kBitsPerByte)}`} : null;
 }
 
-export function collCharts([document], tables) {
+export function collCharts([document]) {
   const rows = rowsOf(document);
   const all = lines(rows);
   const wire = wireOf(rows);
   const kind = rows.some((row) => isNumber(row.p50_ns)) ? 'median' : 'mean';
   return [
-    chart({all, tables, title: 'Bus bandwidth over size', yTitle: 'bus bandwidth', format: bytesPerSecond, value: (row) => row.bus_bytes_per_s, mark: wire,
-      description: `What the links carry, as nccl-tests counts it; both axes are logarithmic.${wire ? ' The dashed line is the slowest pair of neighbours, point to point.' : ''}`}),
-    chart({all, tables, title: 'Time over size', yTitle: `${kind} time`, format: time, value: typical, description: `The ${kind} of each size; both axes are logarithmic.`}),
+    chart({all, title: 'Bus bandwidth over size', yTitle: 'bus bandwidth', format: bytesPerSecond, value: (row) => row.bus_bytes_per_s, mark: wire,
+      description: `What the links carry, as nccl-tests counts it.${wire ? ' The dashed line is the slowest pair of neighbours, point to point.' : ''}`}),
+    chart({all, title: 'Time over size', yTitle: `${kind} time`, format: time, value: typical, description: `The ${kind} of each size.`}),
   ];
 }

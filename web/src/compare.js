@@ -1,5 +1,5 @@
 // What is drawn of comparisons and projections.
-import {axis, figure, kSymbols, legend, palette, tip} from './chart.js';
+import {axis, bandSeries, figure, kSymbols, legend, palette, tip} from './chart.js';
 import {isNumber, list, object, text} from './dom.js';
 import {count, percent, plural, size, time} from './format.js';
 
@@ -41,7 +41,7 @@ function tickText(at) {
 }
 
 /** A forest plot: each size's interval against the margin, as ratios on a logarithmic axis. */
-function forest(body, family, margin, tables) {
+function forest(body, family, margin) {
   const cells = list(family.cells).map(object);
   const drawn = cells.filter((cell) => ['ratio', 'ratio_low', 'ratio_high'].every((key) => object(cell.estimate)[key] > 0));
   if (drawn.length === 0) return null;
@@ -84,13 +84,13 @@ function forest(body, family, margin, tables) {
   const better = text(family.metric) === 'bandwidth' ? 'More is better: to the right' : 'Less is better: to the left';
   return figure({title: `${text(family.operation)}, ${text(family.metric)} (${text(family.test)}, ${text(family.kind).replaceAll('_', ' ')})`,
     description: `${both}, with its interval. ${better}. Between the dashed lines, the margin of ${percent(margin)}, a difference does not matter.`, options,
-    height: 96 + 34 * drawn.length, tables}).node;
+    height: 96 + 34 * drawn.length}).node;
 }
 
-export function compareCharts([{body}], tables) {
+export function compareCharts([{body}]) {
   const {margin} = object(body.settings);
   const families = list(body.families).map(object).filter((family) => list(family.cells).length > 0);  // those that have a table
-  return families.map((family, i) => forest(body, family, isNumber(margin) && margin > 0 ? margin : 0.05, () => tables().slice(i, i + 1)));
+  return families.map((family) => forest(body, family, isNumber(margin) && margin > 0 ? margin : 0.05));
 }
 
 const stepOf = (row, key) => object(object(row)[key]);
@@ -103,7 +103,6 @@ export function stepChart({lines, xName, yName, xText, yText, x = () => ({}), y 
   const values = lines.flatMap((line) => line.points.map((point) => point.x));
   const options = (narrow) => {
     const colours = palette();
-    const bandOf = (line) => [...line.points.map((point) => [point.x, point.high]), ...line.points.map((point) => [point.x, point.low]).reverse()];
     return {
       legend: legend(narrow, {type: 'plain'}), grid: {left: narrow ? 56 : 74, right: narrow ? 18 : 30, top: 18, bottom: narrow ? 52 + 22 * lines.length : 78},
       xAxis: axis(xName, {type: 'log', logBase: 2, nameGap: 28, min: Math.min(...values), max: Math.max(...values), ...x(values)}),
@@ -116,15 +115,14 @@ export function stepChart({lines, xName, yName, xText, yText, x = () => ({}), y 
           data: line.points.map((point) => [point.x, point.y]),
           markLine: i === 0 && evens.length > 0 ? {silent: true, symbol: 'none', lineStyle: {color: colours.muted, type: 'dashed'}, label: {formatter: 'break-even', color: colours.muted}, data: evens.map((at) => ({xAxis: at}))} : undefined};
         if (line.plain || !line.points.every((point) => isNumber(point.low) && isNumber(point.high))) return [drawn];
-        return [drawn, {type: 'custom', silent: true, z: 1, clip: true, data: [bandOf(line)[0]], encode: {x: 0, y: 1}, tooltip: {show: false},
-          renderItem: (_, api) => ({type: 'polygon', shape: {points: bandOf(line).map((point) => api.coord(point))}, style: {fill: color, opacity: 0.16}})}];
+        return [drawn, bandSeries(line.points.map((point) => [point.x, point.low, point.high]), color)];
       }),
     };
   };
   return figure({options, ...rest}).node;
 }
 
-export function projectChart([{body}], tables) {
+export function projectChart([{body}]) {
   const rows = list(body.rows).map(object);
   const axisName = text(body.axis).replaceAll('_', ' ') || 'value';
   const sides = ['a', 'b'].filter((key) => rows.some((row) => isNumber(stepOf(row, key).step_s)));
@@ -137,5 +135,5 @@ export function projectChart([{body}], tables) {
       points: known(key).map((row) => ({x: row.value, y: row[key].step_s, low: row[key].step_low_s, high: row[key].step_high_s}))})),
     xName: axisName, yName: 'time of a step', xText: (value) => count(value), yText: (value) => time(value * 1e9, 3), y: {scale: true},
     x: () => ({axisLabel: {formatter: (value) => count(value, 3)}}),
-    evens: list(body.break_evens).map(object).map((one) => one.about).filter(isNumber), tables});
+    evens: list(body.break_evens).map(object).map((one) => one.about).filter(isNumber)});
 }

@@ -1,6 +1,6 @@
 // Decisions: what `rdmabench decide` says, in its order and language; a page of its own where there is nothing else.
 import {stepChart} from './compare.js';
-import {add, h, isNumber, list, object, table, text} from './dom.js';
+import {add, h, isNumber, list, object, table, text, unbroken} from './dom.js';
 
 const said = (phrase) => text(object(phrase).text);
 const kKorean = {Auto: '\uc790\ub3d9', Light: '\ubc1d\uac8c', Dark: '\uc5b4\ub461\uac8c', Colours: '\uc0c9\uc0c1', 'Skip to the results': '\uacb0\uacfc\ub85c \uac74\ub108\ub6f0\uae30'};
@@ -27,13 +27,19 @@ function chart(one) {
     x: (values) => ({axisTick: {customValues: values}, axisLabel: {customValues: values, formatter: xText}}), y: {min: 0, max: last * unit, interval: ticks[1] * unit}});
 }
 
+/** On a phone each row stands by itself, its cells below one another with the heads of their columns before them. */
+function tableOf(one, title) {
+  const heads = list(one.heads).map(said);
+  const box = table(title, heads.map((name, i) => ({name, number: i > 0 && one.words !== true})), list(one.rows).map((row) => list(row).map((cell) => unbroken(said(cell)))), {class: 'scroll said'});
+  for (const row of box.querySelectorAll('tbody tr')) [...row.children].forEach((cell, i) => { cell.dataset.head = heads[i] ?? ''; });
+  return box;
+}
+
 function block(one, title) {
-  if (one.sentence) return h('p', {}, said(one.sentence));
+  if (one.sentence) return h('p', {}, unbroken(said(one.sentence)));
   if (one.chart) return chart(object(one.chart));
-  if (one.table) {
-    return table(title, list(one.table.heads).map((head, i) => ({name: said(head), number: i > 0 && one.table.words !== true})), list(one.table.rows).map((row) => list(row).map(said)), {class: 'scroll said'});
-  }
-  if (one.command) return [h('p', {}, said(one.command.why)), h('pre', {}, text(one.command.line))];
+  if (one.table) return tableOf(object(one.table), title);
+  if (one.command) return [h('p', {}, unbroken(said(one.command.why))), h('pre', {}, unbroken(text(one.command.line)))];
   return h('p', {class: 'small'}, list(one.small).map((phrase, i) => [i > 0 ? '; ' : '', h('span', {}, said(phrase))]));
 }
 

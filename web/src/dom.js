@@ -23,6 +23,10 @@ export function add(element, children) {
 let numbered = 0;
 export const freshId = (word) => `${word}-${++numbered}`;
 
+/** Words in which no line ends within the name of an option, or between a number and its unit. */
+export const unbroken = (words) => String(words).split(/(--[a-z][a-z0-9-]*|[0-9][0-9.,]* (?:%|ms|min|s|h|days|[KMG]iB|[A-Z]{3})(?![A-Za-z]))/)
+    .map((part, i) => (i % 2 ? h('span', {class: 'whole'}, part) : part));
+
 /** A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a row is its cells, or {cells, attributes}. */
 export function table(caption, columns, rows, attributes = {}) {
   const head = h('tr', {}, columns.map((one) => h('th', {scope: 'col', class: one.number ? 'n' : null}, one.name)));

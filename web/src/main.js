@@ -3,14 +3,14 @@ import {setDark, setPrinting} from './chart.js';
 import {collCharts} from './coll.js';
 import {compareCharts, projectChart} from './compare.js';
 import {decidePage, decideSection} from './decide.js';
-import {add, h, list, object, text} from './dom.js';
+import {add, h, list, object, text, unbroken} from './dom.js';
 import {fabricCharts} from './fabric.js';
 import {plural} from './format.js';
 import {bandwidth, latency, load} from './runs.js';
 import {sectionNode, tableOf, words} from './sections.js';
 import {badge} from './status.js';
 
-/** By the kind of a part: what is drawn of its documents; `tables()` gives the same numbers as tables. */
+/** By the kind of a part: what is drawn of its documents. */
 const kCharts = {
   'rdmabench-fabric/1': fabricCharts, 'rdmabench-coll/1': collCharts, 'rdmabench-compare/1': compareCharts, 'rdmabench-project/1': projectChart,
   'rdmabench-decide/1': decideSection, latency, bandwidth, load,
@@ -27,12 +27,11 @@ function safely(draw) {
 
 function partNode(part, all) {
   const sections = list(part.sections);
-  const measured = sections.filter((one) => one.open && one.rows.length > 0);
   const first = sections.filter((one) => one.open && one.rows.length === 0);
   const charts = kCharts[part.kind];
   return add(h('div'), [
     words(part.headlines, {class: 'verdict'}), part.found ? tableOf(part.found) : null, first.map(sectionNode),
-    charts ? safely(() => add(h('div'), charts(part.documents.map((i) => all[i]), () => measured.map(tableOf)))) : null,
+    charts ? safely(() => add(h('div'), charts(part.documents.map((i) => all[i])))) : null,
     sections.filter((one) => !first.includes(one)).map(sectionNode),
   ]);
 }
@@ -42,7 +41,7 @@ function summary({counts, points, more}, documents) {
   return h('section', {id: 'summary', 'aria-labelledby': 'summary-title'}, h('h2', {id: 'summary-title'}, 'What to look at first'),
       points.length === 0 ? h('p', {}, badge('PASS'), ' Nothing in these documents asks for attention.') : [
         h('p', {class: 'counts'}, counts.map((one) => [badge(one.status, one.text), ' '])),
-        h('ol', {class: 'points'}, points.map((one) => h('li', {}, badge(one.status), ` ${one.text}`))),
+        h('ol', {class: 'points'}, points.map((one) => h('li', {}, badge(one.status), ' ', unbroken(one.text)))),
         more > 0 ? h('p', {class: 'note'}, `${more} more below.`) : null,
       ], notes.length > 0 ? h('ul', {class: 'note'}, notes.map((note) => h('li', {}, note))) : null);
 }
@@ -56,6 +55,8 @@ function build(data) {
     return;
   }
   const contents = document.getElementById('contents');
+  document.title = data.title;
+  document.querySelector('h1').textContent = data.title;
   document.getElementById('about').textContent = `${plural(documents.length, 'document')}: ${documents.slice(0, 6).map((one) => one.source).join(', ')}${documents.length > 6 ? ', \u2026' : ''}`;
   document.getElementById('made').textContent = `Made by rdmabench ${text(data.version)}, ${text(data.generated)}. This file needs nothing else and asks nothing of a network.`;
   main.replaceChildren(summary(data.first, documents));

@@ -1,7 +1,7 @@
 // Runs of lat, bw and load: curves over size, percentiles and load.
-import {axis, figure, kSymbols, legend, palette, tip} from './chart.js';
+import {axis, bandSeries, figure, kSymbols, legend, palette, tip} from './chart.js';
 import {h, isNumber, list, object, select, text} from './dom.js';
-import {count, messages, percent, rate, shortSize, size, time} from './format.js';
+import {count, median, messages, percent, rate, shortSize, size, time} from './format.js';
 
 const kPercentiles = [['p50_ns', 'p50', 0.5], ['p90_ns', 'p90', 0.9], ['p99_ns', 'p99', 0.99], ['p999_ns', 'p99.9', 0.999], ['p9999_ns', 'p99.99', 0.9999]];
 
@@ -24,20 +24,57 @@ function lines(documents) {
   return all;
 }
 
+/** What was measured, by what. */
+const setup = ({document, rows: [row]}) => [text(row.operation), text(row.backend), text(row.provider), text(object(document.body.resolved).transport), text(row.device),
+  text(row.kind ?? row.direction).replaceAll('_', ' '), text(row.completion).replaceAll('_', ' ')];
+
 /** Names say what tells the lines apart, and no more. */
 function name(all) {
-  const words = ({document, rows: [row]}) => [text(row.operation), text(row.backend), text(row.provider), text(object(document.body.resolved).transport), text(row.device),
-    text(row.kind ?? row.direction).replaceAll('_', ' '), text(row.completion).replaceAll('_', ' '), document.source];
-  const known = all.map(words);
+  const known = all.map((line) => [...setup(line), line.document.source]);
   const chosen = [0];
   const distinct = (columns) => new Set(known.map((one) => columns.map((k) => one[k]).join('\u0000'))).size;
   for (let k = 1; k < (known[0] ?? []).length && distinct(chosen) < all.length; ++k) {
     if (distinct([...chosen, k]) > distinct(chosen)) chosen.push(k);
   }
   all.forEach((line, i) => {
-    line.name = chosen.map((k) => known[i][k]).filter((word) => word !== '').join(', ');
+    line.name = [...chosen.map((k) => known[i][k]), line.launches ? `${line.launches} launches` : ''].filter((word) => word !== '').join(', ');
   });
 }
+
+/** The rows of one size, as one: the median of each number, and `ends`, its least and its most. */
+function together(rows) {
+  const ends = {};
+  const one = {...rows[0], ends, unsupported_percentiles: [...new Set(rows.flatMap((row) => list(row.unsupported_percentiles)))]};
+  for (const key of Object.keys(rows[0])) {
+    const values = rows.map((row) => row[key]);
+    if (key === 'size_bytes' || !values.every(isNumber)) continue;
+    one[key] = median(values);
+    ends[key] = [Math.min(...values), Math.max(...values)];
+  }
+  return one;
+}
+
+/** Launches of one setup between the same hosts, whose files differ by their numbers alone, are one line. */
+function sides(documents) {
+  const hosts = ({body}) => ['client', 'server'].map((side) => list(object(body.environment)[side]).map(object).find((fact) => fact.name === 'hostname')?.value);
+  const file = (source) => source.replace(/[0-9]+/g, '*');
+  const groups = new Map();
+  for (const line of lines(documents)) {
+    const key = JSON.stringify([...setup(line), ...hosts(line.document), file(line.document.source)]);
+    groups.set(key, [...groups.get(key) ?? [], line]);
+  }
+  const all = [...groups.values()].map((group) => {
+    if (group.length < 2) return group[0];
+    const rows = group.flatMap((line) => line.rows);
+    const sizes = [...new Set(rows.map((row) => row.size_bytes))];
+    return {document: {...group[0].document, source: file(group[0].document.source)}, launches: group.length, rows: sizes.map((bytes) => together(rows.filter((row) => row.size_bytes === bytes)))};
+  });
+  name(all);
+  return all;
+}
+
+const kBand = ' The line is the median of the launches, shaded from the lowest to the highest of them.';
+const bandText = (all) => (all.some((line) => line.launches) ? kBand : '');
 
 const logAxis = (title, label, extra = {}) => axis(title, {type: 'log', axisLabel: {formatter: label}, ...extra});
 
@@ -48,7 +85,7 @@ function sizeAxis(rows) {
     axisTick: {customValues: sizes, lineStyle: {color: palette().line}}, axisLabel: {formatter: shortSize, customValues: sizes}});
 }
 
-function curve({all, title, description, yTitle, format, series, tables}) {
+function curve({all, title, description, yTitle, format, series}) {
   const rows = all.flatMap((line) => line.rows);
   const points = (line, one) => line.rows.filter((row) => isNumber(one.value(row)) && one.value(row) > 0)
       .sort((a, b) => a.size_bytes - b.size_bytes);
@@ -57,26 +94,26 @@ function curve({all, title, description, yTitle, format, series, tables}) {
     xAxis: sizeAxis(rows), yAxis: logAxis(yTitle, (value) => format(value, 3), {nameGap: narrow ? 48 : 58}),
     tooltip: {formatter: ({data, seriesName}) => tip(seriesName, [size(data[0]), format(data[1])]), trigger: 'item', confine: true,
       backgroundColor: palette().ground, borderColor: palette().line, textStyle: {color: palette().text}},
-    series: all.flatMap((line, i) => series.map((one, k) => ({
+    series: all.flatMap((line, i) => series.flatMap((one, k) => [{
       name: series.length > 1 ? `${line.name}, ${one.name}` : line.name, type: 'line', symbol: kSymbols[(i + k * 3) % kSymbols.length], symbolSize: 8,
       lineStyle: {width: 2, type: one.dash ?? 'solid'}, color: palette().series[i % palette().series.length],
       data: points(line, one).map((row) => [row.size_bytes, one.value(row)]),
-    }))),
+    }, line.launches ? bandSeries(points(line, one).map((row) => [row.size_bytes, ...row.ends?.[one.key] ?? [one.value(row), one.value(row)]]), palette().series[i % palette().series.length]) : null])).filter(Boolean),
   });
-  return figure({title, description, options, tables}).node;
+  return figure({title, description: description + bandText(all), options}).node;
 }
 
 /** Percentile p at -log10(1 - p): each 9 more takes the same room, which is where tails are to be seen. */
 const nines = (p) => -Math.log10(1 - p);
 
-function percentileChart(all, tables) {
+function percentileChart(all) {
   const sizes = [...new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes)))].sort((a, b) => a - b);
   const state = {size: sizes[0]};
   const points = (row) => {
     const known = kPercentiles.filter(([key]) => isNumber(row[key]) && row[key] > 0)
-        .map(([key, word, p]) => ({value: [nines(p), row[key]], word, weak: unsupported(row, key)}));
+        .map(([key, word, p]) => ({value: [nines(p), row[key]], word, weak: unsupported(row, key), ends: row.ends?.[key]}));
     if (isNumber(row.max_ns) && row.max_ns > 0 && row.iterations > 1) {
-      known.push({value: [Math.log10(row.iterations), row.max_ns], word: 'max', weak: true});
+      known.push({value: [Math.log10(row.iterations), row.max_ns], word: 'max', weak: true, ends: row.ends?.max_ns});
     }
     return known.sort((a, b) => a.value[0] - b.value[0]);
   };
@@ -91,14 +128,14 @@ function percentileChart(all, tables) {
       yAxis: logAxis('latency', (value) => time(value, 3), {nameGap: narrow ? 48 : 58}),
       tooltip: {trigger: 'item', confine: true, backgroundColor: colours.ground, borderColor: colours.line, textStyle: {color: colours.text},
         formatter: ({data, seriesName}) => tip(seriesName, [`${data.word}: ${time(data.value[1])}`, data.weak && data.word !== 'max' ? 'fewer than 10 samples lie beyond it' : null].filter(Boolean))},
-      series: chosen().map(({line, i, row}) => ({
+      series: chosen().flatMap(({line, i, row}) => [{
         name: line.name, type: 'line', color: colours.series[i % colours.series.length], symbol: kSymbols[i % 4], symbolSize: 8, lineStyle: {width: 2},
         data: points(row).map((point) => ({...point, itemStyle: point.weak ? {color: colours.ground, borderColor: colours.series[i % colours.series.length], borderWidth: 2} : {}})),
-      })),
+      }, line.launches ? bandSeries(points(row).filter((point) => point.ends).map((point) => [point.value[0], ...point.ends]), colours.series[i % colours.series.length]) : null]).filter(Boolean),
     };
   };
-  const describe = () => `Latency at each percentile, ${size(state.size)}. Hollow marks rest on fewer than 10 samples beyond them, or are the largest one of all.`;
-  const chart = figure({title: 'Latency by percentile', description: describe(), options, tables});
+  const describe = () => `Latency at each percentile, ${size(state.size)}. Hollow marks rest on fewer than 10 samples beyond them, or are the largest one of all.${bandText(all)}`;
+  const chart = figure({title: 'Latency by percentile', description: describe(), options});
   if (sizes.length < 2) return chart.node;
   const choice = select('Size', sizes.map((one) => ({value: String(one), text: size(one)})), (value) => {
     state.size = Number(value);
@@ -110,34 +147,34 @@ function percentileChart(all, tables) {
 
 const several = (all) => new Set(all.flatMap((line) => line.rows.map((row) => row.size_bytes))).size > 1;
 
-export function latency(documents, tables) {
-  const every = lines(documents);
+export function latency(documents) {
+  const every = sides(documents);
   const means = every.filter((line) => !line.rows.some((row) => isNumber(row.p50_ns)));  // of other tools
   const all = every.filter((line) => !means.includes(line));
   const meanCurve = means.length === 0 ? null : curve({all: means, title: 'Mean latency over message size', yTitle: 'mean latency', format: time,
-    description: 'The mean of each size: no percentile is known. Both axes are logarithmic.', series: [{name: 'mean', value: (row) => row.mean_ns}], tables});
+    description: 'The mean of each size: no percentile is known.', series: [{name: 'mean', key: 'mean_ns', value: (row) => row.mean_ns}]});
   if (all.length === 0) return [meanCurve].filter(Boolean);
   return [
     meanCurve,
     several(all) ? curve({all, title: 'Latency over message size', yTitle: 'latency', format: time,
-      description: 'The median and the 99th percentile of each size; both axes are logarithmic.',
-      series: [{name: 'p50', value: (row) => row.p50_ns}, {name: 'p99', dash: 'dashed', value: (row) => (unsupported(row, 'p99_ns') ? null : row.p99_ns)}], tables}) : null,
-    percentileChart(all, tables),
+      description: 'The median and the 99th percentile of each size.',
+      series: [{name: 'p50', key: 'p50_ns', value: (row) => row.p50_ns}, {name: 'p99', key: 'p99_ns', dash: 'dashed', value: (row) => (unsupported(row, 'p99_ns') ? null : row.p99_ns)}]}) : null,
+    percentileChart(all),
   ];
 }
 
-export function bandwidth(documents, tables) {
-  const all = lines(documents);
+export function bandwidth(documents) {
+  const all = sides(documents);
   if (!several(all)) return [];
   return [
-    curve({all, title: 'Bandwidth over message size', yTitle: 'bandwidth', format: rate, description: 'Payload over time; both axes are logarithmic.',
-      series: [{name: 'bandwidth', value: (row) => row.bits_per_s}], tables}),
-    all.every((line) => line.rows.every((row) => !isNumber(row.messages_per_s))) ? null : curve({all, title: 'Message rate over message size', yTitle: 'messages per second', format: (value) => messages(value), description: 'Messages per second; both axes are logarithmic.',
-      series: [{name: 'message rate', value: (row) => row.messages_per_s}], tables}),
+    curve({all, title: 'Bandwidth over message size', yTitle: 'bandwidth', format: rate, description: 'Payload over time.',
+      series: [{name: 'bandwidth', key: 'bits_per_s', value: (row) => row.bits_per_s}]}),
+    all.every((line) => line.rows.every((row) => !isNumber(row.messages_per_s))) ? null : curve({all, title: 'Message rate over message size', yTitle: 'messages per second', format: (value) => messages(value), description: '',
+      series: [{name: 'message rate', key: 'messages_per_s', value: (row) => row.messages_per_s}]}),
   ];
 }
 
-function loadChart(line, bytes, tables) {
+function loadChart(line, bytes) {
   const rows = line.rows.filter((row) => row.size_bytes === bytes && isNumber(row.offered_messages_per_s)).sort((a, b) => a.offered_messages_per_s - b.offered_messages_per_s);
   const knee = rows.find((row) => row.knee === true);
   const keys = [['p50_ns', 'p50', 'solid'], ['p99_ns', 'p99', 'dashed'], ['p999_ns', 'p99.9', 'dotted']];
@@ -162,9 +199,9 @@ function loadChart(line, bytes, tables) {
   const words = (knee ? `The knee, the highest load before latency rises steeply, is at ${messages(knee.offered_messages_per_s)}, ${percent(knee.load, 0)} of capacity.`
     : doubt ? 'Latency already rose steeply at the lowest load.' : 'No knee was found: latency did not rise steeply, or it did at once.')
     + (doubt ? ` This is not reliable: ${fine ? `at ${percent(fine.load, 0)} it was normal again` : 'at a higher load it was normal again'}.` : '');
-  return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options, tables}).node;
+  return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options}).node;
 }
 
-export function load(documents, tables) {
-  return lines(documents).flatMap((line) => [...new Set(line.rows.map((row) => row.size_bytes))].map((bytes) => loadChart(line, bytes, tables)));
+export function load(documents) {
+  return lines(documents).flatMap((line) => [...new Set(line.rows.map((row) => row.size_bytes))].map((bytes) => loadChart(line, bytes)));
 }

@@ -1,5 +1,5 @@
 // Draws what the program says of documents: words, tables and judgements, alike for every kind.
-import {add, fold, freshId, h, list, object, table, text} from './dom.js';
+import {add, fold, freshId, h, list, object, table, text, unbroken} from './dom.js';
 import {plural} from './format.js';
 import {badge} from './status.js';
 
@@ -8,15 +8,15 @@ const kMostRows = 8;  // that need no filter
 
 function cellNode(value) {
   const {text: words, status, hint, items} = value !== null && typeof value === 'object' ? value : {text: value};
-  const said = status ? badge(status, text(words) || status) : hint ? h('span', {class: 'weak', title: hint}, text(words)) : text(words);
+  const said = status ? badge(status, text(words) || status) : hint ? h('span', {class: 'weak', title: hint}, text(words)) : text(words) && unbroken(text(words));
   const all = list(items);
-  const more = () => h('ul', {class: text(words) ? null : 'plain'}, all.map((one) => h('li', {}, one)));
+  const more = () => h('ul', {class: text(words) ? null : 'plain'}, all.map((one) => h('li', {}, unbroken(one))));
   return all.length > kMostItems ? fold(said || plural(all.length, 'item'), more) : [said, all.length > 0 ? more() : null];
 }
 
 /** Sentences; a judgement has its badge before its words. */
 export function words(all, attributes = {}) {
-  return list(all).map((one) => (one.status ? h('p', attributes, badge(one.status), ` ${one.text}`) : h('p', attributes, cellNode(one))));
+  return list(all).map((one) => (one.status ? h('p', attributes, badge(one.status), ' ', unbroken(one.text)) : h('p', attributes, cellNode(one))));
 }
 
 /** Which rows of a judged table are shown. */
