@@ -1,6 +1,8 @@
 // rdmabench decide
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <string_view>
@@ -50,8 +52,8 @@ std::string quoted(const std::string& word) {
 void keep_words(DecideOptions& options) {
   static const std::set<std::string> kOfThePage{"format", "output", "language", "plan",
                                                 "pilot",  "a-name", "b-name",   "help"};
-  static const std::set<std::string> kOfTheVerdict{"price-a",      "price-b", "steps",   "margin",
-                                                   "tokens-total", "alpha",   "one-pair"};
+  static const std::set<std::string> kOfTheVerdict{
+      "price-a", "price-b", "steps", "margin", "tokens-total", "alpha", "one-pair", "currency"};
   for (const CLI::Option* option : options.command->get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames()[0];
@@ -62,9 +64,32 @@ void keep_words(DecideOptions& options) {
   }
 }
 
-std::string job_name(const JobOptions& job) {
-  return job.model.empty() ? fmt::format("{:g} parameters", job.projection.job.parameters)
-                           : job.model;
+/// How many links of a node work at once is no constant: 1 is wrong for most nodes of several GPUs.
+/// What was measured over several devices is all of a node's links as one.
+void settle_rails(analysis::ProjectionOptions& projection,
+                  std::initializer_list<const std::vector<analysis::Launch>*> sides) {
+  if (projection.job.gpus_per_node <= 1 || projection.origins.contains("rails")) return;
+  const bool of_all =
+      sides.size() > 0 && std::ranges::all_of(sides, [](const auto* side) {
+        return std::ranges::all_of(*side, [](const analysis::Launch& launch) {
+          const auto device = launch.facts.find("resolved.device");
+          return device != launch.facts.end() && device->second.find(',') != std::string::npos;
+        });
+      });
+  if (of_all) {
+    projection.origins["rails"] = "measured";
+    return;
+  }
+  throw Error(
+      Fault::usage,
+      fmt::format("how many links of a node work at once is not said: each of its {:g} GPUs may "
+                  "have one",
+                  projection.job.gpus_per_node),
+      fmt::format(
+          "Give --rails {0:g} where each GPU has a NIC as fast as the measured one, --rails "
+          "1 where all GPUs share one. Measured over all of a node's devices (--device "
+          "A,B,...) they are one link: --rails 1.",
+          projection.job.gpus_per_node));
 }
 
 std::string name_of(const std::string& given, const std::string& path) {
@@ -93,7 +118,7 @@ int decide(DecideOptions& options) {
   decision.projection = options.job.projection;
   decision.projection.a_name = name_of(options.a_name, a);
   decision.projection.b_name = name_of(options.b_name, b);
-  decision.job = job_name(options.job);
+  decision.job = options.job.model;
   decision.operation = options.job.operation;
   const std::string names = names_words(decision.projection.a_name, decision.projection.b_name);
   const std::string output = options.output.empty() ? "decision.html" : options.output;
@@ -111,8 +136,10 @@ int decide(DecideOptions& options) {
   decision.new_run_command = run("-new");
   decision.check();
   check_writable(options.output);
-  const analysis::Decision made =
-      analysis::decide(analysis::load_launches({a}), analysis::load_launches({b}), decision);
+  const std::vector<analysis::Launch> of_a = analysis::load_launches({a});
+  const std::vector<analysis::Launch> of_b = analysis::load_launches({b});
+  settle_rails(decision.projection, {&of_a, &of_b});
+  const analysis::Decision made = analysis::decide(of_a, of_b, decision);
   write_text(to_document(made, format, options.language, report::time_of_page()), options.output);
   return 0;
 }
@@ -127,6 +154,8 @@ int plan(const DecideOptions& options) {
   refuse_if(options.job.projection.axis != analysis::Axis::nodes,
             "--plan with several of --params or --tokens",
             "Several values may be given of --nodes alone.");
+  analysis::ProjectionOptions job = options.job.projection;
+  settle_rails(job, {});
   analysis::ScriptNames names;
   names.a = name_of(options.a_name, "A");
   names.b = name_of(options.b_name, "B");
@@ -134,8 +163,7 @@ int plan(const DecideOptions& options) {
   names.folder_b = analysis::folder_of(names.b);
   if (names.folder_a.empty() || names.folder_a == names.folder_b) names.folder_a = "side-a";
   if (names.folder_b.empty() || names.folder_a == names.folder_b) names.folder_b = "side-b";
-  analysis::MeasuringPlan plan =
-      analysis::plan_measuring(options.job.projection, options.job.operation);
+  analysis::MeasuringPlan plan = analysis::plan_measuring(job, options.job.operation);
   if (!options.pilot.empty()) {
     const double variation = analysis::plan_launches(plan, analysis::load_launches({options.pilot}),
                                                      options.job.projection);
@@ -153,6 +181,7 @@ int plan(const DecideOptions& options) {
       fmt::format(R"("$RDMABENCH" decide "$DIR_A" "$DIR_B"{}{} --output "$OUTPUT")", words,
                   options.other_words);
   write_text(to_script(plan, names), options.output);
+  tell(fmt::format("the script measures for {}", analysis::duration_text(plan)));
   return 0;
 }
 
@@ -166,7 +195,7 @@ int run(DecideOptions& options) {
 
 constexpr const char* kDecideFooter =
     R"(A and B are folders of the JSON documents that 'lat' and 'bw' wrote on the two networks,
-one launch each. The page answers: is A worth it over B, how sure is that, how much money is it,
+one launch each. The page answers: is A worth it over B for a training job, how sure is that, how much money is it,
 from how many nodes, which assumption would change the answer, what to do next. It rests on the
 projection of 'project', at the largest of --nodes:
   YES         with prices: a step costs less on A; without: it takes longer on B by more than
@@ -176,13 +205,13 @@ projection of 'project', at the largest of --nodes:
               are of one pair of nodes and one session, and --one-pair is not said
 
 --plan prints a script for sh that measures all that the job needs, on both networks in turn, and
-then decides. It says what to set, for srun too.
+then decides. It says how long it takes, and what to set, for srun and ssh too.
 
 Examples:
-  rdmabench decide --plan --model llama-3-8b --nodes 8:64 --a-name InfiniBand --b-name Ethernet -o measure.sh
+  rdmabench decide --plan --model llama-3-8b --nodes 8:64 --rails 8 --a-name InfiniBand --b-name Ethernet -o measure.sh
   SERVER_A=node2-ib SERVER_B=node2-eth sh measure.sh
-  rdmabench decide infiniband/ ethernet/ --model llama-3-8b --nodes 8:64 --price-a 30 --price-b 26 \
-    --steps 500k -o decision.html
+  rdmabench decide infiniband/ ethernet/ --model llama-3-8b --nodes 8:64 --rails 8 --price-a 30 \
+    --price-b 26 --currency USD --steps 500k -o decision.html
 
 Exit codes: 0 an answer was given, yes or no; 2 wrong usage or missing data: the error lists what is
 missing and the commands that measure it. docs/decide.md shows it from the start.)";
@@ -192,8 +221,8 @@ missing and the commands that measure it. docs/decide.md shows it from the start
 void add_decide(CLI::App& app, Command& command) {
   const auto [sub, options] = add_command<DecideOptions>(
       app, command, "decide",
-      "Decide on one page whether network A is a better choice than B for a job", kDecideFooter,
-      run);
+      "Decide on one page whether network A is a better choice than B for a training job",
+      kDecideFooter, run);
   const OptionGroup group(sub);
   group.operand("PATHS", options.paths, "folders or files of A and of B");
   group.add("--a-name=NAME", options.a_name, "what A is called [its path]");
@@ -205,6 +234,8 @@ void add_decide(CLI::App& app, Command& command) {
   group.add("--tokens-total=N", options.decision.tokens_total,
             "tokens of the run, in place of its steps: divided by the tokens of a step",
             parse_quantity);
+  group.add("--currency=TEXT", options.decision.currency,
+            "of the prices, as the page shows it: USD, EUR, $ [none]");
   group.add("--one-pair", options.decision.one_pair,
             "YES may rest on one pair of nodes and one session: on this pair, that day");
   add_formats(group, options,

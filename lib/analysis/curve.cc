@@ -155,6 +155,23 @@ void add_samples(const std::vector<const Launch*>& launches,
   }
 }
 
+void note_provenance(const Launch& launch, Provenance& of) {
+  if (launch.time_s) {
+    of.first_s = std::min(of.first_s.value_or(*launch.time_s), *launch.time_s);
+    of.last_s = std::max(of.last_s.value_or(*launch.time_s), *launch.time_s);
+  }
+  const auto add = [](std::set<std::string>& to, const std::string& before, std::string value) {
+    if (!value.empty()) to.insert(before + value);
+  };
+  for (const char* const side : {"client", "server"}) {
+    add(of.releases, "rdmabench ",
+        fact_of(launch, fmt::format("environment.{}.rdmabench_version", side)));
+  }
+  add(of.releases, "", fact_of(launch, "config.tool"));
+  add(of.devices, "", fact_of(launch, "resolved.device"));
+  if (launch.pair != " ") add(of.pairs, "", launch.pair);
+}
+
 }  // namespace
 
 Curve::Curve(Points points) : points_(std::move(points)) {
@@ -208,6 +225,8 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
     const std::set<std::string> own(launch.suspicions.begin(), launch.suspicions.end());
     for (const std::string& code : own) ++samples.suspected[code];
     samples.suspect_launches += own.empty() ? 0U : 1U;
+    samples.unwatched_launches += launch.watched ? 0U : 1U;
+    note_provenance(launch, samples.provenance);
     samples.remedies.insert(launch.remedies.begin(), launch.remedies.end());
   }
   refuse_if(latency.empty() && bandwidth.empty(),

@@ -170,8 +170,15 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
     decision.reason = AnswerReason::more;
     if (!by_unit) decision.more_launches = std::max(*need, have + 1) - have;
   } else {
-    decision.reason = decision.variation > kNoisy ? AnswerReason::noise : AnswerReason::close;
+    decision.reason = AnswerReason::close;
   }
+  const Projection& projection = decision.projection;
+  if (decision.variation > kNoisy && decision.reason == AnswerReason::close) {
+    decision.reason = AnswerReason::noise;
+  } else if (projection.a.suspect_launches + projection.b->suspect_launches > 0) {
+    decision.reason = AnswerReason::disturbed;
+  }
+  if (decision.reason != AnswerReason::more) decision.more_launches.reset();
 }
 
 // Where along one assumption, or along the number of nodes, the estimate changes.
@@ -373,8 +380,8 @@ std::string_view name(Answer answer) noexcept {
 }
 
 std::string_view name(AnswerReason reason) noexcept {
-  constexpr std::array<std::string_view, 6> kWords{"proven", "few_launches", "more_launches",
-                                                   "noise",  "close",        "one_session"};
+  constexpr std::array<std::string_view, 7> kWords{
+      "proven", "few_launches", "more_launches", "noise", "close", "disturbed", "one_session"};
   return kWords[static_cast<std::size_t>(reason)];
 }
 
@@ -394,6 +401,12 @@ void DecisionOptions::check() const {
             "Give one of them.");
   refuse_if((steps && !(*steps >= 1)) || (tokens_total && !(*tokens_total >= 1)),
             "`steps` or `tokens_total` is below 1", "Take 1 or more.");
+  constexpr std::size_t kLongest = 12;  // bytes: four letters of Hangul
+  const bool has_number =
+      std::any_of(currency.begin(), currency.end(), [](char c) { return c >= '0' && c <= '9'; });
+  refuse_if(currency.size() > kLongest || has_number || report::terminal_safe(currency) != currency,
+            fmt::format("`currency` of '{}'", ascii_only(currency, 2 * kLongest)),
+            "It is a code, a sign or a short word: USD, EUR, $.");
   check_names(projection.a_name, projection.b_name);
 }
 

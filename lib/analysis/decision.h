@@ -30,10 +30,11 @@ enum class AnswerReason : std::uint8_t {
   more,         ///< some more launches should settle it
   noise,        ///< the launches vary so much that more of them would not
   close,        ///< the estimate is about the limit itself
+  disturbed,    ///< what disturbed the launches comes before any more of them
   one_session,  ///< it would be YES, and rests on one pair of nodes and one session
 };
 
-/// "proven", "few_launches", "more_launches", "noise", "close", "one_session".
+/// "proven", "few_launches", "more_launches", "noise", "close", "disturbed", "one_session".
 std::string_view name(AnswerReason reason) noexcept;
 
 /// An estimate, and its 1 - 2 alpha interval over launches.
@@ -45,7 +46,8 @@ struct Likely {
 
 struct DecisionOptions {
   ProjectionOptions projection;        ///< of nodes; the answer is that of the last value
-  std::string job;                     ///< what the model is called, for people
+  std::string job;                     ///< what the model is called; "": by its parameters
+  std::string currency;                ///< of the prices: "USD", "$", "원"; may be empty
   std::optional<double> steps;         ///< of the run
   std::optional<double> tokens_total;  ///< of the run, in place of its steps
   std::string operation;               ///< of the curves; "" = the only one there is

@@ -95,6 +95,7 @@ Json side_object(const std::string& name, const LinkSamples& samples) {
           {"latency_launches", samples.latency.size()},
           {"bandwidth_launches", samples.bandwidth.size()},
           {"suspect_launches", samples.suspect_launches},
+          {"unknown_launches", samples.unwatched_launches},
           {"suspicions", Json(samples.suspected)},
           {"sources", sources_of(samples)}};
 }
@@ -146,6 +147,7 @@ Json to_object(const Page& page, const Decision& decision) {
       decision.cost_ratio ? likely_object(*decision.cost_ratio) : Json(nullptr);
   json["price_a_per_node_hour"] = or_null(projection.price_a);
   json["price_b_per_node_hour"] = or_null(projection.price_b);
+  json["currency"] = decision.options.currency.empty() ? Json() : Json(decision.options.currency);
   json["premium"] = likely_object(decision.premium);
   json["variation"] = decision.variation;
   json["launches"] = decision.launches;

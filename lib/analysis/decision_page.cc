@@ -55,8 +55,13 @@ class Builder : private PageParts {
     page_.question = say_named(Text::question);
     page_.subject =
         say(Text::subject,
-            {Shown::text("job", options_.job), Shown::text("parallel", parallel().text),
-             Shown::number("tokens", job.tokens_per_gpu), Shown::number("gpus", job.gpus_per_node),
+            {Shown::text(
+                 "job",
+                 options_.job.empty()
+                     ? say(Text::job_of_parameters, {shown_.quantity("value", job.parameters)}).text
+                     : options_.job),
+             Shown::text("parallel", parallel().text), Shown::number("tokens", job.tokens_per_gpu),
+             Shown::number("gpus", job.gpus_per_node),
              Shown::number("from", projection_.values.front()),
              Shown::number("to", projection_.values.back()),
              Shown::text("operation", decision_.projection.a.operation)});
@@ -81,19 +86,21 @@ class Builder : private PageParts {
 
   void add_answer() {
     open("answer", std::nullopt);
-    const ProjectionRow& row = judged();
-    put(change({Text::time_less, Text::time_less_wide, Text::time_less_one},
-               {Text::time_more, Text::time_more_wide, Text::time_more_one}, decision_.ratio,
-               {Shown::number("nodes", decision_.nodes), shown_.time("step_a", row.a->time.step_s),
-                shown_.time("step_b", row.b->time.step_s)}));
+    // The sentence that decides comes first.
+    if (decision_.answer == Answer::not_proven) put(ground());
+    const Value nodes = Shown::number("nodes", decision_.nodes);
     if (decision_.cost_ratio) {
       put(change({Text::cost_less, Text::cost_less_wide, Text::cost_less_one},
                  {Text::cost_more, Text::cost_more_wide, Text::cost_more_one},
-                 *decision_.cost_ratio, {}));
+                 *decision_.cost_ratio, {nodes}));
     }
-    put(decision_.cost_ratio
-            ? say_named(Text::rule_cost, {Shown::number("nodes", decision_.nodes)})
-            : say_named(Text::rule_time, {Shown::percent("margin", projection_.settings.margin)}));
+    const ProjectionRow& row = judged();
+    put(change({Text::time_less, Text::time_less_wide, Text::time_less_one},
+               {Text::time_more, Text::time_more_wide, Text::time_more_one}, decision_.ratio,
+               {nodes, shown_.time("step_a", row.a->time.step_s),
+                shown_.time("step_b", row.b->time.step_s)}));
+    put(say_named(decision_.cost_ratio ? Text::rule_cost : Text::rule_time,
+                  {Shown::percent("margin", projection_.settings.margin)}));
   }
 
   template <class Make>
@@ -136,8 +143,10 @@ class Builder : private PageParts {
       if (!work.saved_cost) continue;
       table.rows.push_back(
           {label(Text::work_thousand_steps_cost, Text::work_run_cost, Text::work_month_of_b_cost),
-           cell(Shown::money("a", *work.a_cost)), cell(Shown::money("b", *work.b_cost)),
-           likely_cell(*work.saved_cost, Shown::money)});
+           cell(shown_.money("a", *work.a_cost)), cell(shown_.money("b", *work.b_cost)),
+           likely_cell(*work.saved_cost, [this](const char* name, double value) {
+             return shown_.money(name, value);
+           })});
     }
     put(std::move(table));
     put(say_named(Text::work_meaning));
@@ -151,8 +160,8 @@ class Builder : private PageParts {
         a > b   ? Text::price_more
         : a < b ? Text::price_less
                 : Text::price_same,
-        {Shown::money("price_a", a), Shown::money("price_b", b),
-         Shown::money("extra", std::abs(a - b)), Shown::percent("percent", std::abs(a / b - 1))});
+        {shown_.money("price_a", a), shown_.money("price_b", b),
+         shown_.money("extra", std::abs(a - b)), Shown::percent("percent", std::abs(a / b - 1))});
   }
 
   Phrase premium() const {
@@ -176,10 +185,10 @@ class Builder : private PageParts {
   Phrase premium_price() const {
     const double b = *projection_.price_b;
     const Likely& premium = decision_.premium;
-    const Value price = Shown::money("price", b * (1 + premium.value));
+    const Value price = shown_.money("price", b * (1 + premium.value));
     if (!premium.low) return say_named(Text::premium_price_one, {price});
-    return say_named(Text::premium_price, {price, Shown::money("low", b * (1 + *premium.low)),
-                                           Shown::money("high", b * (1 + *premium.high))});
+    return say_named(Text::premium_price, {price, shown_.money("low", b * (1 + *premium.low)),
+                                           shown_.money("high", b * (1 + *premium.high))});
   }
 
   const ProjectionRow& judged() const { return decision_.projection.rows.back(); }

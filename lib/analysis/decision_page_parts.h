@@ -19,7 +19,7 @@ class PageParts {
       : decision_(decision),
         options_(decision.options),
         projection_(decision.options.projection),
-        shown_(language),
+        shown_(language, decision.options.currency),
         a_(Shown::text("a", projection_.a_name)),
         b_(Shown::text("b", projection_.b_name)),
         page_(page) {
@@ -47,6 +47,11 @@ class PageParts {
   Phrase parallel() const {
     return say(projection_.job.parallel == Parallel::sharded ? Text::job_sharded : Text::job_data);
   }
+
+  /// Why the answer is as it is.
+  Phrase ground() const;
+  /// Whether more launches of the same pairs and sessions would not do.
+  bool more_units() const;
 
   /// The same value under another name.
   static Value as(std::string name, const Value& value) {

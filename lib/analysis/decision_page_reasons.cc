@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <iterator>
+#include <set>
 
 #include "decision_page_parts.h"
+#include "values.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {
@@ -31,6 +35,20 @@ const FlipWords& flip_words(const Flip& flip) {
                        [&](const FlipWords& one) { return one.name == flip.name; });
 }
 
+/// The assumptions that are numbers of the job, but for those that may be several.
+constexpr std::array<std::pair<std::string_view, double Job::*>, 11> kNumbers{
+    {{"parameters", &Job::parameters},
+     {"tokens_per_gpu", &Job::tokens_per_gpu},
+     {"bytes_per_element", &Job::bytes_per_element},
+     {"flops_per_gpu", &Job::flops_per_gpu},
+     {"mfu", &Job::mfu},
+     {"flops_per_token", &Job::flops_per_token},
+     {"gpus_per_node", &Job::gpus_per_node},
+     {"rails", &Job::rails},
+     {"bucket_bytes", &Job::bucket_bytes},
+     {"overlap", &Job::overlap},
+     {"bytes_per_s_in_node", &Job::bytes_per_s_in_node}}};
+
 class Reasons : private PageParts {
  public:
   using PageParts::PageParts;
@@ -43,12 +61,6 @@ class Reasons : private PageParts {
   }
 
  private:
-  /// Whether more launches of the same pairs and sessions would not do.
-  bool more_units() const {
-    return decision_.reason == AnswerReason::more &&
-           (decision_.units > 1 || !decision_.options.one_pair);
-  }
-
   Phrase launches(const Value& name, const LinkSamples& samples) const {
     std::vector<std::string> causes;
     for (const auto& [code, count] : samples.suspected) {
@@ -64,7 +76,9 @@ class Reasons : private PageParts {
     latency.shown = say(samples.latency.size() == 1 ? Text::count_launch : Text::count_launches,
                         {as("count", latency)})
                         .text;
-    return say(suspect == 0                ? Text::launches_clean
+    const std::size_t unknown = samples.unwatched_launches;
+    return say(suspect == 0 && unknown > 0 ? Text::launches_unknown
+               : suspect == 0              ? Text::launches_clean
                : suspect < all || all == 1 ? Text::launches_some
                : all == 2                  ? Text::launches_both
                                            : Text::launches_all,
@@ -76,17 +90,15 @@ class Reasons : private PageParts {
   void add_sure() {
     open("sure", say(Text::title_sure));
     const Settings& settings = projection_.settings;
-    constexpr std::array kGrounds{Text::ground_proven, Text::ground_few,
-                                  Text::ground_more,   Text::ground_noise,
-                                  Text::ground_close,  Text::ground_one_session};
-    put(say_named(more_units() ? Text::ground_more_units
-                               : kGrounds[static_cast<std::size_t>(decision_.reason)],
-                  {Shown::percent("alpha", settings.alpha), Shown::number("needed", kMinLaunches),
-                   Shown::number("launches", decision_.launches),
-                   Shown::number("more", decision_.more_launches.value_or(0)),
-                   Shown::percent("variation", decision_.variation)}));
-    put(launches(a_, decision_.projection.a));
-    put(launches(b_, *decision_.projection.b));
+    if (decision_.answer != Answer::not_proven) put(ground());  // else it is the first sentence
+    const auto put_launches = [this](const Value& name, const LinkSamples& samples) {
+      put(launches(name, samples));
+      if (samples.suspect_launches == 0 || samples.unwatched_launches == 0) return;
+      put(say(Text::launches_unknown_too,
+              {as("name", name), Shown::count("count", samples.unwatched_launches)}));
+    };
+    put_launches(a_, decision_.projection.a);
+    put_launches(b_, *decision_.projection.b);
     if (decision_.launches > 1 && decision_.reason != AnswerReason::noise) {
       put(say(decision_.units < 2 ? Text::variation : Text::variation_units,
               {Shown::percent("variation", decision_.variation)}));
@@ -187,15 +199,14 @@ class Reasons : private PageParts {
   void add_next() {
     open("next", say(Text::title_next));
     const bool open_answer = decision_.answer == Answer::not_proven;
-    const bool disturbed =
+    const bool noisy =
+        decision_.reason == AnswerReason::noise || decision_.reason == AnswerReason::disturbed;
+    const bool suspect =
         decision_.projection.a.suspect_launches + decision_.projection.b->suspect_launches > 0;
-    if (disturbed || decision_.reason == AnswerReason::noise) {
-      add_command(Text::next_doctor, "rdmabench doctor");
-    }
-    if (decision_.reason == AnswerReason::noise || decision_.order.separate) {
+    if (suspect || noisy) add_command(Text::next_doctor, "rdmabench doctor");
+    if (noisy || decision_.order.separate) {
       // Launches with less noise are not mixed with these.
-      add_command(decision_.reason == AnswerReason::noise ? Text::next_anew : Text::next_plan,
-                  options_.new_plan_command);
+      add_command(noisy ? Text::next_anew : Text::next_plan, options_.new_plan_command);
       add_command(Text::next_run_anew, options_.new_run_command);
     } else if (decision_.reason == AnswerReason::one_session || more_units()) {
       add_command(Text::next_plan, options_.new_plan_command);
@@ -232,9 +243,80 @@ class Reasons : private PageParts {
           return bytes > 0 && !curve.covers(bytes);
         })) {
       small.phrases.push_back(
-          say(Text::basis_tail, {as("name", name), Shown::number("from", curve.smallest()),
-                                 Shown::number("to", curve.largest())}));
+          say(Text::basis_tail, {as("name", name), Shown::bytes("from", curve.smallest()),
+                                 Shown::bytes("to", curve.largest())}));
     }
+  }
+
+  Phrase listed(const std::set<std::string>& values) const {
+    constexpr std::size_t kMost = 3;
+    if (values.empty()) return say(Text::source_unknown);
+    const std::vector<std::string> first(
+        values.begin(), std::next(values.begin(), std::ssize(values) > 3 ? 3 : std::ssize(values)));
+    const Value list = Shown::text("list", fmt::format("{}", fmt::join(first, ", ")));
+    return values.size() <= kMost
+               ? cell(list)
+               : say(Text::source_more, {list, Shown::count("count", values.size() - kMost)});
+  }
+
+  Phrase times(const Provenance& of) const {
+    if (!of.first_s) return say(Text::source_unknown);
+    const auto minute = [](const char* name, double seconds) {
+      const auto time = static_cast<std::time_t>(seconds);
+      std::tm parts{};
+      gmtime_r(&time, &parts);
+      char text[32];
+      const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+      return Shown::text(name, std::string(text, size));
+    };
+    const Value first = minute("first", *of.first_s);
+    Value last = minute("last", *of.last_s);
+    if (first.shown == last.shown) return say(Text::source_at, {first});
+    constexpr std::size_t kDay = std::string_view("2026-11-30 ").size();
+    if (first.shown.starts_with(last.shown.substr(0, kDay))) last.shown.erase(0, kDay);
+    return say(Text::source_time, {first, last});
+  }
+
+  Phrase nodes(const Provenance& of) const {
+    std::set<std::string> pairs;
+    for (const std::string& pair : of.pairs) {
+      const std::size_t space = pair.find(' ');
+      const bool both = space != std::string::npos && space > 0 && space + 1 < pair.size() &&
+                        pair.find(' ', space + 1) == std::string::npos;
+      pairs.insert(both ? say(Text::source_pair, {Shown::text("from", pair.substr(0, space)),
+                                                  Shown::text("to", pair.substr(space + 1))})
+                              .text
+                        : pair);
+    }
+    return listed(pairs);
+  }
+
+  Phrase files(const LinkSamples& samples) const {
+    const std::vector<std::string> all = sources_of(samples);
+    const std::set<std::string> names(all.begin(), all.end());
+    const std::string folder = names.begin()->substr(0, names.begin()->rfind('/') + 1);
+    return say(names.size() == 1 ? Text::source_one : Text::source_range,
+               {Shown::count("count", names.size()), Shown::text("first", *names.begin()),
+                Shown::text("last", names.rbegin()->starts_with(folder)
+                                        ? names.rbegin()->substr(folder.size())
+                                        : *names.rbegin())});
+  }
+
+  /// When, where and by what it was measured.
+  PageTable sources() const {
+    const LinkSamples& a = decision_.projection.a;
+    const LinkSamples& b = *decision_.projection.b;
+    PageTable table;
+    table.words = true;
+    table.heads = {say(Text::head_source), say(Text::head_name, {as("name", a_)}),
+                   say(Text::head_name, {as("name", b_)})};
+    table.rows = {
+        {say(Text::source_when), times(a.provenance), times(b.provenance)},
+        {say(Text::source_release), listed(a.provenance.releases), listed(b.provenance.releases)},
+        {say(Text::source_nodes), nodes(a.provenance), nodes(b.provenance)},
+        {say(Text::source_devices), listed(a.provenance.devices), listed(b.provenance.devices)},
+        {say(Text::source_files), files(a), files(b)}};
+    return table;
   }
 
   Phrase assumed(const Assumption& one) const {
@@ -242,6 +324,12 @@ class Reasons : private PageParts {
     const TimeSource source = decision_.projection.source;
     Text key = find_text("assumed_" + one.name).value();
     std::string value = one.value;
+    if (const auto* const number =
+            std::find_if(kNumbers.begin(), kNumbers.end(),
+                         [&](const auto& known) { return known.first == one.name; });
+        number != kNumbers.end()) {
+      value = shown_.assumption("value", one.name, job.*number->second).shown;
+    }
     if (one.name == "parallel") {
       value = parallel().text;
     } else if (one.name == "algorithm" || one.name == "stragglers") {
@@ -259,6 +347,7 @@ class Reasons : private PageParts {
 
   void add_basis() {
     open("basis", say(Text::title_basis));
+    put(sources());
     put(say(Text::basis_model));
     PageSmall small;
     for (const Assumption& one : decision_.projection.assumptions) {
@@ -272,6 +361,27 @@ class Reasons : private PageParts {
 };
 
 }  // namespace
+
+bool PageParts::more_units() const {
+  return decision_.reason == AnswerReason::more &&
+         (decision_.units > 1 || !decision_.options.one_pair);
+}
+
+Phrase PageParts::ground() const {
+  constexpr std::array kGrounds{Text::ground_proven,     Text::ground_few,   Text::ground_more,
+                                Text::ground_noise,      Text::ground_close, Text::ground_disturbed,
+                                Text::ground_one_session};
+  const Projection& projection = decision_.projection;
+  const auto count = [](const LinkSamples& of) { return of.latency.size() + of.bandwidth.size(); };
+  return say_named(
+      more_units() ? Text::ground_more_units : kGrounds[static_cast<std::size_t>(decision_.reason)],
+      {Shown::percent("alpha", projection_.settings.alpha), Shown::number("needed", kMinLaunches),
+       Shown::number("launches", decision_.launches),
+       Shown::number("more", decision_.more_launches.value_or(0)),
+       Shown::percent("variation", decision_.variation),
+       Shown::count("suspect", projection.a.suspect_launches + projection.b->suspect_launches),
+       Shown::count("all", count(projection.a) + count(*projection.b))});
+}
 
 void add_reasons(const Decision& decision, Language language, Page& page) {
   Reasons(decision, language, page).add();

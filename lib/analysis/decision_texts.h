@@ -55,7 +55,8 @@ Phrase phrase(Text key, Language language, std::vector<Value> values = {});
 /// Makes the values of one language.
 class Shown {
  public:
-  explicit Shown(Language language) : language_(language) {}
+  explicit Shown(Language language, std::string currency = {})
+      : language_(language), currency_(std::move(currency)) {}
 
   Phrase say(Text key, std::vector<Value> values = {}) const {
     return phrase(key, language_, std::move(values));
@@ -66,7 +67,10 @@ class Shown {
   static Value count(std::string name, std::size_t value) {
     return number(std::move(name), static_cast<double>(value));
   }
-  static Value money(std::string name, double value);               ///< "1,234" or "1.40"
+  Value money(std::string name,
+              double value) const;  ///< "1,234 USD", "$1.40", or without a currency
+  Value quantity(std::string name, double value) const;             ///< "8 billion"
+  static Value bytes(std::string name, double value);               ///< "25 MiB"
   static Value percent(std::string name, double share);             ///< of 0.096: "9.6"
   static Value change(std::string name, double share);              ///< with its sign: "-9.6"
   Value time(std::string name, double seconds, double like) const;  ///< in the unit of `like`
@@ -75,11 +79,12 @@ class Shown {
   }
   /// Without its unit, which is that of `like`: for a range behind a time.
   static Value time_like(std::string name, double seconds, double like);
-  /// As the value of an assumption: "60 %", "4", "32M".
+  /// As the value of an assumption: "60 %", "4", "32 MiB", "989 TFLOP/s".
   Value assumption(std::string name, std::string_view assumption, double value) const;
 
  private:
   Language language_;
+  std::string currency_;
 };
 
 /// Three digits that count, and commas between thousands.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include "results/text_table.h"
@@ -44,6 +45,15 @@ const TimeUnit& unit_of(double seconds) {
                        [&](const TimeUnit& unit) { return std::abs(seconds) < unit.below; });
 }
 
+/// Three digits that count, without zeros at the end of a fraction.
+std::string short_digits(double value) {
+  std::string text = digits(value);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 std::string digits(double value) {
@@ -74,11 +84,44 @@ Value Shown::change(std::string name, double share) {
   return {std::move(name), share, share > 0 && text != "0" ? "+" + text : text};
 }
 
-Value Shown::money(std::string name, double value) {
+Value Shown::money(std::string name, double value) const {
   const double size = std::abs(value);
-  return {
-      std::move(name), value,
-      size >= 99.995 || (size < 0.095 && size > 0) ? digits(value) : fmt::format("{:.2f}", value)};
+  const std::string text =
+      size >= 99.995 || (size < 0.095 && size > 0) ? digits(size) : fmt::format("{:.2f}", size);
+  const std::string sign = value < 0 ? "-" : "";
+  // A code stands behind the number, as a Korean word does; a sign ("$") before it.
+  constexpr std::string_view kFirstOfHangul = "\xEA\xEB\xEC\xED";
+  const bool is_code = !currency_.empty() && std::isalpha(static_cast<unsigned char>(currency_[0]));
+  if (is_code) return {std::move(name), value, fmt::format("{}{} {}", sign, text, currency_)};
+  const bool is_word = kFirstOfHangul.find(currency_.substr(0, 1)) != std::string_view::npos;
+  return {std::move(name), value,
+          is_word ? sign + text + currency_ : fmt::format("{}{}{}", sign, currency_, text)};
+}
+
+Value Shown::quantity(std::string name, double value) const {
+  struct Unit {
+    Text key;
+    double english;
+    double korean;
+  };
+  constexpr std::array<Unit, 3> kQuantities{{{Text::unit_trillion, 1e12, 1e12},
+                                             {Text::unit_billion, 1e9, 1e8},
+                                             {Text::unit_million, 1e6, 1e4}}};
+  for (const Unit& unit : kQuantities) {
+    const double in_unit = value / (language_ == Language::korean ? unit.korean : unit.english);
+    if (in_unit < 1) continue;
+    std::string text = say(unit.key, {{"value", in_unit, short_digits(in_unit)}}).text;
+    return {std::move(name), value, std::move(text)};
+  }
+  return number(std::move(name), value);
+}
+
+Value Shown::bytes(std::string name, double value) {
+  constexpr std::array<const char*, 4> kSizes{"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  double in_unit = value;
+  for (; in_unit >= 1024 && unit + 1 < kSizes.size(); ++unit) in_unit /= 1024;
+  return {std::move(name), value, fmt::format("{} {}", short_digits(in_unit), kSizes[unit])};
 }
 
 Value Shown::time(std::string name, double seconds, double like) const {
@@ -96,10 +139,19 @@ Value Shown::assumption(std::string name, std::string_view assumption, double va
     return {std::move(name), value,
             percent_digits(100 * value) + (language_ == Language::korean ? "%" : " %")};
   }
-  if (assumption == "bucket_bytes") {
-    return {std::move(name), value, number("", value / (1 << 20)).shown + " MiB"};
-  }
-  return number(std::move(name), std::round(value));
+  if (assumption == "bucket_bytes") return bytes(std::move(name), value);
+  if (assumption == "parameters") return quantity(std::move(name), value);
+  const auto scaled = [&](const char* unit) {
+    constexpr std::array<std::pair<double, const char*>, 4> kScales{
+        {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1, ""}}};
+    const auto* const scale = std::find_if(kScales.begin(), kScales.end() - 1,
+                                           [&](const auto& one) { return value >= one.first; });
+    return Value{std::move(name), value,
+                 fmt::format("{} {}{}", short_digits(value / scale->first), scale->second, unit)};
+  };
+  if (assumption == "flops_per_gpu") return scaled("FLOP/s");
+  if (assumption == "bytes_per_s_in_node") return scaled("B/s");
+  return number(std::move(name), value >= 10 ? std::round(value) : value);
 }
 
 }  // namespace rdmabench::inline v1::analysis

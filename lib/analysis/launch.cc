@@ -222,6 +222,12 @@ void read_run(Launch& launch, const ResultJson& json) {
     launch.suspicions.push_back(code);
     if (suspicion.contains("remedy")) launch.remedies[code] = text(suspicion, "remedy");
   }
+  // Without conditions of a side nobody looked, as of `--no-watch` and of another tool.
+  if (const auto conditions = json.find("conditions"); conditions != json.end()) {
+    launch.watched = std::any_of(conditions->begin(), conditions->end(),
+                                 [](const ResultJson& side) { return !side.empty(); });
+  }
+  launch.watched = launch.watched || !launch.suspicions.empty();
   read_environment(launch, get_object(json, "environment"));
   read_counters(launch, get_object(json, "counters"));
   add_facts(launch, "config", get_object(json, "config"));

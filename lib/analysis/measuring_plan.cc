@@ -72,6 +72,7 @@ std::string in_comment(const std::string& text) {
 
 constexpr const char* kHead = R"(#!/bin/sh
 # Measures A = {a} and B = {b} in turn, {launches} launches of each kind on each, and then decides.
+# It measures for {duration}.
 # Written by: {plan_command}
 #
 # On each network a server has to run: rdmabench serve. Then: SERVER_A=HOST SERVER_B=HOST sh THIS
@@ -80,13 +81,15 @@ constexpr const char* kHead = R"(#!/bin/sh
 #   SERVER_A, SERVER_B    the server's host on each network; of several each has two rounds in turn,
 #                         so that the launches are of several pairs of nodes
 #   REST                  the pause after each round, as sleep takes it: 3h spreads them over hours
-#   LAUNCHER              put before each client, for example: srun -N1 -n1 --overlap -w node1
+#   LAUNCHER              put before each client, for example: ssh node1, or
+#                         srun -N1 -n1 --overlap -w node1
 #   LAUNCHER_A, _B        the same for one network
 #   SERVE_A, SERVE_B      put before a server that this script starts and ends, for example:
-#                         srun -N1 -n1 --overlap -w node2   (or env, for this machine)
+#                         ssh -tt node2, or srun -N1 -n1 --overlap -w node2   (or env, for this
+#                         machine); of ssh -tt, so that the server ends with it
 #   OPTIONS_A, OPTIONS_B  of lat and bw on that network, for example: --device mlx5_0
 #   SERVE_OPTIONS         of the servers that this script starts
-#   DIR_A, DIR_B          where the results go; the clients have to see these folders too
+#   DIR_A, DIR_B          where the results go, on this machine
 #   BW_TIME               time of each size's bandwidth
 set -eu
 RDMABENCH=${{RDMABENCH:-rdmabench}}
@@ -117,7 +120,7 @@ trap 'exit 143' TERM
 # The options are lists of words: they are not quoted.
 serve() {{
   [ -n "$1" ] || return 0
-  $1 "$RDMABENCH" serve $SERVE_OPTIONS &
+  $1 "$RDMABENCH" serve $SERVE_OPTIONS </dev/null >&2 &
   servers="$servers $!"
 }}
 serve "$SERVE_A"
@@ -131,7 +134,7 @@ measure() {{
   [ ! -e "$file" ] || return 0
   measured=yes
   echo "$file" >&2
-  $launcher "$RDMABENCH" "$@" --format json --output "$file.part" || {{
+  $launcher "$RDMABENCH" "$@" --format json </dev/null >"$file.part" || {{
     echo "$file: the launch failed; mend that and run this script again" >&2
     exit 1
   }}
@@ -158,6 +161,7 @@ one_b() {{
 }}
 
 # A B B A: what changes slowly meets both networks alike.
+echo "measuring for {duration}" >&2
 launch=1 measured=
 while [ "$launch" -le {launches} ]; do
   number=$(printf %02d "$launch")
@@ -309,11 +313,35 @@ std::string folder_of(const std::string& name) {
   return folder;
 }
 
+std::string duration_text(const MeasuringPlan& plan) {
+  // An iteration of a latency is there and back, and the warm-up takes as much again at most.
+  constexpr double kLatency_s = 20e-6;
+  constexpr double kBytesPerSecond = 25e9 / 8;
+  constexpr double kStart_s = 2;  // of a client, with the look at the machine's noise
+  constexpr double kBandwidth_s = 1.2;
+  double launch = 0;
+  for (const std::uint64_t size : plan.latency_sizes) {
+    const double there = kLatency_s + static_cast<double>(size) / kBytesPerSecond;
+    launch += 2 * there * static_cast<double>(plan.samples);
+  }
+  launch += kBandwidth_s * static_cast<double>(plan.bandwidth_sizes.size());
+  for (const auto* kind : {&plan.latency_sizes, &plan.bandwidth_sizes}) {
+    launch += kind->empty() ? 0 : kStart_s;
+  }
+  const double minutes = 2 * plan.launches * launch / 60;  // of two networks
+  const double shown = minutes < 10 ? std::ceil(minutes) : 5 * std::ceil(minutes / 5);
+  const std::string about = shown < 120 ? fmt::format("about {:.0f} min", shown)
+                                        : fmt::format("about {:.1f} h", shown / 60);
+  return fmt::format("{} over links of 25 Gb/s, and REST between its {} rounds", about,
+                     plan.launches);
+}
+
 std::string to_script(const MeasuringPlan& plan, const ScriptNames& names) {
-  std::string text = fmt::format(
-      kHead, fmt::arg("a", in_comment(names.a)), fmt::arg("b", in_comment(names.b)),
-      fmt::arg("launches", plan.launches), fmt::arg("plan_command", in_comment(names.plan_command)),
-      fmt::arg("folder_a", names.folder_a), fmt::arg("folder_b", names.folder_b));
+  std::string text =
+      fmt::format(kHead, fmt::arg("a", in_comment(names.a)), fmt::arg("b", in_comment(names.b)),
+                  fmt::arg("launches", plan.launches), fmt::arg("duration", duration_text(plan)),
+                  fmt::arg("plan_command", in_comment(names.plan_command)),
+                  fmt::arg("folder_a", names.folder_a), fmt::arg("folder_b", names.folder_b));
   if (!plan.latency_sizes.empty()) {
     text += fmt::format(
         "  measure \"$1\" \"$3/lat-$4.json\" lat \"$2\" --op {} --size {} --iterations {} $5\n",
@@ -326,6 +354,7 @@ std::string to_script(const MeasuringPlan& plan, const ScriptNames& names) {
         plan.operation, size_list(plan.bandwidth_sizes));
   }
   return text + fmt::format(kTail, fmt::arg("launches", plan.launches),
+                            fmt::arg("duration", duration_text(plan)),
                             fmt::arg("decide_command", names.decide_command));
 }
 

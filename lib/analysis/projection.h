@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,15 @@ struct LinkSample {
   std::vector<Tail> tails;  ///< by size, as latency_ns
 };
 
+/// Where launches come from, each value once.
+struct Provenance {
+  std::optional<double> first_s;  ///< when, in seconds since 1970; none where no document says it
+  std::optional<double> last_s;
+  std::set<std::string> releases;  ///< "rdmabench 0.3.0", or another tool's name
+  std::set<std::string> pairs;     ///< of nodes, as Launch has it
+  std::set<std::string> devices;
+};
+
 /// Which launches a projection takes, and over which sizes.
 struct LinkSamples {
   std::string operation;
@@ -68,8 +78,10 @@ struct LinkSamples {
   std::map<std::string, std::string> left_out;
   bool has_means = false;                          ///< a latency has no median
   std::size_t suspect_launches = 0;                ///< of those that were taken
+  std::size_t unwatched_launches = 0;              ///< nobody recorded what disturbed them
   std::map<std::string, std::uint32_t> suspected;  ///< launches by code of suspicion
   std::map<std::string, std::string> remedies;     ///< by code, where the documents have one
+  Provenance provenance;
 };
 
 /// The launches' rows of `operation`; empty: the only operation that all of them have. Only latency

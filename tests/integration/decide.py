@@ -35,9 +35,13 @@ class Decide(unittest.TestCase):
         planned = run("decide", "--plan", *JOB, *NAMES, *MONEY, "-o", str(cls.path / "measure.sh"))
         if planned.returncode != 0:
             raise AssertionError(planned)
+        # As ssh does: the words become one line for a shell in another folder.
+        ssh = cls.path / "ssh"
+        ssh.write_text('#!/bin/sh\nshift\ncd /\nexec sh -c "$*"\n', encoding="utf-8")
+        ssh.chmod(0o755)
         with server() as peer:
             link = f"--backend ofi --port {peer.port} --no-watch"
-            cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER": "srun -N1 -n1 --overlap" if SLURM else "env",
+            cls.environment = {**os.environ, "RDMABENCH": os.path.realpath(command.TOOL), "SERVER_A": "127.0.0.1", "SERVER_B": "127.0.0.1", "LAUNCHER_A": "srun -N1 -n1 --overlap" if SLURM else "env", "LAUNCHER_B": f"{ssh} node1",
                                "OPTIONS_A": link, "OPTIONS_B": link, "BW_TIME": "30ms"}
             cls.first = cls.measure(*SLURM)
         cls.again = cls.measure()  # without a server
@@ -96,11 +100,32 @@ class Decide(unittest.TestCase):
         self.assertIn(".txt, .md, .json, .html", done.stderr)
 
     def test_all_that_is_missing_is_said_at_once_with_the_commands(self):
-        done = self.decide(job=("--model", "bert-large", "--nodes", "8:1000"))
+        done = self.decide(job=("--model", "bert-large", "--nodes", "8:1000", "--rails", "1"))
         self.assertEqual(done.returncode, 2)
         for words in ("My net: the job sends", "Ethernet: the job sends", "My net: the slowest of", "rdmabench lat HOST --op write --size",
                       "rdmabench bw HOST --op write --size", "rdmabench decide --plan --a-name 'My net'"):
             self.assertIn(words, done.stderr)
+
+    def test_the_links_of_a_node_are_asked_for_or_measured(self):
+        job = ("--model", "bert-large", "--nodes", "8:64", "--bucket", "1M", "--gpu-flops", "100T")
+        for done in (self.decide(job=job), run("decide", "--plan", *job, *NAMES)):
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("Give --rails 8 where each GPU has a NIC", done.stderr.replace("\n", " "))
+        for side in ("my-net", "ethernet"):
+            (self.path / "all" / side).mkdir(parents=True)
+            for file in (self.path / side).glob("*.json"):
+                document = json.loads(file.read_text(encoding="utf-8"))
+                document["resolved"]["device"] = "mlx5_0,mlx5_1"
+                (self.path / "all" / side / file.name).write_text(json.dumps(document), encoding="utf-8")
+        done = run("decide", str(self.path / "all" / "my-net"), str(self.path / "all" / "ethernet"), *job, *NAMES)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.replace("\n", " "), r"links per node, each as measured: 1 \(measured\)")
+
+    def test_the_script_needs_no_folder_that_clients_see(self):
+        script = (self.path / "measure.sh").read_text(encoding="utf-8")
+        self.assertNotIn("--output \"$file", script)
+        self.assertRegex(script, r"# It measures for about \d+ min over links of 25 Gb/s, and REST between its 5 rounds\.")
+        self.assertIn("measuring for about", self.first.stderr)
 
     def test_a_pilot_counts_the_launches(self):
         done = run("decide", "--plan", *JOB, *NAMES, "--pilot", str(self.path / "my-net"))

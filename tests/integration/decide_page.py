@@ -20,9 +20,9 @@ from command import run
 from report_page import PHONE, WIDE, open_browser
 
 SHOTS = None  # a folder, if screenshots are wanted
-JOB = ("--model", "bert-large", "--nodes", "2:256", "--bucket", "1M", "--gpu-flops", "100T", "--stragglers", "none")
+JOB = ("--model", "bert-large", "--nodes", "2:256", "--rails", "1", "--bucket", "1M", "--gpu-flops", "100T", "--stragglers", "none")
 NAMES = ("--a-name", "InfiniBand NDR 400 Gb/s", "--b-name", "100 Gb/s Ethernet (RoCE)")
-MONEY = ("--price-a", "30", "--price-b", "26", "--steps", "500k")
+MONEY = ("--price-a", "30", "--price-b", "26", "--currency", "USD", "--steps", "500k")
 PAPER = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
 
 
@@ -102,7 +102,7 @@ class DecidePage(unittest.TestCase):
         for page, twin in self.pages.items():
             self.load(page)
             known = set(texts(twin["page"]))
-            shown = self.ask("return [...document.querySelectorAll('h1,#about,main :is(h2,p:not(.small,.words),td,th,pre,.small span,figcaption)')].map(e => e.textContent)")
+            shown = self.ask("return [...document.querySelectorAll('h1,#about,main :is(h2,p:not(.small,.words),td,th,pre,.small > span,figcaption)')].map(e => e.textContent)")
             self.assertGreater(len(shown), 60)
             for text in shown:
                 self.assertIn(text, known)
@@ -125,6 +125,23 @@ class DecidePage(unittest.TestCase):
             self.assertEqual(self.ask("return document.querySelector('.verdict').textContent"), twin["page"]["answer"]["text"])
             self.assertEqual(self.ask("return [...document.querySelectorAll('main > section')].map(e => e.className.slice(2))"),
                              ["answer", "money", "steps", "nodes", "sure", "flips", "next", "basis"])
+
+    def test_the_sentence_that_decides_is_the_largest(self):
+        for page in self.pages:
+            for size in (WIDE, PHONE):
+                self.load(page, size)
+                sizes = self.ask("return [...document.querySelectorAll('h1,h2,p,td,th,pre')].map(e => parseFloat(getComputedStyle(e).fontSize))")
+                self.assertEqual(self.ask("return parseFloat(getComputedStyle(document.querySelector('.s-answer p')).fontSize)"), max(sizes))
+
+    def test_an_option_is_not_broken_and_no_column_is_lost(self):
+        for page in self.pages:
+            for size in (WIDE, PHONE):
+                self.load(page, size)
+                lines = self.ask("return [...document.querySelectorAll('.whole')].map(e => e.getClientRects().length)")
+                self.assertGreater(len(lines), 3)
+                self.assertEqual(set(lines), {1})
+                outside = self.ask("return [...document.querySelectorAll('main td, main tbody th')].filter(e => { const b = e.getBoundingClientRect(); return b.right > innerWidth + 1 || b.left < 0 }).length")
+                self.assertEqual(outside, 0)
 
     def test_labels_of_the_chart_do_not_overlap(self):
         for page in self.pages:

@@ -184,7 +184,7 @@ class Outputs(unittest.TestCase):
         for result in results:
             subprocess.run([RDMABENCH, *lat, "--output", result], check=True, timeout=60)
         cls.writers = (lat, ("report", results[0], "--format", "csv"), ("doctor", "--format", "json"),
-                       ("decide", "--plan", "--model", "bert-large", "--nodes", "8"))
+                       ("decide", "--plan", "--model", "bert-large", "--nodes", "8", "--rails", "1"))
         cls.commands = (*cls.writers, ("compare", *results), ("devices",), ("--help",), ("--version",), ("doctor", "--list"),
                         ("netplugin", "--list"), ("completion", "bash"), ("ib_send_lat", "--backend", "loop", "-n", "100"))
 

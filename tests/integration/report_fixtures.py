@@ -150,11 +150,11 @@ def decide() -> dict:
     def section(key, title, *blocks):
         return {"key": key, "title": phrase(title) if title else None, "blocks": list(blocks)}
     likely = {"value": 0.8, "low": 0.75, "high": 0.85}
-    side = {"latency_launches": 5, "bandwidth_launches": 5, "suspect_launches": 0, "suspicions": {}, "sources": []}
+    side = {"latency_launches": 5, "bandwidth_launches": 5, "suspect_launches": 0, "unknown_launches": 0, "suspicions": {}, "sources": []}
     step = {"step_s": 1.2, "step_low_s": 1.1, "step_high_s": 1.3, "compute_s": 1, "network_s": 0.2, "cost_per_step": 0.01}
     line = {"points": [{"nodes": 64, "step_s": 1.2, "step_low_s": None, "step_high_s": None}]}
     return {"schema": "rdmabench-decide/1", "language": "ko", "answer": "YES", "ground": "proven", "nodes": 64, "margin": 0.05, "alpha": 0.05, "pays_by_estimate": True,
-            "pays_above_ratio": 1.05, "step_ratio_a_to_b": likely, "cost_ratio_a_to_b": likely, "price_a_per_node_hour": 30, "price_b_per_node_hour": 26, "premium": likely,
+            "pays_above_ratio": 1.05, "step_ratio_a_to_b": likely, "cost_ratio_a_to_b": likely, "price_a_per_node_hour": 30, "price_b_per_node_hour": 26, "currency": "USD", "premium": likely,
             "variation": 0.01, "launches": 5, "units": 1, "more_launches": None, "one_after_the_other": False, "a": {"name": HOSTILE, **side}, "b": {"name": "roce", **side}, "works": [],
             "rows": [{"nodes": 64, "a": step, "b": step}], "paying": [{"kind": "none", "overlap": 0, "spans": []}], "flips": [],
             "page": {"question": phrase(f"이 작업에 roce 대신 {HOSTILE} 네트워크를 쓸 가치가 있습니까?"), "subject": phrase("노드 8~64대"), "answer": phrase("예"), "sections": [

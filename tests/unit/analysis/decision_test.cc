@@ -40,6 +40,7 @@ std::vector<Launch> launches_on(double bits_per_s, int side, int launches = 6,
         launch_of(latency_report({{8, 10 * factor}, {1 << 30, 8e9 * (1 << 30) / rate}}, minute + 2),
                   "lat" + name));
   }
+  for (Launch& one : list) one.watched = true;
   return list;
 }
 
@@ -335,7 +336,98 @@ TEST(Decision, CountsASingleLaunchInTheSingular) {
   EXPECT_THAT(
       text,
       ContainsRegex("InfiniBand: 1 launch of latency [^\n]*1 of bandwidth, both [^\n]*\\(2\\)"));
-  EXPECT_THAT(text, ContainsRegex("Ethernet: 1 launch of latency [^\n]*1 of bandwidth, none"));
+  EXPECT_THAT(text, ContainsRegex("Ethernet: 1 launch of latency [^\n]*1 of bandwidth; no sign"));
+}
+
+TEST(Decision, DoesNotKnowWhetherWhatNobodyWatchedWasDisturbed) {
+  std::vector<Launch> a = launches_on(2e11, 0);
+  std::vector<Launch> b = launches_on(1e11, 1);
+  for (Launch& one : a) one.watched = false;
+  b[0].suspicions = {"noise"};
+  b[1].watched = b[2].watched = false;
+  const Decision decision = decide(a, b, question());
+  EXPECT_EQ(decision.projection.a.unwatched_launches, 12U);
+  const std::string text = to_document(decision, DecisionFormat::markdown, Language::english);
+  EXPECT_THAT(text,
+              has_all("InfiniBand: 6 launches of latency and 6 of bandwidth; unknown whether",
+                      "1 of them disturbed", "Ethernet: of 2 further launches it is unknown"));
+  EXPECT_THAT(text, Not(testing::AnyOf(HasSubstr("no sign"), HasSubstr("none of them"))));
+}
+
+TEST(Decision, PutsTheNoiseBeforeMoreLaunches) {
+  std::vector<Launch> a = launches_on(1.12e11, 0, 6, 0.04);
+  const std::vector<Launch> b = launches_on(1e11, 1, 6, 0.04);
+  ASSERT_EQ(decide(a, b, question()).reason, AnswerReason::more);
+  a[0].suspicions = {"noise"};
+  const Decision decision = decide(a, b, question());
+  EXPECT_EQ(decision.reason, AnswerReason::disturbed);
+  EXPECT_FALSE(decision.more_launches);
+  const Page page = make_page(decision, Language::english);
+  EXPECT_TRUE(std::get<Phrase>(page.sections[0].blocks[0])
+                  .text.starts_with("Remove the noise first: 1 of 24 launches were disturbed"));
+  const auto next = std::ranges::find(page.sections, std::string("next"), &PageSection::key);
+  EXPECT_EQ(std::get<PageCommand>(next->blocks[0]).command, "rdmabench doctor");
+}
+
+TEST(Decision, BeginsWithTheSentenceThatDecides) {
+  const auto first = [](const Decision& decision) {
+    const Page page = make_page(decision, Language::english);
+    return std::get<Phrase>(page.sections.at(0).blocks.at(0)).text;
+  };
+  EXPECT_TRUE(first(decided(2e11, 1e11)).starts_with("At 64 nodes a step takes"));
+  EXPECT_TRUE(first(decided(2e11, 1e11, question(30, 20)))
+                  .starts_with("At 64 nodes and these prices a step costs"));
+  EXPECT_TRUE(first(decided(2e11, 1e11, question(), 4)).starts_with("There is no verdict from"));
+}
+
+TEST(Decision, SaysWhenWhereAndByWhatItWasMeasured) {
+  std::vector<Launch> a = launches_on(2e11, 0);
+  for (Launch& one : a) one.facts["environment.client.rdmabench_version"] = "0.3.0";
+  a[0].facts["environment.server.rdmabench_version"] = "0.2.0";
+  std::vector<Launch> b = launches_on(1e11, 1);
+  for (Launch& one : b) {
+    one.facts["config.tool"] = "perftest";
+    one.pair = " ";
+    one.time_s.reset();
+  }
+  const std::string text =
+      to_document(decide(a, b, question()), DecisionFormat::text, Language::english);
+  EXPECT_THAT(text, has_all("2026-11-21 00:00 to 00:22 UTC", "rdmabench 0.2.0", "rdmabench 0.3.0",
+                            "perftest", "node1 to node2", "mlx5_0:1",
+                            "12: bw0-0.json to lat0-5.json", "unknown"));
+}
+
+TEST(Decision, WritesMoneyInItsCurrency) {
+  const auto text = [](const std::string& currency, Language language = Language::english) {
+    DecisionOptions with = question(30, 20);
+    with.currency = currency;
+    return to_document(decided(1e11, 2e11, with), DecisionFormat::markdown, language);
+  };
+  EXPECT_THAT(text("USD"), HasSubstr("costs 30.00 USD for an hour and one of Ethernet 20.00 USD"));
+  EXPECT_THAT(text("$"), has_all("costs $30.00 for an hour", "-$"));
+  EXPECT_THAT(text("원", Language::korean), HasSubstr("30.00원"));
+  EXPECT_THAT(text(""), HasSubstr("costs 30.00 for an hour"));
+  const auto launches = launches_on(2e11, 0);
+  for (const char* const bad : {"5", "a currency of many words", "\x1b[0m"}) {
+    DecisionOptions with = question();
+    with.currency = bad;
+    EXPECT_THAT(refusal_to_decide(launches, launches, with), HasSubstr("`currency`")) << bad;
+  }
+}
+
+TEST(Decision, WritesNumbersAsPeopleDo) {
+  DecisionOptions with = question();
+  with.projection.job.parameters = 8.03e9;
+  with.projection.job.bytes_per_s_in_node = 900e9;
+  with.job.clear();
+  const auto text = [&](Language language) {
+    return to_document(decided(2e11, 1e11, with), DecisionFormat::markdown, language);
+  };
+  EXPECT_THAT(text(Language::english),
+              has_all("A model of 8.03 billion parameters", "parameters: 8.03 billion",
+                      "peak of one GPU: 989 TFLOP/s", "peak in use: 40 %", "one all-reduce: 25 MiB",
+                      "transfers in a node: 900 GB/s"));
+  EXPECT_THAT(text(Language::korean), has_all("매개변수 80.3억개", "25 MiB", "40%"));
 }
 
 TEST(Decision, SaysWhatFlipsItOnlyWhereSomethingDoes) {

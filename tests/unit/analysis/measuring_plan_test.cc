@@ -110,6 +110,16 @@ TEST(MeasuringPlan, WritesAScript) {
   EXPECT_THAT(script, HasSubstr("bw \"$2\" --op write --size 256K,512K,1M,2M,4M --duration"));
   EXPECT_THAT(script, HasSubstr("[ \"$launch\" -le 7 ]"));
   EXPECT_TRUE(script.ends_with("\n\"$RDMABENCH\" decide\n"));
+  // By standard output: the client may run on a machine that has no folder in common.
+  EXPECT_THAT(script, testing::Not(HasSubstr("--output \"$file")));
+  const std::string duration = duration_text(plan);
+  EXPECT_THAT(script, HasSubstr("# It measures for " + duration + ".\n"));
+  EXPECT_THAT(duration,
+              testing::MatchesRegex(
+                  "about [0-9]+ min over links of 25 Gb/s, and REST between its 7 rounds"));
+  plan.launches = 30;
+  plan.samples = 1'000'000;
+  EXPECT_THAT(duration_text(plan), testing::MatchesRegex("about [0-9.]+ h over .*"));
   const std::string file = testing::TempDir() + "measure.sh";
   std::ofstream(file) << script;
   EXPECT_EQ(std::system(("sh -n " + file).c_str()), 0);
