@@ -1,5 +1,4 @@
 // rdmabench serve
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <poll.h>
@@ -15,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "base/shared_memory_files.h"
+#include "base/text.h"
 #include "commands.h"
 #include "flags/fields.h"
 #include "log_queue.h"
@@ -96,7 +96,7 @@ class StopSignals {
 };
 
 std::string log_line(const std::string& line) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}", fmt::gmtime(std::time(nullptr)), with_flags(line));
+  return utc_text(std::time(nullptr), "%Y-%m-%dT%H:%M:%SZ ") + with_flags(line);
 }
 
 /// What clients and servers of this user left in /dev/shm when they were killed.

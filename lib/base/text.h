@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ctime>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -101,6 +102,14 @@ inline std::string upper(std::string_view text) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
   return out;
+}
+
+/// A time in UTC, as `format` of strftime(3) says.
+inline std::string utc_text(std::time_t at, const char* format) {
+  std::tm parts{};
+  gmtime_r(&at, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, &parts)};
 }
 
 }  // namespace rdmabench::inline v1

@@ -1,9 +1,8 @@
 #include "formats.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <ctime>
 
-#include <chrono>
+#include "base/text.h"
 
 namespace rdmabench::inline v1::report {
 
@@ -16,9 +15,7 @@ std::string to_format(std::span<const Document> documents, std::string_view form
 }
 
 std::string time_of_page() {
-  return fmt::format(
-      "{:%Y-%m-%d %H:%M} UTC",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  return utc_text(std::time(nullptr), "%Y-%m-%d %H:%M UTC");
 }
 
 }  // namespace rdmabench::inline v1::report

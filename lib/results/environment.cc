@@ -1,6 +1,5 @@
 #include "rdmabench/results/result.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -95,7 +94,7 @@ void add_memlock(Collector& facts, const fs::path& root) {
 std::string utc_now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(now.tv_sec),
+  return fmt::format("{}.{:03}Z", utc_text(now.tv_sec, "%Y-%m-%dT%H:%M:%S"),
                      now.tv_nsec / 1'000'000);
 }
 

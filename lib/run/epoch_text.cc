@@ -1,6 +1,5 @@
 #include "run/epoch_text.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -45,8 +44,8 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
     case Outcome::ok:
       return "ok";
     case Outcome::stalled:
-      return fmt::format("nothing completed for {}, {}: {}",
-                         std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+      return fmt::format("nothing completed for {}ms, {}: {}",
+                         std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(),
                          wait_text(result.wait), where);
     case Outcome::cancelled:
       return "cancelled by the caller";

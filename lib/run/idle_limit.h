@@ -1,7 +1,6 @@
 // How long a client may keep a session without measuring.
 #pragma once
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,9 +46,9 @@ class IdleLimit {
 
   [[noreturn]] void refuse(Duration idle) const {
     throw Error(Fault::failed,
-                fmt::format("the client paused {} longer than it measured; the limit is {}",
-                            std::chrono::duration_cast<std::chrono::milliseconds>(idle),
-                            std::chrono::duration_cast<std::chrono::milliseconds>(most_)),
+                fmt::format("the client paused {}ms longer than it measured; the limit is {}ms",
+                            std::chrono::duration_cast<std::chrono::milliseconds>(idle).count(),
+                            std::chrono::duration_cast<std::chrono::milliseconds>(most_).count()),
                 fmt::format("Measure without pauses{}.", or_raise(command_, "--max-idle")));
   }
 

@@ -1,6 +1,5 @@
 #include "run/serving.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -146,8 +145,9 @@ void check_timeout(const Request& request, const ServerConfig& config) {
   if (request.spec.timeout <= config.max_timeout) return;
   throw Error(
       Fault::failed,
-      fmt::format("a timeout of {} is longer than this server's limit of {}", request.spec.timeout,
-                  std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout)),
+      fmt::format("a timeout of {}ms is longer than this server's limit of {}s",
+                  request.spec.timeout.count(),
+                  std::chrono::duration_cast<std::chrono::seconds>(config.max_timeout).count()),
       fmt::format("Lower `timeout`{}.", or_raise(config.command, "--max-timeout")));
 }
 

@@ -39,6 +39,10 @@ TEST(Text, AValueStandsBehindItsKey) {
   EXPECT_EQ(chosen_word("] ["), "");
 }
 
+TEST(Text, ATimeIsInUtc) {
+  EXPECT_EQ(utc_text(951782400 + 3661, "%Y-%m-%dT%H:%M:%SZ"), "2000-02-29T01:01:01Z");
+}
+
 TEST(Number, AListCountsWhereAllOfItIsOne) {
   EXPECT_EQ(list_count("0-3,8"), 5);
   for (const char* other : {"", "0-3,x", "3-0", "0-"}) EXPECT_EQ(list_count(other), 0) << other;
