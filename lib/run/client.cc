@@ -97,7 +97,7 @@ void set_failure(report::Report& report, Session& session, const std::exception&
 }
 
 /// Measures every size in turn. A failure ends the run and becomes the report's error, and so does
-/// `obstacle`.
+/// `obstacle`; wrong use is thrown before the first row.
 void measure_all(Session& session, const Config& config, const RunHooks& hooks,
                  const std::optional<Error>& obstacle, report::Report& report) {
   std::optional<health::RunWatch> watch;
@@ -120,9 +120,12 @@ void measure_all(Session& session, const Config& config, const RunHooks& hooks,
     session.send(SessionMessage::bye);
     server = parse<Farewell, 2 * kMaxValues>(session.receive(SessionMessage::bye, "farewell"))
                  .conditions;
-  } catch (const std::exception& error) {
+  } catch (std::exception& error) {
     set_failure(report, session, error);
-    session.channel().abort(error.what());
+    session.leave(error);
+    // The back end does not have what was asked for, and there is nothing to report.
+    const bool empty = std::visit([](const auto& rows) { return rows.empty(); }, report.results);
+    if (empty && report.failure->fault == Fault::usage) throw;
   } catch (const HookThrew& hook) {
     session.channel().abort("a call to the client's own code threw an exception");
     std::rethrow_exception(hook.exception);

@@ -139,6 +139,14 @@ void check_queues(const SessionSpec& spec) {
         "`shared_receives` with `service` uc",
         "UC queue pairs take no shared receive queue: use rc or ud, or leave out `shared_receives`.");
   }
+  if (spec.endpoint.ofi.delivery &&
+      (spec.endpoint.service == Service::uc || spec.endpoint.service == Service::ud ||
+       spec.endpoint.service == Service::srd)) {
+    refuse(
+        fmt::format("`delivery` with `service` {}", transport::name(spec.endpoint.service)),
+        "Its completions do not say that the message is in the peer's memory: take `service` rc, "
+        "or leave out `delivery`.");
+  }
   if (spec.endpoint.verbs.shared_receives && spec.endpoint.service == Service::srd) {
     refuse(
         "`shared_receives` with `service` srd",

@@ -5,6 +5,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "../complaint.h"
@@ -20,10 +21,13 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::Field;
+using ::testing::HasSubstr;
 
-/// The loop back end's endpoint under another name.
+/// The loop back end's endpoint under another name, and without an operation.
 struct Foreign : transport::loop::Endpoint {
   using EndpointOf::EndpointOf;
+  template <class Op>
+  static constexpr bool supports = !std::is_same_v<Op, transport::FetchAdd>;
   transport::Description describe(std::uint64_t bytes = 0) const {
     transport::Description description = EndpointBase::describe(bytes);
     description.backend = "foreign";
@@ -62,6 +66,17 @@ TEST(OwnBackend, RunsEveryShapeOverIt) {
     EXPECT_EQ(report.error, std::nullopt);
     EXPECT_EQ(report.resolved.backend, "foreign");
   }
+}
+
+TEST(OwnBackend, AnOperationThatItLacksIsWrongUse) {
+  register_once();
+  Config config;
+  config.backend = "foreign";
+  config.traffic.operation = transport::OperationCode::fetch_add;
+  config.sizes = {8};
+  config.stop = measure::StopRule::iterations(10);
+  config.traffic.watch = false;
+  EXPECT_THAT(usage_complaint([&] { run_in_process(config); }), HasSubstr("fetch-add"));
 }
 
 TEST(OwnBackend, AnInvalidOrKnownNameIsRefused) {

@@ -16,6 +16,7 @@
 namespace rdmabench::inline v1::run {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Request sample() {
@@ -394,6 +395,24 @@ TEST(Combination, WishesThatExcludeEachOtherAreNamed) {
                 s.endpoint.ofi.provider = "tcp";
               }),
               HasSubstr("`provider` tcp"));
+}
+
+TEST(Combination, DeliveryIsRefusedWhereCompletionsSayNothingOfIt) {
+  using transport::Service;
+  SessionSpec spec = stream_of(64);
+  spec.endpoint.ofi.delivery = true;
+  for (const Service service : {Service::automatic, Service::rc, Service::rdm}) {
+    spec.endpoint.service = service;
+    EXPECT_EQ(refusal(spec), "no error") << transport::name(service);
+  }
+  for (const Service service : {Service::uc, Service::ud, Service::srd}) {
+    if (service == Service::srd && RDMABENCH_HAVE_EFA == 0) continue;
+    spec.endpoint.service = service;
+    EXPECT_THAT(
+        refusal(spec),
+        AllOf(HasSubstr(fmt::format("`delivery` with `service` {}", transport::name(service))),
+              HasSubstr("take `service` rc")));
+  }
 }
 
 }  // namespace
