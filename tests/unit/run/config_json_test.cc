@@ -1,15 +1,10 @@
 // A configuration as a user writes it in JSON.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fstream>
-#include <iterator>
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/run/config.h"
-#include "run/options.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
@@ -112,18 +107,6 @@ TEST(ConfigFromJson, ReadsHowTheServerAndThisSideKnowOneAnother) {
         R"({"auth":"munge","token_file":"t"})"}) {
     EXPECT_THAT(json_refusal(both), has_all("more than one", "`insecure`", "`auth`"));
   }
-}
-
-TEST(ConfigFromJson, EachKeyIsInTheTableOfItsPage) {
-  std::ifstream file(RDMABENCH_SOURCE_DIR "/docs/c.md");
-  std::string page{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t table = page.find("\n| keys |");  // the page's last
-  ASSERT_NE(table, std::string::npos);
-  page.erase(0, table);
-  for_each_option([&](const Option& option) {
-    EXPECT_THAT(page, HasSubstr(fmt::format("`{}`", option.name)))
-        << "docs/c.md, 'The keys of a configuration'";
-  });
 }
 
 TEST(ConfigFromJson, TakesSizesAsNumberListOrText) {
