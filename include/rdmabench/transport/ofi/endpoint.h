@@ -219,6 +219,8 @@ class EndpointOf : private Objects {
                              ends_.descriptor, queue_pair.peer, ends_.remote_base + remote,
                              ends_.remote_key, FI_UINT64, kOp, context);
     } else {
+      static_assert(kOp == FI_CSWAP,
+                    "initiate_atomic(): what to compare and store for this atomic");
       operands[0] = word;
       operands[1] = word + 1;
       return fi_compare_atomic(queue_pair.ep.get(), operands + 1, 1, operand_descriptor_, operands,
