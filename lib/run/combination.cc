@@ -98,7 +98,7 @@ void check_shape(const SessionSpec& spec) {
     if (transport::notifies(spec.traffic.operation)) {
       refuse(
           fmt::format("`target_idle` with `operation` {}", transport::name(spec.traffic.operation)),
-          "That operation is not one-sided: take `operation` write, read, fetch-add or compare-swap.");
+          "That operation is not one-sided: take `operation` write, read or an atomic one.");
     }
     if (spec.traffic.shape != Shape::latency) {
       refuse("`target_idle` in this test", "Take 'lat'.");
