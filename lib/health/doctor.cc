@@ -19,12 +19,11 @@ constexpr std::string_view kSourceNames[]{"",      "standard", "derived", "profi
 const std::vector<const Check*>& all_checks() {
   static const std::vector<const Check*> table = [] {
     std::vector<const Check*> rows;
-    for (const auto group :
-         {kDeviceChecks, kPortChecks,     kPortNetworkChecks, kCounterChecks,   kAddressChecks,
-          kQosChecks,    kPcieLinkChecks, kPciePacketChecks,  kPcieErrorChecks, kPcieChecks,
-          kIommuChecks,  kGpuChecks,      kGpuHealthChecks,   kGpuNvlinkChecks, kNumaChecks,
-          kCpuChecks,    kOsChecks,       kLimitChecks,       kSoftwareChecks,  kNcclChecks,
-          kUcxChecks,    kFabricChecks,   kLogChecks}) {
+#define CHECKS(name) name,
+    for (const auto group : {
+#include "checks/checks.inc"
+         }) {
+#undef CHECKS
       for (const Check& check : group) rows.push_back(&check);
     }
     return rows;

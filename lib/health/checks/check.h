@@ -1,7 +1,7 @@
 // A check and its arguments. Private to this room.
 //
-// A new check is a function in the file of its group and a row of that file's table. It reads
-// through its Probe, which records what was read.
+// A new check is a function in the file of its group and a row of that file's table, a new file a
+// row of checks.inc. It reads through its Probe, which records what was read.
 #pragma once
 
 #include <fmt/format.h>
@@ -122,29 +122,9 @@ struct Check : CheckInfo {
 };
 
 // One table for each file.
-extern const std::span<const Check> kDeviceChecks;
-extern const std::span<const Check> kPortChecks;
-extern const std::span<const Check> kPortNetworkChecks;
-extern const std::span<const Check> kCounterChecks;
-extern const std::span<const Check> kAddressChecks;
-extern const std::span<const Check> kQosChecks;
-extern const std::span<const Check> kPcieLinkChecks;
-extern const std::span<const Check> kPciePacketChecks;
-extern const std::span<const Check> kPcieErrorChecks;
-extern const std::span<const Check> kPcieChecks;
-extern const std::span<const Check> kIommuChecks;
-extern const std::span<const Check> kGpuChecks;
-extern const std::span<const Check> kGpuHealthChecks;
-extern const std::span<const Check> kGpuNvlinkChecks;
-extern const std::span<const Check> kNumaChecks;
-extern const std::span<const Check> kCpuChecks;
-extern const std::span<const Check> kOsChecks;
-extern const std::span<const Check> kLimitChecks;
-extern const std::span<const Check> kSoftwareChecks;
-extern const std::span<const Check> kNcclChecks;
-extern const std::span<const Check> kUcxChecks;
-extern const std::span<const Check> kFabricChecks;
-extern const std::span<const Check> kLogChecks;
+#define CHECKS(name) extern const std::span<const Check> name;
+#include "checks.inc"
+#undef CHECKS
 
 /// 0 where the kernel does not tell.
 std::uint64_t numa_nodes(Probe& probe);
