@@ -204,7 +204,7 @@ TEST(OfiOffer, RefusesEachOptionOfVerbs) {
            {[](VerbsOptions& o) { o.region_per_queue_pair = true; }, "`region_per_queue_pair`"},
            {[](VerbsOptions& o) { o.rdma_cm = true; }, "`rdma_cm`"},
            {[](VerbsOptions& o) { o.mtu = 1024; }, "`mtu`"},
-           {[](VerbsOptions& o) { o.path.hop_limit = 2; }, "path"}}) {
+           {[](VerbsOptions& o) { o.path.hop_limit = 2; }, "`hop_limit`"}}) {
     EndpointRequest r = request();
     change(r.options.verbs);
     EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable),

@@ -343,7 +343,7 @@ TEST(OfiOfferRefuses, WhatOtherBackEndsHave) {
   EXPECT_THAT(refused([](EndpointRequest& r) { r.options.verbs.rdma_cm = true; }),
               HasSubstr("rdma_cm"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.options.verbs.path.timeout = 3; }),
-              HasSubstr("path"));
+              HasSubstr("qp_timeout"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.fabric = "efa-direct"; }),
               HasSubstr("fabric 'efa-direct'"));
 }
