@@ -397,6 +397,16 @@ class Page(unittest.TestCase):
         self.assertFalse([name for name in names if "launch-1.json" in name], names)
         self.assertIn("shaded from the lowest to the highest", self.text(".words"))
 
+    def test_runs_of_other_settings_or_unknown_hosts_are_no_launches_of_one(self):
+        runs = [report_fixtures.latency(1, "node0") for _ in range(4)]
+        for run, depth in zip(runs, (1, 16)):
+            run["config"] = {"queue_pairs": 1, "depth": depth, "sizes": "8"}
+        for run in runs[2:]:
+            run["environment"]["server"] = []
+        self.report("other", *[json.dumps(run) for run in runs])
+        names = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
+        self.assertFalse([name for name in names if "launches" in name], names)
+
     def test_a_limit_that_was_not_decided_is_no_pass(self):
         one = report_fixtures.latency(1, "node0")
         one["expectations"] = [{"expectation": "p99<=2us", "row": "8 B", "status": status, "text": "it was 1.98 \u00b5s"} for status in ("PASS", "OPEN")]

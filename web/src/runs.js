@@ -54,13 +54,18 @@ function together(rows) {
   return one;
 }
 
-/** Launches of one setup between the same hosts, whose files differ by their numbers alone, are one line. */
+/** What a launch was asked for and what came of it, but for what tells launches of one setup apart: sizes, names and times. */
+const kOfOneLaunch = new Set(['sizes', 'device', 'source_ip', 'timeout_s', 'reason']);
+const configuration = ({body}) => ['config', 'resolved'].map((part) => Object.entries(object(body[part])).filter(([name]) => !kOfOneLaunch.has(name)).sort());
+
+/** Launches of one setup and configuration between the same hosts, whose files differ by their numbers alone, are one line. A host without a name may be any. */
 function sides(documents) {
   const hosts = ({body}) => ['client', 'server'].map((side) => list(object(body.environment)[side]).map(object).find((fact) => fact.name === 'hostname')?.value);
   const file = (source) => source.replace(/[0-9]+/g, '*');
   const groups = new Map();
-  for (const line of lines(documents)) {
-    const key = JSON.stringify([...setup(line), ...hosts(line.document), file(line.document.source)]);
+  for (const [place, line] of lines(documents).entries()) {
+    const known = hosts(line.document);
+    const key = known.every(text) ? JSON.stringify([...setup(line), ...known, file(line.document.source), configuration(line.document)]) : place;
     groups.set(key, [...groups.get(key) ?? [], line]);
   }
   const all = [...groups.values()].map((group) => {
