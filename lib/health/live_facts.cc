@@ -1,5 +1,6 @@
 // Facts of the node that are in no file.
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -132,8 +133,20 @@ std::string nccl_files() {
   return text;
 }
 
-/// Where the loader would find a library, but for its cache; "" where it is in none of these
-/// folders. Nothing is loaded: PSM, which comes with libfabric, takes 50 ms to measure its clock.
+/// Whether it begins as a shared object of this program's word size does. Source: elf(5).
+bool is_elf_of_this_class(const char* path) {
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  std::array<char, EI_CLASS + 1> head{};
+  const ssize_t got = read(descriptor, head.data(), head.size());
+  close(descriptor);
+  return got == std::ssize(head) && std::string_view(head.data(), SELFMAG) == ELFMAG &&
+         head[EI_CLASS] == (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32);
+}
+
+/// Where a library exists in the loader's folders, but for its cache; "" where it is in none of
+/// them. Whether it loads is not known. Nothing is loaded: PSM, which comes with libfabric, takes
+/// 50 ms to measure its clock.
 std::string file_in_folders(const char* name) {
   void* const self = dlopen(nullptr, RTLD_LAZY);
   Dl_serinfo size{};
@@ -147,7 +160,7 @@ std::string file_in_folders(const char* name) {
   for (unsigned i = 0; i < folders->dls_cnt; ++i) {
     const std::string path = fmt::format("{}/{}", folders->dls_serpath[i].dls_name, name);
     std::array<char, PATH_MAX> file{};
-    if (access(path.c_str(), R_OK) == 0 && realpath(path.c_str(), file.data()) != nullptr) {
+    if (is_elf_of_this_class(path.c_str()) && realpath(path.c_str(), file.data()) != nullptr) {
       return file.data();  // its name has the version
     }
   }
@@ -160,7 +173,8 @@ std::string libraries() {
   std::string text;
   for (const loaded::Library* const library :
        {&loaded::ibverbs, &loaded::rdmacm, &loaded::fabric}) {
-    std::string file = file_in_folders(library->name());
+    // libfabric alone takes long to load.
+    std::string file = library == &loaded::fabric ? file_in_folders(library->name()) : "";
     if (file.empty()) {
       const loaded::Found& found = library->load();
       file = found.handle != nullptr ? found.file : "missing: " + found.absence;

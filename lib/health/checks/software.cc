@@ -100,7 +100,7 @@ constexpr auto kSoftwareRows = std::to_array<Check>({
       .title = "Libraries that the back ends load",
       .reads = "the loader's folders, dlopen(3)",
       .rule =
-          "WARN if libfabric is missing, or libibverbs or librdmacm on a node with an RDMA device",
+          "WARN if libfabric does not exist, or, on a node with an RDMA device, libibverbs or librdmacm does not load",
       .remedy = "Install what is missing: 'rdmabench devices' names the packages.",
       .source = "dlinfo(3), ld.so(8)",
       .action = action::kUpdateSoftware},
