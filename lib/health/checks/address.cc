@@ -270,8 +270,9 @@ std::set<std::string> ways_of(Probe& probe, const RdmaPort& port) {
   return names;
 }
 
-/// Whether it belongs to a VRF, whose routes are in a table of their own, which proc(5) does not
-/// show. Source: Linux Documentation/networking/vrf.rst; net/ipv4/fib_trie.c.
+/// Whether it belongs to another master than a bond or a bridge: a VRF, whose routes are in a table
+/// of their own, which proc(5) does not show, a team or Open vSwitch. Source: Linux
+/// Documentation/networking/vrf.rst; net/ipv4/fib_trie.c.
 bool has_own_table(Probe& probe, const std::string& interface) {
   const std::string folder = "sys/class/net/" + interface + "/master";
   return !probe.link_name(folder).empty() && !probe.exists(folder + "/bonding") &&
@@ -294,7 +295,10 @@ void routes(Probe& probe) {
       return all.interfaces.count(way) != 0;
     });
     if (!found) {
-      (has_own_table(probe, port->interface) ? elsewhere : missing).insert(port->interface);
+      const bool own_table = std::any_of(ways.begin(), ways.end(), [&](const std::string& way) {
+        return !way.empty() && has_own_table(probe, way);
+      });
+      (own_table ? elsewhere : missing).insert(port->interface);
     }
   }
   probe.expect("a route for each RoCE network device, of IPv4 or IPv6", Source::derived);
@@ -303,8 +307,10 @@ void routes(Probe& probe) {
     return probe.warn();
   }
   if (!elsewhere.empty()) {
-    return probe.skip(fmt::format("the routes over {} are in tables of VRFs, which no file shows",
-                                  fmt::join(elsewhere, ", ")));
+    return probe.skip(
+        fmt::format("the routes over {} are those of another master, such as a VRF, whose table no "
+                    "file shows",
+                    fmt::join(elsewhere, ", ")));
   }
   probe.observe("each has its route");
   probe.pass();
