@@ -49,8 +49,10 @@ bool log_tells(Probe& probe, const RdmaFunction& function) {
 }
 
 /// Whether its network device is in one bond with that of another function of the slot that has an
-/// RDMA device: the kernel makes one of both. Source: Linux mlx5/core/lag/lag.c.
+/// RDMA device: of NVIDIA's cards the kernel makes one of both, in modes of a bond that their
+/// switches know. Source: Linux mlx5/core/lag/lag.c.
 bool is_bonded(Probe& probe, const RdmaFunction& function) {
+  if (function.driver != "mlx5_core" && function.driver != "mlx4_core") return false;
   const auto slot = [](const RdmaFunction& one) {
     return one.pci.address.substr(0, one.pci.address.rfind('.'));
   };
@@ -58,7 +60,12 @@ bool is_bonded(Probe& probe, const RdmaFunction& function) {
     std::set<std::string> names;
     for (const std::string& interface : probe.list(one.pci.folder + "/net")) {
       const std::string master = fmt::format("{}/net/{}/master", one.pci.folder, interface);
-      if (const std::string name = probe.link_name(master); !name.empty()) names.insert(name);
+      const std::string name = probe.link_name(master);
+      if (name.empty()) continue;
+      const std::string mode = probe.try_line(master + "/bonding/mode");  // "802.3ad 4"
+      for (const std::string_view known : {"active-backup ", "balance-xor ", "802.3ad "}) {
+        if (mode.starts_with(known)) names.insert(name);
+      }
     }
     return names;
   };

@@ -110,6 +110,10 @@ const std::vector<Whole> kWhole{
     {"no-firmware", {}, "FAIL device.registered node", "mstflint -d ADDRESS"},
     {"pod-without-interface", {}, "FAIL address.gid mlx5_0:1", "Multus"},
     {"roce-lag", {}, "", ""},
+    {"roce-lag",  // a mode of which the card knows nothing
+     {"sys/devices/virtual/net/bond0/bonding/mode: balance-rr 0\\n"},
+     "WARN device.registered node",
+     ""},
     {"connectx3",
      {},
      "WARN address.roce_v2 mlx4_0:1, WARN address.roce_v2 mlx4_0:2",
