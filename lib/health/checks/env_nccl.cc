@@ -53,7 +53,8 @@ void nccl_net(Probe& probe) {
   probe.warn();
 }
 
-/// What an item means that is the name of one device and the beginning of others': "" for none.
+/// What an item means that is the name of one device and the beginning of others' that NCCL takes:
+/// "" for none.
 std::string taken_too(Probe& probe, const NcclList& list) {
   if (list.exact) return "";
   const auto& devices = probe.node().devices;
@@ -68,7 +69,12 @@ std::string taken_too(Probe& probe, const NcclList& list) {
     }
     std::string more;
     for (const RdmaDevice& device : devices) {
-      if (device.name.starts_with(item.name) && !names(device.name)) add_to(more, device.name);
+      const auto is_taken = [&](const RdmaPort& port) {
+        return nccl_takes(port) && port.active() && list.is(item, device.name, port.number);
+      };
+      if (!names(device.name) && std::any_of(device.ports.begin(), device.ports.end(), is_taken)) {
+        add_to(more, device.name);
+      }
     }
     if (!more.empty()) return fmt::format("where {} means {} too", item.name, more);
   }
@@ -94,16 +100,16 @@ void ib_hca(Probe& probe) {
         [&](const RdmaPort& port) { return list.is(item, port.device->name, port.number); });
     if (!there && !list.without) return blame(probe, kName, *text, item.name + " is not there");
   }
-  if (const std::string more = taken_too(probe, list); !more.empty()) {
-    probe.observe(fmt::format("{}={}, {}", kName, *text, more));
-    return probe.warn("Begin the list with '=', or '^=': then names are whole.");
-  }
   if (!any_port(takes) && !probe.node().devices.empty()) {
     return blame(probe, kName, *text, "which leaves no device");
   }
   const std::string missing = missing_halves(probe, takes);
-  if (!missing.empty()) return blame(probe, kName, *text, missing);
-  probe.pass();
+  const std::string more = taken_too(probe, list);
+  if (more.empty() && missing.empty()) return probe.pass();
+  if (more.empty()) return blame(probe, kName, *text, missing);
+  probe.observe(
+      fmt::format("{}={}, {}{}{}", kName, *text, more, missing.empty() ? "" : "; ", missing));
+  probe.warn("Begin the list with '=', or '^=': then names are whole.");
 }
 
 void socket_interface(Probe& probe) {

@@ -426,6 +426,11 @@ std::vector<Case> counter_cases() {
 const std::string kMapped = "0000:0000:0000:0000:0000:ffff:0a00:0007";
 const std::string kRoutes =
     "proc/net/route: Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\\n";
+/// None over the first.
+const std::string kFirstWithout = kRoutes +
+                                  "ens2np0 0000010A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
+                                  "ens3np0 0000020A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
+                                  "ens4np0 0000030A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n";
 /// The first two on one network.
 const std::string kShared = kRoutes +
                             "ens1np0 0000000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\\n"
@@ -537,6 +542,19 @@ std::vector<Case> address_cases() {
       {"address.routes", kPass, kRoce, {kGateways}},
       {"address.routes", kPass, kRoce, {kShared}},
       {"address.routes", kSkip, kIb},
+      {"address.routes",  // a bond in a VRF
+       kSkip,
+       kRoce,
+       {kFirstWithout, "$D0/net/ens1np0/master -> /sys/devices/virtual/net/bond0",
+        "sys/devices/virtual/net/bond0/bonding/mode: 802.3ad 4\\n",
+        "sys/devices/virtual/net/bond0/master -> /sys/devices/virtual/net/vrf0",
+        "sys/class/net/bond0 -> /sys/devices/virtual/net/bond0"}},
+      {"address.routes",  // a bond
+       kWarn,
+       kRoce,
+       {kFirstWithout, "$D0/net/ens1np0/master -> /sys/devices/virtual/net/bond0",
+        "sys/devices/virtual/net/bond0/bonding/mode: 802.3ad 4\\n",
+        "sys/class/net/bond0 -> /sys/devices/virtual/net/bond0"}},
       {"address.neighbours", kPass, kRoce, {kWide}, {"nodes=2048"}},
       {"address.neighbours", kFail, kRoce, {kWide}, {"nodes=2049"}},
       {"address.neighbours", kPass, kRoce, {}, {"nodes=100000"}},  // 256 addresses a network
@@ -1336,7 +1354,20 @@ std::vector<Case> env_cases() {
        kWarn,
        kIb,
        {environment("NCCL_IB_HCA=mlx5_1:1"),
+        "sys/class/infiniband/mlx5_10/ports/1/link_layer: InfiniBand\\n",
         "sys/class/infiniband/mlx5_10/ports/1/state: 4: ACTIVE\\n"}},
+      {"env.nccl_ib_hca",  // which NCCL does not take: it is down
+       kPass,
+       kIb,
+       {environment("NCCL_IB_HCA=mlx5_1:1"),
+        "sys/class/infiniband/mlx5_10/ports/1/link_layer: InfiniBand\\n",
+        "sys/class/infiniband/mlx5_10/ports/1/state: 1: DOWN\\n"}},
+      {"env.nccl_ib_hca",  // the port of another number
+       kPass,
+       kIb,
+       {environment("NCCL_IB_HCA=mlx5_1:1"),
+        "sys/class/infiniband/mlx5_10/ports/2/link_layer: InfiniBand\\n",
+        "sys/class/infiniband/mlx5_10/ports/2/state: 4: ACTIVE\\n"}},
       {"env.nccl_ib_hca",
        kPass,
        kIb,
