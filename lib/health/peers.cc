@@ -44,16 +44,30 @@ void count(Counts& counts, const Peer& peer) {
   }
 }
 
-/// Over all hosts but `own`: the node's own document does not count, and each host counts once.
-Counts counts_of(std::span<const Peer> peers, const std::string& own) {
+std::string observed_by(const Peer& node, std::string_view id) {
+  const auto found = std::ranges::find(node.observations, id, &Peer::Observation::id);
+  return found == node.observations.end() ? "" : found->observed;
+}
+
+/// By which nodes are told apart: as they are bought.
+std::string model_of(const Peer& node) {
+  const std::string product = observed_by(node, "software.product");
+  return product.empty() ? observed_by(node, "cpu.model") : product;
+}
+
+/// Over all hosts but `own`: the node's own document does not count, each host counts once, and one
+/// of another model does not, where both are known.
+Counts counts_of(std::span<const Peer> peers, const Peer& own) {
+  const std::string model = model_of(own);
   Counts counts;
   std::set<std::string> hosts;
   for (const Peer& peer : peers) {
-    if (peer.host.empty() || peer.host == own) continue;  // no host: it may be this node
+    if (peer.host.empty() || peer.host == own.host) continue;  // no host: it may be this node
     refuse_if(!hosts.insert(peer.host).second,
               fmt::format("two documents of the peer '{}'", report::terminal_safe(peer.host)),
               "Give one of each host; hosts are told apart by their names.");
-    count(counts, peer);
+    const std::string other = model_of(peer);
+    if (model.empty() || other.empty() || model == other) count(counts, peer);
   }
   return counts;
 }
@@ -124,17 +138,6 @@ void compare(Finding& finding, const Majority& most) {
   if (!alike) finding.remedy = find_check(finding.id)->remedy;
 }
 
-std::string observed_by(const Peer& node, std::string_view id) {
-  const auto found = std::ranges::find(node.observations, id, &Peer::Observation::id);
-  return found == node.observations.end() ? "" : found->observed;
-}
-
-/// By which nodes are told apart: as they are bought.
-std::string model_of(const Peer& node) {
-  const std::string product = observed_by(node, "software.product");
-  return product.empty() ? observed_by(node, "cpu.model") : product;
-}
-
 /// The nodes of one model.
 void compare_kind(std::span<const Peer> nodes, const std::vector<std::size_t>& kind,
                   std::vector<NodeDifference>& differences) {
@@ -198,7 +201,11 @@ Peer read_peer(std::string_view text, std::string_view origin) {
 }
 
 void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
-  const Counts counts = counts_of(peers, diagnosis.host);
+  Peer own{.host = diagnosis.host, .observations = {}};
+  for (const Finding& one : diagnosis.findings) {
+    own.observations.push_back({one.id, one.subject, one.observed});
+  }
+  const Counts counts = counts_of(peers, own);
   for (Finding& finding : diagnosis.findings) {
     if (!is_compared(finding.id) || finding.observed.empty()) continue;
     const auto found = counts.find({finding.id, finding.subject});

@@ -97,6 +97,30 @@ Peer node_with(const std::string& host,
   return node;
 }
 
+TEST(Peers, OfAnotherModelDoNotCount) {
+  const auto status = [](const char* own, const char* theirs) {
+    Diagnosis diagnosis;
+    diagnosis.host = "self";
+    for (const auto& [check, observed] :
+         {std::pair{"software.product", own}, std::pair{"gpu.count", "4"}}) {
+      Finding& finding = diagnosis.findings.emplace_back();
+      finding.id = check;
+      finding.subject = "node";
+      finding.observed = observed;
+      finding.status = Status::pass;
+    }
+    std::vector<Peer> peers;
+    for (const char* const host : {"a", "b", "c"}) {
+      peers.push_back(node_with(host, {{"software.product", theirs}, {"gpu.count", "8"}}));
+    }
+    compare_with_peers(diagnosis, peers);
+    return diagnosis.findings.back().status;
+  };
+  EXPECT_EQ(status("A", "A"), Status::fail);
+  EXPECT_EQ(status("A", "B"), Status::pass);
+  EXPECT_EQ(status("", "B"), Status::fail) << "it may be the same";
+}
+
 TEST(Nodes, WithLessThanMostOfTheirModelFail) {
   const std::vector<std::pair<std::string, std::string>> usual{
       {"software.product", "A"},
