@@ -257,6 +257,7 @@ class TopologyReader {
       for (std::string& name : expanded(list.substr(from, i - from))) {
         names.push_back(std::move(name));
       }
+      if (names.size() > kMostParts) refuse("more than 1000000 names");
       from = i + 1;
     }
     return names;

@@ -288,6 +288,8 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[3-0]\n"), HasSubstr("range '3-0' runs backwards"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
+  EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-600000],m[1-600000]\n"),
+              HasSubstr("more than 1000000 names"));
   EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("not JSON of lldpctl"));
   EXPECT_THAT(refusal(R"({"lldp": {"interface": {"eth0": {"chassis": {}}}}})"),
               HasSubstr("an interface without a chassis"));
