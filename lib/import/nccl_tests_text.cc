@@ -136,11 +136,30 @@ class Reader {
     });
   }
 
+  /// Whether its rows are the first ones over and over, as -N writes them.
+  bool repeats_in_cycles() const {
+    const auto same = [](const NcclTestsRow& a, const NcclTestsRow& b) {
+      return std::tie(a.size_bytes, a.type, a.reduction, a.root) ==
+             std::tie(b.size_bytes, b.type, b.reduction, b.root);
+    };
+    const auto& rows = table_.rows;
+    std::size_t cycle = 1;
+    while (cycle < rows.size() && !same(rows[cycle], rows[0])) ++cycle;
+    // Two processes in step write a row twice at once.
+    if (cycle == 1 || cycle == rows.size()) return false;
+    for (std::size_t i = cycle; i < rows.size(); ++i) {
+      if (!same(rows[i], rows[i - cycle])) return false;
+    }
+    return true;
+  }
+
   /// Of processes that ran without MPI at once, in one log. Each alone may have another cause: a
   /// run that did not end may stand before one that did, and -N repeats the rows of a table.
   bool is_mixed() const {
     if (broken_rows_ > 0 && several()) return true;
-    return (open_runs_ > 0 || heads_ > 1 || several()) && (repeats_a_row() || stray_rows_ > 0);
+    if (stray_rows_ > 0) return open_runs_ > 0 || heads_ > 1 || several();
+    if (!repeats_a_row()) return false;
+    return heads_ > 1 || several() || (open_runs_ > 0 && !repeats_in_cycles());
   }
   bool several() const { return headings_ > 1 || most_told_ > 1; }
 

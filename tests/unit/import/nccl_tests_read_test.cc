@@ -336,6 +336,12 @@ TEST(NcclTestsRead, RunsBehindOneAnotherAreNotMixed) {
   const std::size_t rows = one.find(" 1024 256");
   again.insert(rows, one.substr(rows, one.find("# Out") - rows));
   EXPECT_EQ(parse_nccl_tests_text(again, "x").at(0).error, "");
+  // Behind one that was killed.
+  for (const std::string_view to : {"#  size", " 1024 256", " 2048 512"}) {
+    const auto tables = parse_nccl_tests_text(one.substr(0, one.find(to)) + again, "x");
+    EXPECT_EQ(tables.back().error, "") << to;
+    EXPECT_EQ(tables.back().rows.size(), 4U) << to;
+  }
 }
 
 TEST(NcclTestsRead, ATableOfOneRankSaysThatNothingCrossedALink) {
