@@ -115,11 +115,11 @@ std::string bash_script(const CLI::App& app) {
     for (const Word& option : options_of(*command)) {
       words.insert(words.end(), option.names.begin(), option.names.end());
       if (!option.takes_value) continue;
-      values += fmt::format("        {}) {} ;;\n", fmt::join(option.names, "|"),
-                            option.is_device ? fmt::format("words=$({})", kDevices)
-                            : option.values.empty()
-                                ? "COMPREPLY=($(compgen -f -- \"$word\")); return"
-                                : fmt::format("words='{}'", fmt::join(option.values, " ")));
+      values += fmt::format(
+          "        {}) {} ;;\n", fmt::join(option.names, "|"),
+          option.is_device        ? fmt::format("words=$({{ {}; }} | _rdmabench_plain)", kDevices)
+          : option.values.empty() ? "COMPREPLY=($(compgen -f -- \"$word\")); return"
+                                  : fmt::format("words='{}'", fmt::join(option.values, " ")));
     }
     cases += fmt::format(
         "    {})\n      words='{}'\n{}      case $before in\n{}      esac ;;\n",
@@ -128,9 +128,14 @@ std::string bash_script(const CLI::App& app) {
         values);
   }
   return fmt::format(R"(# bash completion of rdmabench
+# compgen -W expands its words, also $(a command): nothing else than names comes to it.
+_rdmabench_plain() {{
+  grep -xE '[A-Za-z0-9._:@%-]+'
+}}
 _rdmabench_hosts() {{
   cat ~/.ssh/known_hosts /etc/ssh/ssh_known_hosts 2>/dev/null |
-    sed -e '/^[#@|]/d' -e 's/[[:blank:]].*//' -e 'y/,/ /' -e 's/\[\([^]]*\)\]:[0-9]*/\1/g'
+    sed -e '/^[#@|]/d' -e 's/[[:blank:]].*//' -e 's/\[\([^]]*\)\]:[0-9]*/\1/g' | tr , '\n' |
+    _rdmabench_plain
 }}
 _rdmabench() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=''

@@ -76,9 +76,11 @@ class Manual(unittest.TestCase):
         with tempfile.TemporaryDirectory() as home:
             (pathlib.Path(home) / ".ssh").mkdir()
             (pathlib.Path(home) / ".ssh/known_hosts").write_text(
-                "# old\nnode7,10.0.0.7 ssh-ed25519 AAAA\n|1|hash= ssh-rsa AAAA\n[node8]:2222 ssh-rsa AAAA\n", encoding="utf-8")
+                "# old\nnode7,10.0.0.7 ssh-ed25519 AAAA\n|1|hash= ssh-rsa AAAA\n[node8]:2222 ssh-rsa AAAA\n"
+                "$(touch${IFS}$HOME/started) ssh-ed25519 AAAA\n`touch${IFS}$HOME/started`,node9 ssh-rsa AAAA\n", encoding="utf-8")
             with unittest.mock.patch.dict(os.environ, HOME=home):
-                self.assertEqual(self.complete_in_bash("rdmabench", "lat", "node"), ["node7", "node8"])
+                self.assertEqual(self.complete_in_bash("rdmabench", "lat", "node"), ["node7", "node8", "node9"])
+                self.assertFalse((pathlib.Path(home) / "started").exists(), "a name was run as a command")
                 self.assertEqual(self.complete_in_bash("rdmabench", "bw", "10.0.0"), ["10.0.0.7"])
 
     def test_zsh(self):
