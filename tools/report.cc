@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/refuse.h"
+#include "base/text.h"
 #include "commands.h"
 #include "health/peers.h"
 #include "import/run.h"
@@ -38,6 +39,16 @@ std::string known_commands() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// `summary` of a doctor's document whose findings have changed.
+void count_again(report::Json& body) {
+  report::Json summary{{"pass", 0}, {"warn", 0}, {"fail", 0}, {"skip", 0}, {"error", 0}};
+  for (const report::Json& one : body["findings"]) {
+    const auto at = summary.find(lower(text_of(one, "status")));
+    if (at != summary.end()) *at = at->get<std::uint64_t>() + 1;
+  }
+  body["summary"] = std::move(summary);
+}
+
 /// Nodes of which there are documents, by each other: what FAILs or warns in comparison alone is
 /// said in the document of the node.
 void compare_nodes(std::vector<Document>& documents) {
@@ -62,6 +73,7 @@ void compare_nodes(std::vector<Document>& documents) {
       one["remedy"] = found.remedy;
       one["action"] = health::action_of(found);
     }
+    count_again(body);
   }
   if (!comparison.words.empty()) tell(comparison.words);
 }
