@@ -1,6 +1,7 @@
 // rdmabench doctor
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -62,6 +63,14 @@ int compare_peers(const DoctorCommand& command, const std::vector<health::Peer>&
             "--peers without --root, with an option that is about this machine",
             "--peers compares its FILES with each other; give --root / to judge this machine by "
             "them.");
+  const auto is_expected = [&](const health::ExpectationKey& key) {
+    return command.checks.expectations.find(key.name) != nullptr;
+  };
+  const auto keys = health::expectation_keys();
+  refuse_if(!command.checks.only.empty() || std::any_of(keys.begin(), keys.end(), is_expected),
+            "--peers without --root, with --only, --expect or --profile",
+            "--peers compares all that its FILES observed; give --root / to judge this machine by "
+            "them.");
   std::set<std::string> hosts;
   for (const health::Peer& peer : peers) {
     refuse_if(!hosts.insert(peer.host).second,
@@ -79,9 +88,15 @@ int compare_peers(const DoctorCommand& command, const std::vector<health::Peer>&
     finding.subject =
         finding.subject == "node" ? host : fmt::format("{} {}", host, finding.subject);
   }
-  write(command, diagnosis);
+  const health::Tally tally = diagnosis.tally();
+  if (command.format == "line" && !tally.failed()) {  // only what differs is a finding
+    write_text(fmt::format("{} nodes compared, {} WARN, none failed\n", peers.size(), tally.warn),
+               command.output);
+  } else {
+    write(command, diagnosis);
+  }
   tell(comparison.words);
-  return diagnosis.tally().failed() ? 1 : 0;
+  return tally.failed() ? 1 : 0;
 }
 
 int doctor(DoctorCommand& command) {

@@ -11,6 +11,7 @@ import difflib
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -247,8 +248,15 @@ class Doctor(unittest.TestCase):
         page = subprocess.run([RDMABENCH, "report", *files, other, "--format", "markdown"],
                               capture_output=True, text=True, check=True).stdout
         self.assertIn("device.count", page)
+        page = subprocess.run([RDMABENCH, "report", *files, other, "--format", "html"],
+                              capture_output=True, text=True, check=True).stdout
+        fails = [int(count) for count in re.findall(r'"summary":{[^}]*"fail":([0-9]+)', page)]
+        self.assertEqual(fails, [0, 0, 0, 1], "the summary counts what the comparison found")
         self.assertEqual(doctor("--peers", *files[:2]).returncode, 2, "two are too few")
         self.assertEqual(doctor("--peers", *files, "--ask-gpus").returncode, 2, "it is about this machine")
+        for ignored in (("--only", "gpu"), ("--expect", "devices=8")):
+            self.assertEqual(doctor("--peers", *files, *ignored).returncode, 2, ignored)
+        self.assertEqual(doctor("--peers", *files, "--format", "line").stdout, "3 nodes compared, 0 WARN, none failed\n")
         twice = doctor("--root", str(odd), "--peers", files[0], files[0])
         self.assertEqual(twice.returncode, 2, twice.stderr)
         self.assertIn("'peer0'", twice.stderr)
