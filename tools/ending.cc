@@ -107,6 +107,17 @@ OnInterruption::~OnInterruption() {
   thread_.join();
 }
 
+std::string why_no_rows(const std::exception& unwritten) {
+  return dynamic_cast<const NoReader*>(&unwritten) != nullptr
+             ? "the reader of standard output left"
+             : "standard output could not be written";
+}
+
+bool ended_unwritten(const report::Report& report) {
+  const bool stopped = report.failure && report.failure->fault == Fault::cancelled;
+  return stopped && stopping.stop_requested() && interrupted().empty();
+}
+
 int fail(const std::exception& error) {
   if (dynamic_cast<const NoReader*>(&error) != nullptr) return kOfSignals + SIGPIPE;
   tell(text_of(error));
@@ -156,6 +167,7 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
   int code = 0;
   std::optional<CloseLimit> limit;
   std::exception_ptr unwritten;
+  std::string why_unwritten;
   std::size_t rows = 0;
   const run::OnReport print = [&](const report::Report& report) {
     // The last row is written with what is known of the whole run.
@@ -163,16 +175,15 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
     try {
       erase_progress();
       write_text(more(report));
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
       unwritten = std::current_exception();
+      why_unwritten = why_no_rows(error);
       stopping.request_stop();  // what was measured may go elsewhere, too
     }
   };
   const run::OnReport on_report = [&](report::Report report) {
     if (report.error && !interrupted().empty()) report.error = interrupted();
-    const bool stopped = report.failure && report.failure->fault == Fault::cancelled;
-    if (unwritten && stopped && interrupted().empty())
-      report.error.reset();  // that it ended is ours
+    if (ended_unwritten(report)) report.error = why_unwritten;
     try {
       code = write(report);
       if (unwritten) std::rethrow_exception(unwritten);

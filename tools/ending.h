@@ -46,6 +46,14 @@ class OnInterruption {
   std::thread thread_;
 };
 
+/// The error of a run whose rows standard output does not take: its JSON must not pass for that of
+/// a whole run.
+std::string why_no_rows(const std::exception& unwritten);
+
+/// Whether run_and_write() ended the run because standard output could not be written. Its report
+/// has that as its error, and run_and_write() prints it: no Write does.
+bool ended_unwritten(const report::Report& report);
+
 /// Prints the error to standard error, unless nobody reads on: NoReader. Returns its exit code, as
 /// of SIGPIPE then.
 int fail(const std::exception& error);

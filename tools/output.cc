@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ending.h"
 #include "flags/fields.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
@@ -77,7 +78,7 @@ int Writer::write(std::string text, std::span<const report::Report> reports) {
   if (options_.format == "table" && !options_.output.empty()) text += errors;
   write_judged(is_json ? judged.json : std::move(text), judged, options_);
   for (const report::Report& one : reports) {
-    if (one.error) tell(with_flags(*one.error));
+    if (one.error && !ended_unwritten(one)) tell(with_flags(*one.error));
   }
   return code;
 }

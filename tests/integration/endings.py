@@ -173,6 +173,19 @@ class Rows(unittest.TestCase):
                 done = subprocess.run([RDMABENCH, *words], stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stderr), (128 + signal.SIGPIPE, ""), words)
 
+    def test_json_says_that_the_rows_were_not_taken(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w", encoding="ascii") as full, \
+                open(writing, "w", encoding="ascii") as pipe:
+            path = pathlib.Path(folder, "lat.json")
+            for to, code, lines, error in ((full, 1, 1, "standard output could not be written"),
+                                           (pipe, 128 + signal.SIGPIPE, 0, "the reader of standard output left")):
+                done = subprocess.run([RDMABENCH, *self.LAT, "--json", path], stdout=to, stderr=subprocess.PIPE, text=True,
+                                      timeout=60)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (code, lines), done.stderr)
+                self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["error"], error)
+
 
 class Outputs(unittest.TestCase):
     @classmethod

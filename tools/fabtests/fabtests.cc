@@ -62,7 +62,7 @@ int measure(const Options& options) {
   const auto end = [&](const report::Report& report) {
     write_text(more(report));
     if (!report.error) return 0;
-    say(options.test, *report.error);
+    if (!ended_unwritten(report)) say(options.test, *report.error);
     return static_cast<int>(Fault::failed);
   };
   return run_and_write(options.config, options.host, options.port, {}, end, more);

@@ -84,7 +84,7 @@ void tell_beside(const report::Report& report, const Flags& flags) {
 /// Prints what went wrong to standard error. Returns the exit code.
 int judge(const report::Report& report, const Flags& flags, const report::PerftestStyle& style) {
   std::vector<std::string> faults = missed_limits(report, flags, style);
-  if (report.error) faults.push_back(*report.error);
+  if (report.error && !ended_unwritten(report)) faults.push_back(*report.error);
   for (const std::string& fault : faults) tell(fault);
   return faults.empty() ? 0 : static_cast<int>(Fault::failed);
 }

@@ -76,7 +76,8 @@ TEST(RunAndWrite, EndsARunWhoseRowsCannotBeWritten) {
     };
     const Write write = [](const report::Report& report) {
       EXPECT_EQ(report.latency().size(), 1U);
-      EXPECT_EQ(report.error, std::nullopt);
+      EXPECT_EQ(report.error, "standard output could not be written");
+      EXPECT_TRUE(ended_unwritten(report));
       return 0;
     };
     return run_and_write(config, "", 0, {}, write, more);
