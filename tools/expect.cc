@@ -91,10 +91,9 @@ Judged judge(std::vector<report::Document> documents, const Limits& limits,
 }
 
 void write_judged(std::string text, const Judged& judged, const Output& to) {
-  if (!to.json.empty()) write_file(judged.json, to.json);
   const bool table = to.format == "table";
   if (table && !judged.lines.empty()) text += '\n' + for_reading(judged.lines, to.output);
-  write_text(text, to.output);
+  write_too(judged.json, to.json, [&] { write_text(text, to.output); });
   if (!table || !to.output.empty()) std::fputs(judged.lines.c_str(), stderr);
 }
 

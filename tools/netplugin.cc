@@ -161,8 +161,7 @@ int check(State& state) {
           ? netplugin::to_csv(result)
           : for_reading(netplugin::to_text(result, state.verbose, table_width(state.wide)),
                         state.output);
-  if (!state.json.empty()) write_file(netplugin::to_json(result), state.json);
-  write_text(text, state.output);
+  write_too(netplugin::to_json(result), state.json, [&] { write_text(text, state.output); });
   if (!result.error.empty()) tell(result.error);
   return result.failed() ? 1 : 0;
 }

@@ -61,6 +61,17 @@ void write_text(const std::string& text, const std::string& path) {
   }
 }
 
+void write_too(const std::string& text, const std::string& path,
+               const std::function<void()>& rest) {
+  try {
+    if (!path.empty()) write_file(text, path);
+  } catch (const Error&) {
+    rest();
+    throw;
+  }
+  rest();
+}
+
 void prepare_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;

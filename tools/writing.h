@@ -3,6 +3,7 @@
 // to standard output.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,10 @@ void append(const std::string& text, const std::string& path);
 /// to the file goes to standard output, and Error(failed) is thrown. What standard output did not
 /// take is thrown once, as Error(failed) or NoReader, and then forgotten.
 void write_text(const std::string& text, const std::string& path = "");
+
+/// Writes `text` to the file, if one is named, and then calls `rest`, which writes elsewhere, also
+/// where the file could not be written: neither loses the other. Throws Error of either.
+void write_too(const std::string& text, const std::string& path, const std::function<void()>& rest);
 
 /// At the start of the process: a standard stream that the caller has closed is opened so that what
 /// is written to it fails, because the next file or socket would take its number; and a pipe whose

@@ -245,6 +245,16 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(path.read_text(encoding="utf-8"), "old")
                 self.assertEqual(os.listdir(folder), ["old.json"])
 
+    def test_a_full_disk_for_the_json_keeps_the_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "lat.json")
+            done = subprocess.run([RDMABENCH, "lat", "--backend", "loop", "-n", "10", "--json", path], capture_output=True,
+                                  text=True, timeout=60, restore_signals=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(str(path), done.stderr)
+        self.assertRegex(done.stdout, r"\n +8 ")
+
     def test_a_file_is_replaced_through_a_link_and_keeps_its_mode(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "lat.json")

@@ -131,15 +131,9 @@ int measure(const Tool& tool, Flags flags) {
     // Below the rows of intervals the row of all of them has a table of its own.
     const bool anew = flags.endless && !flags.one_number;
     const std::string rest = anew ? report::to_perftest(report, style) : text.more(report, true);
-    const auto print = [&] { write_text(rest + counter_lines(report, flags)); };
     if (!streams) tell_beside(report, flags);
-    try {  // neither loses the other
-      if (flags.json) write_file(report::to_perftest_json(report, style), flags.json_file);
-    } catch (const Error&) {
-      print();
-      throw;
-    }
-    print();
+    write_too(report::to_perftest_json(report, style), flags.json ? flags.json_file : "",
+              [&] { write_text(rest + counter_lines(report, flags)); });
     if (streams) tell_beside(report, flags);
     return judge(report, flags, style);
   };
