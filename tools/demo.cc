@@ -181,7 +181,12 @@ int demo(Options& options) {
       if (reports.back().error) return write_all();
       if (!writer.streams()) continue;
       erase_progress();
-      write_text(std::exchange(text, ""));
+      try {
+        write_text(std::exchange(text, ""));
+      } catch (const Error&) {
+        write_all();  // to the file of --json
+        throw;
+      }
     }
   }
   return write_all();

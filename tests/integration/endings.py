@@ -255,6 +255,15 @@ class Outputs(unittest.TestCase):
         self.assertIn(str(path), done.stderr)
         self.assertRegex(done.stdout, r"\n +8 ")
 
+    @unittest.skipUnless(OFI, "without libfabric")
+    def test_demo_keeps_what_was_measured_before_its_rows_were_not_taken(self):
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w", encoding="ascii") as full:
+            path = pathlib.Path(folder, "demo.json")
+            done = subprocess.run([RDMABENCH, "demo", "--size", "8", "--json", path], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=60)
+            self.assertEqual(len(json.loads(path.read_text(encoding="utf-8"))["results"]), 1)
+        self.assertEqual((done.returncode, done.stderr.count("rdmabench: ")), (1, 1), done.stderr)
+
     def test_a_file_is_replaced_through_a_link_and_keeps_its_mode(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "lat.json")
