@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -47,7 +48,13 @@ class Results {
       finished_ = so_far;
       if (job_.print) {
         erase_progress();
-        job_.print(finished_);
+        try {
+          job_.print(finished_);
+        } catch (const Error& error) {
+          unwritten_ = std::current_exception();
+          why_unwritten_ = why_no_rows(error);
+          throw;  // ends the run
+        }
       }
       if (job_.write_each_row) {
         finished_.error = "the run was killed after this row";
@@ -57,13 +64,19 @@ class Results {
     if (!on_interruption_) on_interruption_.emplace([this] { end(interrupted(), true); });
   }
 
-  /// False where a result is not what was expected.
+  /// False where a result is not what was expected. Throws, once all else is written, what ended
+  /// the run because its rows could not be printed.
   bool write(const collective::PointToPoint& wire) {
     const std::lock_guard lock(mutex_);
-    const bool as_expected = write_run(job_, run_, wire);
     written_ = true;
-    return as_expected;
+    if (!unwritten_) return write_run(job_, run_, wire);
+    run_.error = why_unwritten_;
+    run_.blame = {};  // no rank is to blame
+    job_.write(run_, wire);
+    std::rethrow_exception(unwritten_);
   }
+
+  bool rows_unwritten() const { return unwritten_ != nullptr; }
 
   /// From a thread that ends the process: no error may stop that, and the lock is kept.
   [[noreturn]] void end(const std::string& reason, bool leads) {
@@ -89,6 +102,8 @@ class Results {
   std::mutex mutex_;
   collective::Run finished_;
   bool written_ = false;
+  std::exception_ptr unwritten_;  // what printing a row threw
+  std::string why_unwritten_;
   std::optional<OnInterruption> on_interruption_;
 };
 
@@ -159,7 +174,15 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
   if (run.error.empty()) run.findings = collective::prove(run, job.required);
   collective::PointToPoint wire;
   if (run.error.empty() && job.wire) wire = measure_point_to_point(job, group, engine, run);
-  const bool as_expected = results.write(wire);
+  bool as_expected = false;
+  try {
+    as_expected = results.write(wire);
+  } catch (const Error& error) {
+    if (run.error.empty()) throw;
+    collective::dismiss(group, run);  // the other ranks wait for it
+    if (!results.rows_unwritten()) tell(run.error);
+    leave(fail(error));
+  }
   if (!run.error.empty()) {
     collective::dismiss(group, run);
     leave(static_cast<int>(run.fault));

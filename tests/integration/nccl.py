@@ -423,6 +423,21 @@ class NcclTests(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("all_gather_perf", done.stderr)
 
+    def test_rows_that_cannot_be_printed_blame_no_rank_and_leave_the_file(self):
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w", encoding="ascii") as full:
+            name = os.path.join(folder, "out.json")
+            common = clean(RDMABENCH_SIZE="2", RDMABENCH_RENDEZVOUS=f"127.0.0.1:{free_port()}")
+            words = [TOOL, "all_reduce_perf", "-b", "1K", "-e", "4K", "-f", "2", "-n", "4", "-J", name]
+            ranks = [subprocess.Popen(words, stdout=full, stderr=subprocess.PIPE, text=True,
+                                      env=common | {"RDMABENCH_RANK": str(rank)}) for rank in range(2)]
+            errors = [rank.communicate(timeout=SECONDS)[1] for rank in ranks]
+            document = json.loads(pathlib.Path(name).read_text())
+        self.assertEqual([rank.returncode for rank in ranks], [1, 1], errors)
+        self.assertRegex(errors[0], r"\Ardmabench: write to standard output[^\n]*\n\Z")
+        self.assertEqual(errors[1], "")
+        self.assertEqual((document["error"], document["blame"]), ("standard output could not be written", None))
+        self.assertTrue(document["results"])
+
     def test_a_launcher_with_several_gpus_a_process(self):
         ranks = Ranks(1, "all_reduce_perf", "-g", "2")
         self.assertEqual(ranks.codes[0], 2)

@@ -74,9 +74,10 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   };
   job.print = [&](const collective::Run& so_far) { print(so_far, false); };
   job.write = [&](const collective::Run& run, const collective::PointToPoint&) {
-    print(run, true);
-    tell_of(run, flags);
-    if (!flags.json_file.empty()) write_file(collective::to_json(run), flags.json_file);
+    write_too(collective::to_json(run), flags.json_file, [&] {
+      print(run, true);
+      tell_of(run, flags);
+    });
     return true;
   };
   const char* const rank = std::getenv("RDMABENCH_RANK");
