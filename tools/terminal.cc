@@ -37,6 +37,17 @@ std::size_t explanation_of(std::string_view line) {
   return gap == kNone ? kNone : line.find_first_not_of(' ', gap);
 }
 
+/// Whether the line is of a table, of four columns or more: it has three gaps of two spaces.
+bool is_row(std::string_view line) {
+  constexpr int kLeastGaps = 3;
+  int gaps = 0;
+  for (std::size_t at = explanation_of(line); at != kNone; at = explanation_of(line)) {
+    if (++gaps == kLeastGaps) return true;
+    line.remove_prefix(at);
+  }
+  return false;
+}
+
 /// An indented line and what was joined to its explanation.
 std::string set_item(std::string_view line, std::size_t width) {
   if (line.size() <= width) return std::string(line) + '\n';
@@ -65,7 +76,7 @@ bool ends_paragraph(std::string_view line) {
 std::string wrapped(std::string_view text, std::size_t width) {
   std::string out;
   for (const std::string_view line : lines_of(text)) {
-    if (line.size() <= width) {
+    if (line.size() <= width || is_row(line)) {
       out.append(line) += '\n';
       continue;
     }

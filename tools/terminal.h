@@ -9,7 +9,8 @@
 namespace rdmabench::inline v1::tools {
 
 /// Each line that is longer than `width` is broken between words; what follows is indented by two
-/// more than the line. A word that is longer stays whole.
+/// more than the line. A word that is longer stays whole, and so does a row of a table of four
+/// columns or more, which would lose them.
 std::string wrapped(std::string_view text, std::size_t width);
 
 /// A help text, set anew: lines that begin at the margin are filled up to paragraphs. An indented

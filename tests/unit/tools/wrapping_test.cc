@@ -11,6 +11,14 @@ TEST(Wrapped, BreaksLongLinesAloneAndIndentsWhatFollows) {
   EXPECT_EQ(wrapped("", 8), "");
 }
 
+TEST(Wrapped, LeavesRowsOfTablesWhole) {
+  const std::string rows =
+      "   size  iterations  p50[us]  p99[us]\n      8        1000     1.25     2.10\n";
+  EXPECT_EQ(wrapped(rows, 30), rows);
+  EXPECT_EQ(wrapped("WARN  port.mtu  ens3: Active MTU\n", 24),
+            "WARN port.mtu ens3:\n  Active MTU\n");
+}
+
 TEST(Reflowed, FillsParagraphs) {
   EXPECT_EQ(reflowed("one two\nthree\n\nfour\n", 20), "one two three\n\nfour\n");
   EXPECT_EQ(reflowed("What it does\nUsage: it [OPTIONS]\n", 40),
