@@ -162,6 +162,13 @@ void settle_backend(run::Config& config) {
 
 void settle(Options& options) {
   run::Config& config = options.config;
+  refuse_if(
+      !options.output.empty() &&
+          options.output.find_first_not_of("0123456789") == std::string::npos,
+      fmt::format("--output {}: a number", options.output),
+      fmt::format("Did you mean --outstanding {0}, which is perftest's -o? A file of that name "
+                  "is ./{0}.",
+                  options.output));
   settle_format(options);
   split_port(options);
   const bool loop = !run::reaches_others(config.backend);

@@ -120,6 +120,7 @@ class Usage(unittest.TestCase):
     def test_a_number_with_a_tail_names_the_value(self):
         self.assertIn("'3Q'", self.refused("lat", "host", "--size", "3Q"))
         self.assertIn("'1e6'", self.refused("lat", "host", "-n", "1e6"))
+        self.assertIn("--outstanding 16", self.refused("lat", "host", "-o", "16"))
         self.assertIn("'fast'", self.refused("bw", "host", "-D", "fast"))
 
     @unittest.skipIf(glob.glob("/sys/class/infiniband/*"), "this machine has an RDMA device")
