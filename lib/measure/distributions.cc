@@ -57,7 +57,9 @@ std::optional<std::uint64_t> binomial_rank(std::uint64_t trials, double success,
   if (!rare(0)) return std::nullopt;
   // The median is less than one away from the mean; from there downwards by standard deviations.
   auto above = static_cast<std::uint64_t>(std::ceil(bm::mean(successes)));
-  const auto step = static_cast<std::uint64_t>(std::ceil(bm::standard_deviation(successes)));
+  // At least one: where `success` is rounded to 1, the deviation is none.
+  const auto step =
+      static_cast<std::uint64_t>(std::max(1.0, std::ceil(bm::standard_deviation(successes))));
   std::uint64_t rank = above - std::min(above, step);
   while (!rare(rank)) {
     above = rank;

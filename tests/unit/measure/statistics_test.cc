@@ -201,6 +201,13 @@ TEST(PercentileInterval, TellsTooFewSamples) {
   EXPECT_TRUE(percentile_interval(368, 99).covers);
 }
 
+TEST(PercentileInterval, EndsWhereOneLessThePercentileIsRoundedToOne) {
+  const RankInterval interval = percentile_interval(10, 1e-15, 0.95);
+  EXPECT_FALSE(interval.covers);
+  EXPECT_EQ(interval.low, 0U);
+  EXPECT_EQ(interval.high, 0U);
+}
+
 TEST(PercentileInterval, IsRightForVeryManySamples) {
   // There the normal approximation is right to a thousandth of the interval's width.
   for (const double count : {1e6, 1e9, 1e12}) {
