@@ -194,13 +194,16 @@ class Reader {
     return nodes ? nodes : environment_("SLURM_JOB_NODELIST");
   }
 
-  /// With a task on each node they are in the list's order, whatever the distribution is.
-  std::vector<std::string> hosts_of_step(std::uint32_t size) const {
+  /// With a task on each node they are in the list's order, whatever the distribution is. None
+  /// where the list cannot be read: they only name who is missing.
+  std::vector<std::string> hosts_of_step(std::uint32_t size) const try {
     const auto nodes = slurm_nodes();
     if (!nodes) return {};
     std::vector<std::string> hosts = slurm_hosts(*nodes);
     if (hosts.size() != size) hosts.clear();
     return hosts;
+  } catch (const Error&) {
+    return {};
   }
 
   /// An address meant for rdmabench alone takes precedence over PMIx.

@@ -57,6 +57,9 @@ TEST(Launch, KnowsTheHostsOfSlurmsTasksWhereEachHasOne) {
   ASSERT_EQ(hosts.size(), 7);
   EXPECT_EQ(hosts[0], "rack02n8");
   EXPECT_EQ(hosts[6], "m1");
+  slurm["SLURM_STEP_NODELIST"] = "n[1-";
+  slurm["RDMABENCH_RENDEZVOUS"] = "n1:18515";  // the list is not needed
+  EXPECT_TRUE(read(slurm).hosts.empty());
 }
 
 TEST(Launch, OfRanksThatTalkAlreadyNeedsNumbersAndNoAddress) {
