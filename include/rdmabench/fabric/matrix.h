@@ -235,11 +235,11 @@ struct TopologyText {
 
 /// Reads, told apart by their contents:
 ///   ibnetdiscover(8)'s output, and dump_fts(8)'s of the same subnet for the forwarding tables
-///   Slurm's topology.conf(5), with SwitchName, Switches and Nodes; topology.yaml(5), tree and
-///   block; and what `scontrol show topology` prints (scontrol(1)) `lldpctl -f json` (lldpcli(8))
-///   of each host, in a file named HOST.json CSV: a heading that begins with node, host or
-///   instance; then each node with its leaf, rack,
-///   ..., from the nearest level to the farthest
+///   Slurm's topology.conf(5), with SwitchName, Switches and Nodes; topology.yaml(5), tree, block
+///   what `scontrol show topology` prints (scontrol(1))
+///   `lldpctl -f json` (lldpcli(8)) of each host, in a file named HOST.json
+///   CSV: a heading that begins with node, host or instance; then each node with its leaf, rack,
+///   and so on, from the nearest level to the farthest
 /// Several files add up to one topology. Pure. Throws Error(usage) that names the file, the line
 /// and what was expected; at most 1,000,000 points and links.
 Topology parse_topology(const std::vector<TopologyText>& texts);
