@@ -161,6 +161,22 @@ TEST(Connect, WhereNoBackEndCanBeUsedTheErrorHasARemedy) {
   EXPECT_THAT(error.remedy(), HasSubstr("`backend`"));
 }
 
+TEST(Connect, WhatABackEndSaysStandsWhereItsDevicesCannotBeListed) {
+  Backend row{{.name = "absent"}};
+  row.offer = [](const transport::EndpointRequest&) -> std::string {
+    throw Error(Fault::unavailable, "no driver", "Load it.");
+  };
+  transport::EndpointRequest named = request(true);
+  named.device = "x0";
+  EXPECT_THAT(complaint([&] { make_offers({&row}, {named}); }).what(),
+              HasSubstr("absent: no driver"));
+  row.devices = []() -> std::vector<transport::DeviceInfo> {
+    throw Error(Fault::unavailable, "no list", "Wait.");
+  };
+  EXPECT_THAT(complaint([&] { make_offers({&row}, {named}); }).what(),
+              HasSubstr("absent: no driver"));
+}
+
 TEST(Connect, TheDeadlineOfSetUpSaysWhatIsBeingOpened) {
   Channels channels;
   Connection server(channels.server, std::chrono::seconds(5));
