@@ -24,6 +24,9 @@ constexpr std::size_t kMaxPending = 1024;   // connections beyond those of the r
 constexpr std::chrono::seconds kHelloLimit{10};
 constexpr std::chrono::milliseconds kSendLimit{500};
 constexpr std::chrono::milliseconds kNoRoomPause{50};
+// Names are worth little time: an answer that takes longer is the last that is asked for.
+constexpr std::chrono::milliseconds kSlowAnswer{500};
+constexpr std::chrono::seconds kNamesAfterEnd{1};   // of those that did not come, all together
 constexpr std::chrono::seconds kAttempt{10};        // to connect to one address and be admitted
 constexpr std::chrono::seconds kConnectAttempt{5};  // a lost SYN is sent again after 1 s
 constexpr std::chrono::milliseconds kJoinRetryPause{50};
@@ -72,30 +75,41 @@ void Admission::note_refused(const RefusedPeer& refused) {
   first_refusal_ = fmt::format("{}: {}", refused.ip, refused.why);
 }
 
-std::string Admission::host_of(std::uint32_t rank) const {
-  return rules_.host_of ? ascii_only(rules_.host_of(rank), kMaxHost) : "";
+std::string Admission::host_of(std::uint32_t rank, Deadline by) {
+  std::optional<std::string>& host = ranks_[rank].host;
+  if (!host && rules_.host_of && !launcher_is_slow_ && !by.passed()) {
+    const Deadline soon = Deadline::after(kSlowAnswer);
+    host = ascii_only(rules_.host_of(rank), kMaxHost);
+    launcher_is_slow_ = soon.passed();
+  }
+  return host.value_or("");
 }
 
-std::vector<std::string> Admission::missing() const {
+std::vector<std::string> Admission::missing(Deadline by) {
   std::vector<std::string> names;
   for (std::uint32_t rank = rules_.first_rank; rank < rules_.size; ++rank) {
     if (settled(ranks_[rank])) continue;
     std::string host = ranks_[rank].seat.hello.host;
-    if (host.empty()) host = host_of(rank);
+    if (host.empty()) host = host_of(rank, by);
     names.push_back(host.empty() ? fmt::format("rank {}", rank) : std::move(host));
   }
   return names;
 }
 
 /// What came from the host, by any of its addresses; nullptr for nothing.
-const RefusedPeer* Admission::refused_of(const std::string& host) const {
+const RefusedPeer* Admission::refused_of(const std::string& host, Deadline by) {
   if (host.empty() || refused_.empty()) return nullptr;  // a look-up may take seconds
+  const auto [known, fresh] = refused_hosts_.try_emplace(host, nullptr);
+  if (!fresh || resolver_is_slow_ || by.passed()) return known->second;
+  const Deadline soon = Deadline::after(kSlowAnswer);
   for (const Endpoint& endpoint : LookUp(host, 0).endpoints) {
-    if (const auto found = refused_.find(endpoint.address()); found != refused_.end()) {
-      return &found->second;
-    }
+    const auto found = refused_.find(endpoint.address());
+    if (found == refused_.end()) continue;
+    known->second = &found->second;
+    break;
   }
-  return nullptr;
+  resolver_is_slow_ = soon.passed();
+  return known->second;
 }
 
 /// A connection for which the process has no room now stays queued: the next wait returns it again.
@@ -235,11 +249,11 @@ bool Admission::complete() {
 }
 
 std::string Admission::why_absent(const Rank& rank, const std::string& host,
-                                  const std::string& given) const {
+                                  const std::string& given, Deadline by) {
   if (!rank.refused.empty()) return rank.refused;
   if (!rank.left.empty()) return rank.left;
   if (rank.seat.channels.front()) return "it came, but was not ready " + given;
-  if (const RefusedPeer* const refused = refused_of(host)) {
+  if (const RefusedPeer* const refused = refused_of(host, by)) {
     const std::string copy = listener_.authentication().copy_line(this_host());
     const std::string why = refused->other_secret && !copy.empty()
                                 ? fmt::format("came with another token; on {} run: {}", host, copy)
@@ -259,7 +273,7 @@ std::vector<Seat> Admission::admit(Deadline deadline) {
     turn(deadline);
     if (!rules_.on_wait || !next_word.passed()) continue;
     next_word = Deadline::after(kBetweenWords);
-    rules_.on_wait(missing());
+    rules_.on_wait(missing(deadline));
   }
   for (auto& [key, pending] : pending_) pending.channel.abort(kTooLate);
   // Where a rank of another machine reached this one. One of this machine is seen under the address
@@ -272,6 +286,7 @@ std::vector<Seat> Admission::admit(Deadline deadline) {
     if (far || here.empty()) here = channel.local_ip();
     if (far) break;
   }
+  const Deadline names_by = Deadline::after(kNamesAfterEnd);
   std::vector<Seat> seats;
   for (Rank& rank : ranks_) {
     Seat& seat = rank.seat;
@@ -280,9 +295,9 @@ std::vector<Seat> Admission::admit(Deadline deadline) {
     seat.address = near ? here : channel->peer_ip();
     if (seats.size() >= rules_.first_rank && (!rank.ready || !settled(rank))) {
       if (seat.hello.host.empty()) {
-        seat.hello.host = host_of(static_cast<std::uint32_t>(seats.size()));
+        seat.hello.host = host_of(static_cast<std::uint32_t>(seats.size()), names_by);
       }
-      seat.absent = why_absent(rank, seat.hello.host, given);
+      seat.absent = why_absent(rank, seat.hello.host, given, names_by);
       for (std::optional<Channel>& one : seat.channels) {
         if (one) one->abort(seat.absent);
       }

@@ -70,7 +70,8 @@ struct AdmissionRules {
   MessageType ready{kAbortCode};      ///< what each answers there, once it can begin
   /// Takes that answer. Who throws here refuses the rank, with the reason.
   std::function<void(std::uint32_t rank, std::string payload)> on_ready{};
-  /// As Rendezvous::host_of(); none: no host is known before its rank has come.
+  /// As Rendezvous::host_of(); none: no host is known before its rank has come. Asked once for each
+  /// rank, and no more after an answer that took long.
   std::function<std::string(std::uint32_t rank)> host_of{};
   /// Told about once a second who has not come, as "gpu07" or "rank 7".
   std::function<void(const std::vector<std::string>& missing)> on_wait{};
@@ -106,6 +107,8 @@ class Admission {
   bool complete();
   /// Takes what has come, or comes until the deadline or within a second.
   void turn(Deadline deadline);
+  /// Who has not come, as AdmissionRules::on_wait() is told; no host is asked for after `by`.
+  std::vector<std::string> missing(Deadline by);
 
  private:
   struct Pending {
@@ -118,6 +121,7 @@ class Admission {
   };
   struct Rank {
     Seat seat;
+    std::optional<std::string> host{};  ///< by the launcher, which has been asked: "" = not known
     bool ready = false;
     std::string refused{};  ///< why it does not take part
     std::string left{};     ///< how the last one to leave ended
@@ -125,14 +129,14 @@ class Admission {
 
   void accept();
   void note_refused(const RefusedPeer& refused);
-  std::string host_of(std::uint32_t rank) const;
-  std::vector<std::string> missing() const;
-  const RefusedPeer* refused_of(const std::string& host) const;
+  std::string host_of(std::uint32_t rank, Deadline by);
+  const RefusedPeer* refused_of(const std::string& host, Deadline by);
   void take_hello(std::uint64_t key, Channel& channel);
   RankHello read_hello(const Message& message);
   void take(std::uint64_t key, Place place);
   bool settled(const Rank& rank) const;
-  std::string why_absent(const Rank& rank, const std::string& host, const std::string& given) const;
+  std::string why_absent(const Rank& rank, const std::string& host, const std::string& given,
+                         Deadline by);
 
   Listener& listener_;
   Readiness readiness_;
@@ -144,6 +148,9 @@ class Admission {
   std::uint32_t open_;  // the last one that was not settled
   std::string first_refusal_;
   RefusedPeers refused_;
+  std::map<std::string, const RefusedPeer*> refused_hosts_{};  // by host: looked up, once
+  bool launcher_is_slow_ = false;
+  bool resolver_is_slow_ = false;
 };
 
 /// Tells the next connection that the run has begun without it.

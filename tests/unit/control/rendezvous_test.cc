@@ -19,7 +19,9 @@ namespace rdmabench::inline v1::control {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
@@ -290,6 +292,22 @@ TEST(Admission, CallsRanksThatNeverComeByTheirHosts) {
   EXPECT_EQ(seats[1].hello.host, "gpu07");
   EXPECT_THAT(seats[2].absent, StartsWith("it never came within"));
   EXPECT_EQ(seats[2].hello.host, "");
+}
+
+TEST(Admission, AsksOnceForTheHostOfEachRankAndNotAfterTheDeadline) {
+  Listener listener("127.0.0.1", 0);
+  std::vector<std::uint32_t> asked;
+  Admission admission(listener, {.size = 3, .first_rank = 1, .host_of = [&](std::uint32_t rank) {
+                                   asked.push_back(rank);
+                                   return std::string(rank == 1 ? "gpu07" : "");
+                                 }});
+  EXPECT_THAT(admission.missing(Deadline::after({})), ElementsAre("rank 1", "rank 2"));
+  EXPECT_THAT(asked, IsEmpty());
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_THAT(admission.missing(plenty()), ElementsAre("gpu07", "rank 2"));
+  }
+  EXPECT_EQ(admission.admit(brief())[1].hello.host, "gpu07");
+  EXPECT_THAT(asked, ElementsAre(1, 2));
 }
 
 TEST(Admission, SaysWhoCameWithAnotherToken) {
