@@ -1,10 +1,25 @@
 #include "nodes.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "base/socket_provider.h"
 #include "results/facts.h"
 
 namespace rdmabench::inline v1::fabric {
+namespace {
+
+/// Whether Measurement::over names a provider over the kernel's sockets. A node without a port of
+/// verbs may have another network of RDMA, such as cxi's.
+bool over_sockets(std::string_view over) {
+  constexpr std::string_view kBefore = ", provider ";
+  const std::size_t found = over.find(kBefore);
+  if (found == std::string_view::npos) return false;
+  const std::string_view rest = over.substr(found + kBefore.size());
+  return is_socket_provider(rest.substr(0, rest.find(", ")));
+}
+
+}  // namespace
 
 std::optional<NotRdma> not_rdma(const Matrix& matrix) {
   if (!matrix.plan.provider.empty()) return std::nullopt;
@@ -18,7 +33,8 @@ std::optional<NotRdma> not_rdma(const Matrix& matrix) {
     found.devices = found.devices || devices.value_or(0) > 0;
   }
   const auto measured = std::ranges::find_if(matrix.measurements, [&](const Measurement& one) {
-    return one.error.empty() && (without.at(one.sender) || without.at(one.receiver));
+    return one.error.empty() && (without.at(one.sender) || without.at(one.receiver)) &&
+           over_sockets(one.over);
   });
   if (measured == matrix.measurements.end()) return std::nullopt;
   found.over = measured->over;

@@ -24,7 +24,8 @@ struct NotRdma {
   std::string over{};                  ///< Measurement::over of such a node
 };
 
-/// Nothing where a provider was named, nodes did not tell, or each has RDMA. Pure.
+/// Nothing where a provider was named, nodes did not tell, each has RDMA, or what those without a
+/// port measured was not over sockets. Pure.
 std::optional<NotRdma> not_rdma(const Matrix& matrix);
 
 /// The nodes compared with each other; NodeDifference::node is a rank. Pure.

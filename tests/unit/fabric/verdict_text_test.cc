@@ -140,6 +140,15 @@ TEST(VerdictText, BeginsWithNotRdmaWhereNobodyAskedForTcp) {
   tell(matrix, 1, 0, 2);
   EXPECT_THAT(text_of(matrix, judged(matrix)),
               HasSubstr("no active port of an RDMA device on 3 of 4 nodes"));
+  matrix.measurements.back().over = "ofi, provider udp;ofi_rxd, device eth0";
+  for (Measurement& one : matrix.measurements) {
+    if (&one != &matrix.measurements.back()) one.over = "ofi, provider cxi, device cxi0";
+  }
+  EXPECT_THAT(text_of(matrix, judged(matrix)), StartsWith("Verdict: NOT RDMA: measured over ofi, "
+                                                          "provider udp;ofi_rxd, device eth0"));
+  matrix.measurements.back().over = "ofi, provider cxi, device cxi0";
+  EXPECT_THAT(text_of(matrix, judged(matrix)), StartsWith("Verdict: nothing stands out\n"));
+  matrix.measurements.back().over = "ofi, provider tcp, device eth0";
   matrix.plan.provider = "tcp";
   EXPECT_THAT(text_of(matrix, judged(matrix)), StartsWith("Verdict: nothing stands out\n"));
 }
