@@ -111,11 +111,14 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
 
   std::vector<std::optional<control::Channel>> channels;
   const Deadline all_here = Deadline::after(options.wait);
-  const auto tell_who_is_missing = [&](const std::vector<std::string>& missing) {
-    if (on_progress) on_progress({.missing = missing, .waits = all_here.left()});
-  };
-  AdmittedAgents admitted = admit(listener, run_id, prepared.size, plan, all_here, channels,
-                                  host_of, tell_who_is_missing);
+  std::function<void(const std::vector<std::string>&)> on_wait;
+  if (on_progress) {  // else nobody is asked for the hosts of those that are missing
+    on_wait = [&](const std::vector<std::string>& missing) {
+      on_progress({.missing = missing, .waits = all_here.left()});
+    };
+  }
+  AdmittedAgents admitted =
+      admit(listener, run_id, prepared.size, plan, all_here, channels, host_of, on_wait);
   control::Star agents(std::move(channels), &listener);
   const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_hosts(*earlier, nodes);
