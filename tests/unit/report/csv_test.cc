@@ -89,7 +89,8 @@ TEST(Csv, ComesRowByRow) {
 TEST(JsonLines, HaveARowEach) {
   const Report report = latency_sample();
   RunRecords records(RunRecords::As::json_lines);
-  const std::string text = records.more(begun(report), false) + records.more(report, true);
+  std::string text = records.more(begun(report), false);
+  text += records.more(report, true);
   const auto document = nlohmann::ordered_json::parse(to_json(report));
   const std::vector<std::string> all = lines(text);
   ASSERT_EQ(all.size(), 2U);
