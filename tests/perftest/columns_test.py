@@ -174,7 +174,7 @@ class Ours(unittest.TestCase):
         devices = subprocess.run([COMMAND, "devices"], capture_output=True, text=True, check=True)
         if "ofi" not in devices.stdout:
             self.skipTest("this build has no libfabric, and the loop back end no second process")
-        with subprocess.Popen([COMMAND, "ib_send_bw", "-p", "18611"], stdout=subprocess.PIPE,
+        with subprocess.Popen([COMMAND, "ib_send_bw", "-p", "18611", "--backend", "ofi", "--provider", "tcp"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as server:
             try:
                 client = self.run_tool("ib_send_bw", "-p", "18611", "--backend", "ofi", "--provider",
