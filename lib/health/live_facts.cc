@@ -145,8 +145,8 @@ bool is_elf_of_this_class(const char* path) {
 }
 
 /// Where a library exists in the loader's folders, but for its cache; "" where it is in none of
-/// them. Whether it loads is not known. Nothing is loaded: PSM, which comes with libfabric, takes
-/// 50 ms to measure its clock.
+/// them, or no library stands before it. Whether it loads is not known. Nothing is loaded: PSM,
+/// which comes with libfabric, takes 50 ms to measure its clock.
 std::string file_in_folders(const char* name) {
   void* const self = dlopen(nullptr, RTLD_LAZY);
   Dl_serinfo size{};
@@ -160,9 +160,9 @@ std::string file_in_folders(const char* name) {
   for (unsigned i = 0; i < folders->dls_cnt; ++i) {
     const std::string path = fmt::format("{}/{}", folders->dls_serpath[i].dls_name, name);
     std::array<char, PATH_MAX> file{};
-    if (is_elf_of_this_class(path.c_str()) && realpath(path.c_str(), file.data()) != nullptr) {
-      return file.data();  // its name has the version
-    }
+    if (access(path.c_str(), F_OK) != 0) continue;
+    if (!is_elf_of_this_class(path.c_str())) return "";  // the loader may stop here: let it say so
+    if (realpath(path.c_str(), file.data()) != nullptr) return file.data();  // has the version
   }
   return "";
 }
