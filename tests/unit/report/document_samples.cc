@@ -4,12 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "rdmabench/results/result.h"
+#include "report/digest.h"
 #include "samples.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json measurement(unsigned sender, unsigned receiver, unsigned rail, const char* metric,
                  double value) {
