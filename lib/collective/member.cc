@@ -39,6 +39,9 @@ constexpr auto kGrace = std::chrono::seconds(3);
 /// Of a driver without persistence mode that wakes eight GPUs.
 constexpr auto kFirstUse = std::chrono::minutes(2);
 
+/// A library that is being loaded returns by itself: the rank then reads why rank 0 ended.
+constexpr auto kLoading = std::chrono::seconds(10);
+
 /// Of an epoch; bounded, so that its time can be counted.
 int most_waits(std::uint64_t samples) {
   return static_cast<int>(std::min<std::uint64_t>(samples, 1000)) + 1;
@@ -59,7 +62,7 @@ void Member::load_library() {
   const Deadline limit = Deadline::after(options_.timeout + kFirstUse);
   {
     const Heartbeat::Guard guard(group_.heartbeat(), fmt::format("loading {}", engine_.name()),
-                                 limit);
+                                 limit, kLoading);
     engine_.load();
   }
   group_.barrier(limit.earlier());

@@ -28,6 +28,7 @@ struct TestedRun {
   Run run;
   std::vector<std::string> errors;  // by rank, of the others
   std::optional<Fault> thrown;      // by rank 0
+  int stuck = 0;                    // ranks ended by their heartbeats
 };
 
 using Lie = std::function<void(Epoch&)>;
@@ -57,12 +58,14 @@ TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
                       const std::function<ThreadFaults(std::uint32_t)>& faults = {},
                       const Lie& lie = {}) {
   TestedRun outcome;
+  std::atomic<int> stuck{0};
   outcome.errors.resize(ranks);
   ThreadWorld world(ranks);
   control::Listener listener("127.0.0.1", 0);
   const control::BootstrapAddress bootstrap_address{
       .run_id = "t", .port = listener.port(), .addresses = {"127.0.0.1"}};
-  const HeartbeatOptions heartbeat{.interval = milliseconds(50)};
+  const HeartbeatOptions heartbeat{.interval = milliseconds(50),
+                                   .on_stuck = [&](const std::string&) { ++stuck; }};
   const MemberOptions member{.timeout = plan.timeout, .devices = {}};
   const Deadline deadline = Deadline::after(seconds(20));
   const auto fault = [&](std::uint32_t rank) { return faults ? faults(rank) : ThreadFaults{}; };
@@ -94,6 +97,7 @@ TestedRun run_threads(std::uint32_t ranks, CollectivePlan plan,
     if (!outcome.run.error.empty()) dismiss(*group, outcome.run);
   }  // The others wait for the end of rank 0's connections.
   for (std::thread& other : others) other.join();
+  outcome.stuck = stuck;
   return outcome;
 }
 
@@ -248,6 +252,26 @@ TEST(Tester, TheDeadlineOfOpeningStartsWhenTheSlowestDriverIsAwake) {
   });
   EXPECT_EQ(outcome.run.error, "");
   EXPECT_TRUE(late_enough);
+}
+
+TEST(Tester, ARankThatStillLoadsReadsWhyRank0Ended) {
+  const CollectivePlan plan = small_plan({{.operation = Operation::all_reduce, .count = 10}});
+  std::atomic<bool> failed_to_load{false};
+  const TestedRun outcome = run_threads(2, plan, [&](std::uint32_t rank) {
+    ThreadFaults faults;
+    faults.at_load = [&, rank] {
+      if (rank == 0) {
+        failed_to_load = true;
+        throw Error(Fault::unavailable, "no such library");
+      }
+      while (!failed_to_load) std::this_thread::yield();
+      std::this_thread::sleep_for(milliseconds(120));  // two heartbeats see that rank 0 has gone
+    };
+    return faults;
+  });
+  EXPECT_EQ(outcome.thrown, Fault::unavailable);
+  EXPECT_EQ(outcome.stuck, 0);
+  EXPECT_THAT(outcome.errors.at(1), HasSubstr("no such library"));
 }
 
 /// Five operations at a time in two places, 5 to warm up and 15 that are timed.
