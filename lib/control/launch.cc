@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
+#include "base/host_list.h"
 #include "base/number.h"
 #include "base/refuse.h"
 #include "base/text.h"
@@ -49,59 +49,6 @@ JobPosition make_place(std::uint32_t rank, std::uint32_t size, std::string sourc
   refuse_if(rank >= size, fmt::format("invalid rank {} of {} from {}", rank, size, source),
             fmt::format("Ranks count from 0 to {}.", size - 1));
   return {rank, size, this_host(), std::move(source)};
-}
-
-void refuse_slurm_if(bool wrong, std::string_view whole) {
-  refuse_if(wrong,
-            fmt::format("Slurm's list of nodes is '{}'", ascii_only(whole, kShownOfVariable)),
-            "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
-}
-
-/// What "01-03,7" stands for, each with as many digits as its first number.
-std::vector<std::string> numbers_of(std::string_view ranges, std::string_view whole) {
-  std::vector<std::string> numbers;
-  for (const std::string_view range : split(ranges, ',')) {
-    const std::string_view first = range.substr(0, range.find('-'));
-    const auto from = rdmabench::parse_number<std::uint32_t>(first);
-    const auto to = rdmabench::parse_number<std::uint32_t>(range.substr(range.find('-') + 1));
-    refuse_slurm_if(!from || !to || *to < *from || *to - *from >= kMaxRanks, whole);
-    for (std::uint32_t i = *from; i <= *to; ++i) {
-      numbers.push_back(fmt::format("{:0{}}", i, first.size()));
-    }
-  }
-  return numbers;
-}
-
-/// Names with commas between them, each with any number of brackets.
-std::vector<std::string> expanded(std::string_view list, std::string_view whole) {
-  std::vector<std::string> done;
-  std::vector<std::string> names{""};  // of the list's item that is being read
-  const auto end_item = [&] {
-    refuse_slurm_if(names.front().empty(), whole);
-    std::move(names.begin(), names.end(), std::back_inserter(done));
-    names.assign(1, "");
-  };
-  for (std::size_t at = 0; at < list.size(); ++at) {
-    refuse_slurm_if(list[at] == ']' || done.size() > kMaxRanks, whole);
-    if (list[at] == ',') {
-      end_item();
-    } else if (list[at] != '[') {
-      for (std::string& name : names) name += list[at];
-    } else {
-      const std::size_t end = list.find(']', at);
-      refuse_slurm_if(end == std::string_view::npos, whole);
-      const std::vector<std::string> numbers = numbers_of(list.substr(at + 1, end - at - 1), whole);
-      refuse_slurm_if(names.size() * numbers.size() > kMaxRanks, whole);
-      std::vector<std::string> longer;
-      for (const std::string& name : names) {
-        for (const std::string& number : numbers) longer.push_back(name + number);
-      }
-      names = std::move(longer);
-      at = end;
-    }
-  }
-  end_item();
-  return done;
 }
 
 /// Reads the environment once, in the order that the header gives.
@@ -279,9 +226,13 @@ Address parse_address(std::string_view text, std::string_view source) {
 }
 
 std::vector<std::string> slurm_hosts(std::string_view nodes) {
-  std::vector<std::string> hosts = expanded(nodes, nodes);
-  refuse_slurm_if(hosts.size() > kMaxRanks, nodes);
-  return hosts;
+  return host_names(nodes, kMaxRanks, [&](const std::string& what) {
+    throw Error(
+        Fault::usage,
+        fmt::format("Slurm's list of nodes is '{}': {}", ascii_only(nodes, kShownOfVariable),
+                    ascii_only(what, kShownOfVariable)),
+        "Set RDMABENCH_RENDEZVOUS=HOST:PORT of rank 0.");
+  });
 }
 
 }  // namespace rdmabench::inline v1::control

@@ -59,9 +59,8 @@ std::string this_host();
 /// "HOST:PORT", "[::1]:PORT". `source` is who said so, for the error text. Throws Error(usage).
 Address parse_address(std::string_view text, std::string_view source);
 
-/// The hosts of Slurm's notation in its order: "n1" and "n2" of "n[1-2]", "rack02n8" first of
-/// "rack[02-04]n[8,11]". Source: scontrol(1), "show hostnames". Throws Error(usage) if it is
-/// invalid or has more than kMaxRanks.
+/// host_names() of Slurm's list (base/host_list.h). Throws Error(usage) if it is invalid or has
+/// more than kMaxRanks.
 std::vector<std::string> slurm_hosts(std::string_view nodes);
 
 }  // namespace rdmabench::inline v1::control
