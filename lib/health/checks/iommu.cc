@@ -9,10 +9,6 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
-bool is_x86(Probe& probe) {
-  return !value_after(probe.try_text("proc/cpuinfo"), "flags").empty();
-}
-
 constexpr std::string_view kPassThrough =
     "Start the kernel with iommu=pt (with intel_iommu=on or amd_iommu=on where it is wanted), on Arm "
     "with iommu.passthrough=1.";
@@ -40,61 +36,7 @@ void translation(Probe& probe, const PciFunction& function) {
   if (probe.node().virtual_machine) {
     return probe.skip("in a virtual machine the translation may be what isolates it");
   }
-  probe.warn(is_x86(probe) ? "" : "Start the kernel with iommu.passthrough=1.");
-}
-
-/// The options on the kernel's command line that begin with one of these.
-std::vector<std::string> options(Probe& probe, std::initializer_list<std::string_view> names) {
-  std::vector<std::string> found;
-  for (const std::string& word : words_of(probe.try_text("proc/cmdline"))) {
-    for (const std::string_view name : names) {
-      if (word.starts_with(name)) found.push_back(word);
-    }
-  }
-  return found;
-}
-
-/// "iommu=pt" is for x86 alone, where "pt" is one of a list; amd_iommu= and intel_iommu= do not
-/// know it. Source: Linux kernel-parameters; arch/x86/kernel/pci-dma.c iommu_setup(),
-/// drivers/iommu/iommu.c.
-bool asks_for_pass_through(const std::string& option, bool x86) {
-  if (option.starts_with("iommu.passthrough=")) {
-    const char value = option.size() > 18 ? option[18] : '0';
-    return value == '1' || value == 'y' || value == 'Y' || option.ends_with("=on");
-  }
-  if (!x86 || !option.starts_with("iommu=")) return false;
-  const std::vector<std::string_view> parts = split(std::string_view(option).substr(6), ',');
-  return std::find(parts.begin(), parts.end(), "pt") != parts.end();
-}
-
-void command_line(Probe& probe) {
-  if (probe.list("sys/class/iommu").empty()) return probe.skip("the node shows no IOMMU");
-  if (!probe.text("proc/cmdline")) return;
-  const bool x86 = is_x86(probe);
-  const std::string_view wanted = x86 ? "iommu=pt or iommu.passthrough=1" : "iommu.passthrough=1";
-  std::string found;
-  bool passed = false;
-  for (const std::string& option :
-       options(probe, {"iommu=", "iommu.", "intel_iommu=", "amd_iommu="})) {
-    found += (found.empty() ? "" : " ") + option;
-    passed = passed || asks_for_pass_through(option, x86);
-  }
-  probe.observe(found.empty() ? "no option" : found);
-  probe.expect(std::string(wanted), Source::standard);
-  if (passed) return probe.pass();
-  // It may be the kernel's build default; then the groups show it.
-  for (const RdmaDevice& device : probe.node().devices) {
-    const std::string group = probe.link_name(device.pci.folder + "/iommu_group");
-    if (group.empty()) continue;
-    if (probe.try_line("sys/kernel/iommu_groups/" + group + "/type") == "identity") {
-      return probe.skip("no option asks for it, and the devices' groups pass through all the same");
-    }
-  }
-  if (probe.node().devices.empty()) return probe.skip("this node has no RDMA device");
-  if (probe.node().virtual_machine) {
-    return probe.skip("in a virtual machine the translation may be what isolates it");
-  }
-  probe.warn(fmt::format("Start the kernel with {}.", wanted));
+  probe.warn();
 }
 
 constexpr std::size_t kControl = 6;
@@ -369,15 +311,6 @@ constexpr auto kIommuRows = std::to_array<Check>({
           "rdma_topo write-grub-acs of rdma-core sets the bits of ACS that give one group; reboot.",
       .source = "rdma-core kernel-boot/rdma_topo"},
      data_direct},
-    {{.id = "iommu.command_line",
-      .title = "Pass-through on the kernel's command line",
-      .reads = "proc/{cmdline,cpuinfo}, sys/class/iommu",
-      .rests_on = "iommu.device, iommu.gpu",
-      .rule = "WARN with an IOMMU and without it, unless the groups pass through",
-      .remedy = kPassThrough,
-      .source = "Linux kernel-parameters; arch/x86/kernel/pci-dma.c; drivers/iommu/iommu.c",
-      .compares = true},
-     command_line},
     {{.id = "iommu.acs",
       .title = "Access control between GPUs and RDMA devices",
       .reads = "D/config of every bridge above them (Access Control Services)",

@@ -61,9 +61,6 @@ std::string nvml(const std::string& facts) {
 const std::string kImexTurnedOn =
     "etc/systemd/system/multi-user.target.wants/nvidia-imex.service -> /lib/systemd/system/nvidia-imex.service";
 
-/// Of an older kernel, which does not tell what its groups do.
-const std::string kNoTypes = "-sys/kernel/iommu_groups";
-
 /// The virtual function of "vf-down".
 const std::string kVirtual = "sys/devices/pci0000:60/0000:60:01.0/0000:61:00.1/infiniband/mlx5_1/";
 
@@ -845,22 +842,6 @@ std::vector<Case> iommu_cases() {
       {"iommu.gpu", kPass, kIb},
       {"iommu.gpu", kWarn, kIb, {"sys/kernel/iommu_groups/20/type: DMA\\n"}},
       {"iommu.gpu", kSkip, kIb, {"-sys/kernel/iommu_groups/20/type"}},
-      {"iommu.command_line", kPass, kIb},
-      {"iommu.command_line", kWarn, kIb, {"proc/cmdline: quiet intel_iommu=on\\n", kNoTypes}},
-      {"iommu.command_line", kWarn, kIb, {"proc/cmdline: quiet amd_iommu=pt\\n", kNoTypes}},
-      {"iommu.command_line", kPass, kIb, {"proc/cmdline: quiet iommu=soft,pt\\n"}},
-      {"iommu.command_line",  // which ARM does not know
-       kWarn,
-       kIb,
-       {"proc/cmdline: quiet iommu=pt\\n", kArm, kNoTypes}},
-      {"iommu.command_line", kPass, kIb, {"proc/cmdline: iommu.passthrough=1\\n", kArm}},
-      {"iommu.command_line", kSkip, kIb, {"proc/cmdline: quiet intel_iommu=on\\n"}},
-      {"iommu.command_line",  // told by iommu.device
-       kSkip,
-       kIb,
-       {"proc/cmdline: quiet intel_iommu=on\\n", translated,
-        "sys/kernel/iommu_groups/11/type: DMA-FQ\\n"}},
-      {"iommu.command_line", kSkip, kRoce},
       {"iommu.acs", kPass, kIb},
       {"iommu.acs", kFail, kIb, {config("$B0", "3059", "0000", "21800010", "1d00")}},
       {"iommu.acs", kFail, kIb, {config("$R0", "3059", "0000", "21800010", "0100")}},
