@@ -165,11 +165,6 @@ void names(Probe& probe, const RdmaDevice& device) {
   // Linux erdma_main.c, erdma_enum_and_get_netdev().
   if (device.driver == "erdma")
     return probe.skip("erdma takes the network device of its MAC address");
-  const auto slot = [&](const PciFunction& function) {
-    // Linux pvrdma_main.c: its network device is function 0 of the slot.
-    const bool pair = device.driver == "pvrdma";
-    return pair ? function.address.substr(0, function.address.rfind('.')) : function.address;
-  };
   std::string observed;
   for (const RdmaPort& port : device.ports) {
     if (port.interface.empty()) continue;
@@ -180,7 +175,10 @@ void names(Probe& probe, const RdmaDevice& device) {
         fmt::format("{}{} at {}", observed.empty() ? "" : ", ", port.interface, function.address);
     probe.expect("the PCI function of the device, " + device.pci.address, Source::derived);
     probe.observe(observed);
-    if (slot(function) != slot(device.pci)) return probe.fail();
+    // Linux pvrdma_main.c: its network device is function 0 of the slot.
+    const bool same = device.driver == "pvrdma" ? function.slot() == device.pci.slot()
+                                                : function.address == device.pci.address;
+    if (!same) return probe.fail();
   }
   if (observed.empty()) return probe.skip("no network device belongs to it alone");
   probe.pass();

@@ -9,6 +9,10 @@
 namespace rdmabench::inline v1::health {
 namespace {
 
+bool has_device(Probe& probe, const RdmaFunction& function) {
+  return !probe.list(function.pci.folder + "/infiniband").empty();
+}
+
 /// Whether the RDMA device of a function can be in another network namespace.
 bool may_be_elsewhere(Probe& probe, const RdmaFunction& function) {
   if (function.is_virtual || function.driver == "vfio-pci") return true;
@@ -33,7 +37,7 @@ bool should_have_device(Probe& probe, const RdmaFunction& function) {
   if (probe.node().devices.empty()) return true;
   const auto& all = probe.node().rdma_functions;
   return std::any_of(all.begin(), all.end(), [&](const RdmaFunction& other) {
-    return other.ids == function.ids && !probe.list(other.pci.folder + "/infiniband").empty();
+    return other.ids == function.ids && has_device(probe, other);
   });
 }
 
@@ -53,9 +57,6 @@ bool log_tells(Probe& probe, const RdmaFunction& function) {
 /// switches know. Source: Linux mlx5/core/lag/lag.c.
 bool is_bonded(Probe& probe, const RdmaFunction& function) {
   if (function.driver != "mlx5_core" && function.driver != "mlx4_core") return false;
-  const auto slot = [](const RdmaFunction& one) {
-    return one.pci.address.substr(0, one.pci.address.rfind('.'));
-  };
   const auto bonds = [&](const RdmaFunction& one) {
     std::set<std::string> names;
     for (const std::string& interface : probe.list(one.pci.folder + "/net")) {
@@ -73,8 +74,8 @@ bool is_bonded(Probe& probe, const RdmaFunction& function) {
   if (own.empty()) return false;
   const auto& all = probe.node().rdma_functions;
   return std::any_of(all.begin(), all.end(), [&](const RdmaFunction& other) {
-    return slot(other) == slot(function) && bonds(other) == own &&
-           !probe.list(other.pci.folder + "/infiniband").empty();
+    return other.pci.slot() == function.pci.slot() && bonds(other) == own &&
+           has_device(probe, other);
   });
 }
 
@@ -87,7 +88,7 @@ void registered(Probe& probe) {
   std::size_t judged = 0;
   bool always = false;
   for (const RdmaFunction& function : probe.node().rdma_functions) {
-    const bool has = !probe.list(function.pci.folder + "/infiniband").empty();
+    const bool has = has_device(probe, function);
     if (!has && (may_be_elsewhere(probe, function) || !should_have_device(probe, function) ||
                  is_bonded(probe, function))) {
       continue;

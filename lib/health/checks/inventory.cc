@@ -243,10 +243,10 @@ Inventory::Inventory(const FileTree& tree) : virtual_machine(runs_on_hypervisor(
     RdmaFunction rdma;
     const std::uint64_t sort = *kind >> 8;
     if (vendor == "0x10de" && sort == 0x0680) ++nvswitches;
-    rdma.recovery = is_without_firmware(vendor, hex_number(device).value_or(0), *kind);
+    const std::uint64_t id = hex_number(device).value_or(0);
+    rdma.recovery = is_without_firmware(vendor, id, *kind);
     rdma.always = rdma.recovery || always_rdma(vendor, device, *kind);
-    if (sort == 0x0200 || sort == 0x0207 || sort == 0x0280 || (rdma.always && !rdma.recovery)) {
-      const std::uint64_t id = hex_number(device).value_or(0);
+    if (sort == 0x0200 || sort == 0x0207 || sort == 0x0280 || rdma.always) {
       rdma.driver = tree.link_name(folder + "/driver");
       const std::string_view known =
           rdma.driver.empty() ? driver_for(vendor, id) : std::string_view(rdma.driver);

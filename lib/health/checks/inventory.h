@@ -19,6 +19,9 @@ struct PciFunction {
   std::string address;             ///< "0000:98:00.0"
   std::string folder;              ///< "sys/devices/pci0000:97/0000:97:01.0/0000:98:00.0"
   std::vector<PciFunction> above;  ///< bridges, the root port first; empty in `above` itself
+
+  /// "0000:98:00", of all functions of one card there.
+  std::string slot() const { return address.substr(0, address.rfind('.')); }
 };
 
 struct RdmaDevice;

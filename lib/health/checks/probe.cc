@@ -153,8 +153,7 @@ bool kernel_is(Probe& probe, std::uint64_t major, std::uint64_t minor) {
 }
 
 std::string link_of_function(const PciFunction& function) {
-  return function.above.empty() ? function.address.substr(0, function.address.rfind('.'))
-                                : function.above.back().address;
+  return function.above.empty() ? function.slot() : function.above.back().address;
 }
 
 std::vector<const RdmaDevice*> halves_of(const Inventory& node, const RdmaDevice& device) {

@@ -38,11 +38,8 @@ bool alike(const RdmaPort& one, const RdmaPort& other) {
 
 /// Whether both are ports of one card: of one slot, or of functions that say so.
 bool same_card(const RdmaPort& one, const RdmaPort& other) {
-  const auto slot = [](const RdmaPort& port) {
-    const std::string& address = port.device->pci.address;
-    return address.substr(0, address.rfind('.'));
-  };
-  return one.device == other.device || (!slot(one).empty() && slot(one) == slot(other)) ||
+  return one.device == other.device ||
+         (one.device->physical() && one.device->pci.slot() == other.device->pci.slot()) ||
          (!one.device->card.empty() && one.device->card == other.device->card);
 }
 
