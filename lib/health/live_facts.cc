@@ -134,13 +134,9 @@ std::string nccl_files() {
 }
 
 /// Whether it begins as a shared object of this program's word size does. Source: elf(5).
-bool is_elf_of_this_class(const char* path) {
-  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  std::array<char, EI_CLASS + 1> head{};
-  const ssize_t got = read(descriptor, head.data(), head.size());
-  close(descriptor);
-  return got == std::ssize(head) && std::string_view(head.data(), SELFMAG) == ELFMAG &&
+bool is_elf_of_this_class(const std::string& path) {
+  const std::string head = read_file(path).text;
+  return head.size() > EI_CLASS && head.starts_with(ELFMAG) &&
          head[EI_CLASS] == (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32);
 }
 
@@ -161,7 +157,7 @@ std::string file_in_folders(const char* name) {
     const std::string path = fmt::format("{}/{}", folders->dls_serpath[i].dls_name, name);
     std::array<char, PATH_MAX> file{};
     if (access(path.c_str(), F_OK) != 0) continue;
-    if (!is_elf_of_this_class(path.c_str())) return "";  // the loader may stop here: let it say so
+    if (!is_elf_of_this_class(path)) return "";  // the loader may stop here: let it say so
     if (realpath(path.c_str(), file.data()) != nullptr) return file.data();  // has the version
   }
   return "";
