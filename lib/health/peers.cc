@@ -72,7 +72,7 @@ Counts counts_of(std::span<const Peer> peers, const Peer& own) {
   return counts;
 }
 
-/// Without one host that has `own`; "": with all.
+/// Without one host, which has `own`.
 Majority majority(const std::map<std::string, std::size_t>& values, std::string_view own) {
   Majority most;
   for (const auto& [value, hosts] : values) {
@@ -126,7 +126,11 @@ bool is_compared(std::string_view id) {
   return check != nullptr && (check->compares || amount_of(id) != nullptr);
 }
 
-void compare(Finding& finding, const Majority& most) {
+/// With the hosts that `counts` has beside the finding's own.
+void compare(Finding& finding, Counts& counts) {
+  if (finding.observed.empty() || !is_compared(finding.id)) return;
+  const Majority most = majority(counts[{finding.id, finding.subject}], finding.observed);
+  if (!most.clear()) return;
   const Status status = compared(finding.id, finding.observed, most.value);
   const bool alike = status == Status::pass;
   if (finding.status != Status::skip && (alike || finding.status != Status::pass)) return;
@@ -146,17 +150,16 @@ void compare_kind(std::span<const Peer> nodes, const std::vector<std::size_t>& k
   for (const std::size_t node : kind) {
     std::set<Key> seen;
     for (const Peer::Observation& one : nodes[node].observations) {
-      const Key key{one.id, one.subject};
-      if (one.observed.empty() || !is_compared(one.id) || !seen.insert(key).second) continue;
-      const Majority most = majority(counts[key], one.observed);
-      if (!most.clear()) continue;
+      if (one.observed.empty() || !seen.insert({one.id, one.subject}).second) continue;
       Finding finding;
       finding.id = one.id;
       finding.subject = one.subject;
       finding.observed = one.observed;
       finding.status = Status::skip;
-      compare(finding, most);
-      if (finding.status != Status::pass) differences.push_back({node, std::move(finding)});
+      compare(finding, counts);
+      if (finding.status == Status::warn || finding.status == Status::fail) {
+        differences.push_back({node, std::move(finding)});
+      }
     }
   }
 }
@@ -205,13 +208,9 @@ void compare_with_peers(Diagnosis& diagnosis, std::span<const Peer> peers) {
   for (const Finding& one : diagnosis.findings) {
     own.observations.push_back({one.id, one.subject, one.observed});
   }
-  const Counts counts = counts_of(peers, own);
-  for (Finding& finding : diagnosis.findings) {
-    if (!is_compared(finding.id) || finding.observed.empty()) continue;
-    const auto found = counts.find({finding.id, finding.subject});
-    if (found == counts.end()) continue;
-    if (const Majority most = majority(found->second, ""); most.clear()) compare(finding, most);
-  }
+  Counts counts = counts_of(peers, own);
+  count(counts, own);
+  for (Finding& finding : diagnosis.findings) compare(finding, counts);
 }
 
 NodeComparison compare_nodes(std::span<const Peer> nodes) {
@@ -251,9 +250,8 @@ std::vector<Peer::Observation> compared_observations(const FileTree& tree) {
     const auto most =
         std::ranges::max_element(values, {}, [](const auto& one) { return one.second.size(); });
     std::string text = most->first;
-    for (auto other = values.begin(); other != values.end(); ++other) {
-      if (other == most) continue;
-      text += fmt::format("; {} on {}", other->first, listed(other->second, other->second.size()));
+    for (const auto& [other, subjects] : values) {
+      if (other != most->first) text += fmt::format("; {} on {}", other, fmt::join(subjects, ", "));
     }
     list.push_back({id, "node", std::move(text)});
   }
