@@ -166,19 +166,17 @@ void judge_answer(Decision& decision, const Judgement& judgement) {
                                      .margin = 1e-9,
                                      .alpha = settings.alpha,
                                      .power = settings.power});
-  if (need && *need <= have + kManyMore) {
+  const bool reachable = need && *need <= have + kManyMore;
+  if (!reachable && decision.variation > kNoisy) {
+    decision.reason = AnswerReason::noise;
+  } else if (decision.projection.suspect_launches() > 0) {
+    decision.reason = AnswerReason::disturbed;
+  } else if (!reachable) {
+    decision.reason = AnswerReason::close;
+  } else {
     decision.reason = AnswerReason::more;
     if (!by_unit) decision.more_launches = std::max(*need, have + 1) - have;
-  } else {
-    decision.reason = AnswerReason::close;
   }
-  const Projection& projection = decision.projection;
-  if (decision.variation > kNoisy && decision.reason == AnswerReason::close) {
-    decision.reason = AnswerReason::noise;
-  } else if (projection.a.suspect_launches + projection.b->suspect_launches > 0) {
-    decision.reason = AnswerReason::disturbed;
-  }
-  if (decision.reason != AnswerReason::more) decision.more_launches.reset();
 }
 
 // Where along one assumption, or along the number of nodes, the estimate changes.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <iterator>
 #include <set>
 
+#include "base/text.h"
 #include "decision_page_parts.h"
 #include "values.h"
 
@@ -34,20 +34,6 @@ const FlipWords& flip_words(const Flip& flip) {
   return *std::find_if(kFlipWords.begin(), kFlipWords.end() - 1,
                        [&](const FlipWords& one) { return one.name == flip.name; });
 }
-
-/// The assumptions that are numbers of the job, but for those that may be several.
-constexpr std::array<std::pair<std::string_view, double Job::*>, 11> kNumbers{
-    {{"parameters", &Job::parameters},
-     {"tokens_per_gpu", &Job::tokens_per_gpu},
-     {"bytes_per_element", &Job::bytes_per_element},
-     {"flops_per_gpu", &Job::flops_per_gpu},
-     {"mfu", &Job::mfu},
-     {"flops_per_token", &Job::flops_per_token},
-     {"gpus_per_node", &Job::gpus_per_node},
-     {"rails", &Job::rails},
-     {"bucket_bytes", &Job::bucket_bytes},
-     {"overlap", &Job::overlap},
-     {"bytes_per_s_in_node", &Job::bytes_per_s_in_node}}};
 
 class Reasons : private PageParts {
  public:
@@ -201,9 +187,8 @@ class Reasons : private PageParts {
     const bool open_answer = decision_.answer == Answer::not_proven;
     const bool noisy =
         decision_.reason == AnswerReason::noise || decision_.reason == AnswerReason::disturbed;
-    const bool suspect =
-        decision_.projection.a.suspect_launches + decision_.projection.b->suspect_launches > 0;
-    if (suspect || noisy) add_command(Text::next_doctor, "rdmabench doctor");
+    if (noisy || decision_.projection.suspect_launches() > 0)
+      add_command(Text::next_doctor, "rdmabench doctor");
     if (noisy || decision_.order.separate) {
       // Launches with less noise are not mixed with these.
       add_command(noisy ? Text::next_anew : Text::next_plan, options_.new_plan_command);
@@ -251,23 +236,16 @@ class Reasons : private PageParts {
   Phrase listed(const std::set<std::string>& values) const {
     constexpr std::size_t kMost = 3;
     if (values.empty()) return say(Text::source_unknown);
-    const std::vector<std::string> first(
-        values.begin(), std::next(values.begin(), std::ssize(values) > 3 ? 3 : std::ssize(values)));
-    const Value list = Shown::text("list", fmt::format("{}", fmt::join(first, ", ")));
-    return values.size() <= kMost
-               ? cell(list)
-               : say(Text::source_more, {list, Shown::count("count", values.size() - kMost)});
+    const std::size_t more = values.size() - std::min(values.size(), kMost);
+    const auto end = std::prev(values.end(), static_cast<std::ptrdiff_t>(more));
+    const Value list = Shown::text("list", fmt::format("{}", fmt::join(values.begin(), end, ", ")));
+    return more == 0 ? cell(list) : say(Text::source_more, {list, Shown::count("count", more)});
   }
 
   Phrase times(const Provenance& of) const {
     if (!of.first_s) return say(Text::source_unknown);
     const auto minute = [](const char* name, double seconds) {
-      const auto time = static_cast<std::time_t>(seconds);
-      std::tm parts{};
-      gmtime_r(&time, &parts);
-      char text[32];
-      const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
-      return Shown::text(name, std::string(text, size));
+      return Shown::text(name, utc_text(static_cast<std::time_t>(seconds), "%Y-%m-%d %H:%M"));
     };
     const Value first = minute("first", *of.first_s);
     Value last = minute("last", *of.last_s);
@@ -280,13 +258,12 @@ class Reasons : private PageParts {
   Phrase nodes(const Provenance& of) const {
     std::set<std::string> pairs;
     for (const std::string& pair : of.pairs) {
-      const std::size_t space = pair.find(' ');
-      const bool both = space != std::string::npos && space > 0 && space + 1 < pair.size() &&
-                        pair.find(' ', space + 1) == std::string::npos;
-      pairs.insert(both ? say(Text::source_pair, {Shown::text("from", pair.substr(0, space)),
-                                                  Shown::text("to", pair.substr(space + 1))})
-                              .text
-                        : pair);
+      const std::vector<std::string_view> names = words_of(pair);
+      pairs.insert(names.size() == 2
+                       ? say(Text::source_pair, {Shown::text("from", std::string(names[0])),
+                                                 Shown::text("to", std::string(names[1]))})
+                             .text
+                       : pair);
     }
     return listed(pairs);
   }
@@ -320,16 +297,10 @@ class Reasons : private PageParts {
   }
 
   Phrase assumed(const Assumption& one) const {
-    const Job& job = projection_.job;
     const TimeSource source = decision_.projection.source;
     Text key = find_text("assumed_" + one.name).value();
-    std::string value = one.value;
-    if (const auto* const number =
-            std::find_if(kNumbers.begin(), kNumbers.end(),
-                         [&](const auto& known) { return known.first == one.name; });
-        number != kNumbers.end()) {
-      value = shown_.assumption("value", one.name, job.*number->second).shown;
-    }
+    std::string value =
+        one.number ? shown_.assumption("value", one.name, *one.number).shown : one.value;
     if (one.name == "parallel") {
       value = parallel().text;
     } else if (one.name == "algorithm" || one.name == "stragglers") {
@@ -339,7 +310,7 @@ class Reasons : private PageParts {
                   : source == TimeSource::bandwidth ? Text::curve_bandwidth
                                                     : Text::curve_both)
                   .text;
-    } else if (one.name == "bytes_per_s_in_node" && job.bytes_per_s_in_node == 0) {
+    } else if (one.name == "bytes_per_s_in_node" && one.number == 0) {
       key = Text::assumed_bytes_per_s_in_node_none;
     }
     return say(key, {Shown::text("value", value), Shown::text("origin", origin(one.origin).text)});
@@ -379,7 +350,7 @@ Phrase PageParts::ground() const {
        Shown::number("launches", decision_.launches),
        Shown::number("more", decision_.more_launches.value_or(0)),
        Shown::percent("variation", decision_.variation),
-       Shown::count("suspect", projection.a.suspect_launches + projection.b->suspect_launches),
+       Shown::count("suspect", projection.suspect_launches()),
        Shown::count("all", count(projection.a) + count(*projection.b))});
 }
 

@@ -202,11 +202,6 @@ TimeSource choose(const LinkSamples& a, const std::optional<LinkSamples>& b) {
   return latency ? TimeSource::latency : TimeSource::bandwidth;
 }
 
-std::string range(const std::vector<double>& values) {
-  return values.size() == 1 ? fmt::format("{:.10g}", values[0])
-                            : fmt::format("{:.10g}", fmt::join(values, ", "));
-}
-
 void list_assumptions(Projection& projection) {
   const ProjectionOptions& options = projection.options;
   const Job& job = options.job;
@@ -219,12 +214,14 @@ void list_assumptions(Projection& projection) {
   };
   const auto add_number = [&](const std::string& name, double value, std::string unit = {}) {
     add(name, fmt::format("{:.10g}", value), std::move(unit));
+    projection.assumptions.back().number = value;
   };
   const auto add_word = [&](const std::string& name, const auto& words, auto value) {
     add(name, std::string(words[static_cast<std::size_t>(value)]));
   };
   const auto varied = [&](Axis axis, const char* name, double value, const char* unit) {
-    add(name, options.axis == axis ? range(options.values) : range({value}), unit);
+    if (options.axis != axis) return add_number(name, value, unit);
+    add(name, fmt::format("{:.10g}", fmt::join(options.values, ", ")), unit);
   };
   varied(Axis::parameters, "parameters", job.parameters, "");
   varied(Axis::nodes, "nodes", job.nodes, "");

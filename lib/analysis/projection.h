@@ -237,8 +237,9 @@ struct ProjectionOptions {
 struct Assumption {
   std::string name;
   std::string value;
-  std::string unit;    ///< may be empty
-  std::string origin;  ///< "given", "default", "measured", ...
+  std::string unit;                ///< may be empty
+  std::string origin;              ///< "given", "default", "measured", ...
+  std::optional<double> number{};  ///< what `value` says; none of a word or of several
 };
 
 /// One side at one value of the axis.
@@ -280,6 +281,10 @@ struct Projection {
   std::vector<ProjectionRow> rows;
   std::vector<BreakEven> break_evens;
   std::vector<std::string> notes;
+
+  std::size_t suspect_launches() const {
+    return a.suspect_launches + (b ? b->suspect_launches : 0);
+  }
 };
 
 /// Projects A, and B beside it where it is given. The interval of a side is Student's t over its
