@@ -7,29 +7,24 @@
 
 namespace rdmabench::inline v1::transport {
 
-/// The first one that was chosen, as errors name it; "" = none.
-inline std::string_view path_option(const PathOptions& path) {
-  return path.service_level >= 0     ? "`service_level`"
-         : path.traffic_class >= 0   ? "`traffic_class`"
-         : path.flow_label >= 0      ? "`flow_label`"
-         : path.hop_limit >= 0       ? "`hop_limit`"
-         : path.partition_index >= 0 ? "`partition_index`"
-         : path.timeout >= 0         ? "`qp_timeout`"
-         : path.retry_count >= 0     ? "`retry_count`"
-         : path.rnr_retry_count >= 0 ? "`rnr_retry_count`"
-         : path.rnr_timer >= 0       ? "`rnr_timer`"
-                                     : "";
-}
-
 /// The first one that a request has, as errors name it; "" = none.
 inline std::string_view verbs_option(const EndpointRequest& request) {
   const VerbsOptions& options = request.options.verbs;
+  const PathOptions& path = options.path;
   return options.shared_receives          ? "`shared_receives`"
          : options.completion_vector >= 0 ? "`completion_vector`"
          : options.region_per_queue_pair  ? "`region_per_queue_pair`"
          : options.rdma_cm                ? "`rdma_cm`"
          : options.mtu != 0               ? "`mtu`"
-         : options.path != PathOptions{}  ? path_option(options.path)
+         : path.service_level >= 0        ? "`service_level`"
+         : path.traffic_class >= 0        ? "`traffic_class`"
+         : path.flow_label >= 0           ? "`flow_label`"
+         : path.hop_limit >= 0            ? "`hop_limit`"
+         : path.partition_index >= 0      ? "`partition_index`"
+         : path.timeout >= 0              ? "`qp_timeout`"
+         : path.retry_count >= 0          ? "`retry_count`"
+         : path.rnr_retry_count >= 0      ? "`rnr_retry_count`"
+         : path.rnr_timer >= 0            ? "`rnr_timer`"
          : options != VerbsOptions{}      ? "option of verbs alone"
                                           : "";
 }
