@@ -75,7 +75,9 @@ void Admission::note_refused(const RefusedPeer& refused) {
   first_refusal_ = fmt::format("{}: {}", refused.ip, refused.why);
 }
 
+/// By the rank itself, or by the launcher; "" = not known.
 std::string Admission::host_of(std::uint32_t rank, Deadline by) {
+  if (const RankHello& told = ranks_[rank].seat.hello; !told.host.empty()) return told.host;
   std::optional<std::string>& host = ranks_[rank].host;
   if (!host && rules_.host_of && !launcher_is_slow_ && !by.passed()) {
     const Deadline soon = Deadline::after(kSlowAnswer);
@@ -89,8 +91,7 @@ std::vector<std::string> Admission::missing(Deadline by) {
   std::vector<std::string> names;
   for (std::uint32_t rank = rules_.first_rank; rank < rules_.size; ++rank) {
     if (settled(ranks_[rank])) continue;
-    std::string host = ranks_[rank].seat.hello.host;
-    if (host.empty()) host = host_of(rank, by);
+    std::string host = host_of(rank, by);
     names.push_back(host.empty() ? fmt::format("rank {}", rank) : std::move(host));
   }
   return names;
@@ -248,8 +249,8 @@ bool Admission::complete() {
   return open_ == rules_.size;
 }
 
-std::string Admission::why_absent(const Rank& rank, const std::string& host,
-                                  const std::string& given, Deadline by) {
+std::string Admission::why_absent(const Rank& rank, const std::string& given, Deadline by) {
+  const std::string& host = rank.seat.hello.host;
   if (!rank.refused.empty()) return rank.refused;
   if (!rank.left.empty()) return rank.left;
   if (rank.seat.channels.front()) return "it came, but was not ready " + given;
@@ -294,10 +295,8 @@ std::vector<Seat> Admission::admit(Deadline deadline) {
     const bool near = !channel || channel->peer_ip() == channel->local_ip();
     seat.address = near ? here : channel->peer_ip();
     if (seats.size() >= rules_.first_rank && (!rank.ready || !settled(rank))) {
-      if (seat.hello.host.empty()) {
-        seat.hello.host = host_of(static_cast<std::uint32_t>(seats.size()), names_by);
-      }
-      seat.absent = why_absent(rank, seat.hello.host, given, names_by);
+      seat.hello.host = host_of(static_cast<std::uint32_t>(seats.size()), names_by);
+      seat.absent = why_absent(rank, given, names_by);
       for (std::optional<Channel>& one : seat.channels) {
         if (one) one->abort(seat.absent);
       }

@@ -85,9 +85,6 @@ struct Seat {
   std::string absent{};   ///< why it does not take part; "" = it does
 };
 
-/// Of connections that were not accepted, the first of each address.
-using RefusedPeers = std::map<std::string, RefusedPeer>;
-
 /// Rank 0's side. It accepts connections, reads their hello, refuses wrong run ids, sizes, ranks
 /// and duplicates, and closes those that say nothing in time. Connections that are not admitted yet
 /// are limited in number: the oldest is closed. The seat of a rank that leaves is free again, also
@@ -135,8 +132,7 @@ class Admission {
   RankHello read_hello(const Message& message);
   void take(std::uint64_t key, Place place);
   bool settled(const Rank& rank) const;
-  std::string why_absent(const Rank& rank, const std::string& host, const std::string& given,
-                         Deadline by);
+  std::string why_absent(const Rank& rank, const std::string& given, Deadline by);
 
   Listener& listener_;
   Readiness readiness_;
@@ -147,7 +143,7 @@ class Admission {
   std::vector<Rank> ranks_;
   std::uint32_t open_;  // the last one that was not settled
   std::string first_refusal_;
-  RefusedPeers refused_;
+  std::map<std::string, RefusedPeer> refused_{};               // by address: the first one
   std::map<std::string, const RefusedPeer*> refused_hosts_{};  // by host: looked up, once
   bool launcher_is_slow_ = false;
   bool resolver_is_slow_ = false;
