@@ -34,7 +34,6 @@ void PendingHandshakes::refuse(Channel& channel, RefusalReason reason) const noe
 /// Not of what does not speak as rdmabench does: a probe of the port is no client.
 void PendingHandshakes::tell_of(const Channel& channel,
                                 const RefusedHandshake& refused) const noexcept {
-  tell([&] { return std::string(refused.what()); });
   if (!told_ || refused.reason() == RefusalReason::unreadable) return;
   try {
     told_({.ip = channel.peer_ip(),
@@ -119,12 +118,10 @@ std::optional<Channel> PendingHandshakes::proceed(std::uint64_t key) {
   try {
     if (!found->second.handshake.proceed(found->second.channel)) return std::nullopt;
     return std::move(take(found).mapped().channel);
-  } catch (const RefusedHandshake& refused) {
-    tell_of(found->second.channel, refused);
-    take(found);
-    return std::nullopt;
-  } catch (const std::exception& error) {  // it left, or there is no memory for it
+  } catch (const std::exception& error) {  // it left, was refused, or there is no memory for it
     tell([&] { return std::string(error.what()); });
+    const auto* const refused = dynamic_cast<const RefusedHandshake*>(&error);
+    if (refused != nullptr) tell_of(found->second.channel, *refused);
     take(found);
     return std::nullopt;
   }
