@@ -60,9 +60,6 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
   }
   for (const auto& [name, factor] : units) {
     if (suffix != name) continue;
-    refuse_if(status == std::errc::result_out_of_range || number > limit / factor,
-              fmt::format("{} '{}' is too large", noun, text),
-              fmt::format("The limit is {}.", limit));
     std::uint64_t part = 0;
     std::uint64_t of = factor;
     for (const char digit : decimals) {
@@ -71,7 +68,8 @@ std::uint64_t parse_number(std::string_view text, std::span<const Unit> units,
                 fmt::format("Write a number such as {}.", example));
       part += of * static_cast<std::uint64_t>(digit - '0');
     }
-    refuse_if(part > limit - number * factor, fmt::format("{} '{}' is too large", noun, text),
+    refuse_if(status == std::errc::result_out_of_range || number > (limit - part) / factor,
+              fmt::format("{} '{}' is too large", noun, text),
               fmt::format("The limit is {}.", limit));
     return number * factor + part;
   }
