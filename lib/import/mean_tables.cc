@@ -81,24 +81,21 @@ std::string_view operation_in(std::string_view name, std::string_view options) {
   return told == "write" || told == "read" ? told : "";
 }
 
-/// A program of fabtests, and which operation its command asks for.
+/// A program of fabtests, and what stands behind its name.
 struct Fabtest {
   std::string_view name;
-  std::string_view operation;
+  std::string_view options;
 };
 
 /// "fi_rdm_pingpong" of "$ taskset -c 32 ./fi_rdm_pingpong -p tcp", and of "bin/fi_rdm_pingpong -M
 /// :" of -M; none of other lines.
 Fabtest fabtests_in(std::string_view line) {
-  const auto found = [](std::string_view name, std::string_view rest) {
-    return Fabtest{name, operation_in(name, rest)};
-  };
   if (line.ends_with(':')) {
     line.remove_suffix(1);
     const std::size_t end = std::min(line.find(' '), line.size());
     const std::string_view name = base_name(line.substr(0, end));
     if (name.starts_with("fi_") && !has_any(name, {":", "("})) {
-      return found(name, line.substr(end));
+      return {name, line.substr(end)};
     }
   }
   const std::size_t at = line.find("fi_");
@@ -109,7 +106,7 @@ Fabtest fabtests_in(std::string_view line) {
   const std::string_view name = line.substr(0, line.find(' '));
   const std::string_view rest = line.substr(name.size());
   const bool is = rest.starts_with(" -") && (name.ends_with("pingpong") || name.ends_with("_bw"));
-  return is ? found(name, rest) : Fabtest{};
+  return is ? Fabtest{name, rest} : Fabtest{};
 }
 
 bool is_failure_of_fabtests(std::string_view line) {
@@ -153,7 +150,7 @@ class MeanReader {
     } else if (const Fabtest test = fabtests_in(line); !test.name.empty()) {
       if (!table_.rows.empty()) end_table();
       table_.program = test.name;
-      table_.operation = test.operation;
+      table_.operation = operation_in(test.name, test.options);
     } else if (is_kill(one.raw) || is_failure_of_fabtests(one.raw)) {
       error_.set(trimmed(one.raw));
     } else if (const Words words = words_of(line); is_row(words)) {
