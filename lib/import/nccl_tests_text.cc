@@ -129,26 +129,28 @@ class Reader {
 
   bool ended() const { return table_.out_of_bounds || table_.average_bus_gb_per_s; }
 
+  static auto key_of(const NcclTestsRow& row) {
+    return std::tie(row.size_bytes, row.type, row.reduction, row.root);
+  }
+
   bool repeats_a_row() const {
-    std::set<std::tuple<std::uint64_t, std::string, std::string, std::optional<std::int64_t>>> seen;
-    return std::any_of(table_.rows.begin(), table_.rows.end(), [&](const NcclTestsRow& row) {
-      return !seen.emplace(row.size_bytes, row.type, row.reduction, row.root).second;
-    });
+    std::set<decltype(key_of(table_.rows[0]))> seen;
+    return std::any_of(table_.rows.begin(), table_.rows.end(),
+                       [&](const NcclTestsRow& row) { return !seen.insert(key_of(row)).second; });
   }
 
   /// Whether its rows are the first ones over and over, as -N writes them.
   bool repeats_in_cycles() const {
-    const auto same = [](const NcclTestsRow& a, const NcclTestsRow& b) {
-      return std::tie(a.size_bytes, a.type, a.reduction, a.root) ==
-             std::tie(b.size_bytes, b.type, b.reduction, b.root);
-    };
     const auto& rows = table_.rows;
+    const auto same = [&](std::size_t a, std::size_t b) {
+      return key_of(rows[a]) == key_of(rows[b]);
+    };
     std::size_t cycle = 1;
-    while (cycle < rows.size() && !same(rows[cycle], rows[0])) ++cycle;
+    while (cycle < rows.size() && !same(cycle, 0)) ++cycle;
     // Two processes in step write a row twice at once.
     if (cycle == 1 || cycle == rows.size()) return false;
     for (std::size_t i = cycle; i < rows.size(); ++i) {
-      if (!same(rows[i], rows[i - cycle])) return false;
+      if (!same(i, i - cycle)) return false;
     }
     return true;
   }
@@ -185,16 +187,14 @@ class Reader {
     if (begun_) {
       if (is_mixed()) {
         merge_mixed();
-      } else if (!ended() && error_.empty()) {
-        ++open_runs_;
-        ++processes_;
-        error_.set(table_.rows.empty()
-                       ? "its table has no row: the run failed before its first result"
-                       : "its table stops without its last lines: the run was aborted");
       } else {
-        open_runs_ = processes_ = 0;
+        const bool open = !ended() && error_.empty();
+        open_runs_ = open ? open_runs_ + 1 : 0;
+        processes_ = open ? processes_ + 1 : 0;
         if (error_.empty() && table_.rows.empty()) {
           error_.set("its table has no row: the run failed before its first result");
+        } else if (open) {
+          error_.set("its table stops without its last lines: the run was aborted");
         }
         if (stray_rows_ > 0) {
           table_.notes.emplace_back(
