@@ -36,14 +36,11 @@ constexpr auto kSendLimit = std::chrono::seconds(5);
 std::uint64_t rdma_ports(const std::string& root) {
   int error = 0;
   std::uint64_t ports = list_folder(root + "/sys/class/cxi", error).size();
-  for (const run::Backend& backend : run::backends()) {
-    if (backend.name != "verbs" || backend.devices == nullptr) continue;
-    try {
-      for (const transport::DeviceInfo& device : backend.devices()) {
-        if (device.state == "active") ++ports;
-      }
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it has none
+  try {
+    for (const transport::DeviceInfo& device : run::find_backend("verbs").devices()) {
+      if (device.state == "active") ++ports;
     }
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it has none
   }
   return ports;
 }
