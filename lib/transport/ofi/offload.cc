@@ -1,7 +1,5 @@
 #include "transport/ofi/offload.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "fits.h"
