@@ -92,9 +92,7 @@ std::vector<Row> Lead::measure(const Call& call) {
 }
 
 std::vector<RankReport> Lead::reports(RankCommand::What what) {
-  RankCommand order;
-  order.what = what;
-  const std::vector<std::string> answers = ranks_.command(order, deadline());
+  const std::vector<std::string> answers = ranks_.command({.what = what}, deadline());
   std::vector<RankReport> reports;
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     reports.push_back(answer_of(ranks_.identity(rank),
