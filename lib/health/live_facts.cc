@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -134,7 +133,7 @@ std::string nccl_files() {
 }
 
 /// Whether it begins as a shared object of this program's word size does. Source: elf(5).
-bool is_elf_of_this_class(const std::string& path) {
+bool is_elf_of_this_class(const std::filesystem::path& path) {
   const std::string head = read_file(path).text;
   return head.size() > EI_CLASS && head.starts_with(ELFMAG) &&
          head[EI_CLASS] == (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32);
@@ -155,10 +154,11 @@ std::string file_in_folders(const char* name) {
   }
   for (unsigned i = 0; i < folders->dls_cnt; ++i) {
     const std::string path = fmt::format("{}/{}", folders->dls_serpath[i].dls_name, name);
-    std::array<char, PATH_MAX> file{};
-    if (access(path.c_str(), F_OK) != 0) continue;
-    if (!is_elf_of_this_class(path)) return "";  // the loader may stop here: let it say so
-    if (realpath(path.c_str(), file.data()) != nullptr) return file.data();  // has the version
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::canonical(path, error);  // has the version
+    if (error) continue;
+    // The loader may stop at a file that is none: let it say so.
+    return is_elf_of_this_class(file) ? file.string() : "";
   }
   return "";
 }

@@ -140,12 +140,9 @@ void fabric_manager(Probe& probe) {
   const std::string own = version_in(text);
   if (!text.empty() && own.empty()) return probe.error("the Fabric Manager prints no version");
   const std::string driver = probe.try_line("sys/module/nvidia/version");
-  if (!own.empty() && !driver.empty() && own != driver) {
-    return probe.judge_by(false, Status::fail, own, fmt::format("{}, the driver's", driver),
-                          Source::derived);
-  }
+  const bool known = !own.empty() && !driver.empty();
   const std::size_t switches = probe.node().nvswitches;
-  if (switches > 0 && runs(probe, "nv-fabricmanage") == false) {
+  if ((!known || own == driver) && switches > 0 && runs(probe, "nv-fabricmanage") == false) {
     probe.observe(fmt::format("{} NVLink switches, and no Fabric Manager runs", switches));
     probe.expect("one that runs: without it CUDA fails with error 802", Source::standard);
     probe.action(action::kChangeSetting);
@@ -155,7 +152,8 @@ void fabric_manager(Probe& probe) {
   }
   if (own.empty()) return probe.skip("no Fabric Manager is installed here, or it was not asked");
   if (driver.empty()) return probe.skip("the driver's version is not known");
-  probe.judge_by(true, Status::fail, own, fmt::format("{}, the driver's", driver), Source::derived);
+  probe.judge_by(own == driver, Status::fail, own, fmt::format("{}, the driver's", driver),
+                 Source::derived);
 }
 
 /// Only a rack has a cluster: its GPUs reach those of other nodes by NVLink, for which a process
