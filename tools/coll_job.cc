@@ -10,6 +10,8 @@
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "ending.h"
 #include "output.h"
@@ -35,6 +37,11 @@ bool write_run(const CollJob& job, const collective::Run& run,
   return as_expected;
 }
 
+void set_failed(collective::Run& run, std::string why) {
+  run.error = std::move(why);
+  run.failure.emplace();
+}
+
 /// The rows that are finished, written once: by the end of the run, by a signal, or by the thread
 /// that finds the library stuck.
 class Results {
@@ -57,7 +64,7 @@ class Results {
         }
       }
       if (job_.write_each_row) {
-        finished_.error = "the run was killed after this row";
+        set_failed(finished_, "the run was killed after this row");
         job_.write(finished_, {});
       }
     }
@@ -70,7 +77,7 @@ class Results {
     const std::lock_guard lock(mutex_);
     written_ = true;
     if (!unwritten_) return write_run(job_, run_, wire);
-    run_.error = why_unwritten_;
+    set_failed(run_, why_unwritten_);
     run_.blame = {};  // no rank is to blame
     job_.write(run_, wire);
     std::rethrow_exception(unwritten_);
@@ -83,7 +90,7 @@ class Results {
     mutex_.lock();
     if (leads && !written_) {
       finished_.config = job_.config;
-      finished_.error = reason;
+      set_failed(finished_, reason);
       try {
         write_run(job_, finished_);
       } catch (const std::exception& error) {
@@ -126,7 +133,7 @@ collective::PointToPoint measure_point_to_point(const CollJob& job, collective::
     collective::join(run, wire);
     return wire;
   } catch (const std::exception& error) {
-    run.error = fmt::format("the pairs were not measured point to point: {}", error.what());
+    set_failed(run, fmt::format("the pairs were not measured point to point: {}", error.what()));
     return {};
   }
 }
@@ -185,7 +192,7 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
   }
   if (!run.error.empty()) {
     collective::dismiss(group, run);
-    leave(static_cast<int>(run.fault));
+    leave(static_cast<int>(run.failure->fault));
   }
   const int code = exit_code(run, wire);
   return code == 0 && !as_expected ? static_cast<int>(Fault::failed) : code;

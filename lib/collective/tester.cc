@@ -146,7 +146,7 @@ void lead(RankGroup& group, Engine& engine, const CollectivePlan& plan,
       engine.abort();
       throw;
     }
-    run.fault = error.fault();
+    run.failure = error.failure();
     run.error = error.what();
     const auto* const wrong = dynamic_cast<const WrongAnswer*>(&error);
     run.blame = wrong != nullptr        ? Blame{.ranks = {wrong->rank}}

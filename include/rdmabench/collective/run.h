@@ -207,9 +207,9 @@ struct Run {
   std::vector<RankReport> ranks{};
   std::vector<Row> rows{};
   std::vector<std::string> notes{};
-  std::string error{};          ///< why it ended early; finished rows stay
-  Fault fault = Fault::failed;  ///< of the error
-  Blame blame{};                ///< which ranks caused it
+  std::string error{};               ///< why it ended early; finished rows stay
+  std::optional<Failure> failure{};  ///< the same as types; set where `error` is
+  Blame blame{};                     ///< which ranks caused it
   std::optional<Bisected> bisected{};
   std::vector<RequirementFinding> findings{};  ///< prove(); a failed one fails the run
 };
