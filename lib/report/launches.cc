@@ -359,7 +359,9 @@ std::string launches_text(const Document& over, std::size_t width) {
   if (over.schema == kFabricSchema) return "Verdict: " + to_text(over, width);
   if (over.schema == kCollSchema) return to_text(over, width);
   const Json& resolved = object_of(json_of(over), "resolved");
-  std::string text = text_of(json_of(over), "test");
+  std::string text = terminal_safe(text_of(json_of(over), "not_rdma"));
+  if (!text.empty()) text += '\n';
+  text += text_of(json_of(over), "test");
   for (const char* const key : {"backend", "provider", "device"}) {
     if (const std::string word = text_of(resolved, key); !word.empty()) {
       text += (key == std::string_view("backend") ? " over " : ", ") + terminal_safe(word);

@@ -128,6 +128,8 @@ class Usage(unittest.TestCase):
         self.assertRegex(self.refused("ib_send_bw", "-c", "UD", "-a", "host", code=3), "no RDMA device|not in this program")
         # A server too: it does not wait for a client that could not be served.
         self.assertRegex(self.refused("ib_write_bw", "-d", "nosuch0", code=3), "no (RDMA )?device|not in this program")
+        self.assertRegex(self.refused("ib_write_bw", "--backend", "ofi", "-d", "nosuch0", code=3),
+                         "nosuch0|not in this program")
         self.assertIn("mean 10Gb", self.refused("bw", "host", "--rate", "10G"))
         self.assertIn("has no --sl", self.refused("lat", "--backend", "loop", "--sl", "3"))
 

@@ -54,7 +54,7 @@ int serve(const Flags& flags) {
   config.timeout = flags.config.timeout;
   config.device = device(flags);
   config.gid_index = flags.config.placement.gid_index;
-  if (flags.config.backend == "verbs") check_own_side(flags, config);
+  if (flags.config.backend != "auto") check_own_side(flags, config);
   return serve_one(config, tell, [&] {
     if (!flags.one_number) write_text(kBanner);
   });

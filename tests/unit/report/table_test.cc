@@ -322,6 +322,9 @@ TEST(Launches, AreOneRowWithTheirInterval) {
   EXPECT_NEAR(row["median_low_ns"].get<double>(), 996.65 * std::exp(-4.303 * 0.1004 / std::sqrt(3)),
               3);
   EXPECT_THAT(launches_text(over, 80), has_all("launches", "p50 low[us]"));
+  Document fell_back = over;
+  json_of(fell_back)["not_rdma"] = "NOT RDMA: measured over ofi, provider tcp";
+  EXPECT_THAT(launches_text(fell_back, 80), testing::StartsWith("NOT RDMA: measured over ofi, "));
   EXPECT_EQ(launches_of(json_of(launches[0])), 1);
   json_of(launches[1])["results"][0]["complete"] = false;  // a signal ended it
   json_of(launches[2])["results"] = nlohmann::ordered_json::array();
