@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "flags/flag.h"
+
 namespace rdmabench::inline v1::tools {
 
 /// What main() runs for the subcommand that was named; returns the exit code.
@@ -33,6 +35,7 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& app, Command& command, cons
 struct Suite {
   std::string_view name;
   std::vector<std::string> programs;
+  std::vector<Accepted> accepted;  ///< of each program
 };
 std::vector<Suite> suites();
 

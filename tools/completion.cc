@@ -61,6 +61,14 @@ const std::vector<std::string>& usual_values(const std::string& name) {
   return found == known.end() ? none : found->second;
 }
 
+/// What may be typed first, and what may follow it.
+struct Completed {
+  std::string name;
+  std::string about;
+  std::vector<Word> words;
+  bool takes_host = false;
+};
+
 std::vector<Word> options_of(const CLI::App& app) {
   std::vector<Word> found;
   for (const CLI::Option* option : app.get_options()) {
@@ -96,6 +104,35 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
+/// The flags of another suite's program, by the table that its command lines are read by.
+std::vector<Word> words_of(const Accepted& accepted) {
+  std::vector<Word> words;
+  for (const Accepted::One& one : accepted.flags) {
+    Word& word = words.emplace_back();
+    if (one.flag.letter != '\0') word.names.push_back(one.flag.short_name());
+    if (!one.flag.name.empty()) word.names.push_back(one.flag.long_name());
+    word.help = one.text;
+    word.takes_value = one.flag.takes == Value::required;
+    word.is_device = one.is_device;
+  }
+  return words;
+}
+
+std::vector<Completed> completed(const CLI::App& app) {
+  std::vector<Completed> all;
+  for (const CLI::App* command : commands_of(app)) {
+    all.push_back({command->get_name(), command->get_description(), options_of(*command),
+                   takes_host(*command)});
+  }
+  for (const Suite& suite : suites()) {
+    for (std::size_t i = 0; i < suite.programs.size(); ++i) {
+      all.push_back({suite.programs[i], fmt::format("as {} has it", suite.name),
+                     words_of(suite.accepted[i]), suite.accepted[i].takes_host});
+    }
+  }
+  return all;
+}
+
 /// Within single quotes of any of the three shells: those would end at one.
 std::string quotable(std::string text) {
   std::erase(text, '\'');
@@ -105,14 +142,11 @@ std::string quotable(std::string text) {
 std::string bash_script(const CLI::App& app) {
   std::vector<std::string> names;
   std::string cases;
-  for (const Suite& suite : suites()) {
-    names.insert(names.end(), suite.programs.begin(), suite.programs.end());
-  }
-  for (const CLI::App* command : commands_of(app)) {
-    names.push_back(command->get_name());
+  for (const Completed& command : completed(app)) {
+    names.push_back(command.name);
     std::vector<std::string> words;
     std::string values;
-    for (const Word& option : options_of(*command)) {
+    for (const Word& option : command.words) {
       words.insert(words.end(), option.names.begin(), option.names.end());
       if (!option.takes_value) continue;
       values += fmt::format(
@@ -122,9 +156,9 @@ std::string bash_script(const CLI::App& app) {
                                   : fmt::format("words='{}'", fmt::join(option.values, " ")));
     }
     cases += fmt::format(
-        "    {})\n      words='{}'\n{}      case $before in\n{}      esac ;;\n",
-        command->get_name(), fmt::join(words, " "),
-        takes_host(*command) ? "      [[ $word == -* ]] || words+=\" $(_rdmabench_hosts)\"\n" : "",
+        "    {})\n      words='{}'\n{}      case $before in\n{}      esac ;;\n", command.name,
+        fmt::join(words, " "),
+        command.takes_host ? "      [[ $word == -* ]] || words+=\" $(_rdmabench_hosts)\"\n" : "",
         values);
   }
   return fmt::format(R"(# bash completion of rdmabench
@@ -166,16 +200,10 @@ std::string zsh_script(const CLI::App& app) {
     return quotable(std::move(text));
   };
   std::string commands, cases;
-  for (const Suite& suite : suites()) {
-    for (const std::string& program : suite.programs) {
-      commands += fmt::format("    '{}:as {} has it'\n", program, suite.name);
-    }
-  }
-  for (const CLI::App* command : commands_of(app)) {
-    commands +=
-        fmt::format("    '{}:{}'\n", command->get_name(), plain(command->get_description()));
-    cases += fmt::format("    {}) _arguments", command->get_name());
-    for (const Word& option : options_of(*command)) {
+  for (const Completed& command : completed(app)) {
+    commands += fmt::format("    '{}:{}'\n", command.name, plain(command.about));
+    cases += fmt::format("    {}) _arguments", command.name);
+    for (const Word& option : command.words) {
       const std::string value = !option.takes_value ? ""
                                 : option.is_device  ? fmt::format(":device:($({}))", kDevices)
                                 : option.values.empty()
@@ -186,7 +214,7 @@ std::string zsh_script(const CLI::App& app) {
       }
     }
     cases +=
-        fmt::format(" \\\n      '*:{}' ;;\n", takes_host(*command) ? "host:_hosts" : "file:_files");
+        fmt::format(" \\\n      '*:{}' ;;\n", command.takes_host ? "host:_hosts" : "file:_files");
   }
   return fmt::format(R"(#compdef rdmabench
 _rdmabench() {{
@@ -210,24 +238,20 @@ _rdmabench "$@"
 
 std::string fish_script(const CLI::App& app) {
   std::string text = "# fish completion of rdmabench\n";
-  for (const Suite& suite : suites()) {
-    text +=
-        fmt::format("complete -c rdmabench -n __fish_use_subcommand -f -a '{}' -d 'as {} has it'\n",
-                    fmt::join(suite.programs, " "), suite.name);
-  }
-  for (const CLI::App* command : commands_of(app)) {
+  const std::vector<Completed> all = completed(app);
+  for (const Completed& command : all) {
     text += fmt::format("complete -c rdmabench -n __fish_use_subcommand -f -a {} -d '{}'\n",
-                        command->get_name(), quotable(command->get_description()));
+                        command.name, quotable(command.about));
   }
-  for (const CLI::App* command : commands_of(app)) {
-    if (takes_host(*command)) {
+  for (const Completed& command : all) {
+    if (command.takes_host) {
       text += fmt::format(
           "complete -c rdmabench -n '__fish_seen_subcommand_from {}' -a '(__fish_print_hostnames)'\n",
-          command->get_name());
+          command.name);
     }
-    for (const Word& option : options_of(*command)) {
-      text += fmt::format("complete -c rdmabench -n '__fish_seen_subcommand_from {}'",
-                          command->get_name());
+    for (const Word& option : command.words) {
+      text +=
+          fmt::format("complete -c rdmabench -n '__fish_seen_subcommand_from {}'", command.name);
       for (const std::string& name : option.names) {
         text += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }

@@ -19,8 +19,10 @@
 #include "fabtests/options.h"
 #include "flags/fields.h"
 #include "flags/flag.h"
+#include "nccltests/flags.h"
 #include "nccltests/tool.h"
 #include "option_group.h"
+#include "perftest/command_line.h"
 #include "perftest/tool.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
@@ -31,8 +33,11 @@ namespace rdmabench::inline v1::tools {
 
 std::vector<Suite> suites() {
   const auto suite = [](std::string_view name, const auto& tools) {
-    Suite one{name, {}};
-    for (const auto& tool : tools) one.programs.emplace_back(tool.name);
+    Suite one{name, {}, {}};
+    for (const auto& tool : tools) {
+      one.programs.emplace_back(tool.name);
+      one.accepted.push_back(accepted(tool));
+    }
     return one;
   };
   return {suite("perftest", perftest::tools()), suite("nccl-tests", nccltests::tools()),

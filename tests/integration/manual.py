@@ -72,6 +72,23 @@ class Manual(unittest.TestCase):
             self.assertIn(program, self.text("rdmabench.zsh"))
             self.assertIn(program, self.text("rdmabench.fish"))
 
+    def test_the_flags_of_other_programs(self):
+        for program, flags in (("ib_write_bw", {"--size", "-s", "--ib-dev", "--qp", "--token-file"}), ("ib_send_lat", {"--iters"}),
+                               ("all_reduce_perf", {"--minbytes", "-b", "--ngpus", "--backend"}), ("fi_pingpong", {"-p", "-e"})):
+            found = self.complete_in_bash("rdmabench", program, "-")
+            self.assertLessEqual(flags, set(found))
+            self.assertEqual(len(found), len(set(found)), program)
+            # What --help lists is what is completed.
+            listed = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", command.run(program, "--help").stdout, re.MULTILINE))
+            self.assertLessEqual(listed, set(found), program)
+            zsh = self.text("rdmabench.zsh").partition(f"    {program}) _arguments")[2].partition(";;")[0]
+            fish = [line for line in self.text("rdmabench.fish").splitlines() if f"__fish_seen_subcommand_from {program}'" in line]
+            for flag in flags:
+                self.assertIn(f"'*{flag}[", zsh)
+                self.assertTrue(any(f" -{'l' if flag[1] == '-' else 's'} {flag.lstrip('-')} " in line + " " for line in fish), (program, flag))
+        self.assertNotIn("--tclass", self.complete_in_bash("rdmabench", "all_reduce_perf", "-"))
+        self.assertIn("lo", self.complete_in_bash("rdmabench", "ib_send_bw", "-d", "l"))
+
     def test_bash_knows_hosts(self):
         with tempfile.TemporaryDirectory() as home:
             (pathlib.Path(home) / ".ssh").mkdir()
@@ -82,6 +99,7 @@ class Manual(unittest.TestCase):
                 self.assertEqual(self.complete_in_bash("rdmabench", "lat", "node"), ["node7", "node8", "node9"])
                 self.assertFalse((pathlib.Path(home) / "started").exists(), "a name was run as a command")
                 self.assertEqual(self.complete_in_bash("rdmabench", "bw", "10.0.0"), ["10.0.0.7"])
+                self.assertEqual(self.complete_in_bash("rdmabench", "ib_write_lat", "node7"), ["node7"])
 
     def test_zsh(self):
         text = self.text("rdmabench.zsh")

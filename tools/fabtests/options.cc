@@ -396,13 +396,13 @@ std::vector<FieldFlag> fields(Program test) {
   return fields;
 }
 
-Options parse(Program test, const std::vector<std::string>& words) {
-  constexpr std::int64_t kWarmup = 10;
-  constexpr std::uint16_t kPortOfPingPong = 47592;
-  const bool ping_pong = test == Program::pingpong;
-  const std::span<const Flag> own =
-      ping_pong ? std::span<const Flag>(kPingPongFlags) : std::span<const Flag>(kFlags);
-  const CommandLineStyle<State> style{
+namespace {
+
+CommandLineStyle<State> style(Program test) {
+  const std::span<const Flag> own = test == Program::pingpong
+                                        ? std::span<const Flag>(kPingPongFlags)
+                                        : std::span<const Flag>(kFlags);
+  return {
       .about =
           "{} as rdmabench does it: its options, figures and exit codes.\n"
           "Without HOST it is the server, which serves one client and ends.",
@@ -417,6 +417,18 @@ Options parse(Program test, const std::vector<std::string>& words) {
       .config = [](State& state) -> Config& { return state.config; },
       .whose = [](ToolSet set) { return fmt::format("It is an option of {}.", names_of(set)); },
       .refuse = skip};
+}
+
+}  // namespace
+
+Accepted accepted(const Tool& tool) {
+  return tools::accepted(style(tool.program), set_of(tool.program));
+}
+
+Options parse(Program test, const std::vector<std::string>& words) {
+  constexpr std::int64_t kWarmup = 10;
+  constexpr std::uint16_t kPortOfPingPong = 47592;
+  const bool ping_pong = test == Program::pingpong;
   CommandLine<State> line;
   State& state = line.flags;
   state.test = test;
@@ -430,7 +442,7 @@ Options parse(Program test, const std::vector<std::string>& words) {
   config.sizes = {64, 256, 1024, 4096, 65536, 1048576};
   config.warmup = ping_pong ? 0 : kWarmup;  // it times its first message
   if (ping_pong) state.port = kPortOfPingPong;
-  read_command_line(style, name(test), set_of(test), words, line);
+  read_command_line(style(test), name(test), set_of(test), words, line);
   state.answer = line.answer;
   config.authentication = line.authentication;
   state.host = line.operand;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../flags/fields.h"
+#include "../flags/flag.h"
 #include "rdmabench/run/config.h"
 
 namespace rdmabench::inline v1::tools::fabtests {
@@ -68,6 +69,8 @@ std::vector<FieldFlag> fields(Program test);
 /// `words` are those after the program's name. Throws Error(usage) for what fabtests ends with
 /// EXIT_FAILURE for, and Skip for what fabtests has and this program has not.
 Options parse(Program test, const std::vector<std::string>& words);
+
+Accepted accepted(const Tool& tool);
 
 /// Runs the command line: without a host it serves one client and ends. Returns the exit code: 0;
 /// 61 or 38 where fabtests would skip; else as fabtests does, an errno where there is one and 1.

@@ -72,18 +72,35 @@ void check_operands(std::string_view program, const std::vector<std::string>& re
 /// Whether `given`, the value of a refused flag, is the flag's default `usual`, which is accepted.
 bool is_usual(const Given& given, std::string_view usual);
 
+/// Calls `visit` with each flag that the program takes.
+template <class Target, class Visit>
+void for_each_taken(const CommandLineStyle<Target>& of, ToolSet bit, Visit visit) {
+  for (const auto& table : of.tables) {
+    for (const Flag<Target>& flag : table) {
+      if (flag.handling != Handling::refused && (flag.tools & bit) != 0) visit(flag);
+    }
+  }
+}
+
 template <class Target>
 std::string help(const CommandLineStyle<Target>& of, std::string_view program, ToolSet bit) {
   std::string text = fmt::format("{}\n\nUsage: {} [OPTIONS] {}\n\nOptions:\n",
                                  fmt::format(fmt::runtime(of.about), program), program, of.operand);
-  for (const auto& table : of.tables) {
-    for (const Flag<Target>& flag : table) {
-      if (flag.handling == Handling::refused || (flag.tools & bit) == 0) continue;
-      text += help_line(flag, flag.usual.empty() ? std::string(flag.text)
-                                                 : fmt::format("{} [{}]", flag.text, flag.usual));
-    }
-  }
+  for_each_taken(of, bit, [&text](const Flag<Target>& flag) {
+    text += help_line(flag, flag.usual.empty() ? std::string(flag.text)
+                                               : fmt::format("{} [{}]", flag.text, flag.usual));
+  });
   return help_for_reading(fmt::format("{}\n{}\n", text, of.footer));
+}
+
+template <class Target>
+Accepted accepted(const CommandLineStyle<Target>& of, ToolSet bit) {
+  Accepted all{.takes_host = !of.operand.empty()};
+  for_each_taken(of, bit, [&all](const Flag<Target>& flag) {
+    all.flags.push_back({flag, flag.text, flag.option.starts_with("device")});
+  });
+  for (const auto& flag : authentication_flags()) all.flags.push_back({flag, flag.text});
+  return all;
 }
 
 /// Reads `words`, those after the program's name; `bit` is the program's of Flag::tools. What has

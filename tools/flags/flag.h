@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rdmabench/control/channel.h"
 
@@ -89,6 +90,17 @@ struct Flag : Spelling {
       {};  ///< the default; a refused flag that has one accepts that value only
   /// The option of rdmabench that it sets where `set` is null, and that errors name for it.
   std::string_view option = {};
+};
+
+/// What a program takes, as a shell completes it.
+struct Accepted {
+  struct One {
+    Spelling flag;
+    std::string_view text;
+    bool is_device = false;  ///< its value
+  };
+  std::vector<One> flags{};
+  bool takes_host = false;
 };
 
 /// --token-file, --auth and --insecure, of every command that listens or connects, each of which

@@ -269,9 +269,10 @@ std::vector<std::uint64_t> sizes(const Flags& flags) {
   return all;
 }
 
-CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
-  refuse_if(!tool.refused.empty(), fmt::format("{} is not offered here", tool.name), tool.refused);
-  const CommandLineStyle<Flags> nccl_tests{
+namespace {
+
+CommandLineStyle<Flags> style() {
+  return {
       .about =
           "nccl-tests' {}, measured by rdmabench: NCCL is loaded when it runs, and no MPI is "
           "needed.",
@@ -281,8 +282,18 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
           "Of flags that are not listed only the default is accepted; the error says what to use\n"
           "instead. docs/nccl-tests.md has them all, and how ranks find one another.",
       .tables = {nccltests::flags(), kOwn}};
+}
+
+}  // namespace
+
+Accepted accepted(const Tool& /*tool*/) {
+  return tools::accepted(style(), kAll);
+}
+
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
+  refuse_if(!tool.refused.empty(), fmt::format("{} is not offered here", tool.name), tool.refused);
   CommandLine<Flags> line;
-  read_command_line(nccl_tests, tool.name, kAll, words, line);
+  read_command_line(style(), tool.name, kAll, words, line);
   if (line.answer.empty()) {
     check(line.flags);
     switch_off(line.flags);

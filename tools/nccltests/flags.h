@@ -61,6 +61,8 @@ std::string to_markdown();
 /// an unknown flag the text names the nearest right one, for a refused flag what to use instead.
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words);
 
+Accepted accepted(const Tool& tool);
+
 /// The sizes of -b, -e, -i and -f, repeated -N times. Throws Error(usage) for more than 10,000.
 std::vector<std::uint64_t> sizes(const Flags& flags);
 

@@ -66,7 +66,9 @@ std::vector<FieldFlag> fields() {
   return fields;
 }
 
-CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
+namespace {
+
+CommandLineStyle<Flags> style() {
   CommandLineStyle<Flags> perftest{
       .about =
           "perftest's {}, measured by rdmabench. Both sides must be rdmabench's; the client's "
@@ -82,8 +84,18 @@ CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words
           [](ToolSet tools) { return fmt::format("perftest has it for {}.", to_text(tools)); }};
   for (const FlagGroup& group : flag_groups()) perftest.tables.push_back(group.flags);
   perftest.tables.emplace_back(kOwn);
+  return perftest;
+}
+
+}  // namespace
+
+Accepted accepted(const Tool& tool) {
+  return tools::accepted(style(), set_of(tool));
+}
+
+CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words) {
   CommandLine<Flags> line;
-  read_command_line(perftest, tool.name, set_of(tool), words, line);
+  read_command_line(style(), tool.name, set_of(tool), words, line);
   if (!line.answer.empty()) return line;
   Flags& flags = line.flags;
   flags.host = line.operand;

@@ -14,6 +14,8 @@ namespace rdmabench::inline v1::tools::perftest {
 /// unknown flag the text names the nearest right one, for a refused flag what to use instead.
 CommandLine<Flags> parse(const Tool& tool, const std::vector<std::string>& words);
 
+Accepted accepted(const Tool& tool);
+
 /// perftest's flags for what the library's errors name.
 std::vector<FieldFlag> fields();
 
