@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "control/launch.h"
+#include "results/number_column.h"
 #include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
@@ -144,11 +145,8 @@ bool is_first_rank() {
 }
 
 std::string rate_text(double messages_per_s) {
-  constexpr double kThousand = 1e3;
-  constexpr double kMillion = 1e6;
-  return messages_per_s < kThousand  ? fmt::format("{:.0f} msg/s", messages_per_s)
-         : messages_per_s < kMillion ? fmt::format("{:.1f} kmsg/s", messages_per_s / kThousand)
-                                     : fmt::format("{:.3f} Mmsg/s", messages_per_s / kMillion);
+  const std::string amount = report::amount_text(messages_per_s);
+  return amount + (amount.find(' ') == std::string::npos ? " msg/s" : "msg/s");
 }
 
 bool shows_progress() {

@@ -8,6 +8,7 @@
 #include "base/listed.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/units.h"
+#include "results/number_column.h"
 #include "results/text_table.h"
 #include "values.h"
 
@@ -74,7 +75,7 @@ std::string extreme_text(const ExtremeCell& one) {
   const Estimate& estimate = *one.cell->judgement.estimate;
   const bool times = std::abs(estimate.difference) >= std::log(2.0);
   const auto text = [times](double log_ratio) {
-    return times ? fmt::format("{:.3g}", std::exp(log_ratio)) : percent(log_ratio);
+    return times ? report::digits_text(std::exp(log_ratio)) : percent(log_ratio);
   };
   return fmt::format("{} of {} {}{} [{}, {}]", family_text(*one.family), cell_text(*one.cell),
                      text(estimate.difference), times ? " times" : "", text(estimate.low),
@@ -164,7 +165,7 @@ std::string counted(std::size_t number, std::string_view one) {
 }
 
 std::string percent_of(double ratio) {
-  return fmt::format("{:.4g} %", 100 * ratio);
+  return report::percent_text(ratio);
 }
 
 std::string cell_text(const Cell& cell) {

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "analysis/projection.h"
+#include "rdmabench/base/units.h"
+#include "results/number_column.h"
 #include "values.h"
 
 namespace rdmabench::inline v1::analysis {
@@ -14,12 +16,12 @@ namespace {
 /// "16 nodes", "8 G parameters", "4096 tokens per GPU".
 std::string at_text(const Projection& projection, double value) {
   const Axis axis = projection.options.axis;
-  return fmt::format("{:.4g} {}", value,
+  return fmt::format("{} {}", report::digits_text(value),
                      axis == Axis::tokens ? "tokens per GPU" : std::string(name(axis)));
 }
 
 std::string step_text(double seconds) {
-  return seconds < 1 ? fmt::format("{:.4g} ms", seconds * 1e3) : fmt::format("{:.4g} s", seconds);
+  return report::time_text(seconds * kNsPerSecond);
 }
 
 /// The rows that have both sides, and their differences: logs of B over A.
@@ -142,11 +144,11 @@ std::vector<std::string> break_even_sentences(const Projection& projection) {
     const BreakEven* const end = last ? nullptr : &projection.break_evens[i + 1];
     // Where a side stops being better was said as the end of its range.
     if (one.after == Direction::none && i > 0) continue;
-    const std::string where = end == nullptr
-                                  ? fmt::format("from about {} on (between {:.6g} and {:.6g})",
-                                                at_text(projection, one.about), one.from, one.to)
-                                  : fmt::format("from about {:.4g} to about {}", one.about,
-                                                at_text(projection, end->about));
+    const std::string where =
+        end == nullptr ? fmt::format("from about {} on (between {:.6g} and {:.6g})",
+                                     at_text(projection, one.about), one.from, one.to)
+                       : fmt::format("from about {} to about {}", report::digits_text(one.about),
+                                     at_text(projection, end->about));
     std::vector<double> open;
     std::size_t rows = 0;
     for (const ProjectionRow& row : projection.rows) {

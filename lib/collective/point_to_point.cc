@@ -14,6 +14,7 @@
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #include "results/facts.h"
+#include "results/number_column.h"
 #include "run/clear_to_send.h"
 
 namespace rdmabench::inline v1::collective {
@@ -152,7 +153,7 @@ bool any_staged(const std::vector<PointToPointResult>& pairs) {
 std::string pair_text(const PointToPointResult& pair) {
   const std::string head = fmt::format("rank {} -> {}: ", pair.from, pair.to);
   if (!pair.error.empty()) return head + ascii_only(pair.error);
-  return head + fmt::format("{:.2f} Gb/s by {}", gigabits(pair.bits_per_s), ascii_only(pair.route));
+  return head + fmt::format("{} by {}", report::rate_text(pair.bits_per_s), ascii_only(pair.route));
 }
 
 }  // namespace
@@ -286,7 +287,7 @@ std::string call_text(const Row& row) {
 
 std::string step_text(const WireStep& step) {
   const std::optional<double> wire = slowest(step.pairs);
-  if (wire) return fmt::format("{}: {:.2f} Gb/s", step.name, gigabits(*wire));
+  if (wire) return fmt::format("{}: {}", step.name, report::rate_text(*wire));
   for (const PointToPointResult& pair : step.pairs) {
     if (!pair.error.empty()) return fmt::format("{}: {}", step.name, pair_text(pair));
   }
@@ -296,8 +297,8 @@ std::string step_text(const WireStep& step) {
 /// A line of the steps: what it gave, and what that took from the line before.
 void add_line(std::string& text, const std::string& name, std::optional<double> bits,
               std::optional<double>& before) {
-  text += fmt::format("  {:<44} {:>10}", name,
-                      bits ? fmt::format("{:.2f}", gigabits(*bits)) : "failed");
+  text +=
+      fmt::format("  {:<44} {:>10}", name, bits ? report::column_text(gigabits(*bits)) : "failed");
   if (bits && before) text += fmt::format(" {:>+8.1f} %", 100 * (*bits / *before - 1));
   text += '\n';
   if (bits) before = bits;

@@ -11,6 +11,7 @@
 #include "fabric/verdict_words.h"
 #include "measure/ranks.h"
 #include "rdmabench/base/units.h"
+#include "results/number_column.h"
 
 namespace rdmabench::inline v1::fabric {
 namespace {
@@ -71,12 +72,8 @@ std::string Words::rail_name(std::uint32_t rail, std::uint32_t rank) const {
 }
 
 std::string Words::value(double log_value) const {
-  if (slice_.metric == Metric::bandwidth)
-    return fmt::format("{:.4g} Gb/s", std::exp(log_value) / 1e9);
-  const double ns = std::exp(-log_value);
-  if (ns < 1e3) return fmt::format("{:.4g} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.4g} us", ns / 1e3);
-  return fmt::format("{:.4g} ms", ns / 1e6);
+  return slice_.metric == Metric::bandwidth ? report::rate_text(std::exp(log_value))
+                                            : report::time_text(std::exp(-log_value));
 }
 
 std::string Words::of_typical(double effect, double typical) const {

@@ -26,13 +26,13 @@ std::string verdict_text(std::string_view verdict, std::string_view direction) {
 
 std::string ratio_text(const Json& estimate) {
   if (estimate.empty()) return "no estimate";
-  return fmt::format("{:.4g} times ({:.4g} to {:.4g})", number_of(estimate, "ratio"),
-                     number_of(estimate, "ratio_low"), number_of(estimate, "ratio_high"));
+  const auto text = [&](const char* key) { return digits_text(number_of(estimate, key)); };
+  return fmt::format("{} times ({} to {})", text("ratio"), text("ratio_low"), text("ratio_high"));
 }
 
 std::string change_text(double ratio, double typical) {
   if (!std::isfinite(ratio)) return "-";
-  if (typical >= 2 || typical <= 0.5) return fmt::format("{:.3g} times", ratio);
+  if (typical >= 2 || typical <= 0.5) return digits_text(ratio) + " times";
   return fmt::format("{:+.2f} %", 100 * (ratio - 1));
 }
 

@@ -24,8 +24,19 @@ constexpr std::array kBytes{Unit{"GB/s", 1e9}, Unit{"MB/s", 1e6}, Unit{"Gb/s", 1
 constexpr std::array kCounts{Unit{"", 1},      Unit{"/s", 1},  Unit{"k", 1e3},
                              Unit{"k/s", 1e3}, Unit{"M", 1e6}, Unit{"M/s", 1e6}};
 
+/// More than elsewhere: a value just below its limit should not read as the limit.
+constexpr int kDigitsOfLimits = 4;
+
+std::string limit_rate_text(double bits_per_s) {
+  return rate_text(bits_per_s, kDigitsOfLimits);
+}
+
+std::string limit_time_text(double ns) {
+  return time_text(ns, kDigitsOfLimits);
+}
+
 std::string byte_rate_text(double bytes_per_s) {
-  return fmt::format("{:.4g} GB/s", bytes_per_s / 1e9);
+  return digits_text(bytes_per_s / 1e9, kDigitsOfLimits) + " GB/s";
 }
 
 std::string count_text(double value) {
@@ -107,8 +118,8 @@ void take_value(Limit& limit, std::string_view text, const Measure& measure) {
 }  // namespace
 
 std::optional<Measure> measure_of(std::string_view key) {
-  if (key.ends_with("_ns")) return Measure{kTimes, time_text};
-  if (key.ends_with("bits_per_s")) return Measure{kBits, rate_text};
+  if (key.ends_with("_ns")) return Measure{kTimes, limit_time_text};
+  if (key.ends_with("bits_per_s")) return Measure{kBits, limit_rate_text};
   if (key.ends_with("bytes_per_s")) return Measure{kBytes, byte_rate_text};
   if (key.ends_with("_per_s")) return Measure{kCounts, count_text};
   return std::nullopt;

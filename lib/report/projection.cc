@@ -17,7 +17,7 @@ std::string seconds_text(double seconds) {
 constexpr Scale kStepScale{seconds_text, "ms", 1e-3, 4};
 
 std::string cost_text(double cost) {
-  return std::isfinite(cost) ? fmt::format("{:.4g}", cost) : "-";
+  return digits_text(cost);
 }
 
 /// Of the projected step of one side.

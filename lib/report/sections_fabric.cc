@@ -205,7 +205,7 @@ double worst(const NodeMedian& node) {
   return sender == 0 ? receiver : receiver == 0 ? sender : std::min(sender, receiver);
 }
 
-std::string percent_text(double share) {
+std::string whole_percent(double share) {
   return share > 0 ? fmt::format("{:.0f}", share * 100) : "-";
 }
 
@@ -240,8 +240,9 @@ Section every_node(const Document& document, const FabricNames& names) {
     const auto size = double(node.size_bytes);
     section.rows.push_back(
         {{names.numbered(node.rank), names.rail(node.rank, node.rail), metric, size_text(size),
-          text(node.as_sender), percent_text(node.relative(node.as_sender)), text(node.as_receiver),
-          percent_text(node.relative(node.as_receiver)), verdicts[key(node.rank, metric, size)]}});
+          text(node.as_sender), whole_percent(node.relative(node.as_sender)),
+          text(node.as_receiver), whole_percent(node.relative(node.as_receiver)),
+          verdicts[key(node.rank, metric, size)]}});
   }
   section.most_in_text = kMostInText;
   return section;

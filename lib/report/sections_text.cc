@@ -100,7 +100,7 @@ std::vector<std::size_t> columns_shown(const Section& section) {
 }
 
 TextTable headings(const Section& section) {
-  constexpr std::size_t kWidestNumber = kSignificantDigits + 1;  // the digits and a point
+  constexpr std::size_t kWidestNumber = std::string_view("0.00123").size();
   std::vector<TextTable::Column> headings;
   for (const std::size_t i : columns_shown(section)) {
     const Column& column = section.columns[i];
@@ -114,18 +114,13 @@ TextTable headings(const Section& section) {
 
 void add_rows(const Section& section, TextTable& table) {
   const std::vector<std::size_t> shown = columns_shown(section);
-  std::vector<NumberColumn> numbers;
-  for (const std::size_t i : shown) {
-    const Scale& scale = section.columns[i].scale;
-    NumberColumn& values = numbers.emplace_back(scale.decimals);
-    for (const TableRow& row : section.rows) values.add(row.cells[i].value / scale.per);
-  }
-  for (std::size_t i = 0; i < section.rows.size(); ++i) {
+  for (const TableRow& row : section.rows) {
     std::vector<std::string> cells;
-    for (std::size_t k = 0; k < shown.size(); ++k) {
-      const Cell& cell = section.rows[i].cells[shown[k]];
-      const bool has_unit = !section.columns[shown[k]].scale.unit.empty();
-      cells.push_back(has_unit ? numbers[k].text(i) : said_in(cell));
+    for (const std::size_t i : shown) {
+      const Scale& scale = section.columns[i].scale;
+      cells.push_back(scale.unit.empty()
+                          ? said_in(row.cells[i])
+                          : column_text(row.cells[i].value / scale.per, scale.decimals));
     }
     table.add_row(std::move(cells));
   }

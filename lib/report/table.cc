@@ -57,10 +57,11 @@ std::string intervals_text(const BandwidthResult& result) {
   if (result.intervals.empty()) return "";
   std::string text = fmt::format("{} bytes, by interval:\n", format_size(result.size_bytes));
   for (const Interval& interval : result.intervals) {
-    text += fmt::format(
-        "  {:8.3f} s to {:8.3f} s  {:12.6f} Gb/s  {:10.6f} Mmsg/s\n",
-        interval.begin_ns / kNsPerSecond, (interval.begin_ns + interval.elapsed_ns) / kNsPerSecond,
-        interval.bits_per_s / kBitsPerGigabit, interval.messages_per_s / kMessagesPerMillion);
+    text += fmt::format("  {:8.3f} s to {:8.3f} s  {:>8} Gb/s  {:>8} Mmsg/s\n",
+                        interval.begin_ns / kNsPerSecond,
+                        (interval.begin_ns + interval.elapsed_ns) / kNsPerSecond,
+                        column_text(interval.bits_per_s / kBitsPerGigabit),
+                        column_text(interval.messages_per_s / kMessagesPerMillion));
   }
   return text;
 }
@@ -83,9 +84,9 @@ std::string knee_text(std::span<const LoadResult> curve) {
         "something else on the machine may have caused it. Measure longer, or several launches.\n",
         fine->load * 100);
   }
-  const std::string where =
-      fmt::format("latency rises steeply above {:.3g} Mmsg/s, {:.0f} % of capacity",
-                  knee->offered_messages_per_s / kMessagesPerMillion, knee->load * 100);
+  const std::string where = fmt::format(
+      "latency rises steeply above {} Mmsg/s, {:.0f} % of capacity",
+      digits_text(knee->offered_messages_per_s / kMessagesPerMillion), knee->load * 100);
   if (knee->knee_reliable) return fmt::format("knee: {}\n", where);
   return fmt::format(
       "knee: not reliable: {}, but at {:.0f} % it was normal again, so something else on the "
@@ -164,7 +165,7 @@ std::string row_notes(const std::vector<Result>& results) {
     const std::string size = format_size(result.size_bytes);
     if (!result.stable) {
       unstable.push_back(std::isfinite(result.spread)
-                             ? fmt::format("{} ({:.1f} %)", size, result.spread * 100)
+                             ? fmt::format("{} ({})", size, percent_text(result.spread))
                              : size);
     }
     for (const std::string& note : result.notes) {

@@ -2,6 +2,7 @@
 // ascii_only().
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>

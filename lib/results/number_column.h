@@ -1,25 +1,29 @@
-// Numbers under one heading of a table.
+// Numbers as people read them, with three significant digits.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace rdmabench::inline v1::report {
 
-inline constexpr int kSignificantDigits = 6;
+inline constexpr int kDigits = 3;        ///< that count
+inline constexpr int kMostDecimals = 6;  ///< of a number in a table
 inline constexpr double kMessagesPerMillion = 1e6;
 
 /// What is left out first of a table that is too wide, as in TextTable::Column.
 enum : int { kOnPages = -1, kLastOut = 1, kLateOut, kMiddleOut, kEarlyOut, kFirstOut };
 
-/// "394.2 Gb/s", "1.91 us", "8", "64K".
+/// Three significant digits, and every digit before the point, without zeros at the end: "1.91",
+/// "394", "85717", "0.5". "-" of what is not finite.
+std::string digits_text(double value, int digits = kDigits);
+/// The same with zeros at the end, and `decimals` at most: "0.50".
+std::string column_text(double value, int decimals = kMostDecimals, int digits = kDigits);
+
+/// "394 Gb/s", "1.91 us", "8", "64K".
 std::string rate_text(double bits_per_s);
+std::string rate_text(double bits_per_s, int digits);
 std::string time_text(double ns);
+std::string time_text(double ns, int digits);
 std::string size_text(double bytes);
 std::string whole_text(double number);
 /// "48.5 G", "1.5 M", "93 %": of a ratio of 0.93.
@@ -45,33 +49,8 @@ struct Scale {
   int decimals;  ///< at most
 };
 inline constexpr Scale kTimeScale{time_text, "us", 1e3, 3};
-inline constexpr Scale kRateScale{rate_text, "Gb/s", 1e9, 3};
-inline constexpr Scale kGigabytesScale{bytes_per_second, "GB/s", 1e9, kSignificantDigits};
-inline constexpr Scale kMessageScale{per_second, "Mmsg/s", 1e6, kSignificantDigits};
-
-/// Numbers that share their decimals, so that the points stand in line: as many as leave the
-/// largest six significant digits, and not more than `limit`.
-class NumberColumn {
- public:
-  explicit NumberColumn(int limit) : limit_(limit) {}
-
-  /// What is not finite is "-".
-  void add(double value) {
-    values_.push_back(value);
-    if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
-  }
-
-  std::string text(std::size_t row) const {
-    if (!std::isfinite(values_[row])) return "-";
-    const int before_point = largest_ < 10 ? 1 : 1 + static_cast<int>(std::log10(largest_));
-    const int decimals = std::clamp(kSignificantDigits - before_point, 0, limit_);
-    return fmt::format("{:.{}f}", values_[row], decimals);
-  }
-
- private:
-  int limit_;
-  std::vector<double> values_;
-  double largest_ = 0;
-};
+inline constexpr Scale kRateScale{rate_text, "Gb/s", 1e9, kMostDecimals};
+inline constexpr Scale kGigabytesScale{bytes_per_second, "GB/s", 1e9, kMostDecimals};
+inline constexpr Scale kMessageScale{per_second, "Mmsg/s", 1e6, kMostDecimals};
 
 }  // namespace rdmabench::inline v1::report

@@ -8,6 +8,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/units.h"
 #include "results/facts.h"
+#include "results/number_column.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
@@ -34,8 +35,8 @@ std::string route_text(std::string_view side, const report::Facts& facts) {
 std::string cost_text(std::string_view side, std::uint64_t bytes, double from_ns, double to_ns) {
   return fmt::format(
       "staged: at the {} the wire moved pinned host memory and not the GPU's; copies of {}, not in "
-      "these figures, take {:.2f} us from the GPU and {:.2f} us to it (medians).",
-      side, format_size(bytes), from_ns / kNsPerUs, to_ns / kNsPerUs);
+      "these figures, take {} from the GPU and {} to it (medians).",
+      side, format_size(bytes), report::time_text(from_ns), report::time_text(to_ns));
 }
 
 /// Calls `visit` with the size and the notes of each row.

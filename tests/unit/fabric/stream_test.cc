@@ -221,7 +221,7 @@ TEST(Table, KnowsWhichWayIsWorse) {
   matrix.measurements.push_back(matrix.measurements[2]);
   matrix.measurements.back().confirming = false;
   const std::string text = to_table(matrix, {});
-  EXPECT_THAT(text, HasSubstr("48.56     48.56        48.56       97.12\n"));
+  EXPECT_THAT(text, HasSubstr("48.6      48.6         48.6        97.1\n"));
   EXPECT_THAT(text, HasSubstr("bandwidth    1M  node 0 (host0)  node 2 (host2) "));
   EXPECT_THAT(text, HasSubstr("   8      1       1         2.35 ")) << "one failed";
 }

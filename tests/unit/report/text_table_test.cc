@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/text.h"
+#include "results/number_column.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
@@ -53,6 +56,26 @@ TEST(TextTable, LeavesOutByWhatMayCome) {
       {{.heading = "a", .widest = 10}, {.heading = "b", .dispensable = 1, .widest = 5}});
   table.add_row({"1", "2"});
   EXPECT_EQ(table.more(16), "left out: b; --wide shows all\n         a\n         1\n");
+}
+
+TEST(Numbers, HaveThreeDigitsThatCount) {
+  EXPECT_EQ(column_text(0.0267123), "0.0267");
+  EXPECT_EQ(column_text(0.0267123, 3), "0.027");
+  EXPECT_EQ(column_text(1), "1.00");
+  EXPECT_EQ(column_text(9.996), "10.0");
+  EXPECT_EQ(column_text(-99.96), "-100");
+  EXPECT_EQ(column_text(85717.15), "85717");
+  EXPECT_EQ(column_text(0), "0.00");
+  EXPECT_EQ(column_text(NAN), "-");
+  EXPECT_EQ(digits_text(1.5), "1.5");
+  EXPECT_EQ(digits_text(0.5004), "0.5");
+  EXPECT_EQ(digits_text(100), "100");
+  EXPECT_EQ(digits_text(4096), "4096");
+  EXPECT_EQ(digits_text(1234.5, 4), "1234");
+  EXPECT_EQ(rate_text(394213e6), "394 Gb/s");
+  EXPECT_EQ(rate_text(394213e6, 4), "394.2 Gb/s");
+  EXPECT_EQ(time_text(74380), "74.4 us");
+  EXPECT_EQ(percent_text(0.9), "90 %");
 }
 
 TEST(Filled, BreaksBetweenWordsButNotBeforeAPercentSign) {

@@ -34,7 +34,7 @@ TEST(IsFirstRank, AsksEveryLauncher) {
 TEST(Rate, IsShortEnoughToRead) {
   EXPECT_EQ(rate_text(812), "812 msg/s");
   EXPECT_EQ(rate_text(31234), "31.2 kmsg/s");
-  EXPECT_EQ(rate_text(2.49627e+06), "2.496 Mmsg/s");
+  EXPECT_EQ(rate_text(2.49627e+06), "2.5 Mmsg/s");
 }
 
 TEST(ForReading, LeavesAloneWhatGoesToAFile) {
