@@ -146,11 +146,6 @@ report::Facts config_facts(const CollOptions& options) {
           {"buffer_bytes", plan.buffer_bytes}};
 }
 
-std::string to_text(const collective::Run& run, const CollOptions& options) {
-  return options.format == "csv" ? collective::to_csv(run)
-                                 : collective::to_table(run, table_width(options.wide));
-}
-
 /// nccl-tests' table is of one operation.
 report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collective::Run& run) {
   nccltests::Flags flags;
@@ -165,15 +160,35 @@ report::NcclTestsTable nccl_tests_table(const CollOptions& options, const collec
       nccltests::tool_of(collective::parse_operation(options.operations.front())), flags, run);
 }
 
-/// False where a result is not what was expected. `rows`: of nccl-tests' table, which was begun.
+/// The rows as they are printed: of a format that has parts.
+class Rows {
+ public:
+  explicit Rows(const CollOptions& options)
+      : options_(options),
+        rows_(options.format == "csv" ? collective::RowsText::As::csv
+                                      : collective::RowsText::As::table,
+              table_width(options.wide)) {}
+
+  /// What the run has more than at the last call.
+  std::string more(const collective::Run& run, bool last) {
+    if (options_.format == "nccl-tests") {
+      return nccl_tests_.more(nccl_tests_table(options_, run), last);
+    }
+    return rows_.more(run, options_.job.plan.calls, last);
+  }
+
+ private:
+  const CollOptions& options_;
+  collective::RowsText rows_;
+  report::NcclTestsText nccl_tests_{false};
+};
+
+/// False where a result is not what was expected. `rows`: a copy of those that were begun.
 bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
-               const CollOptions& options, report::NcclTestsText rows) {
+               const CollOptions& options, Rows rows) {
   const Judged judged = judge(collective::to_document(run), options.expect, run.findings);
   if (launch_part().is_launch()) hand_over(judged.json);
-  std::string text = options.format == "nccl-tests"
-                         ? rows.more(nccl_tests_table(options, run), true)
-                     : options.format == "json" ? judged.json
-                                                : to_text(run, options);
+  std::string text = options.format == "json" ? judged.json : rows.more(run, true);
   if (options.job.wire && run.error.empty() && options.format == "table") {
     text += collective::wire_steps_text(run, wire);
   }
@@ -199,13 +214,14 @@ int run_coll(CollOptions& options) {
     divide(options, hosts, plan);
   };
   job.config = config_facts(options);
-  report::NcclTestsText rows(false);
+  Rows rows(options);
   job.write = [&](const collective::Run& run, const collective::PointToPoint& wire) {
     return write_run(run, wire, options, rows);
   };
-  if (options.format == "nccl-tests" && options.output.empty()) {
+  if (options.format != "json" && options.output.empty()) {
     job.print = [&](const collective::Run& so_far) {
-      write_text(rows.more(nccl_tests_table(options, so_far), false));
+      const std::string text = rows.more(so_far, false);
+      write_text(options.format == "table" ? for_reading(text, "") : text);
     };
   }
   job.write_each_row = !options.output.empty();

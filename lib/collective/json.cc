@@ -148,20 +148,20 @@ std::vector<std::string> unmet(const Run& run) {
 
 }  // namespace
 
-Json to_document(const Run& run) {
+Json to_document(const Run& run, std::size_t first) {
   const auto object = [](const auto& one) { return to_object(one); };
-  return {{"schema", "rdmabench-coll/1"},
-          {"backend", run.backend},
-          {"error", text_or_null(run.error)},
-          {"blame", blame_of(run)},
-          {"bisected", bisected_of(run)},
-          {"unmet", unmet(run)},
-          {"environment", to_list(run.environment)},
-          {"library", to_list(run.library)},
-          {"config", to_list(run.config)},
-          {"ranks", list_of_each(run.ranks, object)},
-          {"results", list_of_each(run.rows, object)},
-          {"notes", run.notes}};
+  Json document = {
+      {"schema", "rdmabench-coll/1"}, {"backend", run.backend}, {"error", text_or_null(run.error)}};
+  document.update(Json{{"blame", blame_of(run)},
+                       {"bisected", bisected_of(run)},
+                       {"unmet", unmet(run)},
+                       {"environment", to_list(run.environment)},
+                       {"library", to_list(run.library)},
+                       {"config", to_list(run.config)},
+                       {"ranks", list_of_each(run.ranks, object)},
+                       {"results", list_of_each(std::span(run.rows).subspan(first), object)},
+                       {"notes", run.notes}});
+  return document;
 }
 
 std::string to_json(const Run& run) {
@@ -169,11 +169,16 @@ std::string to_json(const Run& run) {
 }
 
 std::string to_table(const Run& run, std::size_t width) {
-  return report::to_text({"", std::string(report::kCollSchema), report::body_of(to_document(run))},
-                         width);
+  return RowsText(RowsText::As::table, width).more(run, {}, true);
 }
 
 std::string to_csv(const Run& run) {
+  return RowsText(RowsText::As::csv).more(run, {}, true);
+}
+
+namespace {
+
+report::Csv csv_of_rows() {
   std::vector<std::string> columns;
   for (const std::string& key : report::keys_of(to_object(Row()))) {
     constexpr std::array kNested{
@@ -183,17 +188,39 @@ std::string to_csv(const Run& run) {
   for (const char* const last : {"wrong_elements", "late_rank", "late_by_ns"}) {
     columns.emplace_back(last);
   }
-  report::Csv csv(std::move(columns));
-  for (const Row& row : run.rows) {
-    Json json = to_object(row);
-    if (row.checked) json["wrong_elements"] = row.results.wrong_elements;
-    if (const auto& late = row.numbers.arrivals.late) {
-      json["late_rank"] = late->rank;
-      json["late_by_ns"] = report::finite(late->by_ns);
-    }
-    csv.add(json);
+  return report::Csv(std::move(columns));
+}
+
+Json csv_row(const Row& row) {
+  Json json = to_object(row);
+  if (row.checked) json["wrong_elements"] = row.results.wrong_elements;
+  if (const auto& late = row.numbers.arrivals.late) {
+    json["late_rank"] = late->rank;
+    json["late_by_ns"] = report::finite(late->by_ns);
   }
-  return csv.text();
+  return json;
+}
+
+/// As much of the rows as the calls tell.
+Json expected_rows(std::span<const Call> calls, std::size_t ranks) {
+  return list_of_each(calls, [&](const Call& call) {
+    return to_object(
+        Row{.call = call, .size_bytes = size_bytes(call, static_cast<std::uint32_t>(ranks))});
+  });
+}
+
+}  // namespace
+
+std::string RowsText::more(const Run& run, std::span<const Call> calls, bool last) {
+  const bool begins = told_ == 0;
+  if (as_ == As::table) {
+    const Json body = to_document(run, last ? 0 : told_);
+    told_ = run.rows.size();
+    return table_.more(body, begins ? expected_rows(calls, run.ranks.size()) : Json::array(), last);
+  }
+  if (!csv_) csv_ = csv_of_rows();
+  for (; told_ < run.rows.size(); ++told_) csv_->add(csv_row(run.rows[told_]));
+  return csv_->take();
 }
 
 }  // namespace rdmabench::inline v1::collective

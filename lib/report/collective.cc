@@ -1,12 +1,16 @@
 // The documents of collectives.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "kinds.h"
 #include "launches.h"
 #include "results/row.h"
+#include "run_text.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
@@ -192,18 +196,22 @@ void add_wire(Section& about, const Json& body) {
                : ""));
 }
 
-Section about_ranks(const Json& body) {
+Cell about_ranks(const Json& body) {
   const Json& ranks = list_of(body, "ranks");
   std::set<std::string> hosts;
   for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
-  Section about;
-  about.words.emplace_back(fmt::format(
+  return fmt::format(
       "{}, by {}. Times are of one operation: the longest that any rank took. GB/s are 10^9 bytes, "
       "as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
       ranks.empty() ? "An unknown number of ranks"
                     : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
                                   hosts.size() == 1 ? "" : "s"),
-      text_of(body, "backend")));
+      text_of(body, "backend"));
+}
+
+/// What came of the run.
+Section outcome(const Json& body) {
+  Section about;
   const Json& bisected = object_of(body, "bisected");
   if (!bisected.empty()) {
     Cell& words = about.words.emplace_back("BISECTED: " + text_of(bisected, "text"));
@@ -279,8 +287,9 @@ std::vector<Judgement> judge_coll(const Document& document) {
   return list;
 }
 
-std::vector<Section> coll_sections(const Document& document) {
-  const Json& body = json_of(document);
+constexpr const char* kOfTheWire = "of the wire";
+
+Columns coll_columns(const Json& body) {
   // What a row is told apart by stays; where all rows have it alike, it stands above them.
   enum : int { kMode = 1, kTails, kHow, kCounted };
   const Scale times{time_text, "us", 1e3, 2};
@@ -294,42 +303,93 @@ std::vector<Section> coll_sections(const Document& document) {
     return Cell(number.empty() ? "" : number + " results");
   };
   const auto judged = [&body](const Json& row) { return judged_cell(row, body); };
-  Section rows = table_of("Every row",
-                          {words_column("operation", "operation"),
-                           words_column("type", "type", kMode),
-                           words_column("reduction", "reduction", kMode),
-                           words_column("group", "group", kMode),
-                           number_column("size", "size_bytes", size_text),
-                           {"place", false, place, {}, kMode},
-                           words_column("root", "root", kHow),
-                           number_column("count", "count", whole_text, kCounted),
-                           number_column("n", "iterations", whole_text, kCounted),
-                           {"p50", true, typical_cell, times},
-                           measured_column("p99", "p99_ns", times, kTails),
-                           measured_column("max", "max_ns", times, kOnPages),
-                           number_column("algbw", "algorithm_bytes_per_s", kGigabytesScale, kTails),
-                           {"busbw", true, bus_cell, kGigabytesScale},
-                           {"of the wire", true, wire_share, {}, kMode},
-                           {"wrong", true, wrong_cell},
-                           {"late", true, late_cell},
-                           {"algorithm", false, algorithm_cell, {}, kHow},
-                           {"memory", false, memory_cell, {}, kHow},
-                           {"judged", false, judged},
-                           {"checked", true, checked, {}, kOnPages},
-                           words_column("who is late is unknown", "late_reason", kOnPages),
-                           {"facts", false, facts_cell, {}, kOnPages}},
-                          list_of(body, "results"));
+  return {words_column("operation", "operation"),
+          words_column("type", "type", kMode),
+          words_column("reduction", "reduction", kMode),
+          words_column("group", "group", kMode),
+          number_column("size", "size_bytes", size_text),
+          {"place", false, place, {}, kMode},
+          words_column("root", "root", kHow),
+          number_column("count", "count", whole_text, kCounted),
+          number_column("n", "iterations", whole_text, kCounted),
+          {"p50", true, typical_cell, times},
+          measured_column("p99", "p99_ns", times, kTails),
+          measured_column("max", "max_ns", times, kOnPages),
+          number_column("algbw", "algorithm_bytes_per_s", kGigabytesScale, kTails),
+          {"busbw", true, bus_cell, kGigabytesScale},
+          {kOfTheWire, true, wire_share, {}, kMode},
+          {"wrong", true, wrong_cell},
+          {"late", true, late_cell},
+          {"algorithm", false, algorithm_cell, {}, kHow},
+          {"memory", false, memory_cell, {}, kHow},
+          {"judged", false, judged},
+          {"checked", true, checked, {}, kOnPages},
+          words_column("who is late is unknown", "late_reason", kOnPages),
+          {"facts", false, facts_cell, {}, kOnPages}};
+}
+
+/// What a call alone decides.
+bool is_of_call(std::string_view heading) {
+  constexpr std::array<std::string_view, 7> kOfCall{"operation", "type", "reduction", "size",
+                                                    "place",     "root", "count"};
+  return std::ranges::find(kOfCall, heading) != kOfCall.end();
+}
+
+/// The columns of rows that are told as they come, by those that are expected: how wide they get,
+/// and which will say the same in every row.
+void foresee(Section& rows, const Section& expected, const Json& body) {
+  const std::string last = std::to_string(list_of(body, "ranks").size());
+  const std::size_t widest_late = last.size() + std::string_view(" +74.4 us").size();
+  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+    Column& column = rows.columns[i];
+    const std::string& heading = column.heading;
+    if (heading == "late") column.widest = widest_late;
+    column.alike = heading == kOfTheWire ||  // it is measured behind them
+                   (heading == "algorithm" && text_of(body, "backend") == "mpi");
+    if (expected.rows.empty() || (!is_of_call(heading) && heading != "group")) continue;
+    const std::string& first = expected.rows.front().cells[i].text;
+    column.alike = std::ranges::all_of(
+        expected.rows, [&](const TableRow& row) { return row.cells[i].text == first; });
+    for (const TableRow& row : expected.rows) {
+      column.widest = std::max(column.widest, row.cells[i].text.size());
+    }
+  }
+}
+
+/// Of rows that were told before the wire was measured.
+Section wire_shares(const Json& body) {
+  Columns columns = coll_columns(body);
+  std::erase_if(columns, [](const ColumnOf& one) {
+    return !is_of_call(one.heading) && one.heading != "group" && one.heading != kOfTheWire;
+  });
+  const Json& rows = list_of(body, "results");
+  const bool any = std::ranges::any_of(
+      rows, [](const Json& row) { return std::isfinite(fact_number(row, "wire_share")); });
+  return any ? table_of("Of the wire", columns, rows) : Section();
+}
+
+/// All but the rows, and what is said above them.
+std::vector<Section> below_rows(const Json& body) {
   Section wire{"Pairs of the wire", false};
   Section notes{"Notes", false};
   for (const Json& note : list_of(body, "notes")) {
     (is_wire(note) ? wire : notes).words.emplace_back(any_text(note));
   }
-  return {about_ranks(body),
-          launches_of(body) > 1 ? launches_table(body) : std::move(rows),
-          std::move(wire),
-          counters_table(body),
-          facts_table("The library", list_of(body, "library")),
-          std::move(notes)};
+  return {std::move(wire), counters_table(body),
+          facts_table("The library", list_of(body, "library")), std::move(notes)};
+}
+
+constexpr const char* kEveryRow = "Every row";
+
+std::vector<Section> coll_sections(const Document& document) {
+  const Json& body = json_of(document);
+  std::vector<Section> all{outcome(body)};
+  all.front().words.insert(all.front().words.begin(), about_ranks(body));
+  all.push_back(launches_of(body) > 1
+                    ? launches_table(body)
+                    : table_of(kEveryRow, coll_columns(body), list_of(body, "results")));
+  std::ranges::move(below_rows(body), std::back_inserter(all));
+  return all;
 }
 
 std::vector<Section> coll_details(const Document& document) {
@@ -339,6 +399,27 @@ std::vector<Section> coll_details(const Document& document) {
 }
 
 }  // namespace
+
+std::string CollTable::more(const Json& body, const Json& expected, bool last) {
+  if (!table_ && last) return to_text({"", std::string(kCollSchema), body_of(body)}, width_);
+  std::string text;
+  const Json& rows = list_of(body, "results");
+  const std::size_t known = last ? told_ : 0;
+  Json more = Json::array();
+  for (std::size_t i = known; i < rows.size(); ++i) more.push_back(rows[i]);
+  told_ += more.size();
+  Section section = table_of(kEveryRow, coll_columns(body), more);
+  if (!table_) {
+    text = to_text({Section{.words = {about_ranks(body)}}, Section{.title = kEveryRow}}, width_);
+    foresee(section, table_of("", coll_columns(body), expected), body);
+    table_.emplace(width_);
+  }
+  text += table_->more(std::move(section), last);
+  if (!last) return text;
+  std::vector<Section> below{outcome(body), wire_shares(body)};
+  std::ranges::move(below_rows(body), std::back_inserter(below));
+  return text + to_text(without_empty(std::move(below)), width_);
+}
 
 const DocumentKind kCollKind{kCollSchema, "Collectives", "results",     "coll",
                              judge_coll,  measure_coll,  coll_sections, coll_details};

@@ -4,14 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "rdmabench/results/result.h"
+#include "sections.h"
 
 namespace rdmabench::inline v1::report {
-
-class TableText;
 
 /// to_table() in parts.
 class RunTable {
@@ -41,6 +42,22 @@ class RunTable {
   std::unique_ptr<TableText> table_{};  ///< under that heading
   std::size_t first_ = 0;               ///< row of it
   std::size_t told_ = 0;                ///< rows of this report
+};
+
+/// The text of a document of collectives in parts.
+class CollTable {
+ public:
+  explicit CollTable(std::size_t width = kUsualWidth) : width_(width) {}
+
+  /// `body`: the document, with the rows alone that are new, but all of them where it is the
+  /// `last` call. At first what is known of the run, then the rows, and at last what came of it.
+  /// `expected`: rows of what is measured, by which the columns are chosen; of the first call.
+  std::string more(const Json& body, const Json& expected, bool last);
+
+ private:
+  std::size_t width_;
+  std::optional<TableText> table_{};
+  std::size_t told_ = 0;  ///< rows
 };
 
 }  // namespace rdmabench::inline v1::report

@@ -87,12 +87,6 @@ void join(std::vector<Section>& all, std::vector<Section> more, const std::strin
   }
 }
 
-std::vector<Section> without_empty(std::vector<Section> sections) {
-  std::erase_if(sections, [](const Section& one) { return one.rows.empty() && one.words.empty(); });
-  for (Section& section : sections) drop_empty_columns(section);
-  return sections;
-}
-
 std::vector<Section> every_section(const Document& document) {
   const DocumentKind* const kind = find_kind(document.schema);
   return kind != nullptr ? kind->sections(document) : std::vector<Section>();
@@ -195,6 +189,12 @@ Cell headline(const JudgedDocument& judged) {
     if (one.headline) return {one.outcome, cell.text.empty() ? one.text : cell.text};
   }
   return cell;
+}
+
+std::vector<Section> without_empty(std::vector<Section> sections) {
+  std::erase_if(sections, [](const Section& one) { return one.rows.empty() && one.words.empty(); });
+  for (Section& section : sections) drop_empty_columns(section);
+  return sections;
 }
 
 std::vector<Section> sections(const Document& document) {

@@ -35,6 +35,7 @@ struct Column {
   Scale scale{};
   int dispensable = 0;     ///< in a text table
   std::size_t widest = 0;  ///< as text, where rows are told as they come
+  bool alike = false;      ///< ... and whether each will have the same text
 };
 
 struct TableRow {
@@ -99,6 +100,9 @@ struct JudgedDocument {
 
 /// Its first sentence, and how that was judged. Empty where it has none.
 Cell headline(const JudgedDocument& judged);
+
+/// Those that say something, with the columns that do.
+std::vector<Section> without_empty(std::vector<Section> sections);
 
 /// What was measured, in the order of reading. Of a decision nothing: decision_sections() has it.
 std::vector<Section> sections(const Document& document);

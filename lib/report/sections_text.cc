@@ -104,10 +104,10 @@ TextTable headings(const Section& section) {
   std::vector<TextTable::Column> headings;
   for (const std::size_t i : columns_shown(section)) {
     const Column& column = section.columns[i];
-    headings.push_back({heading_of(column),
-                        column.number ? TextTable::Align::right : TextTable::Align::left,
-                        column.dispensable,
-                        std::max(column.widest, column.scale.unit.empty() ? 0 : kWidestNumber)});
+    headings.push_back(
+        {heading_of(column), column.number ? TextTable::Align::right : TextTable::Align::left,
+         column.dispensable, std::max(column.widest, column.scale.unit.empty() ? 0 : kWidestNumber),
+         column.alike});
   }
   return TextTable(std::move(headings));
 }
@@ -211,7 +211,8 @@ std::string TableText::more(Section section, bool last) {
   std::string text = table_->more(width_);
   if (all_.columns.empty()) all_.columns = std::move(section.columns);
   std::move(section.rows.begin(), section.rows.end(), std::back_inserter(all_.rows));
-  return terminal_safe(last ? text + remarks_of(all_) : text, "\n");
+  if (last) text += table_->same_in_every_row() + remarks_of(all_);
+  return terminal_safe(text, "\n");
 }
 
 std::string decision_text(const Json& body) {

@@ -33,6 +33,16 @@ std::vector<std::string> value_and_range(const std::string& text, std::size_t wi
   return {text.substr(0, range), text.substr(range + 1)};
 }
 
+/// A line about columns; "" without names.
+std::string remark(const std::string& before, const std::string& names, const char* after,
+                   std::size_t width) {
+  constexpr std::size_t kMargin = 2;
+  if (names.empty()) return "";
+  const std::string line = before + names + after;
+  const std::size_t most = std::max(width, kUsualWidth);
+  return display_width(line) <= most ? line + '\n' : filled("", line, kMargin, most);
+}
+
 struct Character {
   std::size_t bytes;
   char32_t code;
@@ -171,7 +181,7 @@ std::vector<TextTable::Line> TextTable::row_lines(const Layout& layout, std::siz
 }
 
 std::string TextTable::drawn(const std::vector<Line>& lines, const Layout& layout) const {
-  const auto& [width, shown, limits, widths, alike, left_out] = layout;
+  const auto& [width, shown, limits, widths, out, alike, left_out] = layout;
   std::size_t last_begin = 0;
   for (std::size_t i = 0; i + 1 < shown.size(); ++i) last_begin += widths[i] + kGap;
   const bool breaks = !shown.empty() && columns_[shown.back()].align == Align::left &&
@@ -200,9 +210,10 @@ void TextTable::choose_columns(Layout& layout, bool to_be_continued) const {
   shown.resize(columns_.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
   std::erase_if(shown, [&](std::size_t column) {
-    return !rows_.empty() && !to_be_continued &&
-           std::all_of(rows_.begin(), rows_.end(),
-                       [column](const auto& row) { return row[column].empty(); });
+    return !rows_.empty() && (!to_be_continued || columns_[column].alike) &&
+           std::all_of(rows_.begin(), rows_.end(), [&](const auto& row) {
+             return row[column].empty() || (to_be_continued && row[column] == "-");
+           });
   });
   std::vector<std::size_t> order;  // of leaving out
   std::copy_if(shown.begin(), shown.end(), std::back_inserter(order),
@@ -221,24 +232,19 @@ void TextTable::choose_columns(Layout& layout, bool to_be_continued) const {
     for (const std::size_t column : order) {
       if (fits()) return;
       const auto place = std::find(shown.begin(), shown.end(), column);
-      if (place == shown.end() || (same && !says_the_same(column))) continue;
+      const bool known = !to_be_continued || columns_[column].alike;
+      if (place == shown.end() || (same && !(known && says_the_same(column)))) continue;
       shown.erase(place);
+      if (!same) layout.out.push_back(column);
       std::string& names = same ? layout.alike : layout.left_out;
       names += (names.empty() ? "" : ", ") + columns_[column].heading;
       if (same) names += ' ' + rows_.front()[column];
     }
   };
-  if (!to_be_continued) leave_out(true);
+  leave_out(true);
   leave_out(false);
-  const auto remark = [&layout](const std::string& before, std::string& names, const char* after) {
-    constexpr std::size_t kMargin = 2;
-    if (names.empty()) return;
-    const std::string line = before + names + after;
-    const std::size_t most = std::max(layout.width, kUsualWidth);
-    names = display_width(line) <= most ? line + '\n' : filled("", line, kMargin, most);
-  };
-  remark("in every row: ", layout.alike, "");
-  remark("left out: ", layout.left_out, "; --wide shows all");
+  layout.alike = remark("in every row: ", layout.alike, "", layout.width);
+  layout.left_out = remark("left out: ", layout.left_out, "; --wide shows all", layout.width);
 }
 
 TextTable::Layout TextTable::lay_out(std::size_t width, bool to_be_continued) const {
@@ -270,11 +276,21 @@ std::string TextTable::more(std::size_t width) {
   std::string text;
   if (!layout_) {
     layout_ = lay_out(width, true);
-    text = layout_->left_out + drawn(heading_lines(*layout_), *layout_);
+    text = layout_->alike + layout_->left_out + drawn(heading_lines(*layout_), *layout_);
   }
   text += drawn(row_lines(*layout_, told_), *layout_);
   told_ = rows_.size();
   return text;
+}
+
+std::string TextTable::same_in_every_row() const {
+  if (!layout_) return "";
+  std::string names;
+  for (const std::size_t column : layout_->out) {
+    if (!says_the_same(column) || rows_.front()[column] == "-") continue;
+    names += (names.empty() ? "" : ", ") + columns_[column].heading + ' ' + rows_.front()[column];
+  }
+  return remark("in every row: ", names, "", layout_->width);
 }
 
 std::string terminal_safe(std::string_view text, std::string_view kept) {

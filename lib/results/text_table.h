@@ -25,6 +25,7 @@ class TextTable {
     /// number first.
     int dispensable = 0;
     std::size_t widest = 0;  ///< of a cell that may still come: for more()
+    bool alike = false;      ///< every cell that may still come says the same: for more()
   };
 
   explicit TextTable(std::vector<Column> columns);
@@ -40,9 +41,13 @@ class TextTable {
   std::string text(std::size_t width = kAnyWidth) const;
 
   /// The rows that were added since the last call, for who prints them as they come. The first call
-  /// has the heading above them, and decides by the rows that are there and by `widest` which
-  /// columns there are and how wide they stay; a line above the heading names those left out.
+  /// has the heading above them, and decides by the rows that are there, by `widest` and by `alike`
+  /// which columns there are and how wide they stay; lines above the heading name those left out.
   std::string more(std::size_t width = kAnyWidth);
+
+  /// After the last more(): a line with the columns left out that said the same in every row; "" if
+  /// there are none.
+  std::string same_in_every_row() const;
 
  private:
   using Line = std::vector<std::string>;  ///< the cells of the columns that are shown
@@ -56,6 +61,7 @@ class TextTable {
     std::vector<std::size_t> shown{};
     Limits limits{};
     std::vector<std::size_t> widths{};  ///< of those shown
+    std::vector<std::size_t> out{};     ///< those that `left_out` names
     std::string alike{};                ///< the line above the table
     std::string left_out{};             ///< that below it
   };

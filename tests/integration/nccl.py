@@ -153,6 +153,25 @@ class Measures(unittest.TestCase):
         table = coll(2, "all-reduce", "--size", "8,1K", "-n", "20", "--launches", "2").out[0]
         self.assertRegex(table, r"(?s)launches.*p50 low.*busbw.*wrong")
 
+    def test_rows_come_when_they_are_finished(self):
+        """The second row blocks in NCCL; the first one is there before the time of that runs out."""
+        for form, above in (("table", "Every row\n"), ("csv", "operation,type,")):
+            common = clean(RDMABENCH_SIZE="1", RDMABENCH_RANK="0", RDMABENCH_RENDEZVOUS=f"127.0.0.1:{free_port()}",
+                           FAKE_NCCL_BLOCK="0:12")
+            rank = subprocess.Popen([TOOL, "coll", "all-reduce", "--size", "8,1K", "-n", "3", "--timeout", "60s", "--backend", "nccl",
+                                     "--device", "lo", "--format", form], env=common, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            try:
+                shown = ""
+                while not shown.split("\n")[-2:][0].startswith("all-reduce"):
+                    line = rank.stdout.readline()
+                    self.assertTrue(line, shown)
+                    shown += line
+                self.assertIsNone(rank.poll(), shown)
+            finally:
+                rank.kill()
+                rank.communicate()
+            self.assertIn(above, shown)
+
     def test_the_cpu_checks_where_it_is_asked_to(self):
         document = self.document(coll(2, "all-gather", "--size", "1K", "-n", "3", "--validate", "cpu", "--format", "json"))
         self.assertEqual(document["results"][0]["wrong"]["checked_results"], 2 * 8)

@@ -5,11 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "../has_all.h"
+#include "collective/document.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 Run sample() {
   Run run{.backend = "mpi", .library = {{"mpi", std::string("Open MPI")}}};
@@ -46,6 +50,72 @@ TEST(Text, TheTableSaysWhatIsWrongAndWhoIsLate) {
                             "rank 1 (n1) is late"));
   EXPECT_THAT(text, HasSubstr("last in 90 %"));
   EXPECT_THAT(text, HasSubstr("no, \"never\""));
+}
+
+/// Three rows of 8 bytes to 64 KiB, as they are finished.
+std::vector<Run> growing() {
+  Run run = sample();
+  Row row = run.rows.front();
+  row.first_wrong.reset();
+  row.results = {.operations = 50};
+  row.numbers.arrivals.late.reset();
+  row.facts = {{"memory", std::string("own")}};
+  run.rows.clear();
+  std::vector<Run> all;
+  for (const std::uint64_t size : {8, 1024, 65536}) {
+    row.size_bytes = size;
+    row.call.count = size / 4;
+    row.numbers.time.p50_ns = static_cast<double>(size) * 100;
+    run.rows.push_back(row);
+    all.push_back(run);
+  }
+  return all;
+}
+
+std::vector<Call> calls_of(const Run& run) {
+  std::vector<Call> calls;
+  for (const Row& row : run.rows) calls.push_back(row.call);
+  return calls;
+}
+
+TEST(Text, RowsComeAsTheyAreFinished) {
+  auto runs = growing();
+  const std::vector<Call> calls = calls_of(runs.back());
+  RowsText rows(RowsText::As::table);
+  const std::string first = rows.more(runs[0], calls, false);
+  EXPECT_THAT(first, StartsWith("2 ranks on 2 hosts, by mpi. "));
+  EXPECT_THAT(first, HasSubstr("\nEvery row\nin every row: "));
+  EXPECT_THAT(first, HasSubstr("type float32, reduction sum"))
+      << "what the calls have alike is known before they were measured";
+  EXPECT_THAT(first, HasSubstr("all-reduce     8     0.80")) << "as wide as 64K will be";
+  EXPECT_THAT(first, Not(HasSubstr("root")));
+  EXPECT_THAT(rows.more(runs[1], calls, false), StartsWith("all-reduce    1K      102"));
+  EXPECT_EQ(rows.more(runs[1], calls, false), "");
+  runs[2].error = "rank 1 died";
+  const std::string last = rows.more(runs[2], calls, true);
+  EXPECT_THAT(last, StartsWith("all-reduce   64K     6554"));
+  EXPECT_THAT(last, has_all("\nin every row: n 20, memory each operation has its own",
+                            "\nENDED EARLY: rank 1 died\n", "\nThe library\n"));
+  EXPECT_THAT(last, Not(HasSubstr("all-reduce     8")));
+}
+
+TEST(Text, RowsThatComeHaveTheirShareOfTheWireBelow) {
+  auto runs = growing();
+  RowsText rows(RowsText::As::table);
+  EXPECT_THAT(rows.more(runs[0], calls_of(runs[0]), false), Not(HasSubstr("wire")));
+  runs[0].rows[0].facts.push_back({"wire_share", 0.5});
+  EXPECT_THAT(rows.more(runs[0], {}, true), has_all("Of the wire\n", "all-reduce", " 50 %\n"));
+}
+
+TEST(Text, CsvComesRowByRow) {
+  const auto runs = growing();
+  RowsText rows(RowsText::As::csv);
+  std::string text = rows.more(runs[0], {}, false);
+  EXPECT_THAT(text, StartsWith("operation,type,"));
+  EXPECT_THAT(rows.more(runs[1], {}, false), StartsWith("all-reduce,float32,sum,,1024,"));
+  RowsText again(RowsText::As::csv);
+  text = again.more(runs[0], {}, false) + again.more(runs[2], {}, true);
+  EXPECT_EQ(text, to_csv(runs[2]));
 }
 
 TEST(Text, JsonHasNullWhereThereIsNothing) {

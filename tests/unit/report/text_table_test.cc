@@ -58,6 +58,27 @@ TEST(TextTable, LeavesOutByWhatMayCome) {
   EXPECT_EQ(table.more(16), "left out: b; --wide shows all\n         a\n         1\n");
 }
 
+TEST(TextTable, TellsWhatEveryRowSays) {
+  const auto table = [] {
+    return TextTable({{.heading = "a", .widest = 10},
+                      {.heading = "b", .dispensable = 1, .alike = true},
+                      {.heading = "c", .dispensable = 2},
+                      {.heading = "d", .dispensable = 3}});
+  };
+  TextTable narrow = table();
+  narrow.add_row({"1", "x", "y", "z"});
+  EXPECT_EQ(narrow.more(10),
+            "in every row: b x\nleft out: d, c; --wide shows all\n         a\n         1\n")
+      << "of b alone it is known that the next row has the same";
+  narrow.add_row({"2", "x", "y", "-"});
+  EXPECT_EQ(narrow.more(10), "         2\n");
+  EXPECT_EQ(narrow.same_in_every_row(), "in every row: c y\n");
+  TextTable wide = table();
+  wide.add_row({"1", "", "y", "z"});
+  EXPECT_EQ(wide.more(), "         a  c  d\n         1  y  z\n") << "b will stay empty";
+  EXPECT_EQ(wide.same_in_every_row(), "");
+}
+
 TEST(Numbers, HaveThreeDigitsThatCount) {
   EXPECT_EQ(column_text(0.0267123), "0.0267");
   EXPECT_EQ(column_text(0.0267123, 3), "0.027");
