@@ -127,23 +127,25 @@ void divide(const CollOptions& options, const std::vector<std::string>& hosts,
 
 report::Facts config_facts(const CollOptions& options) {
   const collective::CollectivePlan& plan = options.job.plan;
-  return {{"operations", fmt::format("{}", fmt::join(options.operations, ","))},
-          {"types", fmt::format("{}", fmt::join(options.types, ","))},
-          {"reductions", fmt::format("{}", fmt::join(options.reductions, ","))},
-          {"place", options.place},
-          {"groups", options.bisect           ? "bisect"
-                     : options.groups.empty() ? "all"
-                                              : options.groups},
-          {"iterations", plan.iterations},
-          {"warmup_iterations", plan.warmup},
-          {"batch", std::uint64_t{plan.batch}},
-          {"precision", plan.precision},
-          {"budget_s", std::chrono::duration<double>(plan.budget).count()},
-          {"timeout_s", std::chrono::duration<double>(plan.timeout).count()},
-          {"checked", plan.check},
-          {"memory_reuse", plan.memory_reuse},
-          {"checked_by_cpu", options.job.check_by_cpu || options.job.backend == "mpi"},
-          {"buffer_bytes", plan.buffer_bytes}};
+  report::Facts facts{{"operations", fmt::format("{}", fmt::join(options.operations, ","))},
+                      {"types", fmt::format("{}", fmt::join(options.types, ","))},
+                      {"reductions", fmt::format("{}", fmt::join(options.reductions, ","))},
+                      {"place", options.place},
+                      {"groups", options.bisect           ? "bisect"
+                                 : options.groups.empty() ? "all"
+                                                          : options.groups},
+                      {"iterations", plan.iterations},
+                      {"warmup_iterations", plan.warmup},
+                      {"batch", std::uint64_t{plan.batch}},
+                      {"precision", plan.precision},
+                      {"budget_s", std::chrono::duration<double>(plan.budget).count()},
+                      {"timeout_s", std::chrono::duration<double>(plan.timeout).count()},
+                      {"checked", plan.check},
+                      {"memory_reuse", plan.memory_reuse},
+                      {"checked_by_cpu", options.job.check_by_cpu || options.job.backend == "mpi"},
+                      {"buffer_bytes", plan.buffer_bytes}};
+  if (!options.job.nccl.network.empty()) facts.push_back({"network", options.job.nccl.network});
+  return facts;
 }
 
 /// nccl-tests' table is of one operation.

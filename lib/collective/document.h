@@ -12,6 +12,11 @@
 
 namespace rdmabench::inline v1::collective {
 
+/// "NOT RDMA: measured over nccl, NET/Socket, no RDMA device on 8 of 8 nodes", where the library's
+/// log says so and nobody asked for that network; "" where it was another one, where one node
+/// measured, or where nobody knows. Pure.
+std::string not_rdma(const Run& run);
+
 /// With its rows from `first` on.
 nlohmann::ordered_json to_document(const Run& run, std::size_t first = 0);
 

@@ -152,6 +152,9 @@ Json to_document(const Run& run, std::size_t first) {
   const auto object = [](const auto& one) { return to_object(one); };
   Json document = {
       {"schema", "rdmabench-coll/1"}, {"backend", run.backend}, {"error", text_or_null(run.error)}};
+  if (std::string without = not_rdma(run); !without.empty()) {
+    document["not_rdma"] = std::move(without);
+  }
   document.update(Json{{"blame", blame_of(run)},
                        {"bisected", bisected_of(run)},
                        {"unmet", unmet(run)},

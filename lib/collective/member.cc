@@ -8,6 +8,7 @@
 #include "collective/heartbeat.h"
 #include "packing.h"
 #include "rdmabench/base/error.h"
+#include "results/not_rdma.h"
 
 namespace rdmabench::inline v1::collective {
 namespace {
@@ -374,6 +375,9 @@ void Member::check_slot(std::uint32_t slot, std::uint64_t filled, std::uint64_t 
 report::Facts Member::facts() const {
   report::Facts facts = options_.facts;
   facts.push_back({"yields_while_waiting", yields_});
+  if (const auto devices = report::count_rdma_devices(options_.root)) {
+    facts.push_back({"rdma_devices", *devices});
+  }
   for (report::Fact& fact : engine_.facts()) facts.push_back(std::move(fact));
   return facts;
 }

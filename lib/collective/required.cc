@@ -5,9 +5,11 @@
 #include <array>
 #include <map>
 
+#include "collective/document.h"
 #include "rdmabench/collective/run.h"
 #include "report/carried.h"
 #include "results/facts.h"
+#include "results/not_rdma.h"
 #include "run/requirements.h"
 
 namespace rdmabench::inline v1::collective {
@@ -144,7 +146,29 @@ void judge_network(const report::Facts& facts, const std::string& wanted,
   }
 }
 
+/// By the library's log.
+bool goes_over_sockets(const report::Facts& facts) {
+  return report::text_of(facts, "routes").find("NET/Socket") != std::string::npos;
+}
+
 }  // namespace
+
+std::string not_rdma(const Run& run) {
+  if (!report::text_of(run.config, "network").empty()) return "";  // it was asked for
+  std::map<std::string, bool> lacks;                               // by node
+  bool sockets =
+      std::ranges::any_of(run.rows, [](const Row& row) { return goes_over_sockets(row.facts); });
+  for (const RankReport& rank : run.ranks) {
+    lacks[rank.identity.host] |=
+        report::value_of<std::uint64_t>(rank.facts, "rdma_devices") == std::uint64_t{0};
+    sockets = sockets || goes_over_sockets(rank.facts);
+  }
+  if (!sockets || lacks.size() < 2) return "";
+  const auto without = static_cast<std::size_t>(
+      std::ranges::count_if(lacks, [](const auto& node) { return node.second; }));
+  return fmt::format("NOT RDMA: measured over {}, NET/Socket, {}", run.backend,
+                     report::without_rdma(without, lacks.size()));
+}
 
 std::vector<run::Requirement> parse_required(std::string_view text) {
   constexpr std::array<run::RequirementWord, 3> kWords{

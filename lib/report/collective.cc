@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "kinds.h"
 #include "launches.h"
@@ -255,6 +256,12 @@ void measure_coll(const Document& document, const VisitMeasured& visit) {
 std::vector<Judgement> judge_coll(const Document& document) {
   std::vector<Judgement> list;
   const std::string backend = text_of(json_of(document), "backend");
+  if (const std::string without = text_of(json_of(document), "not_rdma"); !without.empty()) {
+    list.push_back({"coll", backend, "RDMA", Status::warn, without,
+                    "Run 'rdmabench doctor' on each node. Where sockets are meant, say --network "
+                    "Socket."});
+    list.back().headline = true;
+  }
   if (const std::string error = text_of(json_of(document), "error"); !error.empty()) {
     Judgement& one = list.emplace_back(Judgement{"coll", backend, "run", Status::error, error});
     one.add_details(object_of(json_of(document), "blame"), {"action"});
@@ -400,6 +407,12 @@ std::vector<Section> coll_details(const Document& document) {
 
 }  // namespace
 
+std::string CollTable::not_rdma(const Json& body) {
+  const std::string without = text_of(body, "not_rdma");
+  if (without.empty() || std::exchange(said_not_rdma_, true)) return "";
+  return terminal_safe(without) + '\n';
+}
+
 std::string CollTable::more(const Json& body, const Json& expected, bool last) {
   if (!table_ && last) return to_text({"", std::string(kCollSchema), body_of(body)}, width_);
   std::string text;
@@ -410,12 +423,14 @@ std::string CollTable::more(const Json& body, const Json& expected, bool last) {
   told_ += more.size();
   Section section = table_of(kEveryRow, coll_columns(body), more);
   if (!table_) {
-    text = to_text({Section{.words = {about_ranks(body)}}, Section{.title = kEveryRow}}, width_);
+    text = not_rdma(body);
+    text += to_text({Section{.words = {about_ranks(body)}}, Section{.title = kEveryRow}}, width_);
     foresee(section, table_of("", coll_columns(body), expected), body);
     table_.emplace(width_);
   }
   text += table_->more(std::move(section), last);
   if (!last) return text;
+  text += not_rdma(body);
   std::vector<Section> below{outcome(body), wire_shares(body)};
   std::ranges::move(below_rows(body), std::back_inserter(below));
   return text + to_text(without_empty(std::move(below)), width_);

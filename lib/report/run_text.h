@@ -55,9 +55,13 @@ class CollTable {
   std::string more(const Json& body, const Json& expected, bool last);
 
  private:
+  /// The verdict, where it says that and was not told yet.
+  std::string not_rdma(const Json& body);
+
   std::size_t width_;
   std::optional<TableText> table_{};
   std::size_t told_ = 0;  ///< rows
+  bool said_not_rdma_ = false;
 };
 
 }  // namespace rdmabench::inline v1::report

@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "rdmabench/features.h"
+#include "results/not_rdma.h"
 
 namespace rdmabench::inline v1::report {
 namespace {
@@ -98,16 +99,6 @@ std::string utc_now() {
                      now.tv_nsec / 1'000'000);
 }
 
-/// InfiniBand, RoCE, iWARP, EFA, and Slingshot, whose class is its own; nothing where the kernel
-/// shows no classes.
-std::optional<std::uint64_t> rdma_devices(const fs::path& root) {
-  const fs::path classes = root / "sys/class";
-  int error = 0;
-  if (list_folder(classes, error).empty()) return std::nullopt;
-  return list_folder(classes / "infiniband", error).size() +
-         list_folder(classes / "cxi", error).size();
-}
-
 constexpr const char* kCompiler =
 #if defined(__clang__)
     "clang " __clang_version__;
@@ -116,6 +107,14 @@ constexpr const char* kCompiler =
 #endif
 
 }  // namespace
+
+std::optional<std::uint64_t> count_rdma_devices(const std::string& root) {
+  const fs::path classes = fs::path(root) / "sys/class";
+  int error = 0;
+  if (list_folder(classes, error).empty()) return std::nullopt;
+  return list_folder(classes / "infiniband", error).size() +
+         list_folder(classes / "cxi", error).size();
+}
 
 Facts collect_environment(const std::string& root_name) {
   const fs::path root(root_name);
@@ -129,7 +128,7 @@ Facts collect_environment(const std::string& root_name) {
   facts.add("transparent_huge_pages",
             chosen_word(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled")));
   add_memlock(facts, root);
-  facts.add("rdma_devices", rdma_devices(root));
+  facts.add("rdma_devices", count_rdma_devices(root_name));
   facts.add("rdmabench_version", RDMABENCH_VERSION);
   facts.add("compiler", kCompiler);
   facts.add("build_type", RDMABENCH_BUILD_TYPE);

@@ -7,23 +7,26 @@
 
 namespace rdmabench::inline v1::report {
 
+std::string without_rdma(std::size_t without, std::size_t nodes) {
+  return without > 0 ? fmt::format("no RDMA device on {} of {} nodes", without, nodes)
+                     : "though no node is known to lack an RDMA device";
+}
+
 std::string not_rdma(const Report& report) {
   const Resolved& taken = report.resolved;
   if (!is_socket_provider(taken.provider) || !text_of(report.config, "provider").empty()) return "";
   const Environment& sides = report.environment;
   const bool one_node = sides.server.empty() ||
                         text_of(sides.client, "hostname") == text_of(sides.server, "hostname");
-  int nodes = 0;
-  int without = 0;
+  std::size_t nodes = 0;
+  std::size_t without = 0;
   for (const Facts* const side : {&sides.client, &sides.server}) {
     if (side == &sides.server && one_node) continue;
     ++nodes;
     if (value_of<std::uint64_t>(*side, "rdma_devices") == std::uint64_t{0}) ++without;
   }
   return fmt::format("NOT RDMA: measured over {}, provider {}, device {}, {}", taken.backend,
-                     taken.provider, taken.device,
-                     without > 0 ? fmt::format("no RDMA device on {} of {} nodes", without, nodes)
-                                 : "though no node is known to lack an RDMA device");
+                     taken.provider, taken.device, without_rdma(without, nodes));
 }
 
 }  // namespace rdmabench::inline v1::report

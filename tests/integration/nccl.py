@@ -172,6 +172,32 @@ class Measures(unittest.TestCase):
                 rank.communicate()
             self.assertIn(above, shown)
 
+    def test_it_says_that_it_was_not_rdma(self):
+        def host(rank: int) -> list[str]:
+            return ["unshare", "--uts", "sh", "-c", f'hostname node{rank}; exec "$0" "$@"']
+
+        if subprocess.run([*host(0), "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no namespaces here")
+        for more, said in (([], True), (["--network", "Socket"], False)):
+            common = clean(RDMABENCH_SIZE="2", RDMABENCH_RENDEZVOUS=f"127.0.0.1:{free_port()}")
+            ranks = [subprocess.Popen([*host(rank), TOOL, "coll", "all-reduce", "--size", "1K", "-n", "3", "--backend", "nccl", "--device",
+                                       "lo", "--format", "json", *more], env=common | {"RDMABENCH_RANK": str(rank)},
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
+            told = [rank.communicate(timeout=SECONDS) for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], told)
+            document = json.loads(told[0][0])
+            self.assertEqual([rank["host"] for rank in document["ranks"]], ["node0", "node1"])
+            self.assertEqual("not_rdma" in document, said, document.get("not_rdma"))
+            if not said:
+                continue
+            self.assertRegex(document["not_rdma"], r"^NOT RDMA: measured over nccl, NET/Socket, ")
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "coll.json"
+                path.write_text(told[0][0], encoding="utf-8")
+                for form in ("junit", "markdown", "html"):
+                    done = subprocess.run([TOOL, "report", path, "--format", form], capture_output=True, text=True, check=False)
+                    self.assertIn("NOT RDMA: measured over nccl", done.stdout, form)
+
     def test_the_cpu_checks_where_it_is_asked_to(self):
         document = self.document(coll(2, "all-gather", "--size", "1K", "-n", "3", "--validate", "cpu", "--format", "json"))
         self.assertEqual(document["results"][0]["wrong"]["checked_results"], 2 * 8)

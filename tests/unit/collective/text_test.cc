@@ -118,6 +118,48 @@ TEST(Text, CsvComesRowByRow) {
   EXPECT_EQ(text, to_csv(runs[2]));
 }
 
+/// Connected over the kernel's sockets, by the library's log.
+Run over_sockets() {
+  Run run = growing().back();
+  run.backend = "nccl";
+  for (RankReport& rank : run.ranks) rank.facts = {{"rdma_devices", std::uint64_t{0}}};
+  run.rows[0].facts.push_back({"routes", std::string("NET/Socket/0, SHM")});
+  return run;
+}
+
+TEST(Text, SaysThatItWasNotRdma) {
+  auto run = over_sockets();
+  const std::string verdict =
+      "NOT RDMA: measured over nccl, NET/Socket, no RDMA device on 2 of 2 nodes";
+  EXPECT_EQ(not_rdma(run), verdict);
+  EXPECT_THAT(to_table(run), StartsWith(verdict + "\n2 ranks on 2 hosts"));
+  EXPECT_EQ(nlohmann::json::parse(to_json(run))["not_rdma"], verdict);
+  RowsText rows(RowsText::As::table);
+  EXPECT_THAT(rows.more(run, {}, false), StartsWith(verdict + "\n2 ranks on 2 hosts"));
+  EXPECT_THAT(rows.more(run, {}, true), Not(HasSubstr("NOT RDMA")));
+
+  run.rows[0].facts.clear();
+  RowsText late(RowsText::As::table);
+  EXPECT_THAT(late.more(run, {}, false), Not(HasSubstr("NOT RDMA"))) << "nobody knows it yet";
+  run.ranks[1].facts = {{"routes", std::string("NET/Socket/1")}};
+  EXPECT_THAT(late.more(run, {}, true), HasSubstr("no RDMA device on 1 of 2 nodes\n"));
+}
+
+TEST(Text, SaysNothingOfRdmaThatNobodyKnows) {
+  auto run = over_sockets();
+  run.config = {{"network", std::string("Socket")}};
+  EXPECT_EQ(not_rdma(run), "") << "it was asked for";
+  run.config.clear();
+  run.rows[0].facts = {{"routes", std::string("NET/IB/0/GDRDMA")}};
+  EXPECT_EQ(not_rdma(run), "");
+  run.rows[0].facts = {{"routes_unknown", std::string("NCCL_DEBUG is set")}};
+  run.ranks[0].facts.push_back({"network", std::string("Socket")});
+  EXPECT_EQ(not_rdma(run), "") << "a network that is loaded need not be used";
+  run = over_sockets();
+  run.ranks[1].identity.host = run.ranks[0].identity.host;
+  EXPECT_EQ(not_rdma(run), "") << "one node has no network to cross";
+}
+
 TEST(Text, JsonHasNullWhereThereIsNothing) {
   const auto json = nlohmann::json::parse(to_json(sample()));
   EXPECT_EQ(json["schema"], "rdmabench-coll/1");
