@@ -53,9 +53,9 @@ std::string_view beginning_of(std::string_view text) noexcept {
 bool is_kill(std::string_view line) noexcept {
   const std::string_view all = trimmed(line);
   return all == "Terminated" || all == "Killed" ||
-         has_any(all,
-                 {"exited on signal", "CANCELLED AT", "DUE TO TIME LIMIT", "MPI_ABORT was invoked",
-                  "BAD TERMINATION", "EXIT STRING:", "srun: error:", "Segmentation fault"});
+         has_any(all, {"exited on signal", "CANCELLED AT", "DUE TO TIME LIMIT",
+                       "MPI_ABORT was invoked", "BAD TERMINATION",
+                       "EXIT STRING:", "srun: error:", "Segmentation fault", "] Signal: "});
 }
 
 std::string joined(const Lines& lines) {
@@ -215,6 +215,15 @@ std::string without_inner_tags(std::string_view line) {
   return out.append(rest);
 }
 
+/// The cells of a row of a Markdown table, with blanks for its bars; "" of other lines.
+std::string without_bars(std::string_view line) {
+  const std::string_view row = trimmed(line);
+  if (row.size() < 2 || !row.starts_with('|') || !row.ends_with('|')) return "";
+  std::string cells(row);
+  std::replace(cells.begin(), cells.end(), '|', ' ');
+  return cells;
+}
+
 std::string without_colours(std::string_view text) {
   std::string plain;
   while (!text.empty()) {
@@ -229,8 +238,31 @@ std::string without_colours(std::string_view text) {
 }
 
 bool is_any_heading(std::string_view line) noexcept {
-  return (has(line, "#bytes") && has(line, "#iterations")) || has(line, "# Size") ||
-         (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer");
+  return (has(line, "#bytes") && has(line, "iterations")) || has(line, "# Size") ||
+         (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer") ||
+         (has(line, "#sent") && has(line, "#ack"));
+}
+
+/// With what a script's or a program's comment begins each line, its table's heading among them;
+/// "" where the heading stands alone. '#' is also the tools' own.
+std::string_view comment_mark(std::string_view heading) noexcept {
+  for (const std::string_view mark : {"#", "*", "//"}) {
+    const std::string_view rest = heading.substr(std::min(mark.size(), heading.size()));
+    if (heading.starts_with(mark) && rest.starts_with(' ') &&
+        (mark != "#" || trimmed(rest).starts_with('#'))) {
+      return mark;
+    }
+  }
+  return "";
+}
+
+/// False where the line does not begin with the mark.
+bool cut_comment(Line& line, std::string_view mark) noexcept {
+  if (mark.empty() || !line.text.starts_with(mark)) return false;
+  const std::string_view rest = line.text.substr(mark.size());
+  if (!rest.empty() && rest[0] != ' ' && rest[0] != '\t') return false;
+  if (!trimmed(rest).empty()) line.text = trimmed(rest);
+  return true;
 }
 
 }  // namespace
@@ -251,14 +283,30 @@ bool any_line(std::string_view text, bool (*is)(const Line&) noexcept) noexcept 
 
 Scan::Scan(std::string_view text) : plain_(without_colours(text)) {
   const std::vector<std::string_view> raws = lines_of(plain_);
+  std::string_view comment;
+  std::size_t block = 0;
   for (std::size_t i = 0; i < raws.size(); ++i) {
     std::string_view raw = raws[i];
     if (std::string mended = without_inner_tags(raw); !mended.empty()) {
       raw = mended_.emplace_back(std::move(mended));
     }
+    if (std::string cells = without_bars(raw); !cells.empty()) {
+      raw = mended_.emplace_back(std::move(cells));
+    }
     const bool whole = i + 1 < raws.size() || plain_.ends_with('\n');
-    const std::string_view rest = without_tags(raw);
-    if (!rest.empty()) lines_.push_back({i + 1, whole, raw, rest});
+    Line line{i + 1, whole, raw, without_tags(raw)};
+    if (line.text.empty()) continue;
+    if (line.text.starts_with("```")) ++block;
+    line.block = block;
+    if (is_any_heading(line.text)) {
+      comment = comment_mark(line.text);
+      // What stands above it in the same comment is of its run.
+      for (auto above = lines_.rbegin(); above != lines_.rend(); ++above) {
+        if (!cut_comment(*above, comment)) break;
+      }
+    }
+    cut_comment(line, comment);
+    lines_.push_back(line);
   }
   group_by_tag();
 }

@@ -22,6 +22,10 @@ struct Line {
   bool whole = true;        ///< false of a file's last one whose end was not written
   std::string_view raw{};   ///< with its tags
   std::string_view text{};  ///< behind them, without blanks around it; not empty
+  std::size_t block = 0;    ///< how many of Markdown's fences stand before it
+
+  /// Between two blocks: what people write.
+  bool is_prose() const { return block > 0 && block % 2 == 0; }
 };
 using Lines = std::vector<Line>;
 std::string_view without_tags(std::string_view line) noexcept;
@@ -31,8 +35,11 @@ std::string_view without_tags(std::string_view line) noexcept;
 /// Colours of a terminal are cut off (ECMA-48, "select graphic rendition"), and so are tags that
 /// stand within a line again: Hydra's `mpiexec -prepend-rank` and Open MPI's `--tag-output` put
 /// them before all that a program writes at once, and nccl-tests writes a row in parts:
-/// "[0]  8  2  float  sum  -1[0]  10.5". Where several tags have a table, the lines of each tag
-/// stand together: they were printed at the same time. Other lines stay behind the one before them.
+/// "[0]  8  2  float  sum  -1[0]  10.5". So are the marks of a comment that holds a table ("# ", "*
+/// ",
+/// "// "), and the bars of a table in Markdown. Where several tags have a table, the lines of each
+/// tag stand together: they were printed at the same time. Other lines stay behind the one before
+/// them.
 class Scan {
  public:
   explicit Scan(std::string_view text);

@@ -28,6 +28,7 @@ struct NcclTestsCell {
 struct NcclTestsRow {
   std::uint64_t size_bytes = 0;
   std::uint64_t count = 0;
+  std::uint64_t iterations = 0;        ///< where they differ from row to row; 0: the table's
   std::string type{};                  ///< "float"
   std::string reduction{};             ///< "sum"; "none" or "" where there is none
   std::optional<std::int64_t> root{};  ///< -1 where there is none; nothing where no column says
@@ -69,7 +70,9 @@ struct NcclTestsTable {
   std::vector<NcclTestsRow> rows{};
   std::optional<std::uint64_t> out_of_bounds{};
   std::optional<double> average_bus_gb_per_s{};
-  bool below_minimum = false;        ///< that average, than NCCL_TESTS_MIN_BW
+  bool below_minimum = false;  ///< that average, than NCCL_TESTS_MIN_BW
+  /// Of its numbers, for people.
+  std::string about = "times are means; the operations that it timed were not checked";
   std::vector<std::string> notes{};  ///< for standard error: what was not read, and why
   std::string error{};               ///< why it ended early
 };

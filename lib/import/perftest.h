@@ -35,9 +35,12 @@ struct PerftestRun {
   std::string title;                         ///< "RDMA_Write Bidirectional BW"
   std::string command;                       ///< the title that its command has; "" without one
   std::map<std::string, std::string> facts;  ///< "Connection type": "RC"
+  std::string memory;                        ///< "cuda", "rocm"; "": not told
   std::string unit;                          ///< of its rates: "MB/sec", "MiB/sec", "Gb/sec"
   std::vector<Row> rows;
   std::string error;
+  std::vector<std::string> notes;
+  std::vector<Doubt> doubts;
   bool any_heading = false;
   bool ended = false;  ///< by dashes behind its heading
   bool of_server = false;

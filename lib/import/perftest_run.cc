@@ -74,7 +74,7 @@ PerftestRun read_run(const Json& body) {
       const double value = number_of(result, column.json);
       const double factor = column.factor == 0 ? run.rate() : column.factor;
       if (value >= 0 && value <= 1e18 && factor > 0 && !column.key.empty()) {
-        row[column.key] = value * factor;
+        row[column.key] = in_unit(value, factor);
       }
     }
     run.rows.push_back(std::move(row));
@@ -139,13 +139,28 @@ Run run_of(const PerftestRun& run) {
               .backend = "verbs",
               .device = run.fact("Device"),
               .transport = lower(run.fact("Connection type")),
+              .memory = run.memory,
               .latency = run.latency(),
               .both_ways = has(run.title, "Bidirectional"),
               .depth = parse_number<std::uint64_t>(run.fact("TX depth")).value_or(0),
               .rows = run.rows,
-              .error = run.error};
+              .error = run.error,
+              .notes = run.notes,
+              .doubts = run.doubts};
+  std::size_t uneven = 0;
+  double first_uneven = 0;  // its bytes
   for (Row& row : out.rows) {
-    if (row["peak_bits_per_s"] == 0) row.erase("peak_bits_per_s");  // 0.00 where it was not taken
+    const double peak = row["peak_bits_per_s"];
+    const auto average = row.find("bits_per_s");
+    if (peak == 0) row.erase("peak_bits_per_s");  // 0.00 where it was not taken
+    if (average == row.end() || average->second > peak / 2) continue;
+    if (uneven++ == 0) first_uneven = row["size_bytes"];
+  }
+  if (uneven > 0) {
+    out.doubts.push_back(
+        {"uneven", fmt::format("The average is half of the peak or less at {} size{}, {} bytes "
+                               "first: the rate was not steady",
+                               uneven, uneven == 1 ? "" : "s", first_uneven)});
   }
   for (const auto& [name, key] :
        {std::pair{"Link type", "link_layer"}, std::pair{"Mtu", "mtu"},

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -30,6 +31,17 @@ bool is_title(std::string_view text) noexcept {
   const bool known = text.starts_with("RDMA_") || text.starts_with("RDMA ") ||  // until 2009
                      text.starts_with("Send ") || text.starts_with("Atomic");
   return known && text.ends_with(" Test") && has_any(text, {" BW ", " Latency "});
+}
+
+/// That of a bracket which none of perftest's headings has; "" where there is none.
+std::string_view foreign_unit(std::string_view heading) noexcept {
+  constexpr std::array<std::string_view, 6> kUnits{"Gb/sec", "MB/sec", "MiB/sec",
+                                                   "Mpps",   "usec",   "%"};
+  for (heading = rest_after(heading, "["); !heading.empty(); heading = rest_after(heading, "[")) {
+    const std::string_view unit = heading.substr(0, heading.find(']'));
+    if (std::find(kUnits.begin(), kUnits.end(), unit) == kUnits.end()) return unit;
+  }
+  return "";
 }
 
 /// A page may take the mark before "iterations" for its own.
@@ -67,33 +79,71 @@ std::string title_of_program(std::string_view name) {
   return "";
 }
 
-/// "RDMA_Write BW" of a line that ran it: "$ ib_write_bw -d mlx5_0 node2"; "" of others.
-std::string title_of_command(const Words& words) {
+/// A line that ran one of its programs.
+struct Command {
+  bool any = false;
+  std::string title{};  ///< "RDMA_Write BW"; "" where the name does not tell the operation
+};
+
+/// Of "$ ib_write_bw -d mlx5_0 node2".
+Command command_in(std::string_view line) {
+  const Words words = words_of(line);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::size_t prompt = words[i].find_last_of("#$") + 1;  // "[root@node1 ~]#ib_read_bw"
-    std::string title = title_of_program(base_name(words[i].substr(prompt)));
+    const std::string_view name = base_name(words[i].substr(prompt));
+    if (!name.starts_with("ib_") || !(name.ends_with("_bw") || name.ends_with("_lat"))) continue;
+    std::string title = title_of_program(name);
     const bool is_run =
         i == 0 || prompt > 0 || words[i - 1] == "sudo" ||
         std::string_view("$#%>").find(words[i - 1].back()) != std::string_view::npos ||
         (i + 1 < words.size() && words[i + 1].starts_with('-'));
-    if (title.empty() || !is_run) continue;
+    if (!is_run) continue;
     const bool both_ways = std::find(words.begin(), words.end(), "-b") != words.end();
     if (const std::size_t kind = title.find(" BW"); both_ways && kind != std::string::npos) {
       title.insert(kind, " Bidirectional");
     }
-    return title;
+    return {true, title};
   }
-  return "";
+  return {};
+}
+
+/// "cuda" of its option, or of what it says when it takes a GPU's memory; "" of other lines.
+std::string_view memory_in(std::string_view line) noexcept {
+  if (has_any(line, {"--use_cuda", "initializing CUDA", "cuMemAlloc() of a "})) return "cuda";
+  return has_any(line, {"--use_rocm", "Using ROCm Device"}) ? "rocm" : "";
+}
+
+/// Of one run both sides print a table, and not always the same.
+void add_other_side(PerftestRun& run, const PerftestRun& other) {
+  constexpr double kAlike = 0.03;
+  std::string note = "Both sides of it are in the text: one of the two was left out.";
+  if (other.rows.empty()) return;
+  for (std::size_t i = 0; i < std::min(run.rows.size(), other.rows.size()); ++i) {
+    for (const auto& [key, factor, unit] : {std::tuple{"bits_per_s", kBitsPerGigabit, "Gb/s"},
+                                            std::tuple{"mean_ns", kNsPerUs, "us"}}) {
+      const auto here = run.rows[i].find(key);
+      const auto there = other.rows[i].find(key);
+      if (here == run.rows[i].end() || there == other.rows[i].end() ||
+          std::abs(there->second - here->second) <= kAlike * here->second) {
+        continue;
+      }
+      run.notes.push_back(fmt::format("{} At {} bytes it says {:.4g} {}, and this one {:.4g}.",
+                                      note, run.rows[i].at("size_bytes"), there->second / factor,
+                                      unit, here->second / factor));
+      return;
+    }
+  }
+  run.notes.push_back(std::move(note));
 }
 
 class PerftestReader {
  public:
   explicit PerftestReader(const Source& source) : source_(source) {}
 
-  void take(Line line) {
-    if (commented_ && line.text.starts_with('#')) line.text = trimmed(line.text.substr(1));
+  void take(const Line& line) {
     const std::string_view text = line.text;
-    if (text.empty()) return;
+    if (is_perftest_heading(text) || is_title(text)) block_ = line.block;
+    if (line.block != block_) columns_.clear();
     if (is_perftest_heading(text)) {
       heading(line);
     } else if (text.starts_with("---")) {
@@ -108,8 +158,19 @@ class PerftestReader {
       skips_ = true;  // parts of the table before
     } else if (!columns_.empty() && text[0] >= '0' && text[0] <= '9') {
       row(line);
-    } else if (std::string title = title_of_command(words_of(text)); !title.empty()) {
-      command_ = std::move(title);
+    } else if (text.starts_with("Conflicting CPU frequency")) {
+      const std::string_view words = text.substr(0, text.find(". "));
+      if (run_.doubts.empty()) {
+        run_.doubts.push_back(
+            {"clock", fmt::format("Its times come from the CPU's cycles, and it said: {}", words)});
+      }
+    } else if (const Command command = command_in(text); command.any) {
+      command_ = command.title;
+      memory_ = memory_in(text);
+    } else if (!memory_in(text).empty()) {
+      memory_ = memory_in(text);
+    } else if (begun() ? line.block != block_ : line.is_prose()) {
+      return;  // of something else
     } else if (is_failure(text) || (begun() && !closed_ && !endless_ && is_kill(line.raw))) {
       // Of the next client of a loop, which printed no more.
       if (closed_ && (text.starts_with("Couldn't connect") || has(text, "Unable to"))) end_run();
@@ -125,17 +186,18 @@ class PerftestReader {
     std::string named = title_of_program(source_.program);
     if (named.empty()) named = title_of_program(base_name(source_.name));
     mark_servers();
-    std::set<std::pair<std::string, std::string>> clients;  // title, and address of the server
-    std::set<std::string> titles;                           // of clients
+    using Side = std::tuple<std::string, std::string, std::string>;  // title, own and other address
+    std::map<Side, PerftestRun*> sides;                              // that have rows
+    std::set<std::string> titles;                                    // of clients
     // The server of a test in one direction prints what its client does, or no row at all.
     bool any = false;
-    for (const PerftestRun& run : runs_) {
-      any = any || !run.rows.empty();
-      if (run.of_server || run.rows.empty()) continue;
-      clients.emplace(run.title, run.fact("remote address"));
-      titles.insert(run.title);
+    for (PerftestRun& run : runs_) {
+      if (run.rows.empty()) continue;
+      any = true;
+      sides.emplace(Side{run.title, run.fact("local address"), run.fact("remote address")}, &run);
+      if (!run.of_server) titles.insert(run.title);
     }
-    std::vector<Run> runs;
+    std::vector<PerftestRun*> kept;
     for (PerftestRun& run : runs_) {
       // Of the last one that did not end, its client may hang.
       const bool over = run.ended || &run != &runs_.back();
@@ -143,15 +205,21 @@ class PerftestReader {
       if (run.rows.empty() && any && run.any_heading && over && good) continue;
       // Both printed at once: the rest of the server's lines is within its client's.
       if (run.of_server && !run.any_heading && good && titles.contains(run.title)) continue;
-      if (run.of_server && (good || run.aborted) &&
-          clients.contains({run.title, run.fact("local address")})) {
+      const std::string local = run.fact("local address");
+      const auto other = sides.find({run.title, run.fact("remote address"), local});
+      const bool one_of_two = other != sides.end() && (good || run.aborted);
+      const bool passive = run.rows.empty() && !local.empty();
+      if (one_of_two && (passive || (run.of_server && !other->second->of_server))) {
+        add_other_side(*other->second, run);
         continue;
       }
       for (const std::string& title : {run.command, named}) {
         if (run.title.empty() && run.of_times == has(title, "Latency")) run.title = title;
       }
-      runs.push_back(run_of(run));
+      kept.push_back(&run);
     }
+    std::vector<Run> runs;
+    for (const PerftestRun* run : kept) runs.push_back(run_of(*run));
     return runs;
   }
 
@@ -200,6 +268,7 @@ class PerftestReader {
       run_.aborted = true;
     }
     run_.error = error_.text();
+    if (!begun() && !error_.empty()) run_.title = std::exchange(command_, "");
     if (begun() || !error_.empty()) runs_.push_back(std::move(run_));
     run_ = {};
     error_ = {};
@@ -219,6 +288,7 @@ class PerftestReader {
     run_.title = title.substr(0, title.rfind(" Test"));
     if (title.starts_with("RDMA ")) run_.title[4] = '_';
     run_.of_server = std::exchange(waits_, false);
+    run_.memory = std::exchange(memory_, "");
   }
 
   /// " Number of qps   : 4\t\tTransport type : IB", with blanks for its tabs where it was copied
@@ -240,19 +310,22 @@ class PerftestReader {
     // Of another run, whose title is not in the text.
     if (!run_.rows.empty() && !skips_) end_run();
     if (!skips_) run_.command = std::exchange(command_, "");
-    commented_ = trimmed(line.text.substr(0, line.text.find("#bytes"))) == "#" ||
-                 (commented_ && line.raw.find('#') < line.raw.find("#bytes"));
+    if (run_.title.empty() && !skips_) run_.memory = std::exchange(memory_, "");
     columns_.read(text, kPerftestColumns);
     if (!skips_) {
       const std::string_view unit = rest_after(text, "BW average[");
       run_.unit = unit.substr(0, unit.find(']'));
       closed_ = false;
     }
-    if (has(text, "[cycles]")) {
-      source_.refuse(line.number, "its times are in cycles, and their frequency is not told");
-    }
     run_.any_heading = true;
-    run_.of_times = has(text, "usec]");
+    run_.of_times = has_any(text, {"usec]", "[cycles]"});
+    if (const std::string_view unit = foreign_unit(text); !unit.empty()) {
+      fail(
+          fmt::format("line {}: its numbers are in '{}', and perftest's are in Gb/sec, MB/sec, "
+                      "MiB/sec, Mpps or usec",
+                      line.number, unit));
+      columns_.clear();
+    }
   }
 
   void row(const Line& line) {
@@ -280,8 +353,9 @@ class PerftestReader {
   }
 
   const Source& source_;
-  std::string command_;     ///< its title, of the next table
-  bool commented_ = false;  ///< each line of the table, as in a script
+  std::string command_;    ///< its title, of the next table
+  std::string memory_;     ///< of the next run
+  std::size_t block_ = 0;  ///< in which the run stands
   bool waits_ = false;
   bool closed_ = false;  ///< by the dashes behind its rows, with which each table ends
   /// By --run_infinitely: a row of the same size is printed again and again, and no last line.
@@ -298,9 +372,14 @@ bool has_json(std::string_view text) noexcept {
   return has_any(text, {"\"test_info\"", "test_info: {"});
 }
 
+/// A run of which there may be no more than the command and why it failed.
+bool is_command(const Line& line) noexcept {
+  return command_in(line.text).any;
+}
+
 bool begins_perftest(const Line& line) noexcept {
   const std::string_view text = line.text;
-  return is_perftest_heading(text) || is_title(text) ||
+  return is_command(line) || is_perftest_heading(text) || is_title(text) ||
          (text.starts_with('*') && has(text, kWaits)) || text.starts_with("Couldn't connect to ") ||
          text.starts_with("RDMA CM event error:") ||
          text.starts_with("Unable to find the Infiniband/RoCE device");
@@ -308,7 +387,12 @@ bool begins_perftest(const Line& line) noexcept {
 
 bool is_perftest(std::string_view text) noexcept {
   const std::string_view beginning = beginning_of(text);
-  return (has_json(beginning) && !has(beginning, "\"schema\"")) || any_line(text, begins_perftest);
+  const auto prints = [](const Line& line) noexcept {
+    return begins_perftest(line) && !is_command(line);
+  };
+  const auto fails = [](const Line& line) noexcept { return is_failure(line.text); };
+  return (has_json(beginning) && !has(beginning, "\"schema\"")) || any_line(text, prints) ||
+         (any_line(text, is_command) && any_line(text, fails));
 }
 
 std::vector<Run> perftest_runs(const Lines& lines, const Source& source) {

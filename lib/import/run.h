@@ -16,6 +16,12 @@ namespace rdmabench::inline v1::import {
 /// By the keys of our results: "size_bytes", "iterations", "mean_ns", "bits_per_s", ...
 using Row = std::map<std::string_view, double>;
 
+/// Why the numbers of a run may be others than they seem.
+struct Doubt {
+  std::string code{};  ///< "clock", "uneven"
+  std::string text{};
+};
+
 /// One between two sides. What the tool did not say is left out.
 struct PairRun {
   std::string tool{};  ///< "perftest"
@@ -26,6 +32,9 @@ struct PairRun {
   std::string backend{};  ///< "verbs", "ofi", "mpi"
   std::string device{};
   std::string transport{};
+  std::string memory{};  ///< "cuda", "rocm"; "": not told
+  /// Of an operation that the other side takes no part in, each timed until it is done there.
+  bool one_sided = false;
   bool latency = false;
   bool both_ways = false;
   std::uint64_t depth = 0;  ///< 0: not told
@@ -33,6 +42,7 @@ struct PairRun {
   std::vector<Row> rows{};
   std::string error{};
   std::vector<std::string> notes{};
+  std::vector<Doubt> doubts{};
 };
 
 /// Of collective operations it is a table whose program and operation are told.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/nesting.h"
 #include "base/number.h"
@@ -56,12 +57,24 @@ Row Columns::row(const Words& words, double rate, const Source& source, std::siz
 void add_number(Row& row, const Column& column, std::string_view word, double rate,
                 const Source& source, std::size_t line) {
   const bool negative = word.starts_with('-');
-  const std::string_view digits = word.substr(negative ? 1 : 0);
+  std::string_view digits = word.substr(negative ? 1 : 0);
+  constexpr std::string_view kEmphasis = "*_`";  // Markdown's
+  digits.remove_prefix(std::min(digits.find_first_not_of(kEmphasis), digits.size()));
+  digits = digits.substr(0, digits.find_last_not_of(kEmphasis) + 1);
   if (column.key.empty() || digits == "nan" || digits == "inf") return;
   const auto value = number_of_word(digits, column.kilo);
   if (!value) source.refuse(line, fmt::format("'{}' is not a number of a table", word));
   const double factor = column.factor == 0 ? rate : column.factor;
-  if (!negative && factor > 0) row[column.key] = *value * factor;
+  if (!negative && factor > 0) row[column.key] = in_unit(*value, factor);
+}
+
+double in_unit(double value, double factor) {
+  const std::string text = fmt::format("{}", value);
+  const std::size_t point = text.find('.');
+  if (point == std::string::npos || text.find('e') != std::string::npos) return value * factor;
+  double scale = 1;
+  for (std::size_t i = point + 1; i < text.size(); ++i) scale *= 10;
+  return std::round(value * scale) * factor / scale;
 }
 
 std::optional<double> number_of_word(std::string_view word, double kilo) {

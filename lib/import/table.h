@@ -63,6 +63,10 @@ class Columns {
 void add_number(Row& row, const Column& column, std::string_view word, double rate,
                 const Source& source, std::size_t line);
 
+/// Their product, of the decimal digits that were printed: 16.24 times 1000 is 16240, not
+/// 16239.999999999998.
+double in_unit(double value, double factor);
+
 /// "64", "10k", "1.2m"; none below 0 or above 10^18.
 std::optional<double> number_of_word(std::string_view word, double kilo);
 

@@ -197,17 +197,24 @@ void add_wire(Section& about, const Json& body) {
                : ""));
 }
 
+bool is_of_other_tool(const Json& body) {
+  const Json& config = list_of(body, "config");
+  return std::any_of(config.begin(), config.end(),
+                     [](const Json& one) { return text_of(one, "name") == "imported_from"; });
+}
+
 Cell about_ranks(const Json& body) {
   const Json& ranks = list_of(body, "ranks");
   std::set<std::string> hosts;
   for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
   return fmt::format(
-      "{}, by {}. Times are of one operation: the longest that any rank took. GB/s are 10^9 bytes, "
-      "as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
+      "{}, by {}. {}GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
       ranks.empty() ? "An unknown number of ranks"
                     : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
                                   hosts.size() == 1 ? "" : "s"),
-      text_of(body, "backend"));
+      text_of(body, "backend"),
+      // A note says what another tool's times are.
+      is_of_other_tool(body) ? "" : "Times are of one operation: the longest that any rank took. ");
 }
 
 /// What came of the run.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -37,8 +38,8 @@ Json count(const import::Row& row, const char* key) {
 
 Json result_of(const PairRun& run, const import::Row& row) {
   const std::string& operation = run.operation;
-  const bool answered =
-      operation == "read" || operation == "compare-swap" || operation == "fetch-add";
+  const bool answered = run.one_sided || operation == "read" || operation == "compare-swap" ||
+                        operation == "fetch-add";
   const bool known = operation != "unknown";
   const auto if_known = [&](const char* text) { return known ? text : "unknown"; };
   Json json{{"operation", operation},
@@ -65,11 +66,12 @@ Json result_of(const PairRun& run, const import::Row& row) {
     }
   } else {
     json["direction"] = if_known(run.both_ways ? "both_ways" : "one_way");
-    json["depth"] = run.depth;
+    json["depth"] = run.depth > 0 ? Json(run.depth) : Json(nullptr);
     add_numbers(
         json, row,
         {"bits_per_s", "bits_per_s_low", "bits_per_s_high", "messages_per_s", "peak_bits_per_s"});
   }
+  if (!run.memory.empty()) json["memory"] = run.memory;
   json["complete"] = true;
   json["notes"] = Json::array();
   return json;
@@ -88,8 +90,15 @@ Json document_of(const PairRun& run) {
           {"test", run.latency ? "latency" : "bandwidth"},
           {"error", run.error.empty() ? Json() : Json(run.error)},
           {"failure", nullptr},
-          {"suspect", false},
-          {"suspicions", Json::array()},
+          {"suspect", !run.doubts.empty()},
+          {"suspicions", list_of_each(run.doubts,
+                                      [](const import::Doubt& one) {
+                                        return Json{{"code", one.code},
+                                                    {"text", one.text + "."},
+                                                    {"side", ""},
+                                                    {"summary", one.text + "."},
+                                                    {"remedy", ""}};
+                                      })},
           {"environment", nobody},
           {"config", {{"tool", run.tool}, {"test", run.test}}},
           {"resolved",
@@ -151,11 +160,18 @@ Json scaled(const std::optional<double>& value, double factor) {
   return value ? Json(*value * factor) : Json(nullptr);
 }
 
+/// Of microseconds, to a picosecond: the product of two floating-point numbers has more digits.
+Json ns_of(const std::optional<double>& us) {
+  return us ? Json(std::round(*us * kNsPerUs * 1e3) / 1e3) : Json(nullptr);
+}
+
 Json result_of(const NcclTestsTable& table, const NcclTestsRow& row, const NcclTestsCell& cell,
                bool in_place) {
   const bool alone = table.size == 1;
   const bool has_bus = cell.bus_gb_per_s && !alone;
   const NcclTestsCell::Spread spread = cell.spread.value_or(NcclTestsCell::Spread{});
+  const Json iterations =
+      row.iterations > 0 ? Json(row.iterations) : known(table, table.iterations);
   return {{"operation", table.operation},
           {"type", type_of(row.type)},
           {"reduction", reduces(table.operation) ? Json(row.reduction) : Json(nullptr)},
@@ -164,17 +180,17 @@ Json result_of(const NcclTestsTable& table, const NcclTestsRow& row, const NcclT
           {"count", row.count},
           {"in_place", in_place},
           {"skipped", nullptr},
-          {"iterations", known(table, table.iterations)},
+          {"iterations", iterations},
           {"warmup_iterations", known(table, table.warmup)},
           {"batch", 1U},
-          {"min_ns", scaled(spread.min_us, kNsPerUs)},
-          {"p50_ns", scaled(spread.p50_us, kNsPerUs)},
+          {"min_ns", ns_of(spread.min_us)},
+          {"p50_ns", ns_of(spread.p50_us)},
           {"p90_ns", nullptr},
-          {"p99_ns", scaled(spread.p99_us, kNsPerUs)},
+          {"p99_ns", ns_of(spread.p99_us)},
           {"p999_ns", nullptr},
-          {"max_ns", scaled(spread.max_us, kNsPerUs)},
-          {"mean_ns", cell.time_us * kNsPerUs},
-          {"stddev_ns", scaled(spread.stddev_us, kNsPerUs)},
+          {"max_ns", ns_of(spread.max_us)},
+          {"mean_ns", ns_of(cell.time_us)},
+          {"stddev_ns", ns_of(spread.stddev_us)},
           {"median_low_ns", nullptr},
           {"median_high_ns", nullptr},
           {"median_level", nullptr},
@@ -237,8 +253,7 @@ Json document_of(const NcclTestsTable& table) {
     if (row.in_place && !no_place) results.push_back(result_of(table, row, *row.in_place, true));
   }
   if (empty > 0) notes.push_back(fmt::format("{} rows of 0 bytes were left out.", empty));
-  notes.push_back(fmt::format(
-      "Of {}: times are means; the operations that it timed were not checked.", table.tool));
+  notes.push_back(fmt::format("Of {}: {}.", table.tool, table.about));
   Json library = Json::array();
   if (!table.library.empty()) {
     library.push_back(fact("library", "NCCL " + version_text(table.library)));
@@ -276,7 +291,10 @@ std::vector<Json> imported_documents(std::string_view text, const std::string& s
     Json& body =
         documents.emplace_back(std::visit([](const auto& one) { return document_of(one); }, run));
     if (body["results"].empty() && body["error"].is_null()) {
-      body["error"] = "it has no row: the run failed, or this is a server's";
+      const auto* const pair = std::get_if<PairRun>(&run);
+      const bool two_sides = pair != nullptr && pair->backend != "mpi";
+      body["error"] = fmt::format("it has no row: the run failed{}",
+                                  two_sides ? ", or this is a server's" : "");
     }
   }
   return documents;

@@ -585,8 +585,139 @@ TEST(PerftestRead, RefusesWhatMakesNoSense) {
   EXPECT_EQ(negative["messages_per_s"], 100000);
   EXPECT_THAT(refusal_of(heading + " 8  1000  1.5 many 1\n"), HasSubstr("'many' is not a number"));
   EXPECT_THAT(refusal_of(heading + " 0  1000  1.5 1.5 1\n"), HasSubstr("a message of no bytes"));
-  EXPECT_THAT(refusal_of(" #bytes #iterations    t_min[cycles]    t_max[cycles]\n 8 1 1 1\n"),
-              HasSubstr("in cycles"));
+}
+
+TEST(PerftestRead, AUnitThatPerftestDoesNotPrintIsAnErrorAndNoNumber) {
+  for (const std::string heading :
+       {" #bytes #iterations    BW peak[GB/s]    BW average[GB/s]   MsgRate[Mpps]\n",
+        " #bytes #iterations    BW peak[GiB/sec]    BW average[GiB/sec]   MsgRate[Mpps]\n",
+        " #bytes #iterations    BW peak[Mb/sec]    BW average[Mb/sec]   MsgRate[Mpps]\n",
+        " #bytes #iterations    t_min[cycles]    t_max[cycles]   t_typical[cycles]\n"}) {
+    const auto both =
+        parse_documents(kBandwidth + heading + "65536  1000  12.41  12.38  0.19\n", "x");
+    ASSERT_EQ(both.size(), 2U) << heading;
+    EXPECT_EQ(json_of(both[0])["error"], nullptr);
+    const auto body = json_of(both[1]);
+    const std::size_t unit = heading.find('[') + 1;
+    EXPECT_THAT(body["error"],
+                has_all("line 11", heading.substr(unit, heading.find(']') - unit), "MiB/sec"));
+    EXPECT_EQ(body["results"].size(), 0U);
+  }
+}
+
+TEST(PerftestRead, TakesATableWithinAProgramsComment) {
+  for (const std::string mark : {" * ", "// ", "# "}) {
+    const auto body = only("/*\n" + mark + "ib_write_bw\n" + mark + "-----------\n" + mark +
+                           " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n" +
+                           mark + "1048576    10000           3248.10            3247.94\n" + mark +
+                           "\n" + mark + "Send perf: 3240.72MB/s\n */\n");
+    EXPECT_EQ(body["error"], nullptr) << mark;
+    ASSERT_EQ(body["results"].size(), 1U) << mark;
+    EXPECT_EQ(body["results"][0]["operation"], "write") << mark;
+    EXPECT_EQ(body["results"][0]["size_bytes"], 1048576) << mark;
+  }
+}
+
+TEST(PerftestRead, ACommandThatFailedBeforeItsBannerIsAFailedRun) {
+  const std::string command = "root@pod:~# ib_write_bw -d mlx5_0 -F -R --use_cuda=0 10.0.0.1\n";
+  const auto body = only(command +
+                         "initializing CUDA\ncuMemAlloc() of a 262144 bytes GPU buffer\n"
+                         "Couldn't allocate MR\nfailed to create mr\nFailed to create MR\n");
+  EXPECT_EQ(body["error"], "Couldn't allocate MR");
+  EXPECT_EQ(body["config"]["test"], "RDMA_Write BW");
+  EXPECT_EQ(only("$ ib_atomic_bw -d x n2\n Unable to create QP.\n")["error"],
+            "Unable to create QP.");
+}
+
+TEST(PerftestRead, WhatPeopleWriteBehindATableIsNoErrorOfIt) {
+  const auto body = only("```\n" + std::string(kBandwidth) + "```\nFailed runs look like this:\n" +
+                         "```\n$ nvidia-smi\nFailed to initialize NVML: no driver\n```\n");
+  EXPECT_EQ(body["error"], nullptr);
+}
+
+TEST(PerftestRead, ASideWithoutATableIsThatOfItsClient) {
+  const auto side = [](const std::string& local, const std::string& remote) {
+    return "                    RDMA_Read Latency Test\n local address: LID 0000 QPN " + local +
+           " PSN 0x1\n remote address: LID 0000 QPN " + remote + " PSN 0x1\n-----\n";
+  };
+  const std::string table =
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
+      " 2       1000          4.70           13.20        4.83             4.82\n----\n";
+  const std::string client = side("0x236", "0x234") + table;
+  EXPECT_EQ(
+      only("* Waiting for client to connect... *\n" + client + side("0x234", "0x236"))["error"],
+      nullptr);
+  EXPECT_EQ(parse_documents(client + side("0x235", "0x236"), "x").size(), 2U);
+}
+
+TEST(PerftestRead, SaysWhereTheTwoSidesDiffer) {
+  const auto side = [](const std::string& average, const std::string& local,
+                       const std::string& remote) {
+    return "                    Send BW Test\n local address: LID 0000 QPN " + local +
+           " PSN 0x1\n remote address: LID 0000 QPN " + remote +
+           " PSN 0x1\n #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+           " 65536      1000             0.00               " +
+           average + "\n----\n";
+  };
+  const auto notes = [&](const std::string& other) {
+    return only(side("1000.00", "0x1", "0x2") + side(other, "0x2", "0x1"))["notes"].dump();
+  };
+  EXPECT_THAT(notes("1001.00"), HasSubstr("one of the two was left out.\""));
+  EXPECT_THAT(notes("1100.00"),
+              HasSubstr("At 65536 bytes it says 9.227 Gb/s, and this one 8.389."));
+}
+
+TEST(PerftestRead, TakesMarkdownsEmphasisOffNumbers) {
+  EXPECT_DOUBLE_EQ(
+      only("#bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+           "1024       1000             0.00               **5544.28**   `5.677340`\n")
+          ["results"][0]["bits_per_s"],
+      5544.28 * 1024 * 1024 * 8);
+}
+
+TEST(PerftestRead, WhatMakesItsNumbersDoubtfulIsASuspicion) {
+  const std::string heading =
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n";
+  const auto uneven = only(heading +
+                           " 2          5000           0.142947            0.012281      "
+                           "      0.767588\n 4 5000 0.28 0.26 8.255475\n----\n");
+  EXPECT_EQ(uneven["suspect"], true);
+  EXPECT_THAT(uneven["suspicions"].dump(), has_all("uneven", "at 1 size, 2 bytes"));
+  const auto clock = only(heading +
+                          "Conflicting CPU frequency values detected: 1500.0 != 3100.0. CPU "
+                          "Frequency is not max.\n 4 5000 0.28 0.26 8.255475\n----\n");
+  ASSERT_EQ(clock["suspicions"].size(), 1U);
+  EXPECT_EQ(clock["suspicions"][0]["code"], "clock");
+  EXPECT_THAT(clock["suspicions"][0]["text"], HasSubstr("1500.0 != 3100.0"));
+  EXPECT_EQ(only(kBandwidth)["suspect"], false) << "no peak was taken";
+}
+
+TEST(PerftestRead, AGpusMemoryIsALabelOfItsRow) {
+  const std::string command = "$ ib_write_bw -d mlx5_0 --use_cuda=0 10.0.0.1\n";
+  const auto gpu = parse_documents(command + kBandwidth + "$ ib_write_bw n2\n" + kBandwidth, "x");
+  ASSERT_EQ(gpu.size(), 2U);
+  EXPECT_EQ(json_of(gpu[0])["results"][0]["memory"], "cuda");
+  EXPECT_FALSE(json_of(gpu[1])["results"][0].contains("memory"));
+  EXPECT_EQ(only("cuMemAlloc() of a 131072 bytes GPU buffer\n" +
+                 std::string(kBandwidth))["results"][0]["memory"],
+            "cuda");
+}
+
+TEST(PerftestRead, NumbersAreThoseOfTheirDecimals) {
+  const auto row = only(
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
+      " 2       1000          2.01           16.24        8.29             2049.70\n")["results"]
+                                                                                      [0];
+  EXPECT_EQ(row["min_ns"].dump(), "2010.0");
+  EXPECT_EQ(row["max_ns"].dump(), "16240.0");
+  EXPECT_EQ(row["mean_ns"].dump(), "2049700.0");
+}
+
+TEST(PerftestRead, ADepthThatIsNotToldIsNull) {
+  EXPECT_EQ(
+      only("#bytes #iterations BW peak[MB/sec] BW average[MB/sec]\n8 1 1.0 1.0\n")["results"][0]
+                                                                                  ["depth"],
+      nullptr);
 }
 
 /// As the newest release writes it: without a unit, and here and there no JSON.
