@@ -213,7 +213,11 @@ std::vector<Document> parse_documents(std::string_view text, const std::string& 
   }
   import::checked_program(program);
   if (!blank(text) && !begins_as_json(text)) {
-    refuse(source, 1, "neither JSON nor the text of a tool that is known");
+    throw Error(
+        Fault::usage,
+        fmt::format("'{}', line 1: neither JSON nor the text of a tool that is known", source),
+        fmt::format("Give what rdmabench wrote with --format json, or a table of {}.",
+                    import::known_tools()));
   }
   Parser parser(source, limits);
   if (is_lines(text)) {
