@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "rdmabench/base/error.h"
@@ -16,6 +17,7 @@ constexpr double kBitsPerMegabyte = 1e6 * kBitsPerByte;  // both tools' MB has 1
 
 // fabtests' sizes are powers of 1024, its counts of 1000. What its option -M writes is YAML.
 constexpr std::array kMeanColumns{Column{"# Size", "", "size_bytes", 1, 1000},
+                                  Column{"Size", "", "size_bytes", 1, 1000},  // in Markdown's
                                   Column{"Latency (us)", "", "mean_ns", kNsPerUs},
                                   Column{"Avg Latency(us)", "", "mean_ns", kNsPerUs},
                                   Column{"Pure Comm.(us)", "", "mean_ns", kNsPerUs},
@@ -50,33 +52,82 @@ void mend_rate(Row& row) {
 
 struct MeanTable {
   std::string title;      ///< "MPI Allreduce Latency"; "" of fabtests
+  std::string test;       ///< as it was printed: "MPI-CUDA Allreduce Latency"
+  std::string memory;     ///< "cuda, H D": of a build for GPUs, from the host to a device
   std::string heading;    ///< the line with the names of its columns
   std::string program;    ///< "fi_rdm_pingpong", where its command or fabtests' -M says it
   std::string operation;  ///< by -o of that command: "write"; "" where there is no command
+  double size = 0;        ///< by -S of that command, in bytes; 0: not one size
   std::string name;       ///< of fabtests' rows: "min_int8_lat"
   std::string type;       ///< "MPI_CHAR"
   std::uint64_t window = 0;
   std::uint64_t empty = 0;  ///< rows of 0 bytes
   std::vector<std::pair<std::string, std::string>> details;
   std::vector<Row> rows;
+  std::vector<std::string> notes;
   std::string error;
 
-  bool of_osu() const { return heading.starts_with("# Size"); }
+  bool of_osu() const;
 };
 
-bool is_mean_heading(std::string_view line) {
-  return line.starts_with("# Size") || has(line, "usec/xfer");
+bool is_osu_heading(std::string_view line) noexcept {
+  return (line.starts_with("# Size") || line.starts_with("Size ")) &&
+         has_any(line, {"(us)", "MB/s"});
+}
+
+bool is_fabtests_heading(std::string_view line) noexcept {
+  return has(line, "bytes") &&
+         (has(line, "usec/xfer") || (has(line, "#sent") && has(line, "#ack")));
+}
+
+bool is_mean_heading(std::string_view line) noexcept {
+  return is_osu_heading(line) || is_fabtests_heading(line);
+}
+
+bool MeanTable::of_osu() const {
+  return is_osu_heading(heading);
+}
+
+/// "MPI Bandwidth" of "# OSU MPI Bandwidth Test v5.9", whatever a page has made of its mark; "" of
+/// other lines: a page may have the title "# OSU Benchmarks".
+std::string_view title_in(std::string_view line) noexcept {
+  line.remove_prefix(std::min(line.find_first_not_of("#*/ "), line.size()));
+  const std::size_t end = line.find(" Test");
+  if (!line.starts_with("OSU ") || end == std::string_view::npos) return "";
+  const std::string_view version = line.substr(end + 5);  // which old releases do not tell
+  if (!version.empty() && !version.starts_with(" v") && !version.starts_with(" (V")) return "";
+  return trimmed(line.substr(4, end - std::min<std::size_t>(end, 4)));
+}
+
+/// Where a command puts the buffers of both sides: "H D" of "osu_bw -m 8 H D".
+std::string buffers_in(const Words& words) {
+  if (words.size() < 2) return "";
+  const std::string both = fmt::format("{} {}", words[words.size() - 2], words.back());
+  return both == "D D" || both == "H D" || both == "D H" || both == "H H" ? both : "";
+}
+
+/// Nothing is read of what a program printed behind this.
+bool is_prompt(std::string_view line) noexcept {
+  return line.starts_with("$ ") || has_any(line, {"]$ ", "]# ", "~$ ", "~# "});
+}
+
+/// What stands behind the letter of an option: "8" of "-S 8" and of "-S8".
+std::string_view option_in(const Words& words, std::string_view letter) {
+  std::string_view told;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == letter && i + 1 < words.size()) told = words[i + 1];
+    if (words[i].starts_with(letter) && words[i].size() > letter.size()) {
+      told = words[i].substr(letter.size());
+    }
+  }
+  return told;
 }
 
 /// Behind the name of a program: "write", "write-imm" or "read" of its option -o, where it has none
 /// what the programs of remote memory take then; "" where it names no operation of these.
 std::string_view operation_in(std::string_view name, std::string_view options) {
-  const Words words = words_of(options);
-  std::string_view told = has(name, "rma") ? "write" : "";
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "-o" && i + 1 < words.size()) told = words[i + 1];
-    if (words[i].starts_with("-o") && words[i].size() > 2) told = words[i].substr(2);
-  }
+  std::string_view told = option_in(words_of(options), "-o");
+  if (told.empty() && has(name, "rma")) told = "write";
   if (told == "writedata") return "write-imm";
   return told == "write" || told == "read" ? told : "";
 }
@@ -122,14 +173,17 @@ class MeanReader {
   void take(const Line& one) {
     line_ = one.number;
     const std::string_view line = one.text;
-    if (line.starts_with("# OSU ") || (line.starts_with("OSU ") && has(line, " Test v"))) {
+    if (const std::string_view title = title_in(line); !title.empty()) {
       end_table();
-      table_.title = rest_after(line, "OSU ");
-      table_.title.resize(std::min(table_.title.find(" Test"), table_.title.size()));
+      begin(one);
+      table_.test = table_.title = title;
       // A build for GPUs has it behind its first word, wherever its buffers are: "MPI-CUDA".
-      const std::size_t word = std::min(table_.title.find(' '), table_.title.size());
-      const std::size_t dash = std::min(table_.title.find('-'), word);
+      const std::size_t word = std::min(title.find(' '), title.size());
+      const std::size_t dash = std::min(title.find('-'), word);
       table_.title.erase(dash, word - dash);
+      table_.memory = lower(std::string(title.substr(dash, word - dash)));
+      if (!table_.memory.empty()) table_.memory.erase(0, 1);
+      add_buffers(std::exchange(buffers_, ""));
     } else if (line.starts_with("# Datatype:")) {
       table_.type = rest_after(line, ":");
       if (table_.type.ends_with('.')) table_.type.pop_back();
@@ -140,36 +194,80 @@ class MeanReader {
       }
     } else if (line.starts_with("# Send Buffer on ")) {
       table_.details.emplace_back("buffers", line.substr(2));
+      add_buffers(fmt::format("{} {}", word_after(line, "(").substr(0, 1),
+                              rest_after(rest_after(line, "("), "(").substr(0, 1)));
     } else if (has(line, "xfer_size:")) {
       record(line);
     } else if (is_mean_heading(line)) {
       if (!table_.rows.empty()) end_table();
+      begin(one);
       columns_.read(line, kMeanColumns);
       table_.heading = line;
-      unread_ = false;
+      sizeless_.clear();
     } else if (const Fabtest test = fabtests_in(line); !test.name.empty()) {
       if (!table_.rows.empty()) end_table();
+      begin(one);
       table_.program = test.name;
       table_.operation = operation_in(test.name, test.options);
-    } else if (is_kill(one.raw) || is_failure_of_fabtests(one.raw)) {
-      error_.set(trimmed(one.raw));
-    } else if (const Words words = words_of(line); is_row(words)) {
-      if (!columns_.empty()) return row(words);
-      unread_ = unread_ || !table_.title.empty();  // without sizes: a barrier's, or of MPI_Init
+      const Words options = words_of(test.options);
+      table_.size = number_of_word(option_in(options, "-S"), 0).value_or(0);
+      table_.memory = option_in(options, "-D");
+    } else {
+      if (has(line, "osu_")) buffers_ = buffers_in(words_of(line));
+      over_ = over_ || is_prompt(line);
+      if (!over_ && one.block == block_) of_table(one);
     }
   }
 
   std::vector<MeanTable> finish() && {
     end_table();
+    if (!tables_.empty()) {
+      tables_[0].notes.insert(tables_[0].notes.end(), left_out_.begin(), left_out_.end());
+    }
     return std::move(tables_);
   }
 
  private:
-  /// Titles and records, which have no heading, are tables too.
+  void begin(const Line& line) {
+    block_ = line.block;
+    over_ = false;
+  }
+
+  /// A line that no heading begins.
+  void of_table(const Line& one) {
+    const std::string_view line = one.text;
+    const Words words = words_of(line);
+    if (is_kill(one.raw) || is_failure_of_fabtests(one.raw)) {
+      error_.set(trimmed(one.raw));
+    } else if (!columns_.empty()) {
+      if (is_row(words)) row(words);
+    } else if (!table_.title.empty() && sizeless_.empty() && line[0] != '#' &&
+               (is_row(words) || starts())) {
+      sizeless_ = trimmed(one.raw);
+    }
+  }
+
+  void add_buffers(const std::string& both) {
+    if (both.empty() || (both == "H H" && table_.memory.empty())) return;
+    table_.memory = table_.memory.substr(0, table_.memory.find(','));
+    table_.memory += (table_.memory.empty() ? "" : ", ") + both;
+  }
+
+  /// Tests of how long the library takes to start.
+  bool starts() const {
+    return table_.title.ends_with(" Init") || table_.title.ends_with(" Hello World");
+  }
+
+  /// Titles and records, which have no heading, are tables too, and so is a command that failed.
   void end_table() {
     constexpr std::size_t kMostTables = 10'000;
-    const bool any = !table_.title.empty() || !columns_.empty() || !table_.rows.empty();
-    if (any && !unread_) {
+    const bool failed = !error_.empty() && has_any(table_.program, {"pingpong", "_bw"});
+    const bool any = !table_.title.empty() || !columns_.empty() || !table_.rows.empty() || failed;
+    if (any && (!sizeless_.empty() || (starts() && error_.empty()))) {
+      left_out_.push_back(
+          fmt::format("OSU's test \"{}\" has no sizes, so that it is no row here{}{}.", table_.test,
+                      sizeless_.empty() ? "" : "; it printed: ", sizeless_));
+    } else if (any) {
       table_.error = error_.text();
       if (tables_.size() >= kMostTables) source_.refuse(line_, "more than 10000 tables");
       tables_.push_back(std::move(table_));
@@ -177,7 +275,7 @@ class MeanReader {
     table_ = {};
     error_ = {};
     columns_.clear();
-    unread_ = false;
+    sizeless_.clear();
   }
 
   bool has_names() const { return !columns_.empty() && columns_.find("name") == 0; }
@@ -204,10 +302,31 @@ class MeanReader {
                         true);
     }
     if (has_names() && words[0] != table_.name) next_name(words[0]);
-    if (const std::size_t at = columns_.find("Validation"); at < count && words[at] != "Pass") {
-      error_.set(fmt::format("wrong data at {} bytes", words[0]));
+    Row row = columns_.row(words, 0, source_, line_);
+    if (const std::size_t at = columns_.find("Validation"); at < count) {
+      if (words[at] == "Pass") row["validated"] = 1;
+      if (words[at] != "Pass") error_.set(fmt::format("wrong data at {} bytes", words[0]));
     }
-    add(columns_.row(words, 0, source_, line_));
+    if (table_.size > 0 && is_fabtests_heading(table_.heading)) {
+      row["size_bytes"] = table_.size;
+    } else if (is_fabtests_heading(table_.heading)) {
+      check_size(row, words[has_names() ? 1 : 0]);
+    }
+    add(std::move(row));
+  }
+
+  /// fabtests rounds sizes down: "95m" of 100,000,000 bytes. Of few digits nothing can be told.
+  void check_size(const Row& row, std::string_view word) {
+    constexpr double kDigits = 10;  // of two decimals each, a thousandth
+    const auto rate = row.find("bits_per_s");
+    const auto mean = row.find("mean_ns");
+    if (rate == row.end() || mean == row.end() || !table_.notes.empty()) return;
+    if (rate->second < kDigits * kBitsPerMegabyte || mean->second < kDigits * kNsPerUs) return;
+    const double bytes = rate->second * mean->second / kNsPerSecond / kBitsPerByte;
+    if (bytes < row.at("size_bytes") * 1.002) return;
+    table_.notes.push_back(fmt::format(
+        "fabtests rounds sizes down: of \"{}\" its rate and time make about {:.4g} million bytes.",
+        word, bytes / 1e6));
   }
 
   void add(Row row) {
@@ -246,7 +365,11 @@ class MeanReader {
   const Source& source_;
   std::size_t line_ = 0;
   Columns columns_;
-  bool unread_ = false;
+  std::string buffers_;    ///< of the next table
+  std::string sizeless_;   ///< what a test without sizes printed: a barrier, MPI_Init
+  std::size_t block_ = 0;  ///< in which the table stands
+  bool over_ = false;      ///< what comes is of another program
+  std::vector<std::string> left_out_;
   FirstError error_;
   MeanTable table_;
   std::vector<MeanTable> tables_;
@@ -268,8 +391,8 @@ constexpr std::array kOsuPrograms{Name{"osu_latency", "MPI Latency"},
                                   Name{"osu_bcast", "MPI Broadcast Latency"},
                                   Name{"osu_reduce", "MPI Reduce Latency"}};
 /// Collectives whose size is that of ours: one rank's whole buffer.
-constexpr std::array kSameSize{Name{"MPI Allreduce", "all-reduce"},
-                               Name{"MPI Broadcast", "broadcast"}, Name{"MPI Reduce ", "reduce"}};
+constexpr std::array kSameSize{Name{" Allreduce ", "all-reduce"}, Name{" Broadcast ", "broadcast"},
+                               Name{" Reduce ", "reduce"}};
 constexpr std::array kTypes{Name{"MPI_CHAR", "int8"}, Name{"MPI_INT", "int32"},
                             Name{"MPI_FLOAT", "float32"}, Name{"MPI_DOUBLE", "float64"}};
 
@@ -283,19 +406,20 @@ std::string osu_title(const Source& source) {
   return "";
 }
 
-bool is_between_two(std::string_view lower_title) {
-  if (!lower_title.starts_with("mpi ")) return false;
-  lower_title.remove_prefix(4);
-  for (const std::string_view words : {"latency", "bandwidth", "bi-directional", "multi"}) {
-    if (lower_title.starts_with(words)) return true;
-  }
-  return false;
-}
-
 /// Its other tests are of OpenSHMEM and UPC.
 std::string backend_of(const std::string& lower_title) {
   const std::string word = lower_title.substr(0, lower_title.find_first_of(" _"));
   return word == "mpi" || word == "nccl" || word == "rccl" ? word : "unknown";
+}
+
+bool is_between_two(const std::string& lower_title) {
+  if (backend_of(lower_title) == "unknown") return false;
+  const std::string words =
+      lower_title.substr(std::min(lower_title.find_first_of(" _"), lower_title.size()));
+  for (const std::string_view test : {" latency", " bandwidth", " bi-directional", " multi"}) {
+    if (words.starts_with(test)) return true;
+  }
+  return false;
 }
 
 /// OSU's own words where it is none of ours.
@@ -311,10 +435,14 @@ NcclTestsTable collective_of(const MeanTable& table) {
   NcclTestsTable out{.tool = "OSU's micro-benchmarks",
                      .backend = backend_of(lower(table.title)),
                      .operation = table.title,
-                     .program = table.title};
+                     .program = table.test,
+                     .notes = table.notes};
   for (const Name& name : kSameSize) {
-    if ((table.title + ' ').starts_with(name.first)) out.operation = name.second;
+    const std::string words =
+        table.title.substr(std::min(table.title.find(' '), table.title.size()));
+    if (words.starts_with(name.first)) out.operation = name.second;
   }
+  if (!table.memory.empty()) out.notes.push_back("Its buffers: " + table.memory + '.');
   if (out.operation == table.title) {
     out.notes.emplace_back(
         "Its sizes are those of one rank's message, so that it is not compared with results of ours.");
@@ -330,6 +458,7 @@ NcclTestsTable collective_of(const MeanTable& table) {
     if (table.type == name.first) type = name.second;
   }
   std::uint64_t timeless = 0;
+  bool validated = true;
   for (const Row& row : table.rows) {
     const auto us = [&](const char* key) {
       const auto found = row.find(key);
@@ -340,14 +469,22 @@ NcclTestsTable collective_of(const MeanTable& table) {
       continue;
     }
     NcclTestsRow one{.size_bytes = static_cast<std::uint64_t>(row.at("size_bytes")), .type = type};
+    if (const auto n = row.find("iterations"); n != row.end()) {
+      one.iterations = static_cast<std::uint64_t>(n->second);
+    }
     one.out_of_place = NcclTestsCell{.time_us = *us("mean_ns"),
                                      .spread = NcclTestsCell::Spread{.min_us = us("min_ns"),
                                                                      .max_us = us("max_ns"),
                                                                      .p99_us = us("p99_ns"),
                                                                      .p50_us = us("p50_ns")}};
+    if (row.contains("validated")) one.out_of_place->wrong = 0;
+    validated = validated && row.contains("validated");
     out.rows.push_back(std::move(one));
   }
   if (timeless > 0) out.notes.push_back(left_out(timeless, "without a time"));
+  out.about = fmt::format(
+      "times are means over the ranks, min and max those of the fastest and the slowest rank; {}",
+      validated ? "what it validated was right" : "the operations that it timed were not checked");
   out.error = table.error;
   return out;
 }
@@ -355,17 +492,21 @@ NcclTestsTable collective_of(const MeanTable& table) {
 Run osu_run(const MeanTable& table) {
   const std::string words = lower(table.title);
   const bool latency = has(words, "latency");
-  if (latency && !words.starts_with("mpi_") && !is_between_two(words)) return collective_of(table);
+  const bool between_two = is_between_two(words);
+  if (latency && !words.starts_with("mpi_") && !between_two) return collective_of(table);
   PairRun run{.tool = "OSU's micro-benchmarks",
-              .test = table.title,
+              .test = table.test,
               .operation = operation_of_osu(table.title),
               .backend = backend_of(words),
+              .memory = table.memory,
+              .one_sided = !between_two && !words.empty(),
               .latency = latency || has(table.heading, "(us)"),
               .both_ways = has(words, "bi-directional"),
               .depth = table.window,
               .details = table.details,
               .rows = table.rows,
-              .error = table.error};
+              .error = table.error,
+              .notes = table.notes};
   if (table.empty > 0) run.notes.push_back(left_out(table.empty, "of 0 bytes"));
   return run;
 }
@@ -391,23 +532,45 @@ Run fabtests_run(const MeanTable& table, const Source& source) {
   // Without its command, what the programs of remote memory did is not told.
   std::string operation = named || has(name, "rma") ? name : "send";
   if (!table.operation.empty()) operation = table.operation;
-  return PairRun{.tool = "fabtests",
-                 .test = name,
-                 .operation = std::move(operation),
-                 .backend = "ofi",
-                 .latency = latency,
-                 .rows = table.rows,
-                 .error = table.error};
+  PairRun run{.tool = "fabtests",
+              .test = name,
+              .operation = std::move(operation),
+              .backend = "ofi",
+              .memory = table.memory,
+              .latency = latency,
+              .rows = table.rows,
+              .error = table.error,
+              .notes = table.notes};
+  if (bandwidth && has(name, "rma") && (run.operation == "write" || run.operation == "read")) {
+    run.notes.emplace_back(
+        "fabtests runs this both ways at once and prints the share of one; rdmabench's own program "
+        "of this name runs one way.");
+  }
+  std::size_t computed = 0;
+  for (Row& row : run.rows) {
+    const auto rate = row.find("bits_per_s");
+    if (!latency || row.contains("mean_ns") || rate == row.end() || !(rate->second > 0)) continue;
+    row["mean_ns"] = std::round(row["size_bytes"] * kBitsPerByte * kNsPerSecond / rate->second);
+    ++computed;
+  }
+  if (computed > 0) {
+    run.notes.emplace_back("It has no column usec/xfer: the times were computed from MB/sec.");
+  }
+  return run;
+}
+
+/// A command may stand in a text of which nothing else is of fabtests.
+bool prints_mean_table(const Line& line) noexcept {
+  return !title_in(line.text).empty() || is_mean_heading(line.text) ||
+         (has(line.text, "xfer_size:") && has(line.text, "usec/xfer:"));
 }
 
 bool is_mean_table(std::string_view text) noexcept {
-  text = beginning_of(text);
-  return has_any(text, {"# OSU ", "# Size  "}) ||
-         (has(text, "usec/xfer") && has(text, "Mxfers/sec"));
+  return any_line(text, prints_mean_table);
 }
 
 bool begins_mean_table(const Line& line) noexcept {
-  return is_mean_table(line.text) || !fabtests_in(line.text).name.empty();
+  return prints_mean_table(line) || !fabtests_in(line.text).name.empty();
 }
 
 std::vector<Run> mean_table_runs(const Lines& lines, const Source& source) {
@@ -415,7 +578,7 @@ std::vector<Run> mean_table_runs(const Lines& lines, const Source& source) {
   for (const Line& line : lines) reader.take(line);
   std::vector<Run> runs;
   for (MeanTable& table : std::move(reader).finish()) {
-    if (table.of_osu() && table.title.empty()) table.title = osu_title(source);
+    if (table.of_osu() && table.title.empty()) table.test = table.title = osu_title(source);
     const bool of_osu = table.of_osu() || !table.title.empty();
     runs.push_back(of_osu ? osu_run(table) : fabtests_run(table, source));
   }

@@ -100,7 +100,7 @@ TEST(Imported, OsuCollectivesAreOursWhereTheirSizesAre) {
   EXPECT_EQ(reduced["results"][0]["type"], "int8");
   EXPECT_DOUBLE_EQ(reduced["results"][0]["mean_ns"], 310);
   EXPECT_EQ(reduced["results"][0]["algorithm_bytes_per_s"], nullptr);
-  EXPECT_EQ(reduced["results"][0]["iterations"], nullptr) << "it does not say";
+  EXPECT_EQ(reduced["results"][0]["iterations"], 1000);
   EXPECT_EQ(real("v5_osu_allreduce.txt")["results"][0]["type"], "unknown");
   const auto exchanged = real("osu_alltoall.txt");
   EXPECT_THAT(exchanged["results"][0]["operation"].get<std::string>(), HasSubstr("All-to-All"));
@@ -630,6 +630,185 @@ TEST(Imported, AFailureBetweenSeveralTagsStaysWithItsTag) {
   ASSERT_EQ(documents.size(), 2U);
   EXPECT_EQ(json_of(documents[0])["error"], nullptr);
   EXPECT_EQ(json_of(documents[1])["error"], "Failed to complete run_iter_bw function successfully");
+}
+
+TEST(Imported, ATitleOfOsuHasItsVersion) {
+  const std::string table =
+      "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1                       1.50\n";
+  EXPECT_EQ(parse_documents("# OSU Benchmarks Example\n\n" + table, "x").size(), 1U);
+  EXPECT_EQ(parse_documents("# Size of the cluster\n\n" + table, "x").size(), 1U);
+}
+
+TEST(Imported, OsuOneSidedTestsTimeAnOperationUntilItIsDone) {
+  for (const std::string title : {"MPI_Put latency", "MPI_Accumulate latency",
+                                  "MPI_Get_accumulate latency", "MPI_Fetch_and_op latency"}) {
+    const auto row =
+        json_of(parse_documents(
+                    "# OSU " + title + " Test v5.9\n# Size          Latency (us)\n8  0.04\n", "x")
+                    .at(0))["results"]
+            .at(0);
+    EXPECT_EQ(row["kind"], "completion") << title;
+    EXPECT_EQ(row["completion"], "delivery") << title;
+    EXPECT_EQ(row["signal"], "completion") << title;
+  }
+}
+
+TEST(Imported, AFailureBehindAFenceOrAPromptIsOfAnotherProgram) {
+  const std::string table =
+      "# OSU MPI Bandwidth Test v6.2\n# Size      Bandwidth (MB/s)\n1                       1.50\n";
+  const std::string failure = "srun: error: node1: task 0: Exited with exit code 1\n";
+  const auto error = [&](const std::string& between) {
+    return json_of(
+        parse_documents("```\n$ srun osu_bw\n" + table + between + failure, "x").at(0))["error"];
+  };
+  EXPECT_NE(error(""), nullptr);
+  EXPECT_EQ(error("```\nToo many of them:\n```\n"), nullptr);
+  EXPECT_EQ(error("[me@node ~]$ srun vectorAdd\n"), nullptr);
+  EXPECT_EQ(error("```\n```\n4 processes 4 run\n"), nullptr) << "no row";
+}
+
+TEST(Imported, OsuTestsWithoutSizesAreANote) {
+  const auto documents = parse_documents(
+      "# OSU MPI Init Test v5.6.2\nnprocs: 4, min: 67 ms, max: 67 ms, avg: 67 ms\n"
+      "# OSU MPI Hello World Test v5.6.2\n"
+      "# OSU MPI Barrier Latency Test v5.8\n# Avg Latency(us)\n            12.57\n"
+      "# OSU MPI Non-blocking Barrier Latency Test v5.6.3\n# Overall = Coll. Init + Compute\n\n"
+      "       Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+      "              8.85              5.04              4.02              5.04\n"
+      "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n1  1.61\n",
+      "x");
+  ASSERT_EQ(documents.size(), 1U);
+  EXPECT_EQ(json_of(documents[0])["error"], nullptr);
+  EXPECT_THAT(json_of(documents[0])["notes"].dump(),
+              has_all("MPI Init", "max: 67 ms", "MPI Hello World", "12.57", "4.02"));
+}
+
+TEST(Imported, OsuCollectivesKeepIterationsAndWhatWasValidated) {
+  const auto body =
+      json_of(parse_documents("# OSU MPI-CUDA Allreduce Latency Test v7.5\n"
+                              "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  "
+                              "Iterations        Validation\n"
+                              "8    128.73   24.80   158.96   1000   Pass\n"
+                              "16   128.73   24.80   158.96   100   Pass\n",
+                              "x")
+                  .at(0));
+  EXPECT_EQ(body["results"][0]["iterations"], 1000);
+  EXPECT_EQ(body["results"][1]["iterations"], 100);
+  EXPECT_EQ(body["results"][0]["mean_ns"].dump(), "128730.0");
+  EXPECT_EQ(body["results"][0]["wrong"]["wrong_results"], 0);
+  EXPECT_THAT(body["notes"].dump(), has_all("means over the ranks", "validated was right", "cuda"));
+  const std::string page =
+      report::to_markdown(parse_documents("# OSU MPI Allreduce Latency Test v7.5\n"
+                                          "# Size       Avg Latency(us)\n8    128.73\n",
+                                          "x"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("the longest that any rank took")));
+}
+
+TEST(Imported, OsuTellsWhereItsBuffersAre) {
+  const auto row = [](const std::string& command, const std::string& title) {
+    return json_of(
+               parse_documents(command + "# OSU " + title +
+                                   " Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n8  1.50\n",
+                               "x")
+                   .at(0))["results"]
+        .at(0);
+  };
+  EXPECT_EQ(row("$ mpirun -n 2 osu_bw -d cuda D D\n", "MPI-CUDA")["memory"], "cuda, D D");
+  EXPECT_EQ(row("$ mpirun -n 2 osu_bw -d cuda H D\n", "MPI-CUDA")["memory"], "cuda, H D");
+  EXPECT_EQ(row("", "MPI-ROCM")["memory"], "rocm");
+  EXPECT_FALSE(row("$ srun osu_bw H H\n", "MPI").contains("memory"));
+  EXPECT_EQ(row("", "MPI")["depth"], nullptr) << "it does not say";
+}
+
+TEST(Imported, OsuOverNcclHasTheOperationsOfMpi) {
+  const auto body = json_of(
+      parse_documents("# OSU NCCL-CUDA Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n"
+                      "1073741824          13482.19\n",
+                      "x")
+          .at(0));
+  EXPECT_EQ(body["backend"], "nccl");
+  EXPECT_EQ(body["results"][0]["operation"], "all-reduce");
+}
+
+TEST(Imported, TakesOsuWithinCommentsAndAsMarkdown) {
+  const auto commented = parse_documents(
+      "# Notes\n# - osu_bw on two instances:\n#   # OSU MPI Bandwidth Test v5.9\n"
+      "#   # Size      Bandwidth (MB/s)\n#   1                       0.68\n#   2   1.37\n"
+      "#\n## OSU MPI Bandwidth Test v5.9\n#   # Size      Bandwidth (MB/s)\n#   1   0.69\n",
+      "x");
+  ASSERT_EQ(commented.size(), 2U);
+  EXPECT_EQ(json_of(commented[0])["results"].size(), 2U);
+  EXPECT_EQ(json_of(commented[1])["results"].size(), 1U);
+  const auto table = json_of(parse_documents("#### OSU MPI Bandwidth Test v5.6.2\n"
+                                             "|Size           |Bandwidth (MB/s)   |\n"
+                                             "|---------------|-------------------|\n"
+                                             "|1              |4.94               |   \n"
+                                             "|2              |10.04              |\n",
+                                             "x")
+                                 .at(0));
+  ASSERT_EQ(table["results"].size(), 2U);
+  EXPECT_EQ(table["results"][1]["operation"], "send");
+  EXPECT_DOUBLE_EQ(table["results"][1]["bits_per_s"], 10.04e6 * 8);
+}
+
+TEST(Imported, OsuHasNoServer) {
+  const auto body = json_of(parse_documents("# OSU MPI Bandwidth Test v5.9\n", "x").at(0));
+  EXPECT_EQ(body["error"], "it has no row: the run failed");
+}
+
+TEST(Imported, AHeadingOfFabtestsWithoutTimesIsReadFromItsRates) {
+  const auto body =
+      json_of(parse_documents("[rank 1] bytes   #sent   #ack     total       time     MB/sec\n"
+                              "[rank 1] 64      10      =10      1.2k        0.00s      1.60\n",
+                              "x")
+                  .at(0));
+  EXPECT_EQ(body["test"], "latency");
+  EXPECT_DOUBLE_EQ(body["results"][0]["mean_ns"], 40000);
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("computed from MB/sec"));
+}
+
+TEST(Imported, ARunOfFabtestsThatFailedBehindAnotherIsARun) {
+  const auto documents = parse_documents(
+      "$ build/bin/fi_pingpong -p tcp -e msg\n"
+      "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "64      10      =10      1.2k        0.00s      2.69      23.75       0.04\n"
+      "$ build/bin/fi_pingpong -p tcp -e msg -d eno1\n"
+      "fi_getinfo(): util/pingpong.c:1433, ret=-61 (No data available)\n",
+      "x");
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(json_of(documents[0])["error"], nullptr);
+  EXPECT_THAT(json_of(documents[1])["error"], HasSubstr("No data available"));
+}
+
+TEST(Imported, SizesThatFabtestsRoundsAreThoseOfTheCommandOrSaid) {
+  const std::string table =
+      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "95m     200     18g         1.27s  15763.98    6343.58       0.00\n";
+  const auto told = json_of(
+      parse_documents("./x/fi_msg_bw -p verbs -S 100000000 -d mlx5_0\n" + table, "x").at(0));
+  EXPECT_EQ(told["results"][0]["size_bytes"], 100000000);
+  const auto rounded = json_of(parse_documents(table, "x", "fi_msg_bw").at(0));
+  EXPECT_THAT(rounded["notes"].dump(), has_all("rounds sizes down", "95m", "100 million bytes"));
+}
+
+TEST(Imported, FabtestsWriteSaysThatBothWaysRanAndWhichMemory) {
+  const auto body = json_of(
+      parse_documents("$ ./fi_rma_bw -p efa -o write -E -D cuda -S all n1\n"
+                      "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+                      "4k      20k     78m         0.03s   3068.05       1.34       0.75\n",
+                      "x")
+          .at(0));
+  EXPECT_EQ(body["results"][0]["memory"], "cuda");
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("both ways at once"));
+}
+
+TEST(Imported, ARefusalNamesTheToolsThatAreRead) {
+  EXPECT_THAT(refusal_to_import("Event queue read -259\n", "x"),
+              has_all("neither JSON", "perftest", "OSU", "fabtests"));
+  EXPECT_THAT(refusal_to_import("name      bytes   xfers   iters   total       time     Gb/sec    "
+                                "usec/xfer\nEvent queue read -259 (Error available)\n",
+                                "x"),
+              HasSubstr("--as fi_rdm_pingpong"));
 }
 
 }  // namespace
