@@ -278,8 +278,8 @@ TEST(Imported, TheProgramOfNcclTestsMayBeNamed) {
   const std::string text =
       "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
       "time   algbw   busbw  #wrong\n"
-      "        1024           256     float    none      -1    10.00    0.10    0.09      0    "
-      "10.00    0.10    0.09      0\n";
+      "        1024           128     float    none      -1    10.00    0.10    0.05    N/A    "
+      "10.00    0.10    0.05    N/A\n";
   EXPECT_THAT(refusal_to_import(text, "log.txt"), HasSubstr("--as all_gather_perf"));
   EXPECT_EQ(
       json_of(parse_documents(text, "log.txt", "alltoall_perf")[0])["results"][0]["operation"],

@@ -656,9 +656,10 @@ TEST(NcclTestsRead, ANamedProgramIsOnlyOfWhatDoesNotSay) {
   EXPECT_THAT(usage_complaint([&] {
                 operation(json_with("/opt/bin/broadcast_perf", "/tmp/a.out"), "all_reduce_perf");
               }),
-              HasSubstr("may be gather_perf or scatter_perf"))
-      << "its columns are no all-reduce's";
-  EXPECT_EQ(operation(kOld, "sendrecv_perf"), "send-receive");
+              HasSubstr("not those of all_reduce_perf, but of broadcast_perf"));
+  EXPECT_THAT(usage_complaint([&] { operation(kOld, "sendrecv_perf"); }),
+              HasSubstr("not those of sendrecv_perf, but of all_reduce_perf"))
+      << "by the factor 1.5";
   const std::string rccl =
       R"({"name":"AllReduce","ranks":8,"size":1024,"type":"float","redop":"sum","inPlace":0,)"
       R"("time":20.5,"algBw":0.05,"busBw":0.0875,"wrong":0})";
@@ -765,19 +766,66 @@ TEST(NcclTestsRead, WhatTheFirstReleasesSaidOfAFailureIsTheError) {
 
 TEST(NcclTestsRead, WhichProgram) {
   NcclTestsTable table = parse_nccl_tests_text(kOld, "x").at(0);
-  EXPECT_EQ(nccl_tests_program(table, "logs/sendrecv_perf.8nodes.txt"), "sendrecv_perf");
   EXPECT_EQ(nccl_tests_program(table, "all_gather.txt"), "all_reduce_perf")
       << "an all-gather reduces nothing";
-  table.rows[0].reduction = table.rows[1].reduction = "none";
+  EXPECT_EQ(nccl_tests_program(table, "logs/sendrecv_perf.8nodes.txt"), "all_reduce_perf")
+      << "a send and its receive have a busbw as their algbw";
+  table.rows.pop_back();
+  EXPECT_EQ(nccl_tests_program(table, "logs/sendrecv_perf.8nodes.txt"), "sendrecv_perf");
+  table.rows[0].reduction = "none";
+  table.rows[0].count = 1;
   EXPECT_EQ(nccl_tests_program(table, "alltoallv-night.txt"), "alltoallv_perf");
   table.program = "all_gather_perf_mpi";
   EXPECT_EQ(nccl_tests_program(table, "sendrecv.txt"), "all_gather_perf");
   table.program = "";
   EXPECT_THAT(usage_complaint([&] { nccl_tests_program(table, "x.txt"); }),
               HasSubstr("it may be all_gather_perf or alltoall_perf"));
-  table.rows[1].root = 0;
-  table.rows[1].out_of_place->bus_gb_per_s = table.rows[1].out_of_place->algorithm_gb_per_s;
+  table.rows[0].count = 2;
+  EXPECT_THAT(usage_complaint([&] { nccl_tests_program(table, "x.txt"); }),
+              HasSubstr("its columns are those of none"));
+  table.rows[0].root = 0;
   EXPECT_EQ(nccl_tests_program(table, "x.txt"), "broadcast_perf");
+}
+
+/// A table of one row, of which nothing else is told.
+NcclTestsTable row_alone(const std::string& row) {
+  return parse_nccl_tests_text(
+             "# size count type redop root time algbw busbw #wrong\n" + row + "\n", "x")
+      .at(0);
+}
+
+TEST(NcclTestsRead, TheColumnsTellTheProgram) {
+  const auto program = [](const std::string& row) {
+    return nccl_tests_program(row_alone(row), "x.txt");
+  };
+  // Nothing is counted in place where there is no such operation.
+  EXPECT_EQ(program("256 64 float sum -1 34.2 0.01 0.01 0 33.6 0.01 0.01 N/A"), "sendrecv_perf");
+  EXPECT_EQ(program("256 64 float sum -1 34.2 0.01 0.01 0 33.6 0.01 0.01 0"), "all_reduce_perf");
+  EXPECT_EQ(program("1024 16 float none -1 55 0.02 0.02 0 29 0.04 0.03 N/A"), "alltoall_perf");
+  EXPECT_EQ(program("0 0 float none -1 0.2 0.00 0.00 0 0.1 0.00 0.00 N/A"), "alltoall_perf");
+  EXPECT_EQ(program("1024 16 float none -1 55 0.02 0.02 0 29 0.04 0.03 0"), "all_gather_perf");
+  // A count is of one rank's part.
+  EXPECT_EQ(program("128 4 float sum -1 32 0.00 0.00 0 25 0.01 0.00 0"), "reduce_scatter_perf");
+  EXPECT_EQ(program("128 8 bfloat16 sum -1 32 0.00 0.00 0 25 0.01 0.00 0"), "reduce_scatter_perf");
+  EXPECT_EQ(program("8 2 float none 1 45 0.00 0.00 N/A 38 0.00 0.00 N/A"), "broadcast_perf");
+  EXPECT_EQ(program("8 2 float sum 1 45 0.00 0.00 N/A 38 0.00 0.00 N/A"), "reduce_perf");
+  EXPECT_THAT(
+      usage_complaint([&] { program("16 2 float none 1 45 0.00 0.00 N/A 38 0.00 0.00 N/A"); }),
+      HasSubstr("may be scatter_perf or gather_perf"));
+  // Nothing was counted.
+  EXPECT_THAT(
+      usage_complaint([&] { program("64 4 float none -1 9 1.05 0.99 N/A 1 1.04 0.98 N/A"); }),
+      HasSubstr("may be all_gather_perf or alltoall_perf"));
+}
+
+TEST(NcclTestsRead, ThePartOfARankTellsHowManyThereAre) {
+  const std::string text =
+      "# size count type redop root time algbw busbw #wrong\n"
+      "0 0 float none -1 55 0.00 0.00 0 29 0.00 0.00 0\n"
+      "1024 16 float none -1 55 0.02 0.02 0 29 0.04 0.03 0\n";
+  const Scan scan(text);
+  const auto runs = kNcclTests.read(scan.lines(), {"x", "", kNcclTests});
+  EXPECT_EQ(std::get<NcclTestsTable>(runs.at(0)).size, 16U);
 }
 
 TEST(NcclTestsRead, HypercubeIsNoAllGather) {
