@@ -129,7 +129,10 @@ std::size_t tag_size(std::string_view line) noexcept {
   if (line[0] == ' ') {  // " 0: " of srun -l, which fills up the numbers of its tasks
     const std::size_t digit = line.find_first_not_of(' ');
     const std::size_t end = std::min(line.find_first_not_of("0123456789", digit), line.size());
-    return end > digit && line.substr(end).starts_with(": ") ? end + 1 : 0;
+    if (end > digit && end < line.size()) return line.substr(end).starts_with(": ") ? end + 1 : 0;
+    // A page's list indents them: "   [1,0]<stdout>:".
+    const std::size_t stream = beginning.find("]<stdout>:");
+    return stream < beginning.find(' ', digit) ? stream + 10 : 0;
   }
   if (line[0] == '>') {  // a mail quotes
     const std::size_t end = std::min(line.find_first_not_of('>'), line.size());

@@ -22,11 +22,16 @@ struct NcclTestsSetting {
 };
 inline constexpr std::array kNcclTestsSettings{
     NcclTestsSetting{"nThread ", "nthreads", &NcclTestsTable::threads, 1},
+    NcclTestsSetting{"nThreads: ", "", &NcclTestsTable::threads, 1},  // RCCL's until 2023
     NcclTestsSetting{"nGpus ", "ngpus", &NcclTestsTable::gpus, 1},
+    NcclTestsSetting{"nGpus: ", "", &NcclTestsTable::gpus, 1},
     NcclTestsSetting{"minBytes ", "minimum_bytes", &NcclTestsTable::min_bytes},
+    NcclTestsSetting{"minBytes: ", "", &NcclTestsTable::min_bytes},
     NcclTestsSetting{"maxBytes ", "maximum_bytes", &NcclTestsTable::max_bytes},
+    NcclTestsSetting{"maxBytes: ", "", &NcclTestsTable::max_bytes},
     NcclTestsSetting{"step: ", "", &NcclTestsTable::step},
     NcclTestsSetting{"warmup iters: ", "warmup_iters", &NcclTestsTable::warmup},
+    NcclTestsSetting{"warmupIters: ", "", &NcclTestsTable::warmup},
     NcclTestsSetting{" iters: ", "iterations", &NcclTestsTable::iterations},
     NcclTestsSetting{"agg iters: ", "aggregated_iterations", &NcclTestsTable::aggregated, 1},
     NcclTestsSetting{"validation: ", "validation", &NcclTestsTable::validation},

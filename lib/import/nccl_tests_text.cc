@@ -16,6 +16,8 @@
 namespace rdmabench::inline v1::import {
 namespace {
 
+constexpr std::string_view kNoHeading = "a row, but the heading of its columns is missing";
+
 /// What a rank prints that gives up.
 constexpr std::array<std::string_view, 6> kFailures{
     "Test NCCL failure", "Test CUDA failure", "Test HIP failure",
@@ -42,7 +44,7 @@ bool names_columns(std::string_view line) {
 /// all have lost them.
 bool is_comment(std::string_view line) {
   for (const std::string_view mark :
-       {"#", "nThread ", "Out of bounds values", "Avg bus bandwidth"}) {
+       {"#", "nThread", "Out of bounds values", "Avg bus bandwidth"}) {
     if (line.starts_with(mark)) return true;
   }
   return (line.starts_with("Rank ") && is_device(line)) ||
@@ -79,6 +81,40 @@ bool is_name(std::string_view word) {
          });
 }
 
+/// The first word of a row, behind its size and count, that can be in no column; "" of a good
+/// row.
+std::string_view misfit(const Words& words, std::size_t left, std::size_t wide) {
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    bool fits = false;
+    if (i < left) {
+      fits = is_name(words[i]) || (i > 2 && parse_number<std::int64_t>(words[i]));
+    } else if ((i - left) % wide == kWrongColumn) {
+      fits = is_wrong(words[i], words[i - kWrongColumn]);
+    } else {
+      fits = is_value(words[i]);
+    }
+    if (!fits) return words[i];
+  }
+  return "";
+}
+
+constexpr std::size_t kWide = 4;  // columns of a place without those of -I
+
+/// Whether it is one of two places under the columns that are printed since 2022, with or without
+/// a heading. Of older ones no number is known to be a count of wrong elements.
+bool is_row(const Words& words) {
+  if (words.size() < 2 * kWide + 3 || words.size() > 2 * kWide + 5) return false;
+  const auto is_count = [](std::string_view word) {
+    return parse_number<std::uint64_t>(word).has_value();
+  };
+  const std::size_t left = words.size() - 2 * kWide;
+  for (const std::size_t wrong : {left + kWrongColumn, left + kWide + kWrongColumn}) {
+    if (words[wrong] != "N/A" && !is_count(words[wrong])) return false;
+  }
+  return is_count(words[0]) && is_count(words[1]) && is_name(words[2]) &&
+         misfit(words, left, kWide).empty();
+}
+
 class Reader {
  public:
   explicit Reader(const Source& source) : source_(source) {}
@@ -90,14 +126,15 @@ class Reader {
     const bool in_row = in_table_ && parse_number<std::uint64_t>(words[0]).has_value();
     for (const std::string_view failure : kFailures) {
       const std::size_t at = line.raw.find(failure);
-      if (begun_ && at != std::string_view::npos) return stop(failure_in(line.raw, at, in_row));
+      if (at == std::string_view::npos || (!begun_ && command_.empty())) continue;
+      begin();
+      return stop(failure_in(line.raw, at, in_row));
     }
     if (const std::string_view command = command_in(words); !command.empty()) {
       command_ = command;
     } else if (has(line.raw, "rccl-tests: Version ")) {
       if (ended()) end_run();
-      table_.tool = "RCCL's tests";
-      table_.backend = "rccl";
+      is_rccl();
       table_.version = rest_after(line.raw, "Version ");
     } else if (is_comment(text)) {
       comment(text);
@@ -107,9 +144,13 @@ class Reader {
       broken_ = true;
     } else if (in_row) {
       row(words, line.whole);
-    } else if (ended() && words.size() >= 10 && parse_number<std::uint64_t>(words[0]) &&
+    } else if (!in_table_ && !ended() && error_.empty() && open_runs_ == 0 && is_row(words)) {
+      without_heading();
+      row(words, line.whole);
+    } else if (words.size() >= 10 && parse_number<std::uint64_t>(words[0]) &&
                parse_number<std::uint64_t>(words[1])) {
-      ++stray_rows_;
+      if (ended()) ++stray_rows_;
+      if (!ended() && lost_row_ == 0) lost_row_ = line_;
     }
   }
 
@@ -117,6 +158,7 @@ class Reader {
     // It may end before it has printed more than who it is.
     if (tables_.empty() && !(table_.version.empty() && table_.program.empty())) begun_ = true;
     end_run();
+    if (tables_.empty() && lost_row_ > 0) source_.refuse(lost_row_, std::string(kNoHeading));
     if (tables_.empty()) source_.refuse(1, "no table of nccl-tests is in it");
     return std::move(tables_);
   }
@@ -125,6 +167,11 @@ class Reader {
   void stop(std::string_view why, bool of_cut_row = false) {
     error_.set(why, of_cut_row);
     in_table_ = false;
+  }
+
+  void is_rccl() {
+    table_.tool = "RCCL's tests";
+    table_.backend = "rccl";
   }
 
   bool ended() const { return table_.out_of_bounds || table_.average_bus_gb_per_s; }
@@ -158,6 +205,7 @@ class Reader {
   /// Of processes that ran without MPI at once, in one log. Each alone may have another cause: a
   /// run that did not end may stand before one that did, and -N repeats the rows of a table.
   bool is_mixed() const {
+    if (most_told_ > 1) return true;
     if (broken_rows_ > 0 && several()) return true;
     if (stray_rows_ > 0) return open_runs_ > 0 || heads_ > 1 || several();
     if (!repeats_a_row()) return false;
@@ -191,7 +239,9 @@ class Reader {
         const bool open = !ended() && error_.empty();
         open_runs_ = open ? open_runs_ + 1 : 0;
         processes_ = open ? processes_ + 1 : 0;
-        if (error_.empty() && table_.rows.empty()) {
+        if (error_.empty() && table_.rows.empty() && lost_row_ > 0) {
+          error_.set(fmt::format("line {}: {}", lost_row_, kNoHeading));
+        } else if (error_.empty() && table_.rows.empty()) {
           error_.set("its table has no row: the run failed before its first result");
         } else if (open) {
           error_.set("its table stops without its last lines: the run was aborted");
@@ -205,20 +255,22 @@ class Reader {
         table_.size = std::max(table_.size, one.rank + 1);
       table_.error = error_.text();
       tables_.push_back(std::move(table_));
+      lost_row_ = 0;
     }
     table_ = {};
     error_ = {};
     told_.clear();
     most_told_ = heads_ = headings_ = stray_rows_ = broken_rows_ = 0;
-    begun_ = in_table_ = broken_ = in_place_only_ = false;
+    begun_ = in_table_ = broken_ = in_place_only_ = out_of_place_only_ = false;
   }
 
   void comment(std::string_view line) {
-    if (has(line, "nThread ")) return config(line);
-    if (has_any(line, {"nccl-tests version", "in the format of nccl-tests"})) {
+    if (has(line, "nThread")) return config(line);
+    if (has_any(line, {"ccl-tests version", "in the format of nccl-tests"})) {
       end_run();
+      if (has(line, "rccl-tests version")) is_rccl();
       table_.version = word_after(line, "version ");
-      table_.library = rest_after(line, "nccl-library=");
+      table_.library = rest_after(line, "ccl-library=");
       return;
     }
     if (has(line, "Collective test starting:")) {
@@ -228,9 +280,15 @@ class Reader {
     }
     // The next one may lack its first line.
     if (ended() && (is_device(line) || names_columns(line))) end_run();
-    if (is_device(line)) return device(line);
+    if (is_device(line)) {
+      if (!table_.rows.empty() || (!error_.empty() && table_.ranks.empty())) end_run();
+      return device(line);
+    }
     if (names_columns(line)) return heading(line);
     if (has(line, "in-place")) in_place_only_ = !has(line, "out-of-place");
+    if (has(line, "Collective test concluded:") && table_.program.empty()) {
+      table_.program = rest_after(line, "concluded:");
+    }
     if (has(line, "Out of bounds values")) table_.out_of_bounds = number_after(line, ":");
     if (has(line, "Avg bus bandwidth")) {
       table_.average_bus_gb_per_s = parse_number<double>(word_after(line, ":"));
@@ -251,10 +309,10 @@ class Reader {
     ++heads_;
     table_.step_is_factor = has(line, "(factor)");
     for (const NcclTestsSetting& one : kNcclTestsSettings) {
+      const std::size_t at = line.find(one.mark);
+      if (at == std::string_view::npos) continue;
       table_.*one.member = std::max(number_after(line, one.mark), one.least);
-      if (const std::size_t at = line.find(one.mark); at != std::string_view::npos) {
-        line.remove_prefix(at + one.mark.size());  // " iters: " is not that of "warmup iters: "
-      }
+      line.remove_prefix(at + one.mark.size());  // " iters: " is not that of "warmup iters: "
     }
   }
 
@@ -270,6 +328,7 @@ class Reader {
       rank.pci = line.substr(open + 1, close - open - 1);
       rank.gpu = trimmed(line.substr(close + 1));
     }
+    if (rank.gpu.starts_with("AMD ")) is_rccl();
     most_told_ = std::max(most_told_, ++told_[rank.rank]);
     table_.ranks.push_back(std::move(rank));
   }
@@ -286,6 +345,7 @@ class Reader {
     in_table_ = true;
     counts_wrong_ = has(line, "#wrong");
     with_spread_ = has(line, "i_min");
+    one_place_ = line.find("algbw") == line.rfind("algbw");
     us_ = has(line, " res") ? kNsPerMs / kNsPerUs : 1;
     if (!counts_wrong_ && has_any(line, {"error", " res"})) {
       table_.notes.emplace_back(
@@ -294,21 +354,16 @@ class Reader {
     }
   }
 
-  /// The first word of a row, behind its size and count, that can be in no column; "" of a good
-  /// row.
-  static std::string_view misfit(const Words& words, std::size_t left, std::size_t wide) {
-    for (std::size_t i = 2; i < words.size(); ++i) {
-      bool fits = false;
-      if (i < left) {
-        fits = is_name(words[i]) || (i > 2 && parse_number<std::int64_t>(words[i]));
-      } else if ((i - left) % wide == kWrongColumn) {
-        fits = is_wrong(words[i], words[i - kWrongColumn]);
-      } else {
-        fits = is_value(words[i]);
-      }
-      if (!fits) return words[i];
-    }
-    return "";
+  /// What every release since 2022 prints, in its order.
+  void without_heading() {
+    begin();
+    in_table_ = counts_wrong_ = true;
+    in_place_only_ = with_spread_ = one_place_ = false;
+    us_ = 1;
+    table_.notes.emplace_back(fmt::format(
+        "The heading of its columns is missing, from line {} on: they were taken in the order of "
+        "time, algbw, busbw and #wrong, out of place and then in place.",
+        line_));
   }
 
   std::optional<NcclTestsCell> cell(const Words& words, std::size_t at) const {
@@ -325,8 +380,14 @@ class Reader {
     ++broken_rows_;  // unless its end is reached
     // A time of day at the end (-S): "2026-07-01 12:00:00".
     if (words.size() > 2 && has(words.back(), ":")) words.resize(words.size() - 2);
-    const std::size_t wide = with_spread_ ? 8 : 4;
-    const std::size_t cells = (in_place_only_ ? 1 : 2) * wide;
+    const std::size_t wide = with_spread_ ? 2 * kWide : kWide;
+    if (table_.rows.empty() && one_place_ && !in_place_only_ && words.size() < 2 * wide + 3 &&
+        words.size() >= wide + 3) {
+      out_of_place_only_ = true;
+      table_.notes.emplace_back(
+          "Its rows have one place, and nothing says which: it was taken to be out of place.");
+    }
+    const std::size_t cells = (in_place_only_ || out_of_place_only_ ? 1 : 2) * wide;
     const std::size_t left = words.size() - std::min(words.size(), cells);
     if (std::exchange(broken_, false) && left < 3) return;  // the rest of that row
     if (table_.rows.empty() ? heads_ > 0 && left < 3 : words.size() != width_) {
@@ -357,7 +418,7 @@ class Reader {
       }
     }
     if (!in_place_only_) out.out_of_place = cell(words, left);
-    out.in_place = cell(words, words.size() - wide);
+    if (!out_of_place_only_) out.in_place = cell(words, words.size() - wide);
     if (!out.out_of_place && !out.in_place) source_.refuse(line_, "a row without a time");
     if (!whole) return stop(kCutRow, true);
     --broken_rows_;
@@ -373,7 +434,9 @@ class Reader {
   bool begun_ = false;   ///< what a run has done, or its table's heading, was there
   bool in_table_ = false;
   bool in_place_only_ = false;  ///< RCCL's, with -O 0
-  bool broken_ = false;         ///< the last row, by NCCL's log
+  bool one_place_ = false;      ///< in the heading
+  bool out_of_place_only_ = false;
+  bool broken_ = false;  ///< the last row, by NCCL's log
   bool counts_wrong_ = false;
   bool with_spread_ = false;
   double us_ = 1;  ///< of the unit of its times: until 2019, with a column "res", milliseconds
@@ -384,6 +447,7 @@ class Reader {
   std::size_t most_told_ = 0;
   std::size_t broken_rows_ = 0;  ///< that make no sense
   std::size_t stray_rows_ = 0;   ///< behind its last lines
+  std::size_t lost_row_ = 0;     ///< the first line of a row that was not read; 0: none
   std::size_t open_runs_ = 0;    ///< the last ones of `tables_`, which did not end
   std::size_t processes_ = 0;    ///< that printed these
 };
@@ -392,8 +456,12 @@ class Reader {
 
 bool is_nccl_tests_text(std::string_view text) noexcept {
   text = beginning_of(text);
-  return (has(text, "nThread ") && has(text, "minBytes ")) || names_columns(text) ||
-         has_any(text, {"nccl-tests version", "Collective test starting:"});
+  return (has(text, "nThread") && has(text, "minBytes")) || names_columns(text) ||
+         has_any(text, {"ccl-tests version", "Collective test starting:"}) ||
+         any_line(text, [](const Line& line) noexcept {
+           return !line.text.empty() && line.text[0] >= '0' && line.text[0] <= '9' &&
+                  is_row(words_of(line.text));
+         });
 }
 
 std::vector<NcclTestsTable> nccl_tests_text_tables(const Lines& lines, const Source& source) {

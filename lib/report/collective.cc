@@ -133,7 +133,7 @@ Judgement judge_row(const Json& row, const Json& body) {
 Cell judged_cell(const Json& row, const Json& body) {
   const Judgement one = judge_row(row, body);
   Cell cell(one.outcome);
-  const bool checked = !any_text_of(object_of(row, "wrong"), "checked_results").empty();
+  const bool checked = !object_of(row, "wrong").empty();
   if (one.outcome == Status::pass && !checked) cell = Cell("not checked");
   if (!one.text.empty()) cell.items.push_back(one.text);
   for (const auto& [key, value] : one.details) {
@@ -203,15 +203,26 @@ bool is_of_other_tool(const Json& body) {
                      [](const Json& one) { return text_of(one, "name") == "imported_from"; });
 }
 
+/// How many ranks there were; 0 where neither a list nor a number tells.
+std::size_t ranks_of(const Json& body) {
+  std::size_t ranks = list_of(body, "ranks").size();
+  for (const Json& fact : list_of(body, "config")) {
+    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
+    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
+  }
+  return ranks;
+}
+
 Cell about_ranks(const Json& body) {
-  const Json& ranks = list_of(body, "ranks");
   std::set<std::string> hosts;
-  for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
+  for (const Json& rank : list_of(body, "ranks")) hosts.insert(text_of(rank, "host"));
+  const std::size_t count = ranks_of(body);
   return fmt::format(
       "{}, by {}. {}GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
-      ranks.empty() ? "An unknown number of ranks"
-                    : fmt::format("{} ranks on {} host{}", ranks.size(), hosts.size(),
-                                  hosts.size() == 1 ? "" : "s"),
+      count == 0 ? "An unknown number of ranks"
+      : hosts.empty()
+          ? fmt::format("{} ranks on unknown hosts", count)
+          : fmt::format("{} ranks on {} host{}", count, hosts.size(), hosts.size() == 1 ? "" : "s"),
       text_of(body, "backend"),
       // A note says what another tool's times are.
       is_of_other_tool(body) ? "" : "Times are of one operation: the longest that any rank took. ");
@@ -231,16 +242,6 @@ Section outcome(const Json& body) {
   }
   add_wire(about, body);
   return about;
-}
-
-/// How many ranks there were; 0 where neither a list nor a number tells.
-std::size_t ranks_of(const Json& body) {
-  std::size_t ranks = list_of(body, "ranks").size();
-  for (const Json& fact : list_of(body, "config")) {
-    const double told = text_of(fact, "name") == "ranks" ? number_of(fact, "value") : 0;
-    if (told > 0 && told < 1e9) ranks = std::max(ranks, static_cast<std::size_t>(told));
-  }
-  return ranks;
 }
 
 void measure_coll(const Document& document, const VisitMeasured& visit) {

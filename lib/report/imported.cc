@@ -149,11 +149,12 @@ Json known(const NcclTestsTable& table, std::uint64_t count) {
 Json wrong_of(const NcclTestsTable& table, const NcclTestsCell& cell) {
   if (!cell.wrong || *cell.wrong < 0) return nullptr;
   const auto wrong = static_cast<std::uint64_t>(*cell.wrong);
-  return {{"checked_results",
-           std::max<std::uint64_t>(1, table.validation) * std::max<std::uint32_t>(1, table.size)},
-          {"wrong_results", wrong > 0 ? 1U : 0U},
-          {"wrong_elements", wrong},
-          {"first", nullptr}};
+  return {
+      {"checked_results",
+       table.size > 0 ? Json(std::max<std::uint64_t>(1, table.validation) * table.size) : Json()},
+      {"wrong_results", wrong > 0 ? 1U : 0U},
+      {"wrong_elements", wrong},
+      {"first", nullptr}};
 }
 
 Json scaled(const std::optional<double>& value, double factor) {
@@ -241,6 +242,7 @@ Json document_of(const NcclTestsTable& table) {
   Json results = Json::array();
   Json notes = table.notes;
   std::uint64_t empty = 0;
+  std::uint64_t placeless = 0;
   for (const NcclTestsRow& row : table.rows) {
     if (row.size_bytes == 0) {
       ++empty;  // it rounds small parts down to nothing, and times that
@@ -250,13 +252,19 @@ Json document_of(const NcclTestsTable& table) {
     // There is no such operation in place: nccl-tests times something and checks nothing.
     const bool no_place =
         operation == "all-to-all" || operation == "all-to-all-v" || operation == "send-receive";
+    if (row.in_place && no_place) ++placeless;
     if (row.in_place && !no_place) results.push_back(result_of(table, row, *row.in_place, true));
+  }
+  if (placeless > 0) {
+    notes.push_back(fmt::format("{} results in place were left out: there is no {} in place.",
+                                placeless, operation));
   }
   if (empty > 0) notes.push_back(fmt::format("{} rows of 0 bytes were left out.", empty));
   notes.push_back(fmt::format("Of {}: {}.", table.tool, table.about));
   Json library = Json::array();
   if (!table.library.empty()) {
-    library.push_back(fact("library", "NCCL " + version_text(table.library)));
+    library.push_back(fact(
+        "library", (table.backend == "rccl" ? "RCCL " : "NCCL ") + version_text(table.library)));
   }
   return {
       {"schema", kCollSchema},

@@ -159,6 +159,7 @@ TEST(NcclTestsRead, TagsOfLaunchersAreCutOff) {
                                 "2026-07-01 12:00:00,123 WARNING: ",
                                 "2026-07-01 12:00:00,123 - root - INFO - ",
                                 "2026-07-01T12:00:00+0000 node1 nccl[77]: ",
+                                "   [1,0]<stdout>:",
                                 "[pod/launcher-x/main] 2026-07-01T12:00:00Z [1,0]<stdout>:",
                                 "\x1b[36mpod-1\x1b[0m: "}) {
     std::string text;
@@ -792,6 +793,127 @@ NcclTestsTable row_alone(const std::string& row) {
   return parse_nccl_tests_text(
              "# size count type redop root time algbw busbw #wrong\n" + row + "\n", "x")
       .at(0);
+}
+
+constexpr const char* kTwoRows =
+    "   2147483648     536870912     float     sum      -1    11186  191.99  359.98      0    11199  "
+    "191.75  359.53      0\n"
+    "   4294967296    1073741824     float     sum      -1    22410  191.65  359.35      0    22414  "
+    "191.62  359.28      0\n";
+
+TEST(NcclTestsRead, RowsWithoutTheirHeadingAreReadByTheirOrder) {
+  const std::string end = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 142.652\n#\n";
+  const auto body_of = [](const std::string& text, const char* program = "") {
+    return json_of(parse_documents(text, "x.txt", program).at(0));
+  };
+  for (const std::string last : {"# Collective test concluded: all_reduce_perf\n", ""}) {
+    const auto body = body_of(kTwoRows + end + last);
+    ASSERT_EQ(body["results"].size(), 4U) << last;
+    EXPECT_EQ(body["results"][3]["mean_ns"], 22414000.0);
+    EXPECT_EQ(body["results"][0]["operation"], "all-reduce");
+    EXPECT_EQ(body["error"], nullptr);
+    EXPECT_THAT(body["notes"].dump(), HasSubstr("heading of its columns is missing"));
+  }
+  const auto sent = body_of(
+      "8 2 float sum -1 11 0.01 0.01 0 12 0.01 0.01 0\n" + end +
+      "# Collective test concluded: all_reduce_perf\n# Collective test starting: alltoallv_perf\n");
+  EXPECT_EQ(sent["results"].size(), 2U);
+  const auto failed = body_of(std::string(kTwoRows) + "n1: Test NCCL failure common.cu:1 'x'\n");
+  EXPECT_EQ(failed["results"].size(), 4U);
+  EXPECT_EQ(failed["error"], "n1: Test NCCL failure common.cu:1 'x'");
+  // Behind the other lines of a run.
+  const std::string whole = kNew;
+  const auto run = body_of(whole.substr(0, whole.find("#       size")) +
+                           whole.substr(whole.find("        1024")));
+  EXPECT_EQ(run["results"].size(), 4U);
+  EXPECT_EQ(run["error"], nullptr);
+}
+
+TEST(NcclTestsRead, RowsOfOlderColumnsWithoutTheirHeadingAreNoFailedRun) {
+  const std::string old = kOld;
+  const std::string rows = old.substr(old.find("           8"));
+  const auto body = json_of(parse_documents(old.substr(0, old.find('\n') + 1) + rows, "x").at(0));
+  EXPECT_EQ(body["error"], "line 2: a row, but the heading of its columns is missing");
+}
+
+TEST(NcclTestsRead, ARankThatIsListedTwiceRanAlone) {
+  const std::string whole = kNew;
+  const std::size_t devices = whole.find("#  Rank  0");
+  const std::string head = whole.substr(0, devices);
+  const std::string device = whole.substr(devices, whole.find('\n', devices) + 1 - devices);
+  for (const std::string& rows : {std::string(), whole.substr(whole.find("#       size"))}) {
+    const auto body = json_of(parse_documents(head + device + device + rows, "x").at(0));
+    EXPECT_THAT(body["error"].dump(), has_all("2 processes ran alone", "MPI=1"));
+  }
+}
+
+TEST(NcclTestsRead, RanksThatAPageLeftOutAreCounted) {
+  std::string text = kNew;
+  text.replace(text.find("Rank  1"), 7, "Rank 15");
+  const Document document = parse_documents(text, "x").at(0);
+  EXPECT_EQ(json_of(document)["results"][0]["wrong"]["checked_results"], 16);
+  EXPECT_EQ(json_of(document)["ranks"].size(), 2U);
+  const auto unknown = json_of(parse_documents(kTwoRows, "x").at(0));
+  EXPECT_EQ(unknown["results"][0]["wrong"]["wrong_elements"], 0);
+  EXPECT_EQ(unknown["results"][0]["wrong"]["checked_results"], nullptr);
+}
+
+TEST(NcclTestsRead, RcclByItsVersionAndItsDevices) {
+  std::string text = kNew;
+  text.replace(text.find("nccl-tests version 2.19.6 nccl-headers=22809 nccl-library=22809"), 63,
+               "rccl-tests version 2.17.9-develop:4a65e8d rccl-headers=22707 rccl-library=22707");
+  const auto told = json_of(parse_documents(text, "x").at(0));
+  EXPECT_EQ(told["backend"], "rccl");
+  EXPECT_EQ(told["library"][0]["value"], "RCCL 2.27.7");
+  EXPECT_THAT(told["config"].dump(), HasSubstr("RCCL's tests 2.17.9-develop:4a65e8d"));
+  std::string devices = kNew;
+  devices.replace(devices.find("NVIDIA H100"), 11, "AMD Instinct MI300X");
+  EXPECT_EQ(json_of(parse_documents(devices, "x").at(0))["backend"], "rccl");
+}
+
+TEST(NcclTestsRead, RcclsOldBanner) {
+  const auto body = json_of(
+      parse_documents("# nThreads: 1 nGpus: 4 nRanks: 1 minBytes: 8 maxBytes: 128 step: 2(factor) "
+                      "warmupIters: 5 iters: 20 validation: 1\n"
+                      "#   Rank  0 Pid 11 on n1 device  0 [0000:63:00.0] AMD Instinct MI210\n"
+                      "n1: Test NCCL failure common.cu:1285 'internal error'\n",
+                      "x")
+          .at(0));
+  EXPECT_EQ(body["error"], "n1: Test NCCL failure common.cu:1285 'internal error'");
+  EXPECT_EQ(body["backend"], "rccl");
+  EXPECT_THAT(body["config"].dump(), HasSubstr(R"("iterations","value":20)"));
+}
+
+TEST(NcclTestsRead, AFailureBehindACommandIsARunOfItsOwn) {
+  std::string text = kOld;
+  text = text.substr(text.find("#   Rank"));
+  const auto tables = parse_nccl_tests_text(
+      "$ ./all_reduce_perf -b 8 -g 4\nn1: Test NCCL failure common.cu:1005 'x'\nIt says so.\n" +
+          text,
+      "x");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].error, "n1: Test NCCL failure common.cu:1005 'x'");
+  EXPECT_EQ(tables[1].rows.size(), 2U);
+  EXPECT_EQ(tables[1].error, "");
+}
+
+TEST(NcclTestsRead, ATableOfOnePlaceThatIsNotToldIsOutOfPlace) {
+  const auto table = row_alone("8 2 float sum 10.09 0.00 0.00 0");
+  EXPECT_EQ(table.rows.at(0).out_of_place->time_us, 10.09);
+  EXPECT_FALSE(table.rows[0].in_place);
+  EXPECT_THAT(table.notes, Contains(HasSubstr("nothing says which")));
+}
+
+TEST(NcclTestsRead, ResultsInPlaceThatAreLeftOutAreTold) {
+  const auto body =
+      json_of(parse_documents(
+                  "# Collective test starting: sendrecv_perf\n"
+                  "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+                  "8 2 float sum -1 11 0.01 0.01 0 12 0.01 0.01 N/A\n",
+                  "x")
+                  .at(0));
+  EXPECT_EQ(body["results"].size(), 1U);
+  EXPECT_THAT(body["notes"].dump(), HasSubstr("1 results in place were left out"));
 }
 
 TEST(NcclTestsRead, TheColumnsTellTheProgram) {
