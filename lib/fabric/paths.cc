@@ -28,14 +28,22 @@ struct Parts {
   std::vector<std::uint32_t> of;      ///< by point; kNowhere: a host, a switch far from any
   std::vector<std::uint32_t> height;  ///< hops from the nearest host
   std::vector<std::uint32_t> tops;    ///< by part: the greatest height
+  std::vector<bool> below;            ///< by point: a switch of a hierarchy is above it
+  std::set<std::uint32_t> ordered;    ///< parts with such a switch
 
-  bool is_top(std::uint32_t point) const { return height[point] == tops[of[point]]; }
+  /// Branches of a hierarchy may have different heights.
+  bool is_top(std::uint32_t point) const {
+    return ordered.contains(of[point]) ? !below[point] : height[point] == tops[of[point]];
+  }
 };
 
 Parts find_parts(const Topology& topology, const std::vector<std::vector<std::uint32_t>>& links) {
   const std::size_t count = topology.points.size();
-  Parts parts{
-      .of = std::vector(count, kNowhere), .height = std::vector(count, kNowhere), .tops = {}};
+  Parts parts{.of = std::vector(count, kNowhere),
+              .height = std::vector(count, kNowhere),
+              .tops = {},
+              .below = std::vector<bool>(count),
+              .ordered = {}};
   std::deque<std::uint32_t> next;
   const auto spread = [&](auto&& visit) {  // breadth first, over switches
     for (; !next.empty(); next.pop_front()) {
@@ -68,6 +76,12 @@ Parts find_parts(const Topology& topology, const std::vector<std::vector<std::ui
     enter(i, i);
     next.push_back(i);
     spread(enter);
+  }
+  for (const TopologyLink& link : topology.links) {
+    // Without ports it is of a hierarchy, whose links lead up.
+    if (topology.points[link.a].host || !link.a_port.empty() || !link.b_port.empty()) continue;
+    parts.below[link.a] = true;
+    parts.ordered.insert(parts.of[link.a]);
   }
   return parts;
 }

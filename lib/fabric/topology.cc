@@ -31,7 +31,10 @@ class TopologyReader {
     if (first == lines.end()) draft_.refuse("it has no line but comments");
     if (first->front() == '{' || first->front() == '[') return lldp_.read(draft_, file.text);
     if (any("Unicast lids")) return subnet_.read_forwarding(draft_);
-    if (any("switchguid=")) return subnet_.read_links(draft_);
+    if (any("switchguid=") || any("caguid=")) return subnet_.read_links(draft_);
+    if ((first->starts_with("CA ") || first->starts_with("SW ")) &&
+        first->find(" 0x") != first->npos)
+      draft_.refuse("it is ibnetdiscover's list of ports: give what it prints without -p");
     if (*first == "---" || first->starts_with("- ") || first->starts_with("topology:")) {
       return read_slurm_yaml(draft_);
     }
@@ -40,10 +43,12 @@ class TopologyReader {
       if (values.contains(key)) return read_slurm_conf(draft_);
     }
     const std::string head = lower(csv_cells(*first).front());
-    if (head == "node" || head == "host" || head == "instance") return csv_.read(draft_);
+    for (const char* host : {"node", "host", "hostname", "instance"}) {
+      if (head == host) return csv_.read(draft_);
+    }
     draft_.refuse(
         "it is not ibnetdiscover's or dump_fts's output, Slurm's topology.conf or topology.yaml, what "
-        "`scontrol show topology` prints, lldpctl's JSON, or a CSV whose heading begins with node, host or instance");
+        "`scontrol show topology` prints, lldpctl's JSON, or a CSV whose heading begins with node, host, hostname or instance");
   }
 
   Topology take() {

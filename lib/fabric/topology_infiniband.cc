@@ -56,6 +56,7 @@ void SubnetReader::read_links(TopologyDraft& draft) {
       cables.push_back({from, part[1], part[4], part[5], part[6], part[8], draft.at});
     }
   }
+  if (cables.empty()) draft.refuse("no link is in it: none of its ports is connected");
   for (const Cable& cable : cables) {
     draft.at = cable.line;
     const auto here = draft.find(cable.from);

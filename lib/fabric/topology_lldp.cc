@@ -6,12 +6,35 @@
 #include "topology_formats.h"
 
 namespace rdmabench::inline v1::fabric {
+namespace {
+
+/// What `-f json` prints, of `-f json0`, where everything is a list, and has its name within.
+nlohmann::json without_lists(const nlohmann::json& lldp) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const nlohmann::json& item : lldp.at(0).value("interface", nlohmann::json::array())) {
+    const nlohmann::json& chassis = item.at("chassis").at(0);
+    nlohmann::json neighbour;
+    neighbour["id"] = chassis.at("id").at(0);
+    if (chassis.contains("name")) {
+      neighbour = {{chassis["name"].at(0).at("value").get<std::string>(), neighbour}};
+    }
+    nlohmann::json entry;
+    nlohmann::json& facts = entry[item.at("name").get<std::string>()];
+    facts["chassis"] = neighbour;
+    facts["port"]["id"] = item.at("port").at(0).at("id").at(0);
+    out["interface"].push_back(entry);
+  }
+  return out;
+}
+
+}  // namespace
 
 void LldpReader::read(TopologyDraft& draft, std::string_view text) {
   const std::string host = std::filesystem::path(draft.file).stem().string();
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    const nlohmann::json& lldp = json.at("lldp");
+    const nlohmann::json& told = json.at("lldp");
+    const nlohmann::json lldp = told.is_array() ? without_lists(told) : told;
     if (lldp.is_object() && !lldp.contains("interface")) {  // no neighbour is known
       draft.point("host " + host, host, true);
       return;
@@ -40,8 +63,8 @@ void LldpReader::read(TopologyDraft& draft, std::string_view text) {
                    port.get<std::string>());
       }
     }
-  } catch (const nlohmann::json::exception& error) {
-    draft.refuse(fmt::format("not JSON of lldpctl: {}", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    draft.refuse("not what `lldpctl -f json` prints, or not all of it");
   }
 }
 

@@ -19,8 +19,8 @@ std::vector<std::string> names_of(const TopologyDraft& draft, const std::string&
   return host_names(list, kMostParts, [&](const std::string& what) { draft.refuse(what); });
 }
 
-/// `of` tells switches of one name apart.
-void add_switch(TopologyDraft& draft, const std::string& of, const SlurmSwitch& one) {
+/// Whether anything is below it. `of` tells switches of one name apart.
+bool add_switch(TopologyDraft& draft, const std::string& of, const SlurmSwitch& one) {
   const std::string key = fmt::format("switch {}{}", of, of.empty() ? "" : " ");
   std::vector<std::string> longer;
   if (!of.empty()) longer.push_back(fmt::format("{} {}", of, one.name));
@@ -33,12 +33,13 @@ void add_switch(TopologyDraft& draft, const std::string& of, const SlurmSwitch& 
     if (!of.empty()) names.push_back(fmt::format("{} {}", of, below));
     draft.link(draft.point(key + below, below, false, std::move(names)), "", above, "");
   }
+  return !one.nodes.empty() || !one.switches.empty();
 }
 
 /// A switch of topology/tree, or a block of topology/block, which is a leaf. What scontrol says
 /// beyond that is passed over: the nodes below the switches that are below a switch, and blocks
-/// that Slurm puts together.
-void read_switch(TopologyDraft& draft, const std::string& line) {
+/// that Slurm puts together. Whether anything is below a switch or in a block.
+bool read_switch(TopologyDraft& draft, const std::string& line) {
   std::map<std::string, std::string> values = conf_values(line);
   for (const auto& [key, value] : values) {
     constexpr std::array kKnown{"switchname", "nodes",          "switches", "linkspeed",
@@ -52,38 +53,43 @@ void read_switch(TopologyDraft& draft, const std::string& line) {
   }
   const bool block = values.contains("blockname");
   const bool only_sizes = values.contains("blocksizes") || values.contains("aggregatedblock");
-  if (values.empty() || (!block && only_sizes)) return;
+  if (values.empty() || (!block && only_sizes)) return false;
   if (!block && !values.contains("switchname"))
     draft.refuse("a line without SwitchName or BlockName");
   if (values.contains("level") && values.contains("switches")) values.erase("nodes");
-  add_switch(draft, "",
-             {.name = values[block ? "blockname" : "switchname"],
-              .nodes = values["nodes"],
-              .switches = values["switches"]});
+  return add_switch(draft, "",
+                    {.name = values[block ? "blockname" : "switchname"],
+                     .nodes = values["nodes"],
+                     .switches = values["switches"]});
 }
 
 /// A page may have put several of scontrol's lines into one.
-void read_switches(TopologyDraft& draft, std::string line) {
+bool read_switches(TopologyDraft& draft, std::string line) {
+  bool any = false;
   for (std::size_t next = 1; next != std::string::npos;) {
     next = line.size() > 1 ? std::min(line.find(" SwitchName=", 1), line.find(" BlockName=", 1))
                            : std::string::npos;
-    read_switch(draft, line.substr(0, next));
+    any = read_switch(draft, line.substr(0, next)) || any;
     if (next != std::string::npos) line.erase(0, next + 1);
   }
+  return any;
 }
 
 }  // namespace
 
 void read_slurm_conf(TopologyDraft& draft) {
   std::string whole;
+  bool any = false;
   for (draft.at = 0; draft.at < draft.lines.size(); ++draft.at) {
     std::string line = draft.lines[draft.at].substr(0, draft.lines[draft.at].find('#'));
     const bool goes_on = !line.empty() && line.back() == '\\';
     if (goes_on) line.pop_back();
     whole += line;
     if (goes_on) continue;
-    read_switches(draft, std::exchange(whole, ""));
+    any = read_switches(draft, std::exchange(whole, "")) || any;
   }
+  draft.at = 0;
+  if (!any) draft.refuse("no link is in it: no switch or block has anything below it");
 }
 
 /// The cluster's default one first. Another one that has a node of those before it arranges the

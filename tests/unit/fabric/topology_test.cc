@@ -24,6 +24,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 Topology fat_tree(bool tables = true) {
@@ -290,7 +291,11 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-999999999]\n"), HasSubstr("more than 1000000 names"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-600000],m[1-600000]\n"),
               HasSubstr("more than 1000000 names"));
-  EXPECT_THAT(refusal("{\"lldp\": 1}"), HasSubstr("not JSON of lldpctl"));
+  for (const char* text :
+       {"{\"lldp\": 1}", "{\"lldp\": []}", "{\"lldp\": {\"interface\": [1]}}", "{"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("not what `lldpctl -f json` prints"));
+    EXPECT_THAT(refusal(text), Not(HasSubstr("json.exception")));
+  }
   EXPECT_THAT(refusal(R"({"lldp": {"interface": {"eth0": {"chassis": {}}}}})"),
               HasSubstr("an interface without a chassis"));
   EXPECT_THAT(refusal("switchguid=0x1(1)\nSwitch 2 \"S-1\" # \"a\"\n[1] nonsense\n"),
@@ -336,6 +341,57 @@ TEST(Topology, CellsThatShareAnEndCrossNothing) {
   const Attribution found = attribute(matrix, &tree);
   EXPECT_EQ(found.crossed->crossed, 0U);
   EXPECT_THAT(found.not_judged, testing::Contains(HasSubstr("15 measurements of one-to-many")));
+}
+
+TEST(Topology, ReadsLldpsListsOfJson0) {
+  const Topology tree = parse_topology({{"node01.json",
+                                         R"({"lldp": [{"interface": [
+          {"name": "eth0", "chassis": [{"id": [{"type": "mac", "value": "00:01"}], "name": [{"value": "tor1"}]}],
+           "port": [{"id": [{"type": "ifname", "value": "Ethernet1"}]}]},
+          {"name": "eth1", "chassis": [{"id": [{"type": "mac", "value": "00:02"}]}],
+           "port": [{"id": [{"type": "ifname", "value": "Ethernet2"}]}]}]}]})"},
+                                        {"node02.json", R"({"lldp": [{}]})"}});
+  ASSERT_THAT(tree.points, SizeIs(5));
+  std::string names;
+  for (const TopologyPoint& point : tree.points) names += point.name + "; ";
+  EXPECT_THAT(names, HasSubstr("node01 eth0; "));
+  EXPECT_THAT(names, HasSubstr("tor1; "));
+  EXPECT_THAT(names, HasSubstr("00:02; "));
+  EXPECT_EQ(tree.links.at(1).b_port, "Ethernet2");
+}
+
+TEST(Topology, WithoutALinkIsRefused) {
+  EXPECT_THAT(refusal("vendid=0x2c9\ncaguid=0x1\nCa\t1 \"H-01\"\t\t# \"n1 HCA-1\"\n"),
+              HasSubstr("no link is in it"));
+  EXPECT_THAT(refusal("#BlockName=b1 Nodes=n[1-18]\nBlockSizes=20\n"),
+              HasSubstr("no link is in it"));
+  EXPECT_THAT(refusal("SwitchName=s1 LinkSpeed=1\n"), HasSubstr("no link is in it"));
+}
+
+TEST(Topology, IbnetdiscoversListOfPortsIsNamed) {
+  EXPECT_THAT(refusal("CA   134  1 0x7cfe 4x EDR - SW  1719 10 0x7cff ( 'n1 HCA-1' - 'leaf1' )\n"),
+              HasSubstr("without -p"));
+}
+
+TEST(Topology, AHostnameHeadsAColumnOfHosts) {
+  EXPECT_THAT(parsed("Hostname,Switch\na,s1\nb,s1\n").links, SizeIs(2));
+}
+
+TEST(Topology, OnlySwitchesWithoutAnotherAboveAreJoined) {
+  const Topology tree = parsed(
+      "SwitchName=r Switches=b,s\n"
+      "SwitchName=b Switches=b0,b1\n"
+      "SwitchName=b0 Nodes=node01\n"
+      "SwitchName=b1 Nodes=node02\n"
+      "SwitchName=s Nodes=node03\n"
+      "SwitchName=q Switches=g\n"
+      "SwitchName=g Nodes=node04\n");
+  const std::vector<Node> nodes = hosts(4);
+  const Paths paths(tree, nodes, 1);
+  EXPECT_EQ(way(paths, 0, 3),
+            "node01 to b0 x 1.00; b0 to b x 1.00; b to r x 1.00; r to what is above x 1.00; "
+            "what is above to q x 1.00; q to g x 1.00; g to node04 x 1.00");
+  EXPECT_THAT(paths.topology().links, SizeIs(tree.links.size() + 2));
 }
 
 /// 16 nodes below so many leaves, and nothing above these.
