@@ -16,9 +16,11 @@
  *                "library", "call", "status", "peer", "remedy", and of an epoch "outcome" and
  *                "operation": texts, or null where there is none}}
  *
- * The returned code says the same as "fault". Any other document has no "error", or null there. A
- * run that failed after it had begun to measure gives its whole document, with what was finished:
- * docs/api.md says when.
+ * The returned code says the same as "fault", but for rdmabench_judge(), where it is the verdict,
+ * also over a document that has a "failure" of its own. Any other document has no "error", or null
+ * there. A run that failed after it had begun to measure gives its whole document, with what was
+ * finished: docs/api.md says when. Of rdmabench_doctor() and rdmabench_compare() RDMABENCH_FAILED
+ * without an "error" is the verdict, too.
  *
  * Threads: every function may be called from any thread, and several at once, unless it says
  * otherwise. A text that is passed in is the caller's and is not kept. */

@@ -20,10 +20,11 @@ enum class MpiKind : std::uint8_t { open_mpi, mpich };
 std::optional<MpiKind> launched_by(const std::function<const char*(const char*)>& environment);
 
 struct MpiOptions {
-  /// A module to load; "" for librdmabench-mpi-openmpi.so or -mpich.so, by the MPI that the program
-  /// has, else by the launcher, looked for beside the program, in its ../lib/rdmabench, beside the
-  /// library's own file, in rdmabench/ there, and where it was installed. The environment's
-  /// RDMABENCH_MPI_MODULE names a file likewise.
+  /// Path of the file of a module to load: its folder is rdmabench_MODULE_DIR after find_package(),
+  /// or `pkg-config --variable=moduledir rdmabench`. "" for librdmabench-mpi-openmpi.so or
+  /// -mpich.so, by the MPI that the program has, else by the launcher, looked for beside the
+  /// program, in its ../lib/rdmabench, beside the library's own file, in rdmabench/ there, and
+  /// where it was installed. The environment's RDMABENCH_MPI_MODULE names a file likewise.
   std::string module{};
   std::optional<MpiKind> kind{};  ///< instead of the launcher's
   /// The address of an MPI_Comm (&comm, not comm) of a program that has initialised MPI; null:

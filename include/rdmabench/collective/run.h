@@ -243,6 +243,7 @@ std::string nothing_measured(const Run& run);
 
 /// Times in microseconds, bandwidths in GB/s of 1e9 bytes. Wrong results and late ranks are below
 /// the table. busbw is in GB/s as in nccl-tests, where links are in Gb/s, and the table says so.
+/// A line that names the command's --wide tells of what a greater `width` shows.
 std::string to_table(const Run& run, std::size_t width = report::kUsualWidth);
 
 /// docs/schema/rdmabench-coll-1.schema.json, ended by a newline. Nothing in it is scaled.

@@ -24,7 +24,7 @@ namespace rdmabench::inline v1::control {
 struct ChannelSocket;  // internal
 
 /// Raise it whenever a field of any message, or their order, changes, in whatever protocol: two
-/// programs of different versions refuse each other. tests/unit/protocol holds it.
+/// programs of different versions refuse each other.
 inline constexpr std::uint16_t kProtocolVersion = 14;
 inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one message
 

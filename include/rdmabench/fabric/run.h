@@ -27,7 +27,8 @@ struct CoordinatorOptions {
 /// What a run is told. Rank 0's plan counts; the other ranks get it from there.
 struct FabricOptions {
   FabricPlan plan{};
-  std::string output{};  ///< file of the stream of records; "" = none
+  std::string
+      output{};  ///< rank 0: file of the stream of records, the others write none; "" = none
   std::string resume{};  ///< continue the run in this file; "" = begin
   std::chrono::nanoseconds wait = std::chrono::seconds(60);  ///< for all ranks to come
   std::vector<std::string> topology{};  ///< rank 0's files for read_topology(); none = unknown
@@ -69,6 +70,12 @@ struct FabricResult {
   Attribution verdict{};
   bool complete = true;  ///< false: `stop` ended it
 };
+
+/// Whether the command `fabric` ends with 1 by it: a finding, a lost node, a measurement that
+/// failed, a node that has less than those of its model, or no RDMA where nothing asked for TCP;
+/// with `strict` also what cannot be judged. Of limits and requirements report::judge() and prove()
+/// tell. Pure.
+bool failed(const FabricResult& result, bool strict = false);
 
 /// What this rank knows at the end.
 struct RankOutcome {
@@ -116,7 +123,8 @@ Matrix matrix_from_json_lines(std::string_view text, const std::string& source =
 Matrix read_stream(const std::string& path);
 
 /// The verdict first: who was lost, each finding with its evidence, and what cannot be judged. Then
-/// the sections that report::to_markdown() has of it, with the first rows of long tables.
+/// the sections that report::to_markdown() has of it, with the first rows of long tables. A line
+/// that names the command's --wide tells of what a greater `width` shows.
 std::string to_table(const Matrix& matrix, const Attribution& verdict,
                      std::size_t width = report::kUsualWidth);
 

@@ -279,8 +279,8 @@ std::string to_json(const Diagnosis& diagnosis);
 std::string to_csv(const Diagnosis& diagnosis);
 
 /// One line of at most 240 bytes for schedulers and monitors: the first FAIL or ERROR with its
-/// action, what was observed, its remedy and how many more there are, or that there are none. Ended
-/// by a newline.
+/// action, what was observed, its remedy and how many more there are, or that there are none, and
+/// how many WARN. Ended by a newline.
 std::string to_line(const Diagnosis& diagnosis);
 
 /// For people: FAIL, ERROR and WARN with their remedies, alike ones together, what is not judged,
@@ -305,8 +305,9 @@ void collect_live_facts(MemoryStore& facts,
 /// unreadable. Never throws.
 void ask_firmware(MemoryStore& facts);
 
-/// This machine: its files and the facts, which are the paths below "rdmabench".
-std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts);
+/// This machine: its files and the facts, which are the paths below "rdmabench". Without any it
+/// calls collect_live_facts().
+std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts = nullptr);
 
 /// A folder, or a tar file (plain, gzip, xz or zstd), which is read into memory. Throws
 /// Error(usage) for a path that is neither, an archive with a path that leads out of it, or more

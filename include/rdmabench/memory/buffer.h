@@ -99,8 +99,8 @@ void check_available(const Request& request);
 /// The request for the next buffer after one of `bytes`. In a file it gets another offset.
 Request next(Request request, std::uint64_t bytes);
 
-class GpuMemory;  // lib/memory/gpu_memory.h
-class Mapping;    // lib/memory/mapping.h
+class GpuMemory;
+class Mapping;
 
 /// How many of a buffer's pages are on a NUMA node.
 struct NodePages {

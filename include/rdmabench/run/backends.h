@@ -94,6 +94,13 @@ struct Backend : transport::BackendRow {
   transport::Footprint (*footprint)(const transport::EndpointRequest& request,
                                     std::string_view choice) = nullptr;
   const std::type_info* endpoint = nullptr;  ///< of add_backend<T>(): T
+  bool many_queue_pairs = false;             ///< of add_backend<T>(): T::kManyQueuePairs
+  bool post_lists = false;                   ///< of add_backend<T>(): T::kPostLists
+  /// What the endpoint or `offer` heeds, where added, of the options that some back ends alone
+  /// have: "devices", "events", "gid_index", "memory", "on_demand", "relaxed_ordering", "segments",
+  /// "separate_queues", "service". The others of these, and those of verbs or libfabric alone, are
+  /// refused to who asks for them.
+  std::span<const std::string_view> takes{};
   /// What has to be done before a process has several threads, such as setenv(3); called by the
   /// constructor of Server, and may be null. Throws nothing.
   void (*begin)() noexcept = nullptr;

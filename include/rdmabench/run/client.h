@@ -40,7 +40,8 @@ struct RunHooks {
 /// Set-up that fails throws Error. Once measuring has begun, a failure ends the run and becomes the
 /// report's `error` and `failure`; the sizes that were finished are in it. docs/api.md says which
 /// is which. Bad configuration throws Error(usage) before anything is opened. Blocks its thread,
-/// which it binds to config.cpus during the run. No single wait is longer than config.timeout.
+/// which it binds to config.placement.cpus during the run. No single wait is longer than
+/// config.timeout.
 report::Report run(const Config& config, const std::string& host, std::uint16_t port,
                    const RunHooks& hooks = {});
 

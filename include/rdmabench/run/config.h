@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kMaxSegments = 32;
 using transport::kMaxPostList;
 inline constexpr std::uint64_t kMaxWorkingSet = std::uint64_t{1} << 40;  ///< bytes
 
-/// What both sides of a session do alike. lib/run/options.cc has the bounds of each option.
+/// What both sides of a session do alike. docs/api.md#config has the bounds of each option.
 struct Traffic {
   workload::Shape shape = workload::Shape::latency;
   transport::OperationCode operation = transport::OperationCode::send;  ///< not of a `pattern`
@@ -136,10 +136,10 @@ struct ClientConfig {
 };
 
 /// Reads a JSON object of at most 1 MiB, as a user writes it: {"shape": "bandwidth", "operation":
-/// "write", "sizes": [8, 4096], "stop": {"duration_s": 0.5}, "host": "node1"}. docs/c.md lists the
-/// keys: named as in errors and in the `config` of a report. What it does not have, and null, is as
-/// in usual_config(). Throws Error(usage) that names the key in backquotes, its value and what is
-/// allowed; which options exclude one another is left to run().
+/// "write", "sizes": [8, 4096], "stop": {"duration_s": 0.5}, "host": "node1"}. docs/api.md#config
+/// and docs/c.md list the keys: named as in errors and in the `config` of a report. What it does
+/// not have, and null, is as in usual_config(). Throws Error(usage) that names the key in
+/// backquotes, its value and what is allowed; which options exclude one another is left to run().
 ClientConfig config_from_json(std::string_view text);
 
 /// Messages per second of this size; 0 = as fast as it goes.

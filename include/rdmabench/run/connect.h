@@ -50,8 +50,9 @@ class ConnectedPair {
 ///
 /// `backend` is "auto", "verbs", "ofi" or "loop", and counts at the client: the server follows. The
 /// client chooses among the back ends by which both sides can reach each other, in the order of
-/// backends(); `request.device` and `request.provider` narrow the choice. `Own` are endpoint types
-/// of back ends that this process has added (run/worker.h): the callback is compiled for them too.
+/// backends(); `request.device` and `request.options.ofi.provider` narrow the choice. `Own` are
+/// endpoint types of back ends that this process has added (run/worker.h): the callback is compiled
+/// for them too.
 ///
 /// When the callback has returned, both sides wait for each other before they close. The channel is
 /// the caller's and stays open; the callback may use it when both sides do so alike. Every wait for

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeindex>
 
 #include "rdmabench/base/error.h"
@@ -150,22 +151,46 @@ class WorkerOf final : public EndpointHolder<T, Worker> {
 /// loops over T, which are compiled here. Both processes of a session must register it.
 /// add_pattern() and with_connected() take T as a template argument besides.
 ///
-/// `row` must have `name`, `offer` and `choose`; `open` and `endpoint` are set here, and the others
-/// may be empty. with_connected() and add_pattern() know T where they are given it. T's describe()
-/// gives row.name as its back end. "auto" takes it after those of this build, in the order in which
-/// they were added.
+/// `row` must have `name`, `offer` and `choose`; `open`, `endpoint`, `many_queue_pairs` and
+/// `post_lists` are set here, and the others may be empty. with_connected() and add_pattern() know
+/// T where they are given it. T's describe() gives row.name as its back end. "auto" takes it after
+/// those of this build, in the order in which they were added.
 ///
-/// Throws Error(usage) for a name that is not 1 to 32 of [a-z0-9-], or that a back end has, and for
-/// the ninth one. Thread rule: any thread; but before the sessions that use it.
-template <transport::Transport T>
+/// Throws Error(usage) for a row without what it must have, for a name that is not 1 to 32 of
+/// [a-z0-9-], or that a back end has, for a word of `takes` that is none, and for the ninth one.
+/// Thread rule: any thread; but before the sessions that use it.
+template <class T>
 void add_backend(Backend row) {
-  row.endpoint = &typeid(T);
-  row.open = [](const transport::EndpointRequest& request,
-                std::string_view choice) -> std::unique_ptr<Worker> {
-    detail::check_operations<T>(request, transport::Operations{});
-    return std::make_unique<WorkerOf<T>>(request, choice);
+  constexpr bool kOpens =
+      std::is_constructible_v<T, const transport::EndpointRequest&, std::string_view>;
+  constexpr bool kHasTraits = requires {
+    static_cast<bool>(T::kReliable);
+    static_cast<bool>(T::kOrdersMessages);
+    static_cast<bool>(T::template supports<transport::Send>);
+    static_cast<bool>(T::template consumes_receive<transport::WriteImm>);
   };
-  detail::add_backend(row);
+  static_assert(kOpens,
+                "an endpoint needs a constructor of (const transport::EndpointRequest& request, "
+                "std::string_view choice)");
+  static_assert(kHasTraits,
+                "an endpoint needs, as static constexpr bool, kReliable, kOrdersMessages, and "
+                "template <class Op> supports and consumes_receive");
+  static_assert(
+      transport::Transport<T>,
+      "an endpoint needs every member of the concept Transport (transport/transport.h), "
+      "with these types and noexcept; transport::TransportDefaults has most of those that "
+      "few need");
+  if constexpr (kOpens && kHasTraits && transport::Transport<T>) {
+    row.endpoint = &typeid(T);
+    row.many_queue_pairs = T::kManyQueuePairs;
+    row.post_lists = T::kPostLists;
+    row.open = [](const transport::EndpointRequest& request,
+                  std::string_view choice) -> std::unique_ptr<Worker> {
+      detail::check_operations<T>(request, transport::Operations{});
+      return std::make_unique<WorkerOf<T>>(request, choice);
+    };
+    detail::add_backend(row);
+  }
 }
 
 }  // namespace rdmabench::inline v1::run

@@ -279,9 +279,9 @@ struct Footprint {
   std::uint64_t descriptors = 0;
 };
 
-/// What a back end tells of itself, whether this build has it or not: lib/transport/<name>/row.h.
+/// What a back end tells of itself, whether this build has it or not.
 struct BackendRow {
-  std::string_view name{};              ///< that of its folder: "verbs"; a literal
+  std::string_view name{};              ///< "verbs"; a literal
   std::string_view needs{};             ///< the libraries that a build must have; "" = none
   std::span<const Service> services{};  ///< those that no other back end has
   bool reaches_others = true;           ///< other processes, and not this one alone

@@ -19,7 +19,7 @@
 
 namespace rdmabench::inline v1::transport {
 
-struct SessionRequest;  // lib/transport/session_request.h
+struct SessionRequest;  // the library's own
 
 enum class PostStatus : std::uint8_t {
   posted,
@@ -239,7 +239,11 @@ struct TransportDefaults {
 /// What an Endpoint must offer. Set-up may throw Error; everything marked noexcept is the data path.
 /// One thread drives an endpoint at a time. Derived from TransportDefaults, it has those already.
 ///
-///   Endpoint(const EndpointRequest&, std::string_view choice)   opens and registers; no peer needed
+///   Endpoint(const EndpointRequest&, std::string_view choice)   opens and registers; no peer needed. What it
+///                        does not heed of `max_size`, `depth`, `receives`, the slots and their stride, `misalignment`,
+///                        `buffers` and `receive_buffer` it refuses by Error(usage), or what is measured is not what
+///                        was asked for. Options that some back ends alone have do not come to one that was added,
+///                        but for those that its row takes (run/backends.h).
 ///                        Receive slots are numbered from 0: those of queue pair q begin at q * receives
 ///   address()            opaque text that the peer's connect() needs
 ///   connect(text)        checks every bound of what the peer sent before using it. Afterwards both sides post, perhaps

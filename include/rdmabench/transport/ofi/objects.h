@@ -123,10 +123,10 @@ struct Ends {
   std::uint64_t remote_key = 0;
 };
 
-class Accepted;  // lib/transport/ofi/accepted.h
+class Accepted;
 struct Address;
-struct MemoryRoute;  // lib/transport/ofi/gpu_memory.h
-struct Offload;      // lib/transport/ofi/offload.h
+struct MemoryRoute;
+struct Offload;
 
 /// All that is open, and what the provider borrows. The members are closed in reverse.
 struct OpenObjects {

@@ -21,8 +21,8 @@
 #include "rdmabench/verbs/handles.h"
 
 namespace rdmabench::inline v1::verbs {
-class ConnectionManager;  // lib/verbs/connection_manager.h
-class DeviceEvents;       // lib/verbs/device_events.h
+class ConnectionManager;
+class DeviceEvents;
 struct ConnectionAttributes;
 }  // namespace rdmabench::inline v1::verbs
 
@@ -183,7 +183,7 @@ class RegisteredSlots {
   Region region_;  ///< its address is known only after registration
 };
 
-class FlushRead;  // lib/transport/verbs/flush.h
+class FlushRead;
 
 struct Address;
 
