@@ -1,9 +1,11 @@
 #include "rdmabench/health/doctor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <exception>
+#include <vector>
 
 #include "base/text.h"
 #include "checks/check.h"
@@ -215,18 +217,16 @@ bool is_wanted(const CheckInfo& check, const std::vector<std::string>& only) {
 
 void refuse_unknown(const std::vector<std::string>& only) {
   for (const std::string& name : only) {
-    std::string groups;
+    std::vector<std::string_view> groups;
     bool known = false;
     for (const CheckInfo& check : checks()) {
       known = known || name == check.id || name == check.group();
-      const std::string group(check.group());
-      if (groups.size() < group.size() || !groups.ends_with(group)) {
-        groups += (groups.empty() ? "" : ", ") + group;
-      }
+      if (std::ranges::find(groups, check.group()) == groups.end()) groups.push_back(check.group());
     }
     if (known) continue;
-    throw Error(Fault::usage, fmt::format("'{}' is neither a check nor a group of checks", name),
-                fmt::format("Groups are {}; docs/doctor.md has the checks.", groups));
+    throw Error(
+        Fault::usage, fmt::format("'{}' is neither a check nor a group of checks", name),
+        fmt::format("Groups are {}; docs/doctor.md has the checks.", fmt::join(groups, ", ")));
   }
 }
 

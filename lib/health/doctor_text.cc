@@ -184,8 +184,9 @@ std::string to_text(const Diagnosis& diagnosis, bool all) {
 std::string to_line(const Diagnosis& diagnosis) {
   const Tally tally = diagnosis.tally();
   if (!tally.failed()) {
-    return fmt::format("{} checks passed, {} skipped, none failed{}\n", tally.pass, tally.skip,
-                       without_rdma(diagnosis));
+    const std::string warn = tally.warn > 0 ? fmt::format(" {} WARN,", tally.warn) : "";
+    return fmt::format("{} checks passed,{} {} skipped, none failed{}\n", tally.pass, warn,
+                       tally.skip, without_rdma(diagnosis));
   }
   const auto& all = diagnosis.findings;
   const auto has = [&](Status status) {

@@ -323,6 +323,11 @@ void ask_firmware(MemoryStore& facts) {
 }
 
 std::shared_ptr<const FileStore> live_store(std::shared_ptr<const MemoryStore> facts) {
+  if (facts == nullptr) {
+    const auto collected = std::make_shared<MemoryStore>();
+    collect_live_facts(*collected);
+    facts = collected;
+  }
   return std::make_shared<LiveStore>(std::move(facts));
 }
 

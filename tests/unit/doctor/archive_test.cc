@@ -90,6 +90,12 @@ TEST(LiveFacts, GoBeforeFilesOfThatName) {
   EXPECT_EQ(tree.read("proc/sys/kernel/osrelease").error, 0);
 }
 
+TEST(LiveFacts, AreCollectedWhereNoneAreGiven) {
+  const Setting listed("NCCL_DEBUG", "INFO");
+  EXPECT_THAT(FileTree(live_store()).read("rdmabench/environment").bytes,
+              HasSubstr("NCCL_DEBUG=INFO"));
+}
+
 TEST_F(ArchiveTest, OfNothingIsRefused) {
   EXPECT_THROW(open_store(file("nothing")), Error);
 }

@@ -220,9 +220,20 @@ TEST(Doctor, RunsOnlyWhatIsAskedFor) {
     EXPECT_TRUE(finding.id.starts_with("limit.") || finding.id == "port.state") << finding.id;
   }
   options.only = {"limits"};
-  EXPECT_THAT(
-      rdmabench::complaint([&] { judge(load("roce"), options); }, Fault::usage),
-      has_all("'limits'", "device, port, counter, address", "docs/doctor.md has the checks."));
+  const std::string said =
+      rdmabench::complaint([&] { judge(load("roce"), options); }, Fault::usage);
+  EXPECT_THAT(said, has_all("'limits'", "device, port, counter, address",
+                            "docs/doctor.md has the checks."));
+  for (const CheckInfo& check : checks()) {
+    const std::string group = " " + std::string(check.group());
+    std::size_t times = 0;
+    for (const std::string_view end : {",", ";"}) {
+      for (std::size_t at = 0; (at = said.find(group + std::string(end), at)) != said.npos; ++at) {
+        ++times;
+      }
+    }
+    EXPECT_EQ(times, 1U) << group;
+  }
 }
 
 const char* const kPort =
@@ -306,6 +317,8 @@ TEST(Formats, OfALineHaveTheFirstFaultAndTheNumberOfOthers) {
   add("port.mtu", "a", Status::skip);
   add("port.state", "a", Status::skip);
   EXPECT_EQ(to_line(diagnosis), "1 checks passed, 2 skipped, none failed\n");
+  add("port.width", "a", Status::warn);
+  EXPECT_EQ(to_line(diagnosis), "1 checks passed, 1 WARN, 2 skipped, none failed\n");
 }
 
 TEST(Formats, OfALineFitInNodeProblemDetectors240Bytes) {
