@@ -15,7 +15,6 @@
 #include "base/shared_memory_files.h"
 #include "commands.h"
 #include "ending.h"
-#include "fabric/nodes.h"
 #include "fabric/stream.h"
 #include "flags/fields.h"
 #include "flags/values.h"
@@ -114,20 +113,6 @@ std::string required(const run::Config& config) {
                      of_device ? "" : ", carried by the device that was taken");
 }
 
-int verdict(const fabric::FabricResult& outcome, bool strict) {
-  const bool failed =
-      std::any_of(outcome.matrix.measurements.begin(), outcome.matrix.measurements.end(),
-                  [](const fabric::Measurement& one) { return !one.error.empty(); });
-  const bool at_fault = !outcome.verdict.findings.empty() || !outcome.matrix.lost.empty();
-  const bool open = strict && !fabric::unjudged(outcome.verdict).empty();
-  const auto has_less = [](const health::NodeDifference& one) {
-    return one.finding.status == Status::fail;
-  };
-  const bool less = std::ranges::any_of(fabric::compared(outcome.matrix).differences, has_less);
-  const bool unasked = !outcome.matrix.allow_tcp && fabric::not_rdma(outcome.matrix).has_value();
-  return failed || at_fault || open || less || unasked ? static_cast<int>(Fault::failed) : 0;
-}
-
 int print(const FabricCommand& options, const fabric::FabricResult& result) {
   erase_progress();
   const std::string& format = options.link.format;
@@ -158,7 +143,9 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   const bool open =
       options.strict && std::any_of(findings.begin(), findings.end(),
                                     [](const auto& one) { return one.status == Status::open; });
-  return judged.failed || open ? static_cast<int>(Fault::failed) : verdict(result, options.strict);
+  return judged.failed || open || fabric::failed(result, options.strict)
+             ? static_cast<int>(Fault::failed)
+             : 0;
 }
 
 /// Removes what killed processes left in /dev/shm of this node: those before, and those of this

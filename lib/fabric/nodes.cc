@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/socket_provider.h"
+#include "rdmabench/fabric/run.h"
 #include "results/facts.h"
 
 namespace rdmabench::inline v1::fabric {
@@ -52,6 +53,18 @@ health::NodeComparison compared(const Matrix& matrix) {
     }
   }
   return health::compare_nodes(nodes);
+}
+
+bool failed(const FabricResult& result, bool strict) {
+  const Matrix& matrix = result.matrix;
+  const auto went_wrong = [](const Measurement& one) { return !one.error.empty(); };
+  const auto has_less = [](const health::NodeDifference& one) {
+    return one.finding.status == Status::fail;
+  };
+  return std::ranges::any_of(matrix.measurements, went_wrong) || !matrix.lost.empty() ||
+         !result.verdict.findings.empty() || (strict && !unjudged(result.verdict).empty()) ||
+         std::ranges::any_of(compared(matrix).differences, has_less) ||
+         (!matrix.allow_tcp && not_rdma(matrix).has_value());
 }
 
 }  // namespace rdmabench::inline v1::fabric

@@ -162,6 +162,38 @@ TEST(VerdictText, ComparesTheNodesWithoutBeingAsked) {
                             "compared with each other: 4 of A"));
 }
 
+TEST(VerdictText, FailsByWhatItSays) {
+  const auto result_of = [](const Matrix& matrix) {
+    return FabricResult{.matrix = matrix, .verdict = judged(matrix)};
+  };
+  const FabricResult good = result_of(whole(4));
+  EXPECT_FALSE(failed(good));
+  FabricResult bad = good;
+  bad.matrix.measurements[0].error = "no completion for 5 s";
+  EXPECT_TRUE(failed(bad));
+  bad = good;
+  bad.matrix.lost.push_back({.rank = 3, .round = 2, .reason = "no answer"});
+  EXPECT_TRUE(failed(bad));
+  bad = good;
+  bad.verdict.findings = {route(0, 1)};
+  EXPECT_TRUE(failed(bad));
+  bad = good;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    tell(bad.matrix, rank, 1, 1, rank == 2 ? "7" : "8");
+  }
+  EXPECT_TRUE(failed(bad));
+  bad = good;
+  for (Measurement& one : bad.matrix.measurements) one.over = "ofi, provider tcp, device eth0";
+  for (std::uint32_t rank = 0; rank < 4; ++rank) tell(bad.matrix, rank, 0);
+  EXPECT_TRUE(failed(bad));
+  bad.matrix.allow_tcp = true;
+  EXPECT_FALSE(failed(bad));
+  bad = good;
+  for (NodeSummary& node : bad.verdict.nodes) node.verdict = Verdict::ambiguous;
+  EXPECT_FALSE(failed(bad));
+  EXPECT_TRUE(failed(bad, true));
+}
+
 TEST(VerdictText, FoldsFindingsThatAreAlike) {
   const Matrix matrix = whole(8);
   Attribution verdict = judged(matrix);
