@@ -166,12 +166,37 @@ void Connection::leave_together(std::string_view reason) {
   endpoints_.clear();
 }
 
+std::string lack_of(const Backend& backend, const transport::EndpointRequest& request) {
+  if (backend.endpoint == nullptr) return "";
+  const auto takes = [&](std::string_view option) {
+    return std::ranges::find(backend.takes, option) != backend.takes.end();
+  };
+  const transport::EndpointOptions& options = request.options;
+  if (options.service != transport::Service::automatic && !takes("service")) {
+    return fmt::format("`service` {}", transport::name(options.service));
+  }
+  if (!request.device.empty() && !takes("devices")) return fmt::format("`devices`");
+  if (options.queue_pairs > 1 && !backend.many_queue_pairs) {
+    return fmt::format("`queue_pairs` {}", options.queue_pairs);
+  }
+  if (options.post_list > 1 && !backend.post_lists) {
+    return fmt::format("`post_list` {}", options.post_list);
+  }
+  return transport::lack_of(request, backend.takes).what;
+}
+
 std::vector<const Backend*> candidates(std::string_view name,
                                        const transport::EndpointRequest& request) {
   const std::string_view foreign = name == "verbs" ? transport::ofi_option(request) : "";
   refuse_if(!foreign.empty(), fmt::format("verbs have no {}", foreign),
             "Use `backend` ofi, or leave it out.");
-  if (name != "auto") return {&find_backend(name)};
+  if (name != "auto") {
+    const Backend& backend = find_backend(name);
+    const std::string lack = lack_of(backend, request);
+    refuse_if(!lack.empty(), fmt::format("the back end '{}' has no {}", name, lack),
+              "Leave it out, or use another `backend`.");
+    return {&backend};
+  }
   std::vector<std::string_view> owners;
   for (const transport::BackendRow& row : known_backends()) {
     if (names(request, row)) owners.push_back(row.name);
@@ -195,6 +220,9 @@ Offer make_offer(const Backend& backend, const transport::EndpointRequest& reque
   Offer offer{.backend = std::string(backend.name), .text = "", .error = ""};
   try {
     memory::check_available(memory::parse_request(request.memory));
+    if (const std::string lack = lack_of(backend, request); !lack.empty()) {
+      throw Error(Fault::unavailable, fmt::format("it has no {}", lack));
+    }
     offer.text = backend.offer(request);
   } catch (const Error& error) {
     if (error.fault() == Fault::usage) throw;  // a device that does not exist is not "try another"

@@ -90,6 +90,10 @@ class Connection {
 std::vector<const Backend*> candidates(std::string_view backend,
                                        const transport::EndpointRequest& request);
 
+/// What a back end that was added has no use for, of what is asked for: "completion events"; "" for
+/// nothing, and of those of rdmabench, which say so themselves.
+std::string lack_of(const Backend& backend, const transport::EndpointRequest& request);
+
 /// What the back end offers to the peer, or why it cannot be used. Throws Error(usage) for the name
 /// of a device that does not exist.
 Offer make_offer(const Backend& backend, const transport::EndpointRequest& request);

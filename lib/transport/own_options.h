@@ -1,7 +1,12 @@
-// The options that one back end alone has, and the others refuse.
+// The options that some back ends alone have, and the others refuse.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "rdmabench/transport/transport.h"
 
@@ -35,6 +40,64 @@ inline std::string_view ofi_option(const EndpointRequest& request) {
   return !request.options.ofi.provider.empty() ? "`provider`"
          : !request.fabric.empty()             ? "`fabric`"
                                                : "";
+}
+
+/// What some back ends have, and one that only copies has no use for.
+struct OptionOfSome {
+  std::string_view name;                         ///< as in errors, without backquotes
+  std::string_view who;                          ///< has it
+  std::string (*asked)(const EndpointRequest&);  ///< what for; "" = it is not
+};
+
+inline constexpr std::string_view kVerbsOrOfi = "verbs or ofi";
+
+inline constexpr std::array<OptionOfSome, 7> kOptionsOfSome{{
+    {"memory", kVerbsOrOfi,
+     [](const EndpointRequest& r) {
+       return r.memory.empty() || r.memory == "host" ? "" : "memory '" + r.memory + "'";
+     }},
+    {"gid_index", "verbs",
+     [](const EndpointRequest& r) {
+       return std::string(r.gid_index == kAnyGid ? "" : "`gid_index`");
+     }},
+    {"events", kVerbsOrOfi,
+     [](const EndpointRequest& r) {
+       return std::string(r.options.events ? "completion events" : "");
+     }},
+    {"segments", "verbs",
+     [](const EndpointRequest& r) {
+       return std::string(r.options.segments > 1 ? "scatter/gather lists" : "");
+     }},
+    {"separate_queues", "verbs",
+     [](const EndpointRequest& r) {
+       return std::string(r.options.separate_queues ? "second completion queue" : "");
+     }},
+    {"on_demand", "verbs",
+     [](const EndpointRequest& r) {
+       return std::string(r.options.on_demand ? "on-demand paging" : "");
+     }},
+    {"relaxed_ordering", "verbs",
+     [](const EndpointRequest& r) {
+       return std::string(r.options.relaxed_ordering ? "choice of relaxed ordering" : "");
+     }},
+}};
+
+/// What such an endpoint lacks, and who has it.
+struct Lack {
+  std::string what{};  ///< "" = nothing
+  std::string_view who{};
+};
+
+/// The first thing that is asked for, but for what `takes` names.
+inline Lack lack_of(const EndpointRequest& request, std::span<const std::string_view> takes = {}) {
+  for (const OptionOfSome& one : kOptionsOfSome) {
+    if (std::ranges::find(takes, one.name) != takes.end()) continue;
+    if (std::string what = one.asked(request); !what.empty()) return {std::move(what), one.who};
+  }
+  if (const auto option = verbs_option(request); !option.empty()) {
+    return {std::string(option), "verbs"};
+  }
+  return {std::string(ofi_option(request)), "ofi"};
 }
 
 }  // namespace rdmabench::inline v1::transport

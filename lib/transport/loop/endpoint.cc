@@ -57,17 +57,7 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.options.service != Service::automatic && request.options.service != Service::rc) {
     refuse(fmt::format("transport '{}'", name(request.options.service)), "verbs or ofi");
   }
-  if (!request.memory.empty() && request.memory != "host") {
-    refuse(fmt::format("memory '{}'", request.memory), "verbs or ofi");
-  }
-  if (request.gid_index != kAnyGid) refuse("`gid_index`");
-  if (request.options.events) refuse("completion events", "verbs or ofi");
-  if (request.options.segments > 1) refuse("scatter/gather lists");
-  if (request.options.separate_queues) refuse("second completion queue");
-  if (request.options.on_demand) refuse("on-demand paging");
-  if (request.options.relaxed_ordering.has_value()) refuse("choice of relaxed ordering");
-  if (const auto option = verbs_option(request); !option.empty()) refuse(option);
-  if (const auto option = ofi_option(request); !option.empty()) refuse(option, "ofi");
+  if (const Lack lack = lack_of(request); !lack.what.empty()) refuse(lack.what, lack.who);
   if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
     throw Error(
         Fault::usage,

@@ -87,6 +87,80 @@ TEST(OwnBackend, AnInvalidOrKnownNameIsRefused) {
   }
 }
 
+std::string said_of(const Config& config) {
+  return usage_complaint([&] { run_in_process(config); });
+}
+
+TEST(OwnBackend, WithoutOfferOrChooseIsRefused) {
+  Backend row = row_of("without-offer");
+  row.offer = nullptr;
+  EXPECT_THAT(usage_complaint([&] { add_backend<Foreign>(row); }), HasSubstr("`offer`"));
+  row = row_of("without-choose");
+  row.choose = nullptr;
+  EXPECT_THAT(usage_complaint([&] { add_backend<Foreign>(row); }), HasSubstr("`choose`"));
+}
+
+TEST(OwnBackend, WhatItTakesIsOfTheList) {
+  Backend row = row_of("takes-mtu");
+  const std::string_view takes[] = {"events", "mtu"};
+  row.takes = takes;
+  EXPECT_THAT(usage_complaint([&] { add_backend<Foreign>(row); }), HasSubstr("'mtu'"));
+}
+
+TEST(OwnBackend, OptionsThatItDoesNotTakeAreRefused) {
+  register_once();
+  const auto refused = [](std::string_view what, auto change) {
+    Config config = usual_config(workload::Shape::bandwidth);
+    config.backend = "foreign";
+    config.sizes = {64};
+    config.stop = measure::StopRule::iterations(10);
+    config.traffic.watch = false;
+    change(config);
+    EXPECT_THAT(said_of(config), has_all("'foreign'", what));
+  };
+  refused("`devices`", [](Config& c) { c.placement.devices = {"mlx5_0"}; });
+  refused("`service` rc", [](Config& c) { c.endpoint.service = transport::Service::rc; });
+  refused("memory 'huge'", [](Config& c) { c.placement.memory = "huge"; });
+  refused("`gid_index`", [](Config& c) { c.placement.gid_index = 3; });
+  refused("events", [](Config& c) { c.endpoint.events = true; });
+  refused("scatter/gather", [](Config& c) { c.endpoint.segments = 2; });
+  refused("second completion queue", [](Config& c) { c.endpoint.separate_queues = true; });
+  refused("on-demand", [](Config& c) { c.endpoint.on_demand = true; });
+  refused("relaxed ordering", [](Config& c) { c.endpoint.relaxed_ordering = true; });
+  refused("`mtu`", [](Config& c) { c.endpoint.verbs.mtu = 1024; });
+  refused("`provider`", [](Config& c) { c.endpoint.ofi.provider = "tcp"; });
+  refused("`fabric`", [](Config& c) { c.placement.fabric = "efa"; });
+}
+
+/// Foreign, without what TransportDefaults has not.
+struct Plain : Foreign {
+  using Foreign::Foreign;
+  static constexpr bool kManyQueuePairs = false, kPostLists = false;
+};
+
+TEST(OwnBackend, SeveralQueuePairsAndListsNeedItsTraits) {
+  register_once();
+  Backend row = row_of("plain");
+  static constexpr std::string_view kTakes[] = {"service"};
+  row.takes = kTakes;
+  add_backend<Plain>(row);
+  Config config = usual_config(workload::Shape::bandwidth);
+  config.sizes = {64};
+  config.stop = measure::StopRule::iterations(10);
+  config.traffic.watch = false;
+  config.backend = "plain";
+  config.endpoint.service = transport::Service::rc;
+  EXPECT_EQ(run_in_process(config).error, std::nullopt);
+  config.endpoint.queue_pairs = 2;
+  EXPECT_THAT(said_of(config), has_all("'plain'", "`queue_pairs` 2"));
+  config.endpoint.queue_pairs = 1;
+  config.endpoint.post_list = 4;
+  EXPECT_THAT(said_of(config), has_all("'plain'", "`post_list` 4"));
+  config.backend = "foreign";
+  config.endpoint.service = transport::Service::automatic;
+  EXPECT_EQ(run_in_process(config).error, std::nullopt);
+}
+
 /// Both sides of with_connected<Own...>(): what the client's ended with.
 template <class... Own>
 std::string connect_foreign(std::string& seen) {
