@@ -17,8 +17,9 @@ namespace rdmabench::inline v1::report {
 namespace {
 
 constexpr std::array kTimes{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
-constexpr std::array kBits{Unit{"Gb/s", 1e9}, Unit{"Mb/s", 1e6}, Unit{"kb/s", 1e3},
-                           Unit{"b/s", 1},    Unit{"GB/s", 8e9}, Unit{"MB/s", 8e6}};
+constexpr std::array kBits{Unit{"Tb/s", 1e12}, Unit{"Gb/s", 1e9}, Unit{"Mb/s", 1e6},
+                           Unit{"kb/s", 1e3},  Unit{"b/s", 1},    Unit{"GB/s", 8e9},
+                           Unit{"MB/s", 8e6}};
 constexpr std::array kBytes{Unit{"GB/s", 1e9}, Unit{"MB/s", 1e6}, Unit{"Gb/s", 1e9 / 8},
                             Unit{"Mb/s", 1e6 / 8}};
 constexpr std::array kCounts{Unit{"", 1},      Unit{"/s", 1},  Unit{"k", 1e3},

@@ -32,7 +32,8 @@ std::string rate_text(double bits_per_s) {
 
 std::string rate_text(double bits_per_s, int digits) {
   if (!std::isfinite(bits_per_s)) return "-";
-  return bits_per_s >= 1e9   ? digits_text(bits_per_s / 1e9, digits) + " Gb/s"
+  return bits_per_s >= 1e13  ? digits_text(bits_per_s / 1e12, digits) + " Tb/s"
+         : bits_per_s >= 1e9 ? digits_text(bits_per_s / 1e9, digits) + " Gb/s"
          : bits_per_s >= 1e6 ? digits_text(bits_per_s / 1e6, digits) + " Mb/s"
                              : digits_text(bits_per_s / 1e3, digits) + " kb/s";
 }

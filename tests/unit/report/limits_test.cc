@@ -60,6 +60,7 @@ TEST(Limits, IsReadWithItsUnitAndSizes) {
   EXPECT_TRUE(bits.at_least);
   EXPECT_DOUBLE_EQ(bits.value, 360e9);
   EXPECT_DOUBLE_EQ(parse_limit("bw>=45GB/s").value, 360e9);
+  EXPECT_DOUBLE_EQ(parse_limit("bw>=1.6Tb/s").value, 1.6e12);
   const Limit time = parse_limit("p99<=5us@8");
   EXPECT_FALSE(time.at_least);
   EXPECT_DOUBLE_EQ(time.value, 5000);
@@ -117,6 +118,8 @@ TEST(Limits, OneRunIsJudgedByHowRunsVary) {
   EXPECT_EQ(open["more_runs"], open["launches_needed"].get<int>() - 1);
   EXPECT_THAT(open["text"],
               has_all("370 Gb/s in one run", "as runs vary", "launches would decide"));
+  EXPECT_THAT(judged(bandwidth("400e9", "399e9", "401e9"), "bw>=100Tb/s")["text"],
+              HasSubstr("100 Tb/s"));
 }
 
 /// Of one run of an epoch.
