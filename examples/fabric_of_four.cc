@@ -25,6 +25,7 @@ using Text = std::array<char, 4096>;
 
 void send(const Pipe& to, const std::string& said) {
   Text text{};
+  if (said.size() >= text.size()) throw std::runtime_error("a text longer than a pipe takes whole");
   said.copy(text.data(), text.size() - 1);
   if (write(to[1], text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     throw std::runtime_error("write to a pipe");

@@ -119,10 +119,12 @@ void MpiBackend::load() {
     path_ = path;
     return;
   }
-  throw Error(Fault::unavailable, fmt::format("no module for MPI. Looked for:{}", reasons),
-              "A build where libopenmpi-dev or libmpich-dev is there installs the modules into "
-              "'rdmabench' of its folder of libraries; name one that lies elsewhere by "
-              "MpiOptions::module or RDMABENCH_MPI_MODULE.");
+  throw Error(
+      Fault::unavailable, fmt::format("no module for MPI. Looked for:{}", reasons),
+      "A build where libopenmpi-dev or libmpich-dev is there installs the modules into "
+      "'rdmabench' of its folder of libraries: rdmabench_MODULE_DIR after find_package(), or "
+      "`pkg-config --variable=moduledir rdmabench`. Name the file of one that lies elsewhere by "
+      "MpiOptions::module or RDMABENCH_MPI_MODULE.");
 }
 
 void MpiBackend::open(Team team, Exchange& exchange, Deadline deadline) {
