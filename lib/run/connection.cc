@@ -9,12 +9,7 @@
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
-#include "rdmabench/features.h"
 #include "transport/own_options.h"
-#if RDMABENCH_HAVE_VERBS
-#include "rdmabench/verbs/device.h"
-#include "verbs/absence.h"
-#endif
 
 namespace rdmabench::inline v1::run {
 
@@ -237,10 +232,10 @@ void refuse_unknown_device(const std::vector<const Backend*>& backends, const st
   if (device.empty()) return;
   std::vector<std::string> names;
   try {
-#if RDMABENCH_HAVE_VERBS
     // It may be one of those that this process cannot open.
-    if (verbs::list_devices().empty() && !verbs::hidden_devices().empty()) return;
-#endif
+    for (const Backend& backend : run::backends()) {
+      if (backend.hides_devices != nullptr && backend.hides_devices()) return;
+    }
     for (const Backend* const backend : backends) {
       if (backend->devices == nullptr) continue;
       for (transport::DeviceInfo& one : backend->devices()) {

@@ -104,6 +104,9 @@ struct Backend : transport::BackendRow {
   /// What has to be done before a process has several threads, such as setenv(3); called by the
   /// constructor of Server, and may be null. Throws nothing.
   void (*begin)() noexcept = nullptr;
+  /// Whether the kernel has devices of it that this process cannot open. May be null where added:
+  /// none. Throws Error(unavailable) where its library is missing.
+  bool (*hides_devices)() = nullptr;
 };
 
 /// The rows of the back ends. A build without one lacks its function.

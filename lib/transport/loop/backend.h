@@ -24,4 +24,8 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
 inline void begin() noexcept {}
 
+inline bool hides_devices() noexcept {
+  return false;
+}
+
 }  // namespace rdmabench::inline v1::transport::loop

@@ -36,4 +36,8 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice);
 /// yet.
 void begin() noexcept;
 
+inline bool hides_devices() noexcept {
+  return false;
+}
+
 }  // namespace rdmabench::inline v1::transport::ofi

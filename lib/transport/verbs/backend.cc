@@ -257,6 +257,10 @@ std::vector<transport::DeviceInfo> devices() {
   return lines;
 }
 
+bool hides_devices() {
+  return ibv::list_devices().empty() && !ibv::hidden_devices().empty();
+}
+
 Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/) {
   // Drivers round a queue up to a power of two of its entries, and to pages.
   constexpr std::uint64_t kEntry = 256;  // with its inline data and what we keep of it

@@ -30,4 +30,7 @@ Footprint footprint(const EndpointRequest& request, std::string_view choice);
 
 inline void begin() noexcept {}
 
+/// Whether libibverbs lists no device though the kernel has some: see verbs/absence.h.
+bool hides_devices();
+
 }  // namespace rdmabench::inline v1::transport::verbs
