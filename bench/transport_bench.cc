@@ -23,19 +23,20 @@ constexpr std::uint64_t kSize = 8;
 constexpr std::uint32_t kDepth = 128;
 
 struct Ends {
-  Endpoint a{request(), ""};
-  Endpoint b{request(), ""};
+  Endpoint a;
+  Endpoint b;
 
-  Ends() {
+  explicit Ends(std::uint32_t list = 1) : a(request(list), ""), b(request(list), "") {
     a.connect(b.address());
     b.connect(a.address());
   }
 
-  static transport::EndpointRequest request() {
+  static transport::EndpointRequest request(std::uint32_t list) {
     transport::EndpointRequest r;
     r.operations = {OperationCode::send, OperationCode::write, OperationCode::read};
     r.max_size = kSize;
     r.depth = kDepth;
+    r.options.post_list = list;
     r.receives = 2 * kDepth;
     r.send_slots = 64;
     r.receive_slots = 64;
@@ -70,7 +71,7 @@ constexpr std::uint64_t kMessages = 1 << 20;
 /// Times the initiator of the very loop that the command runs; the target waits in a thread.
 void run_loop(benchmark::State& state, LoopKey key, const EpochPlan& plan,
               std::span<measure::Ticks> intervals) {
-  Ends ends;
+  Ends ends(plan.post_list);
   for (auto _ : state) {
     state.PauseTiming();
     key.side = Side::target;

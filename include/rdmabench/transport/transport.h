@@ -23,7 +23,7 @@ struct SessionRequest;  // the library's own
 
 enum class PostStatus : std::uint8_t {
   posted,
-  busy,    ///< the send queue is full, or the provider said "again": poll, then post again
+  busy,    ///< the send queue is full, or the provider said "again": poll, then post the same again
   failed,  ///< for good; Endpoint::failure() says why
 };
 
@@ -91,8 +91,10 @@ struct VerbsOptions {
 
 /// What endpoints of libfabric alone have.
 struct OfiOptions {
-  std::string provider{};      ///< "" = choose
-  bool delivery = false;       ///< ask for completions at delivery (fi_cq(3))
+  std::string provider{};  ///< "" = choose
+  /// Ask for completions at delivery (fi_cq(3)): as EndpointRequest::delivery, and either is
+  /// enough.
+  bool delivery = false;
   bool shared_memory = false;  ///< efa may reach a peer of this host by memory
 
   bool operator==(const OfiOptions&) const = default;
@@ -101,8 +103,9 @@ struct OfiOptions {
 /// How an endpoint is made, alike on both sides.
 struct EndpointOptions {
   Service service = Service::automatic;
-  std::uint32_t queue_pairs = 1;        ///< >= 1; `depth` and `receives` are of each
-  std::uint32_t post_list = 1;          ///< of one post_list(): 1..depth, at most kMaxPostList
+  std::uint32_t queue_pairs = 1;  ///< >= 1; `depth` and `receives` are of each
+  /// The longest list of post_list(): 1..depth, at most kMaxPostList. Heeded where kPostLists.
+  std::uint32_t post_list = 1;
   std::uint32_t segments = 1;           ///< scatter/gather entries of a message, 1..max_size
   std::uint32_t outstanding_reads = 0;  ///< reads and atomics under way at a time; 0 = the most
   std::uint32_t misalignment = 0;       ///< bytes by which every slot is off its cache line, 0..63
@@ -125,13 +128,15 @@ struct EndpointRequest {
   bool client = true;        ///< this side initiates
   std::uint32_t worker = 0;  ///< of several endpoints of a session, which: they share no vector
   OperationSet operations = OperationCode::send;  ///< what may be posted, in any order
-  /// Completions at delivery, where a back end has others too, as OfiOptions::delivery asks for.
+  /// Completions at delivery, of any back end: it changes those alone that have others too.
   bool delivery = false;
-  std::uint32_t depth = 1;         ///< posts that may be outstanding, >= 1
-  std::uint32_t receives = 1;      ///< receives kept posted, >= 1
-  std::uint32_t signal_every = 1;  ///< ask for one completion in so many posts, 1..depth
-  bool latency = true;             ///< small messages go inline or injected; else a stream
-  std::uint64_t max_size = 8;      ///< bytes; the largest message, >= 1
+  std::uint32_t depth = 1;     ///< posts that may be outstanding, >= 1
+  std::uint32_t receives = 1;  ///< receives kept posted, >= 1
+  /// Ask for one completion in so many posts, 1..depth; who posts lists, at most depth - post_list
+  /// + 1, or a list may find no room for ever.
+  std::uint32_t signal_every = 1;
+  bool latency = true;         ///< small messages go inline or injected; else a stream
+  std::uint64_t max_size = 8;  ///< bytes; the largest message, >= 1
   /// Memory of the caller, in place of memory of the endpoint's own: up to kMaxRegions spans. Each
   /// is registered where it lies and never copied; messages are sent from it, and the peer reads
   /// and writes it. The first is region 0, of at least `max_size` bytes: the "window" (not a verbs
@@ -155,7 +160,9 @@ struct EndpointRequest {
   std::string local_ip;  ///< this side's address of the control connection; "" if none
   std::string peer_ip;   ///< the other side's address of it; "" if none
   std::shared_ptr<const SessionRequest> session{};  ///< of the library's own sessions
-  std::stop_token stop{};                           ///< ends what connect() waits for
+  /// Ends what connect() waits for, and nothing after it: a loop of your own ends when its Watch
+  /// says so, and a run by RunHooks::stop.
+  std::stop_token stop{};
 };
 
 /// One way in which a transport can reach its peer, chosen by the client for both sides.
@@ -258,7 +265,8 @@ struct TransportDefaults {
 ///                        others (`failed`), verbs completes them with an error, and a provider of libfabric
 ///                        need not look at `local`
 ///   post_list<Op>(messages, signal, queue_pair = 0)   where kPostLists: all of 0..post_list messages by one call,
-///                        or none; `now` concerns the last one, and an empty list does nothing
+///                        or none; `now` concerns the last one, an empty list does nothing, and a longer one is
+///                        `failed`
 ///   post<Op>(RegionMessage, signal, queue_pair = 0), and where kPostLists a post_list<Op>() of them   optional: the
 ///                        same between any two regions, at the cost of looking them up. Every back end here has it
 ///                        and answers `failed` to a region that is not there and to what lies outside of one

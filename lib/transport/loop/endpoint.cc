@@ -67,6 +67,12 @@ void check(const EndpointRequest& request, bool many_queue_pairs) {
   if (request.options.queue_pairs == 0 || (request.options.queue_pairs > 1 && !many_queue_pairs)) {
     refuse(fmt::format("{} queue pairs in this endpoint", request.options.queue_pairs));
   }
+  const std::uint32_t longest = request.options.post_list;
+  if (longest == 0 || longest > request.depth) {
+    throw Error(Fault::usage,
+                fmt::format("lists of {} posts with a depth of {}", longest, request.depth),
+                "Take `post_list` from 1 to `depth`.");
+  }
   if (request.slot_stride != 0 &&
       request.slot_stride < request.max_size + request.options.misalignment) {
     throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
@@ -109,6 +115,7 @@ EndpointBase::EndpointBase(const EndpointRequest& request, bool many_queue_pairs
       depth_(request.depth),
       receives_(request.receives),
       max_size_(request.max_size),
+      longest_list_(request.options.post_list),
       signal_every_(request.signal_every),
       counts_(request.options.queue_pairs, QueuePairCount{.until_signal = request.signal_every}) {
   id_ = registry().add(port_);

@@ -205,6 +205,7 @@ TEST(LoopEndpoint, AnyOperationFollowsAnyOtherInTheCallersMemory) {
 TEST(LoopEndpoint, MovesBetweenAnyTwoRegions) {
   Buffers mine = three_buffers(1), theirs = three_buffers(4);
   EndpointRequest own = request();
+  own.options.post_list = 3;
   own.buffers = spans(mine);
   EndpointRequest other = request();
   other.buffers = spans(theirs);
@@ -258,6 +259,7 @@ TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
   EndpointRequest wide = request();
   wide.receives = wide.receive_slots = 4;
   wide.send_slots = 3;
+  wide.options.post_list = 3;
   Pair pair(wide);
   auto& [a, b] = pair;
   const std::uint64_t stride = a.send_region().stride;
@@ -281,6 +283,26 @@ TEST(LoopEndpoint, PostsAListWholeOrNotAtAll) {
   }
   drain(a);
   EXPECT_EQ(a.completed(), 3U);
+}
+
+TEST(LoopEndpoint, RefusesAListThatItWasNotOpenedFor) {
+  EndpointRequest lists = request();
+  lists.options.post_list = 2;
+  Pair pair(lists);
+  const std::vector<Message> plain(5, {.local = 0, .remote = 0, .bytes = kSize, .word = 0});
+  const std::vector<RegionMessage> regions(5, {.bytes = kSize});
+  for (const std::size_t count : {3, 5}) {  // more than a list, more than the depth
+    EXPECT_EQ(pair.a.post_list<Write>(std::span(plain).first(count), Signal::now),
+              PostStatus::failed);
+    EXPECT_EQ(pair.a.post_list<Write>(std::span(regions).first(count), Signal::now),
+              PostStatus::failed);
+  }
+  EXPECT_EQ(pair.a.posted(), 0U);
+  EXPECT_THAT(pair.a.failure(), testing::HasSubstr("list"));
+  for (const std::uint32_t length : {0U, 5U}) {
+    lists.options.post_list = length;
+    EXPECT_THAT(usage_complaint([&] { Endpoint(lists, ""); }), testing::HasSubstr("depth of 4"));
+  }
 }
 
 TEST(LoopQueuePairs, AreEachInOrderAndHaveReceivesOfTheirOwn) {

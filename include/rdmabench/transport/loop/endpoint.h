@@ -101,8 +101,8 @@ class EndpointBase {
   void connect(std::string_view peer_address);
   Description describe(std::uint64_t bytes = 0) const;
   std::string failure() const {
-    return "a post of an operation or a length that the endpoint was not opened for, or outside of "
-           "this side's memory or the peer's";
+    return "a post of an operation, a length or a list that the endpoint was not opened for, or "
+           "outside of this side's memory or the peer's";
   }
   std::uint64_t peer_window_bytes() const noexcept { return peer_->bytes; }
   std::uint64_t peer_region_bytes(RegionId region) const noexcept {
@@ -155,6 +155,7 @@ class EndpointBase {
   std::uint32_t depth_;
   std::uint32_t receives_;
   std::uint64_t max_size_;
+  std::uint32_t longest_list_;
   std::uint32_t signal_every_;
   std::vector<QueuePairCount> counts_;
 };
@@ -288,6 +289,7 @@ class EndpointOf : public EndpointBase {
   template <class Op, class M>
   PostStatus post_all(std::span<const M> messages, Signal signal,
                       std::uint32_t queue_pair) noexcept {
+    if (messages.size() > longest_list_) return PostStatus::failed;
     const QueuePairCount& count = counts_[index(queue_pair)];
     if (count.posted - count.completed + messages.size() > depth_) return PostStatus::busy;
     if (Op::kNotifies &&
