@@ -82,7 +82,7 @@ void check_shape(const SessionSpec& spec) {
              "A write leaves no completion at its target, so there is no event to wait for: take "
              "`operation` write-imm, or leave out `events`.");
     }
-    if (spec.endpoint.post_list > 1) {
+    if (spec.endpoint.post_list > 1 && spec.traffic.pattern.empty()) {
       refuse(fmt::format("`post_list` {} in a latency test", spec.endpoint.post_list),
              "One message is under way at a time: leave it out, or measure bw.");
     }

@@ -25,17 +25,17 @@ ConnectedPair::ConnectedPair(control::Channel& channel, transport::EndpointReque
   };
   try {
     // First: an address that the caller names is one of libfabric's options, the channel's is not.
-    const std::vector<const Backend*> allowed = candidates(backend, request);
+    const std::vector<const Backend*> allowed = candidates(backend, without_lists(request));
     if (request.local_ip.empty()) request.local_ip = channel.local_ip();
     if (request.peer_ip.empty()) request.peer_ip = channel.peer_ip();
     if (request.client) {
-      const std::vector<std::vector<Offer>> ours = make_offers(allowed, {request});
+      const std::vector<std::vector<Offer>> ours = make_offers(allowed, {without_lists(request)});
       connection.send(SessionMessage::request, to_text(ours.front()));
       connect_client(connection, allowed, {request}, ours, 1, open_one, connection.timeout());
     } else {
       const std::vector<Offer> theirs =
           parse<std::vector<Offer>>(connection.receive(SessionMessage::request, "request"));
-      connect_server(connection, request, answer_offers(request, theirs), 1, 1,
+      connect_server(connection, request, answer_offers(without_lists(request), theirs), 1, 1,
                      {.admit = {}, .open = open_one, .introduce = [] { return Introduction(); }});
       connection.send(SessionMessage::ready, to_text(Readiness{}));
     }

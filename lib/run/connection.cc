@@ -180,6 +180,11 @@ std::string lack_of(const Backend& backend, const transport::EndpointRequest& re
   return transport::lack_of(request, backend.takes).what;
 }
 
+transport::EndpointRequest without_lists(transport::EndpointRequest request) {
+  request.options.post_list = 1;
+  return request;
+}
+
 std::vector<const Backend*> candidates(std::string_view name,
                                        const transport::EndpointRequest& request) {
   const std::string_view foreign = name == "verbs" ? transport::ofi_option(request) : "";

@@ -84,6 +84,10 @@ class Connection {
   std::vector<OpenEndpoint*> endpoints_;
 };
 
+/// The request as back ends are to offer for it where the caller's own code branches by kPostLists:
+/// there a back end without lists is as good.
+transport::EndpointRequest without_lists(transport::EndpointRequest request);
+
 /// The back ends that a request of the client allows: that of the given name, or for "auto" all but
 /// loop, which reaches only this process. `request.local_ip` is the address that the user named.
 /// Throws what find_backend() throws, and Error(usage) for options that exclude each other.

@@ -110,6 +110,14 @@ void check_requirements(Session& session, const std::vector<Requirement>& requir
               "Leave the condition out to measure all the same.");
 }
 
+/// The rails as back ends are to offer for them: a pattern branches by kPostLists itself.
+std::vector<transport::EndpointRequest> offered(const SessionSpec& spec,
+                                                std::vector<transport::EndpointRequest> rails) {
+  if (spec.traffic.pattern.empty()) return rails;
+  for (transport::EndpointRequest& rail : rails) rail = without_lists(std::move(rail));
+  return rails;
+}
+
 }  // namespace
 
 ClientPlan plan_client(const Config& config) {
@@ -124,20 +132,22 @@ ClientPlan plan_client(const Config& config) {
   spec.gpu = is_gpu(config.placement.memory) || is_gpu(spec.peer_memory);
   check(spec);
   ClientPlan plan{spec, rail_requests(spec, config.placement), config.backend, config.requirements};
-  static_cast<void>(candidates(plan.backend, plan.rails.front()));
+  static_cast<void>(candidates(plan.backend, offered(spec, plan.rails).front()));
   return plan;
 }
 
 void check_this_side(const ClientPlan& plan) {
   memory::check_available(memory::parse_request(plan.rails.front().memory));
-  make_offers(candidates(plan.backend, plan.rails.front()), plan.rails);
+  const std::vector<transport::EndpointRequest> rails = offered(plan.spec, plan.rails);
+  make_offers(candidates(plan.backend, rails.front()), rails);
 }
 
 ServerAnswer negotiate(Session& session, const ClientPlan& plan,
                        const memory::FailedRoutes& failed) {
   session.agree(plan.spec);
   std::vector<transport::EndpointRequest> rails = plan.rails;
-  const std::vector<const Backend*> wanted = candidates(plan.backend, rails.front());
+  const std::vector<const Backend*> wanted =
+      candidates(plan.backend, offered(plan.spec, rails).front());
   const auto own =
       std::make_shared<transport::SessionRequest>(transport::SessionRequest{failed, {}});
   for (transport::EndpointRequest& rail : rails) {
@@ -145,7 +155,7 @@ ServerAnswer negotiate(Session& session, const ClientPlan& plan,
     if (rail.local_ip.empty()) rail.local_ip = session.channel().local_ip();
     rail.peer_ip = session.channel().peer_ip();
   }
-  const std::vector<std::vector<Offer>> ours = make_offers(wanted, rails);
+  const std::vector<std::vector<Offer>> ours = make_offers(wanted, offered(plan.spec, rails));
   session.send(SessionMessage::request, to_text(Request{plan.spec, ours}));
   const bool wakes = is_gpu(plan.spec.peer_memory);
   ServerAnswer answer =

@@ -72,7 +72,7 @@ transport::EndpointRequest request_for(Buffers& buffers, bool client, const char
   request.max_size = kBytes;
   request.buffers.assign(buffers.begin(), buffers.end());
   request.depth = request.receives = request.receive_slots = kMessages;
-  if (*provider == '\0') request.options.post_list = kMessages;  // libfabric has no lists
+  request.options.post_list = kMessages;  // which libfabric has no use for
   request.options.ofi.provider = provider;
   request.options.ofi.delivery = request.options.ofi.provider == "tcp";
   return request;

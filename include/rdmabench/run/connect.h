@@ -54,6 +54,9 @@ class ConnectedPair {
 /// endpoint types of back ends that this process has added (run/worker.h): the callback is compiled
 /// for them too.
 ///
+/// Where the chosen back end has no lists (kPostLists), options.post_list is of no use and no
+/// obstacle.
+///
 /// When the callback has returned, both sides wait for each other before they close. The channel is
 /// the caller's and stays open; the callback may use it when both sides do so alike. Every wait for
 /// the peer takes at most request.timeout; if one callback returns more than that after the other,

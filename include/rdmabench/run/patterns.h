@@ -18,13 +18,16 @@
 namespace rdmabench::inline v1::run {
 
 /// One side of a pattern over endpoints of type T: runs plan.iterations messages, each of plan.size
-/// bytes; it is called once for each epoch, warm-up included. The initiator sends first: what
-/// reaches a side before it is called is dropped. The initiator writes how long message
-/// i took into intervals[i], in the ticks of measure::stamp_now(); the target has no intervals. It
-/// waits by workload::EpochIo or asks `watch` after each empty poll, so that no wait is without a
-/// deadline. A side returns `ok` after plan.iterations messages alone, when all that it posted has
-/// completed and all receives are given back; else an outcome that is not ok, and in `message`
-/// which message it concerns. Neither side may throw.
+/// bytes or of less: the endpoint is opened for the largest of Config::sizes, and what is longer or
+/// not among the operations fails. It is called once for each epoch, warm-up included. A message
+/// that arrived lies in slot i = Received::slot at region.data + i % region.slots * region.stride
+/// of region = endpoint.receive_region(). The initiator sends first: what reaches a side before it
+/// is called is dropped. The initiator writes how long message i took into intervals[i], in the
+/// ticks of measure::stamp_now(); the target has no intervals. It waits by workload::EpochIo or
+/// asks `watch` after each empty poll, so that no wait is without a deadline. A side returns `ok`
+/// after plan.iterations messages alone, when all that it posted has completed and all receives are
+/// given back; else an outcome that is not ok, and in `message` which message it concerns. Neither
+/// side may throw.
 template <transport::Transport T>
 using PatternLoop = workload::EpochResult (*)(T& endpoint, const workload::EpochPlan& plan,
                                               workload::Watch& watch,
@@ -39,7 +42,8 @@ struct PatternNeeds {
   /// Completions are to say that the data are in the target's memory (FI_DELIVERY_COMPLETE): sends
   /// over libfabric's ofi_rxm and some devices have less, as Description::completion tells.
   bool delivery = false;
-  /// Slots of each side's send region and window, at least; 0: Config's `depth`.
+  /// Slots of each side's send region and window, at least; 0: Config::traffic.depth. Each holds a
+  /// message of the largest of Config::sizes.
   std::uint32_t slots = 0;
 };
 
@@ -107,12 +111,14 @@ concept TrafficPattern = requires {
 ///     static workload::EpochResult target(...) noexcept;
 ///   };
 ///
-/// A session of it: Config::pattern = Scatter::kName. Depth, receives, sizes and everything else is
-/// that of Config; `working_set` is how many bytes of slots each side has; by default `depth` slots
-/// to send from, or as many as the pattern needs, and `receives` to receive in. Before each epoch
-/// the windows are filled with zeros. Config::validate chooses kValidate: what is compared, and
-/// with what, is up to the pattern, and the report's `validated` says no more than that it was
-/// asked to. A result that is not ok ends the run with its error.
+/// A session of it: Config::traffic.pattern = Scatter::kName; in braces, which are an initialiser,
+/// std::string(Scatter::kName). Depth, receives, sizes and everything else is that of Config.
+/// traffic.working_set is how many bytes of slots each side has; by default traffic.depth slots to
+/// send from, or as many as the pattern needs, and traffic.receives to receive in. Where the
+/// pattern calls post_list(), endpoint.post_list is its longest list. Before each epoch the windows
+/// are filled with zeros. Config::traffic.validate chooses kValidate: what is compared, and with
+/// what, is up to the pattern, and the report's `validated` says no more than that it was asked to.
+/// A result that is not ok ends the run with its error.
 ///
 /// Throws Error(usage) for a name that is not vendor/name in small letters or is registered. Thread
 /// rule: any thread; but before the sessions that use it. `Own` are endpoint types of back ends

@@ -12,6 +12,7 @@
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
+#include "rdmabench/features.h"
 #include "run/connection.h"
 #include "run/negotiate.h"
 #include "run/session.h"
@@ -148,6 +149,24 @@ TEST(Connect, AutoAsksEveryBackEndThatReachesOthers) {
     }
   }
 }
+
+#if RDMABENCH_HAVE_OFI
+TEST(Connect, AListIsNoObstacleWhereTheBackEndHasNone) {
+  Channels channels;
+  const auto side = [&](bool client) {
+    transport::EndpointRequest wanted = request(client);
+    wanted.depth = wanted.options.post_list = 4;
+    wanted.options.ofi.provider = "tcp";
+    std::string seen;
+    with_connected(client ? channels.client : channels.server, wanted, "auto",
+                   [&](auto& endpoint) { seen = endpoint.describe().backend; });
+    return seen;
+  };
+  auto server = std::async(std::launch::async, [&] { return side(false); });
+  EXPECT_EQ(side(true), "ofi");
+  EXPECT_EQ(server.get(), "ofi");
+}
+#endif
 
 /// The server gives no address, as one that opens its endpoints for too long.
 TEST(Connect, WhereNoBackEndCanBeUsedTheErrorHasARemedy) {

@@ -9,6 +9,7 @@
 
 #include "../complaint.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/features.h"
 #include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 #include "rdmabench/workload/epoch_io.h"
@@ -119,6 +120,18 @@ TEST(Patterns, TheServersLineNamesThePattern) {
   if (HasFailure()) server.stop();
   thread.join();
   EXPECT_THAT(lines, ElementsAre(HasSubstr("example.com/ping-pong of send over loop")));
+}
+
+TEST(Patterns, AListIsNoObstacleWhereTheBackEndHasNone) {
+  Config config = config_of(Good::kName);
+  config.endpoint.post_list = 4;
+  EXPECT_EQ(run_in_process(config).error, std::nullopt);
+  if (!RDMABENCH_HAVE_OFI) GTEST_SKIP() << "this build has no libfabric";
+  config.backend = "auto";
+  config.endpoint.ofi.provider = "tcp";
+  const report::Report report = run_in_process(config);
+  EXPECT_EQ(report.error, std::nullopt);
+  EXPECT_EQ(report.resolved.backend, "ofi");
 }
 
 TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
