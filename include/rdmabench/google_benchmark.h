@@ -46,15 +46,15 @@ inline transport::EndpointRequest request_of(const Options& options, transport::
   transport::EndpointRequest request;
   request.client = client;
   request.operations = code;
+  if (transport::traits(code).flushes) request.operations.add(transport::OperationCode::write);
   request.latency = options.depth == 1;
   request.max_size = options.bytes;
-  request.depth = options.depth;
+  request.depth = options.depth * transport::posts_of_message(code);
   request.receives = 2 * options.depth;  // some go back while others are taken
   request.signal_every = std::max(options.depth / 4, 1U);
   request.options.ofi.provider = options.provider;
   request.device = options.device;
-  request.options.ofi.delivery =
-      options.backend == "ofi";  // elsewhere a completion says that already
+  request.delivery = true;
   request.timeout = options.timeout;
   return request;
 }
@@ -172,8 +172,13 @@ class Client {
 
  private:
   bool post(transport::Signal signal) noexcept {
-    return io_.template post<Op>({.local = 0, .remote = 0, .bytes = options_.bytes, .word = 0},
-                                 signal);
+    const transport::Message message{.local = 0, .remote = 0, .bytes = options_.bytes, .word = 0};
+    if constexpr (Op::kFlushes) {
+      // There would be nothing to flush.
+      if (!io_.template post<transport::Write>(message, transport::Signal::by_interval))
+        return false;
+    }
+    return io_.template post<Op>(message, signal);
   }
 
   /// One stamp ends a message and begins the next.
@@ -237,7 +242,8 @@ class Client {
 /// operation Op for each iteration, and reports counters. The client's endpoint is driven by the
 /// caller's thread; its peer has a thread of its own, which polls: give the benchmark two
 /// processors, by options.cpu and options.peer_cpu. One message more is posted and completed
-/// before anything is timed.
+/// before anything is timed. Before each Flush goes a Write of as many bytes, and both are one
+/// message. Completions are asked to say that the data have arrived, over every back end.
 ///
 /// With a depth of 1 an iteration ends when the message has completed, and "p50_ns" and "p99_ns"
 /// are of the times from post to completion, within measure::Histogram::kRelativeError. With a
@@ -282,7 +288,8 @@ void run(benchmark::State& state, const Options& options) {
   }
 }
 
-/// Registers run<Op>() as a benchmark of that name, which reports by wall-clock time. Further
+/// Registers run<Op>() as a benchmark of that name, which reports by wall-clock time, and to which
+/// Google Benchmark adds "/real_time". Further
 /// settings are made on what it returns, as on that of benchmark::RegisterBenchmark().
 template <class Op>
 auto* add(const std::string& name, const Options& options) {
@@ -293,7 +300,8 @@ auto* add(const std::string& name, const Options& options) {
 
 }  // namespace rdmabench::inline v1::google_benchmark
 
-/// Registers a benchmark "OPERATION/BACKEND/BYTES" of one message at a time, at namespace scope:
+/// Registers a benchmark "OPERATION/BACKEND/BYTES", which Google Benchmark lists as
+/// "Write/loop/64/real_time", of one message at a time, at namespace scope:
 ///
 ///   RDMABENCH_BENCHMARK(Write, "loop", 64);
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)

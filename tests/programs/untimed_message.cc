@@ -1,4 +1,5 @@
-// A benchmark posts one message before it is timed: a provider may connect with the first one.
+// A benchmark posts one message before it is timed: a provider may connect with the first one. A
+// message of a flush has a write before it.
 #include <rdmabench/google_benchmark.h>
 
 #include <array>
@@ -19,8 +20,8 @@ class Reporter : public benchmark::BenchmarkReporter {
 };
 
 /// What the endpoint of a benchmark has posted.
+template <class Op>
 std::uint64_t posts_of(benchmark::State& state, const google_benchmark::Options& options) {
-  using Op = transport::Write;
   std::uint64_t posted = 0;
   google_benchmark::detail::Peer peer(options, Op::kCode);
   google_benchmark::detail::Measured measured;
@@ -28,9 +29,11 @@ std::uint64_t posts_of(benchmark::State& state, const google_benchmark::Options&
       "127.0.0.1", peer.port(), Deadline::after(options.timeout), {}, peer.authentication());
   run::with_connected(channel, google_benchmark::detail::request_of(options, Op::kCode, true),
                       options.backend, [&]<class T>(T& endpoint) {
-                        google_benchmark::detail::Client<Op, T>(endpoint, options, channel)
-                            .measure(state, measured);
-                        posted = endpoint.posted();
+                        if constexpr (T::template supports<Op>) {
+                          google_benchmark::detail::Client<Op, T>(endpoint, options, channel)
+                              .measure(state, measured);
+                          posted = endpoint.posted();
+                        }
                         peer.release();
                       });
   return posted;
@@ -40,17 +43,25 @@ std::uint64_t posts_of(benchmark::State& state, const google_benchmark::Options&
 
 int main() {
   const std::array<std::uint32_t, 2> depths{1, 4};
-  std::array<std::uint64_t, 2> posted{};
+  std::array<std::uint64_t, 2> writes{};
+  std::array<std::uint64_t, 2> flushes{};
   for (std::size_t i = 0; i < depths.size(); ++i) {
-    benchmark::RegisterBenchmark("write", [&, i](benchmark::State& state) {
-      posted[i] = posts_of(state, {.backend = "loop", .bytes = 64, .depth = depths[i]});
+    const google_benchmark::Options options{.backend = "loop", .bytes = 64, .depth = depths[i]};
+    benchmark::RegisterBenchmark("write", [&, i, options](benchmark::State& state) {
+      writes[i] = posts_of<transport::Write>(state, options);
+    })->Iterations(kIterations);
+    benchmark::RegisterBenchmark("flush", [&, i, options](benchmark::State& state) {
+      flushes[i] = posts_of<transport::Flush>(state, options);
     })->Iterations(kIterations);
   }
   Reporter silent;
   benchmark::RunSpecifiedBenchmarks(&silent);
-  for (const std::uint64_t posts : posted) {
-    std::printf("%llu posts\n", static_cast<unsigned long long>(posts));
-    if (posts != kIterations + 1) return 1;
+  bool good = true;
+  for (std::size_t i = 0; i < depths.size(); ++i) {
+    std::printf("depth %u: %llu posts of write, %llu of flush\n", depths[i],
+                static_cast<unsigned long long>(writes[i]),
+                static_cast<unsigned long long>(flushes[i]));
+    good = good && writes[i] == kIterations + 1 && flushes[i] == 2 * (kIterations + 1);
   }
-  return 0;
+  return good ? 0 : 1;
 }

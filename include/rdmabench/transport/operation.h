@@ -42,8 +42,8 @@ struct OneSided {
   /// The target's device sends a response, not only an ACK: `outstanding_reads` (max_rd_atomic)
   /// limits how many are outstanding.
   static constexpr bool kAnswered = false;
-  /// Carries no data: completes when earlier writes to that range are globally visible. The
-  /// benchmark posts a write before each flush.
+  /// Carries no data: completes when earlier writes to that range are globally visible. run() and
+  /// google_benchmark::add() post a write before each flush; a loop of your own does it itself.
   static constexpr bool kFlushes = false;
   static constexpr bool kExtended = false;    ///< only ibv_wr_post(3) has it, on RC queue pairs
   static constexpr std::uint64_t kBytes = 0;  ///< of every message; 0: the caller's choice
