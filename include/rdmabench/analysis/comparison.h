@@ -103,9 +103,9 @@ struct Judgement {
   std::string text;                    ///< why there is no verdict, or empty
 };
 
-/// Judges two sides by the logs of their per-launch values, in any order. Finite values. Welch's
-/// t interval with Satterthwaite's degrees of freedom. Sources: Schuirmann 1987 and Berger & Hsu
-/// 1996 (equivalence), Welch 1947.
+/// Judges two sides, of which `a` and `b` are the natural logs of a value of each launch, in any
+/// order. Finite values. Welch's t interval with Satterthwaite's degrees of freedom. Sources:
+/// Schuirmann 1987 and Berger & Hsu 1996 (equivalence), Welch 1947.
 Judgement judge(std::span<const double> a, std::span<const double> b, const Settings& settings);
 
 /// As judge(), for a given estimate: a difference of logs with its standard error

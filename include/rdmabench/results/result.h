@@ -260,7 +260,8 @@ struct Report {
   std::optional<std::string> error;  ///< why the run ended early
   std::optional<Failure> failure;    ///< the same as types; set where `error` is
 
-  /// The rows of a run of that shape. Throw Error(usage) that names the one that it has.
+  /// The rows of a run of that shape: look at `complete` of the last one, which a run that ended
+  /// early has cut off. Throw Error(usage) that names the one that it has.
   const std::vector<LatencyResult>& latency() const;
   const std::vector<BandwidthResult>& bandwidth() const;
   const std::vector<LoadResult>& load() const;

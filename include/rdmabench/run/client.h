@@ -28,6 +28,8 @@ struct RunHooks {
   /// Once, with the finished report, while the session is still open. Closing endpoints depends on
   /// the device's driver and may take long or never end, so write here what must not be lost.
   OnReport on_report = nullptr;
+  /// Config::stop is another one, which says when a size is done.
+  ///
   /// Ends the run within some 100 ms and one message, as a failure does: the report's `error` says
   /// so, its `failure` has the fault `cancelled`, and a row that was begun is not `complete`.
   /// While both sides still connect, run() throws Cancelled. Only the look-up of a host's name, and
@@ -49,6 +51,9 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
+/// As any first Server it begins libfabric, which may take some 100 ms: count a time limit from
+/// on_begin.
+///
 /// Where no processors are named on either side and there are enough, each worker of both sides is
 /// bound to its own during the run.
 ///

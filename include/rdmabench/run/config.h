@@ -103,6 +103,7 @@ struct Config {
   Placement placement{};
 
   std::vector<std::uint64_t> sizes{8};  ///< bytes, each 1..kMaxSize; atomics have 8
+  /// When each size has been measured enough. From outside a run is ended by RunHooks::stop.
   measure::StopRule stop = measure::StopRule::stable({});
   std::vector<std::uint64_t> counts{};  ///< messages of each of `sizes`, instead of `stop`; or none
   std::int64_t warmup = -1;             ///< messages per size before the timed ones; -1 = choose
