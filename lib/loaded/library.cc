@@ -91,11 +91,8 @@ const Found& Library::load() const {
 void* Library::find(const char* function) const {
   void* const handle = load().handle;
   if (handle == nullptr) return nullptr;
-  const std::string named = fmt::format(" {}@", function);
-  const std::size_t at = kVersions.find(named);
-  if (at == std::string_view::npos) return dlsym(handle, function);
-  const std::string_view rest = kVersions.substr(at + named.size());
-  return dlvsym(handle, function, std::string(rest.substr(0, rest.find(' '))).c_str());
+  const std::string version = version_of(function);
+  return version.empty() ? dlsym(handle, function) : dlvsym(handle, function, version.c_str());
 }
 
 const Found& Library::require() const {

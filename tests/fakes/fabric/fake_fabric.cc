@@ -22,10 +22,9 @@ namespace rdmabench::inline v1::fake_fabric {
 
 void* real_function(const char* name) {
   static void* const library = dlopen(RDMABENCH_REAL_FABRIC, RTLD_NOW | RTLD_LOCAL);
-  for (const loaded::Version& known : loaded::kVersions) {
-    if (library != nullptr && std::string_view(known.function) == name) {
-      if (void* const found = dlvsym(library, name, known.version)) return found;
-    }
+  const std::string version = loaded::version_of(name);
+  if (library != nullptr && !version.empty()) {
+    if (void* const found = dlvsym(library, name, version.c_str())) return found;
   }
   std::fprintf(stderr, "no %s in %s\n", name, RDMABENCH_REAL_FABRIC);
   std::abort();

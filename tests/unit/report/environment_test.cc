@@ -14,14 +14,14 @@ namespace rdmabench::inline v1::report {
 namespace {
 
 namespace fs = std::filesystem;
-using Value = decltype(Fact::value);
+using FactValue = decltype(Fact::value);
 
 /// A root directory of its own for each test.
 class Environment : public ::testing::Test {
  protected:
   void write(const std::string& file, const std::string& text) const { own_.write(file, text); }
 
-  std::optional<Value> fact(const std::string& name) const {
+  std::optional<FactValue> fact(const std::string& name) const {
     for (const Fact& fact : collect_environment(root_.string())) {
       if (fact.name == name) return fact.value;
     }
@@ -45,17 +45,17 @@ TEST_F(Environment, ReadsTheFactsOfTheMachine) {
   write("sys/devices/system/node/online", "0-1\n");
   write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
   write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
-  EXPECT_EQ(fact("hostname"), Value("node7"));
-  EXPECT_EQ(fact("kernel"), Value("6.1.0"));
-  EXPECT_EQ(fact("os"), Value("Debian GNU/Linux 12"));
-  EXPECT_EQ(fact("cpu_model"), Value("Fast CPU: 2"));
-  EXPECT_EQ(fact("hypervisor"), Value(true));
-  EXPECT_EQ(fact("cpus_online"), Value(std::uint64_t{7}));
-  EXPECT_EQ(fact("smt_active"), Value(true));
-  EXPECT_EQ(fact("turbo_enabled"), Value(true));
-  EXPECT_EQ(fact("numa_nodes"), Value(std::uint64_t{2}));
-  EXPECT_EQ(fact("clocksource"), Value("tsc"));
-  EXPECT_EQ(fact("transparent_huge_pages"), Value("madvise"));
+  EXPECT_EQ(fact("hostname"), FactValue("node7"));
+  EXPECT_EQ(fact("kernel"), FactValue("6.1.0"));
+  EXPECT_EQ(fact("os"), FactValue("Debian GNU/Linux 12"));
+  EXPECT_EQ(fact("cpu_model"), FactValue("Fast CPU: 2"));
+  EXPECT_EQ(fact("hypervisor"), FactValue(true));
+  EXPECT_EQ(fact("cpus_online"), FactValue(std::uint64_t{7}));
+  EXPECT_EQ(fact("smt_active"), FactValue(true));
+  EXPECT_EQ(fact("turbo_enabled"), FactValue(true));
+  EXPECT_EQ(fact("numa_nodes"), FactValue(std::uint64_t{2}));
+  EXPECT_EQ(fact("clocksource"), FactValue("tsc"));
+  EXPECT_EQ(fact("transparent_huge_pages"), FactValue("madvise"));
 }
 
 TEST_F(Environment, NamesEveryGovernorOnce) {
@@ -63,28 +63,28 @@ TEST_F(Environment, NamesEveryGovernorOnce) {
     write(std::string("sys/devices/system/cpu/") + cpu + "/cpufreq/scaling_governor",
           cpu == std::string("cpu1") ? "powersave\n" : "performance\n");
   }
-  EXPECT_EQ(fact("cpu_governor"), Value("performance, powersave"));
+  EXPECT_EQ(fact("cpu_governor"), FactValue("performance, powersave"));
 }
 
 TEST_F(Environment, TakesTurboFromTheGenericSwitchToo) {
   write("sys/devices/system/cpu/cpufreq/boost", "0\n");
-  EXPECT_EQ(fact("turbo_enabled"), Value(false));
+  EXPECT_EQ(fact("turbo_enabled"), FactValue(false));
 }
 
 TEST_F(Environment, ReadsTheSoftMemlockLimit) {
   const std::string title = "Limit                     Soft Limit           Hard Limit     Units\n";
   write("proc/self/limits", title + "Max locked memory         8388608              9 bytes\n");
-  EXPECT_EQ(fact("memlock_limit_bytes"), Value(std::uint64_t{8388608}));
+  EXPECT_EQ(fact("memlock_limit_bytes"), FactValue(std::uint64_t{8388608}));
   write("proc/self/limits", title + "Max locked memory         unlimited    unlimited  bytes\n");
-  EXPECT_EQ(fact("memlock_limit_bytes"), Value("unlimited"));
+  EXPECT_EQ(fact("memlock_limit_bytes"), FactValue("unlimited"));
 }
 
 TEST_F(Environment, CountsRdmaDevices) {
   write("sys/class/net/lo/mtu", "65536\n");
-  EXPECT_EQ(fact("rdma_devices"), Value(std::uint64_t{0}));
+  EXPECT_EQ(fact("rdma_devices"), FactValue(std::uint64_t{0}));
   write("sys/class/infiniband/mlx5_0/node_type", "1\n");
   write("sys/class/cxi/cxi0/uevent", "\n");
-  EXPECT_EQ(fact("rdma_devices"), Value(std::uint64_t{2}));
+  EXPECT_EQ(fact("rdma_devices"), FactValue(std::uint64_t{2}));
 }
 
 TEST_F(Environment, TellsOfThisBuildAloneWhereTheMachineTellsNothing) {
