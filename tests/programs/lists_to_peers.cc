@@ -54,8 +54,14 @@ void send_list(T& endpoint, std::uint64_t peer) {
   std::array<RegionMessage, kMessages> list;
   for (std::uint64_t k = 0; k < kMessages; ++k) list[k] = message(peer, k);
   if constexpr (T::kPostLists) {
-    const transport::PostStatus status =
-        endpoint.template post_list<WriteImm>(std::span<const RegionMessage>(list), Signal::now);
+    const auto post = [&] {
+      return endpoint.template post_list<WriteImm>(std::span<const RegionMessage>(list),
+                                                   Signal::now);
+    };
+    transport::PostStatus status = post();
+    for (; status == transport::PostStatus::busy; status = post()) {  // the peer is not ready
+      side.demand(side.io.poll(workload::Wait::room_to_post), "the list found no room");
+    }
     side.demand(status == transport::PostStatus::posted, "the list was not posted");
   } else {
     for (const RegionMessage& one : list) {
