@@ -39,7 +39,7 @@ void tell(std::string_view text) {
 void check_own_side(const Flags& flags, const run::ServerConfig& server) {
   run::Config own;
   own.backend = flags.config.backend;
-  own.endpoint.service = flags.config.endpoint.service;
+  if (own.backend == "verbs") own.endpoint.service = flags.config.endpoint.service;
   own.placement.gid_index = server.gid_index;
   if (!server.device.empty()) own.placement.devices = {server.device};
   run::check_this_side(own);
