@@ -31,6 +31,6 @@ assert row["wire_nccl_bits_per_s"] > 0 and row["wire_nccl_share"] > 0, row
 pairs = [note for note in document["notes"] if note.startswith("Wire, ")]
 assert len(pairs) == 2 and all("by verbs rxe rxe0:1 rc" in pair for pair in pairs), pairs
 steps = [note for note in document["notes"] if note.startswith("Wire as NCCL, ")]
-assert len(steps) == 4 and all(step.endswith(" Gb/s.") for step in steps), steps
+assert len(steps) == 4 and all(step.endswith("b/s.") for step in steps), steps
 print("\n".join(pairs + steps))
 CHECK
