@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
-#include "rdmabench/base/error.h"
+#include "mean_tables.h"
 #include "rdmabench/base/units.h"
-#include "table.h"
 
 namespace rdmabench::inline v1::import {
 namespace {
@@ -50,31 +48,6 @@ void mend_rate(Row& row) {
   if (mean->second > kNsPerUs) rate->second = kNsPerSecond / mean->second;
 }
 
-struct MeanTable {
-  std::string title;      ///< "MPI Allreduce Latency"; "" of fabtests
-  std::string test;       ///< as it was printed: "MPI-CUDA Allreduce Latency"
-  std::string memory;     ///< "cuda, H D": of a build for GPUs, from the host to a device
-  std::string heading;    ///< the line with the names of its columns
-  std::string program;    ///< "fi_rdm_pingpong", where its command or fabtests' -M says it
-  std::string operation;  ///< by -o of that command: "write"; "" where there is no command
-  double size = 0;        ///< by -S of that command, in bytes; 0: not one size
-  std::string name;       ///< of fabtests' rows: "min_int8_lat"
-  std::string type;       ///< "MPI_CHAR"
-  std::uint64_t window = 0;
-  std::uint64_t empty = 0;  ///< rows of 0 bytes
-  std::vector<std::pair<std::string, std::string>> details;
-  std::vector<Row> rows;
-  std::vector<std::string> notes;
-  std::string error;
-
-  bool of_osu() const;
-};
-
-bool is_osu_heading(std::string_view line) noexcept {
-  return (line.starts_with("# Size") || line.starts_with("Size ")) &&
-         has_any(line, {"(us)", "MB/s"});
-}
-
 bool is_fabtests_heading(std::string_view line) noexcept {
   return has(line, "bytes") &&
          (has(line, "usec/xfer") || (has(line, "#sent") && has(line, "#ack")));
@@ -82,10 +55,6 @@ bool is_fabtests_heading(std::string_view line) noexcept {
 
 bool is_mean_heading(std::string_view line) noexcept {
   return is_osu_heading(line) || is_fabtests_heading(line);
-}
-
-bool MeanTable::of_osu() const {
-  return is_osu_heading(heading);
 }
 
 /// "MPI Bandwidth" of "# OSU MPI Bandwidth Test v5.9", whatever a page has made of its mark; "" of
@@ -375,190 +344,6 @@ class MeanReader {
   std::vector<MeanTable> tables_;
 };
 
-std::string left_out(std::uint64_t rows, std::string_view what) {
-  return rows == 1 ? fmt::format("1 row {} was left out.", what)
-                   : fmt::format("{} rows {} were left out.", rows, what);
-}
-
-using Name = std::pair<std::string_view, std::string_view>;
-
-/// Programs by whose names a table without a title is known.
-constexpr std::array kOsuPrograms{Name{"osu_latency", "MPI Latency"},
-                                  Name{"osu_bw", "MPI Bandwidth"},
-                                  Name{"osu_bibw", "MPI Bi-Directional Bandwidth"},
-                                  Name{"osu_mbw_mr", "MPI Multiple Bandwidth / Message Rate"},
-                                  Name{"osu_allreduce", "MPI Allreduce Latency"},
-                                  Name{"osu_bcast", "MPI Broadcast Latency"},
-                                  Name{"osu_reduce", "MPI Reduce Latency"}};
-/// Collectives whose size is that of ours: one rank's whole buffer.
-constexpr std::array kSameSize{Name{" Allreduce ", "all-reduce"}, Name{" Broadcast ", "broadcast"},
-                               Name{" Reduce ", "reduce"}};
-constexpr std::array kTypes{Name{"MPI_CHAR", "int8"}, Name{"MPI_INT", "int32"},
-                            Name{"MPI_FLOAT", "float32"}, Name{"MPI_DOUBLE", "float64"}};
-
-std::string osu_title(const Source& source) {
-  for (std::string_view name : {std::string_view(source.program), base_name(source.name)}) {
-    name = name.substr(0, name.find('.'));
-    for (const Name& one : kOsuPrograms) {
-      if (name == one.first) return std::string(one.second);
-    }
-  }
-  return "";
-}
-
-/// Its other tests are of OpenSHMEM and UPC.
-std::string backend_of(const std::string& lower_title) {
-  const std::string word = lower_title.substr(0, lower_title.find_first_of(" _"));
-  return word == "mpi" || word == "nccl" || word == "rccl" ? word : "unknown";
-}
-
-bool is_between_two(const std::string& lower_title) {
-  if (backend_of(lower_title) == "unknown") return false;
-  const std::string words =
-      lower_title.substr(std::min(lower_title.find_first_of(" _"), lower_title.size()));
-  for (const std::string_view test : {" latency", " bandwidth", " bi-directional", " multi"}) {
-    if (words.starts_with(test)) return true;
-  }
-  return false;
-}
-
-/// OSU's own words where it is none of ours.
-std::string operation_of_osu(const std::string& title) {
-  const std::string words = lower(title);
-  if (is_between_two(words)) return "send";
-  if (words.starts_with("mpi_put ")) return "write";
-  if (words.starts_with("mpi_get ")) return "read";
-  return title.empty() ? "unknown" : title;
-}
-
-NcclTestsTable collective_of(const MeanTable& table) {
-  NcclTestsTable out{.tool = "OSU's micro-benchmarks",
-                     .backend = backend_of(lower(table.title)),
-                     .operation = table.title,
-                     .program = table.test,
-                     .notes = table.notes};
-  for (const Name& name : kSameSize) {
-    const std::string words =
-        table.title.substr(std::min(table.title.find(' '), table.title.size()));
-    if (words.starts_with(name.first)) out.operation = name.second;
-  }
-  if (!table.memory.empty()) out.notes.push_back("Its buffers: " + table.memory + '.');
-  if (out.operation == table.title) {
-    out.notes.emplace_back(
-        "Its sizes are those of one rank's message, so that it is not compared with results of ours.");
-  }
-  if (has(table.heading, "Pure Comm.(us)")) {
-    out.notes.emplace_back(
-        "Its times are those of the communication alone; the overall ones, with a computation in "
-        "the meantime, were left out.");
-  }
-  if (table.empty > 0) out.notes.push_back(left_out(table.empty, "of 0 bytes"));
-  std::string type = "unknown";
-  for (const Name& name : kTypes) {
-    if (table.type == name.first) type = name.second;
-  }
-  std::uint64_t timeless = 0;
-  bool validated = true;
-  for (const Row& row : table.rows) {
-    const auto us = [&](const char* key) {
-      const auto found = row.find(key);
-      return found == row.end() ? std::optional<double>() : found->second / kNsPerUs;
-    };
-    if (!us("mean_ns")) {
-      ++timeless;
-      continue;
-    }
-    NcclTestsRow one{.size_bytes = static_cast<std::uint64_t>(row.at("size_bytes")), .type = type};
-    if (const auto n = row.find("iterations"); n != row.end()) {
-      one.iterations = static_cast<std::uint64_t>(n->second);
-    }
-    one.out_of_place = NcclTestsCell{.time_us = *us("mean_ns"),
-                                     .spread = NcclTestsCell::Spread{.min_us = us("min_ns"),
-                                                                     .max_us = us("max_ns"),
-                                                                     .p99_us = us("p99_ns"),
-                                                                     .p50_us = us("p50_ns")}};
-    if (row.contains("validated")) one.out_of_place->wrong = 0;
-    validated = validated && row.contains("validated");
-    out.rows.push_back(std::move(one));
-  }
-  if (timeless > 0) out.notes.push_back(left_out(timeless, "without a time"));
-  out.about = fmt::format(
-      "times are means over the ranks, min and max those of the fastest and the slowest rank; {}",
-      validated ? "what it validated was right" : "the operations that it timed were not checked");
-  out.error = table.error;
-  return out;
-}
-
-Run osu_run(const MeanTable& table) {
-  const std::string words = lower(table.title);
-  const bool latency = has(words, "latency");
-  const bool between_two = is_between_two(words);
-  if (latency && !words.starts_with("mpi_") && !between_two) return collective_of(table);
-  PairRun run{.tool = "OSU's micro-benchmarks",
-              .test = table.test,
-              .operation = operation_of_osu(table.title),
-              .backend = backend_of(words),
-              .memory = table.memory,
-              .one_sided = !between_two && !words.empty(),
-              .latency = latency || has(table.heading, "(us)"),
-              .both_ways = has(words, "bi-directional"),
-              .depth = table.window,
-              .details = table.details,
-              .rows = table.rows,
-              .error = table.error,
-              .notes = table.notes};
-  if (table.empty > 0) run.notes.push_back(left_out(table.empty, "of 0 bytes"));
-  return run;
-}
-
-/// Its tables do not tell a latency from a bandwidth, nor the operation: the program's name does,
-/// or that of the rows.
-Run fabtests_run(const MeanTable& table, const Source& source) {
-  std::string name(base_name(source.name));
-  if (source.program.starts_with("fi_")) name = source.program;
-  if (table.name.starts_with("fi_")) name = table.name;
-  if (!table.program.empty()) name = table.program;
-  name.resize(std::min(name.find('.'), name.size()));
-  if (has(table.heading, "#ack") && !name.starts_with("fi_")) name = "fi_pingpong";
-  const bool named = !table.name.empty() && !table.name.starts_with("fi_");
-  const bool latency = named ? table.name.ends_with("lat") : has(name, "pingpong");
-  const bool bandwidth = named ? table.name.ends_with("bw") : has(name, "_bw");
-  if ((!named && !name.starts_with("fi_")) || (!latency && !bandwidth)) {
-    throw Error(Fault::usage,
-                fmt::format("'{}' does not say which program of fabtests printed it", source.name),
-                "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
-  }
-  if (named) name = table.name;
-  // Without its command, what the programs of remote memory did is not told.
-  std::string operation = named || has(name, "rma") ? name : "send";
-  if (!table.operation.empty()) operation = table.operation;
-  PairRun run{.tool = "fabtests",
-              .test = name,
-              .operation = std::move(operation),
-              .backend = "ofi",
-              .memory = table.memory,
-              .latency = latency,
-              .rows = table.rows,
-              .error = table.error,
-              .notes = table.notes};
-  if (bandwidth && has(name, "rma") && (run.operation == "write" || run.operation == "read")) {
-    run.notes.emplace_back(
-        "fabtests runs this both ways at once and prints the share of one; rdmabench's own program "
-        "of this name runs one way.");
-  }
-  std::size_t computed = 0;
-  for (Row& row : run.rows) {
-    const auto rate = row.find("bits_per_s");
-    if (!latency || row.contains("mean_ns") || rate == row.end() || !(rate->second > 0)) continue;
-    row["mean_ns"] = std::round(row["size_bytes"] * kBitsPerByte * kNsPerSecond / rate->second);
-    ++computed;
-  }
-  if (computed > 0) {
-    run.notes.emplace_back("It has no column usec/xfer: the times were computed from MB/sec.");
-  }
-  return run;
-}
-
 /// A command may stand in a text of which nothing else is of fabtests.
 bool prints_mean_table(const Line& line) noexcept {
   return !title_in(line.text).empty() || is_mean_heading(line.text) ||
@@ -578,8 +363,8 @@ std::vector<Run> mean_table_runs(const Lines& lines, const Source& source) {
   for (const Line& line : lines) reader.take(line);
   std::vector<Run> runs;
   for (MeanTable& table : std::move(reader).finish()) {
-    if (table.of_osu() && table.title.empty()) table.test = table.title = osu_title(source);
-    const bool of_osu = table.of_osu() || !table.title.empty();
+    const bool of_osu = is_osu_heading(table.heading) || !table.title.empty();
+    if (of_osu && table.title.empty()) table.test = table.title = osu_title(source);
     runs.push_back(of_osu ? osu_run(table) : fabtests_run(table, source));
   }
   return runs;
