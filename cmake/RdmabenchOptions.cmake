@@ -29,6 +29,7 @@ option(RDMABENCH_BENCH "Build the micro-benchmarks (needs Google Benchmark)" ${P
 option(RDMABENCH_WERROR "Treat warnings as errors: scripts/test does, a newer compiler must not stop a user" OFF)
 option(RDMABENCH_PORTABLE "Link {fmt}, libstdc++ and libgcc into the command and librdmabench-c" OFF)
 set(RDMABENCH_TIMED_OPTIONS "" CACHE STRING "Compiler options of what runs while something is timed, behind those of the build type")
+set(RDMABENCH_UNTIMED_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-Os>" CACHE STRING "The same of the rest of the library: small, because a program has it in itself")
 set(RDMABENCH_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 
 # __FILE__ is relative to the root: tests of a clone in another folder are the same to a compiler cache.
