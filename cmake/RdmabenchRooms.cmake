@@ -33,6 +33,13 @@ function(rdmabench_room room)
   set_property(GLOBAL APPEND PROPERTY RDMABENCH_ROOMS ${target})
 endfunction()
 
+# rdmabench_timed(clock.cc ...): files of a room that is not TIMED whose code runs while something is timed, with -O2 where
+# RDMABENCH_TIMED_OPTIONS has no -O of its own.
+function(rdmabench_timed)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-O2;${RDMABENCH_TIMED_OPTIONS}"
+                              SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # rdmabench_backend(loop Endpoint ManyEndpoint) enters lib/transport/loop into the table of back ends, with the names
 # of its endpoint types. lib/transport/CMakeLists.txt must list the name too. docs/design.md says what the folder holds.
 function(rdmabench_backend name)
