@@ -9,6 +9,24 @@
 
 namespace rdmabench::inline v1::workload {
 
+/// Takes the peer's markers where nothing else arrives. It knows no operation, so that a program
+/// has the poll for it once for each endpoint type.
+template <transport::Transport T>
+struct MarkerTaker {
+  EpochIo<T>& io;
+  unsigned count = 0;
+
+  void operator()(const transport::Received& received) noexcept {
+    io.moved();
+    if (received.bytes == 0) {
+      ++count;
+    } else {
+      io.end(Outcome::wrong_size, Wait::message);
+    }
+    io.give_back_together(received.slot);
+  }
+};
+
 /// One side of a duplex: pumps its own messages while it takes the peer's, so that neither ever
 /// waits for a receive that the other owes it.
 ///
@@ -31,7 +49,7 @@ class Duplex {
 
   /// Any message of the initiator counts as its "go", because messages may overtake the marker.
   bool wait_go() noexcept {
-    while (markers_ == 0 && result_.arrived == 0) {
+    while (markers_.count == 0 && result_.arrived == 0) {
       if (!turn(Wait::message)) return false;
     }
     return true;
@@ -52,11 +70,11 @@ class Duplex {
   bool wait_confirmation() noexcept {
     if constexpr (T::kReliable) {
       if (!Op::kNotifies && !io_.post_marker(taker())) return false;
-      while (markers_ == 0) {
+      while (markers_.count == 0) {
         if (!turn(Wait::confirmation)) return false;
       }
     } else {
-      if (!io_.resend_marker_until([this]() noexcept { return markers_ != 0; }, taker()))
+      if (!io_.resend_marker_until([this]() noexcept { return markers_.count != 0; }, taker()))
         return false;
     }
     confirmed_ = true;
@@ -69,7 +87,7 @@ class Duplex {
     if constexpr (!T::kReliable) {
       if (Op::kNotifies) return wait_arrivals();
     }
-    while (markers_ < kMarkers) {
+    while (markers_.count < kMarkers) {
       if (!turn(Op::kNotifies ? Wait::message : Wait::confirmation)) return false;
     }
     return wait_arrivals();
@@ -93,20 +111,21 @@ class Duplex {
   }
 
  private:
-  auto taker() noexcept {
-    return [this](const transport::Received& received) noexcept { take(received); };
+  decltype(auto) taker() noexcept {
+    if constexpr (Op::kNotifies) {
+      return [this](const transport::Received& received) noexcept { take(received); };
+    } else {
+      return (markers_);
+    }
   }
 
   void take(const transport::Received& received) noexcept {
     io_.moved();
     if (received.bytes == 0) {
-      ++markers_;
+      ++markers_.count;
       io_.give_back_together(received.slot);
-    } else if constexpr (Op::kNotifies) {
-      arrivals_.add(received);
     } else {
-      io_.end(Outcome::wrong_size, Wait::message);
-      io_.give_back_together(received.slot);
+      arrivals_.add(received);
     }
   }
 
@@ -130,7 +149,7 @@ class Duplex {
 
   /// Whether the peer has said that nothing more comes. A "go" may be lost, and a last marker too;
   /// but the last one is sent again until it is answered, so two have come in the end.
-  bool told() const noexcept { return confirmed_ || markers_ > 1; }
+  bool told() const noexcept { return confirmed_ || markers_.count > 1; }
 
   T& endpoint_;
   const EpochPlan& plan_;
@@ -139,7 +158,7 @@ class Duplex {
   Arrivals<T, Op, kValidate> arrivals_;
   Unpaced pace_;
   Pump<T, Op, kValidate> pump_;
-  unsigned markers_ = 0;
+  MarkerTaker<T> markers_{io_};
   bool confirmed_ = false;
 };
 

@@ -21,6 +21,23 @@ namespace rdmabench::inline v1::workload {
 
 // Ping-pong: one message there, one back, and again. Measures round trips.
 
+/// What the receive of a ping-pong brought. It knows no operation, so that a program has the poll
+/// for it once for each endpoint type.
+struct Answer {
+  std::uint64_t size;  ///< that it should have
+  std::uint32_t slot = 0;
+  std::uint32_t immediate = 0;
+  bool right_size = false;
+  bool arrived = false;
+
+  void operator()(const transport::Received& received) noexcept {
+    arrived = true;
+    slot = received.slot;
+    immediate = received.immediate;
+    right_size = has_length(received, size);
+  }
+};
+
 /// One side of a ping-pong: writes, posts, waits for and checks message i. Where Op leaves no
 /// completion at the target, its last byte is polled: for messages within both sides' write_order()
 /// alone. For others the caller takes an Op with an immediate.
@@ -37,7 +54,8 @@ class PingPong {
         window_(endpoint.window().data, plan.size),
         queue_pairs_(endpoint.queue_pairs()),
         half_depth_(std::uint64_t{plan.depth} * queue_pairs_ / 2),
-        tail_(plan.iterations - std::min<std::uint64_t>(plan.iterations, queue_pairs_)) {}
+        tail_(plan.iterations - std::min<std::uint64_t>(plan.iterations, queue_pairs_)),
+        answer_{.size = plan.size} {}
 
   /// Message i is written before it is posted; with validation that takes a while.
   void write(std::uint64_t i) noexcept {
@@ -64,8 +82,8 @@ class PingPong {
   /// up.
   bool tidy() noexcept {
     if constexpr (!kByMemory) {
-      if (arrived_) io_.give_back(slot_);
-      arrived_ = false;
+      if (answer_.arrived) io_.give_back(answer_.slot);
+      answer_.arrived = false;
     } else if (endpoint_.posted() - endpoint_.completed() > half_depth_) {
       return io_.poll_once(Wait::completion);
     }
@@ -78,19 +96,12 @@ class PingPong {
         if (!io_.idle(Wait::message)) return false;
       }
     } else {
-      while (!arrived_) {
-        if (!io_.poll(Wait::message, [this](const transport::Received& received) noexcept {
-              arrived_ = true;
-              slot_ = received.slot;
-              immediate_ = received.immediate;
-              right_size_ = has_length(received, outgoing_.size());
-            })) {
-          return false;
-        }
+      while (!answer_.arrived) {
+        if (!io_.poll(Wait::message, answer_)) return false;
       }
-      if (!right_size_) return io_.end(Outcome::wrong_size, Wait::nothing);
+      if (!answer_.right_size) return io_.end(Outcome::wrong_size, Wait::nothing);
       if constexpr (Op::kImmediate) {
-        if (immediate_ != static_cast<std::uint32_t>(i)) {
+        if (answer_.immediate != static_cast<std::uint32_t>(i)) {
           return io_.end(Outcome::wrong_immediate, Wait::nothing);
         }
       }
@@ -128,7 +139,7 @@ class PingPong {
   std::span<const std::byte> incoming() const noexcept {
     if constexpr (!Op::kTwoSided) return window_;
     const transport::Region region = endpoint_.receive_region();
-    return {region.data + slot_ % region.slots * region.stride, outgoing_.size()};
+    return {region.data + answer_.slot % region.slots * region.stride, outgoing_.size()};
   }
 
   T& endpoint_;
@@ -140,10 +151,7 @@ class PingPong {
   std::uint64_t half_depth_;
   std::uint64_t tail_;  ///< index of the first message that is the last one of its queue pair
   std::uint32_t queue_pair_ = T::kManyQueuePairs ? ~0U : 0;  ///< of the message posted last
-  std::uint32_t slot_ = 0;
-  std::uint32_t immediate_ = 0;
-  bool right_size_ = false;
-  bool arrived_ = false;
+  Answer answer_;
 };
 
 /// The initiator: interval i is one round trip, from before the post to after the reply was seen.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/transport/operation.h"
@@ -28,13 +29,21 @@ struct Entry {
 
 namespace detail {
 
+/// The target compares no reads, and nothing of an atomic that may do nothing: those are alike.
+template <transport::Transport T, class Op, bool kValidate>
+constexpr Loop<T> one_sided_loop() {
+  using Alike = std::conditional_t<Op::kConditional, transport::FetchAdd, Op>;
+  constexpr bool kLooks = kValidate && !Op::kConditional && (Op::kAtomic || !Op::kFromTarget);
+  return &one_sided_target<T, Alike, kLooks>;
+}
+
 template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> stream_loop(const LoopKey& key) {
   if (key.side == Side::target) {
     if constexpr (Op::kNotifies) {
       return &stream_target<T, Op, kValidate>;
     } else {
-      return &one_sided_target<T, Op, kValidate>;
+      return one_sided_loop<T, Op, kValidate>();
     }
   }
   return key.paced ? &stream_initiator<T, Op, kValidate, Paced>
@@ -45,7 +54,7 @@ template <transport::Transport T, class Op, bool kValidate>
 constexpr Loop<T> latency_loop(const LoopKey& key) {
   const bool tsc = key.clock == measure::ClockSource::tsc;
   if constexpr (Op::kFlushes || Op::kFromTarget) {
-    if (key.side == Side::target) return &one_sided_target<T, Op, kValidate>;
+    if (key.side == Side::target) return one_sided_loop<T, Op, kValidate>();
     return tsc ? &completion_latency_initiator<T, Op, measure::TscClock, kValidate>
                : &completion_latency_initiator<T, Op, measure::RawClock, kValidate>;
   } else {
@@ -73,7 +82,7 @@ constexpr Loop<T> open_loop(const LoopKey& key) {
       if constexpr (Op::kNotifies) {
         return &echo_target<T, Op, kValidate>;
       } else {
-        return &one_sided_target<T, Op, kValidate>;
+        return one_sided_loop<T, Op, kValidate>();
       }
     }
     return &open_loop_initiator<T, Op, measure::ChosenClock, kValidate>;

@@ -12,23 +12,68 @@
 
 namespace rdmabench::inline v1::workload {
 
-/// Counts messages that complete a receive on this side. Immediates are always compared, data on
-/// request. With ordered messages each is compared with its expected content. Otherwise each is
-/// checked for consistency, and the sums are compared once all have arrived.
-template <transport::Transport T, class Op, bool kValidate>
-class Arrivals {
+/// How many messages have arrived, and when a target has to look up: what is the same for every
+/// operation, so that a program has it once for each endpoint type.
+template <transport::Transport T>
+class ArrivalProgress {
  public:
-  Arrivals(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result) noexcept
-      : endpoint_(endpoint),
-        plan_(plan),
+  std::uint64_t count() const noexcept { return result_.arrived; }
+  bool all() noexcept { return count() >= look_at_ && look(); }
+
+ protected:
+  ArrivalProgress(const EpochPlan& plan, EpochIo<T>& io, EpochResult& result) noexcept
+      : plan_(plan),
         extent_{.iterations = plan.iterations, .whole = !plan.grows},
         io_(io),
         result_(result) {
     divide();
   }
 
-  std::uint64_t count() const noexcept { return result_.arrived; }
-  bool all() noexcept { return count() >= look_at_ && look(); }
+  const EpochPlan& plan_;
+  Extent extent_;
+  EpochIo<T>& io_;
+  EpochResult& result_;
+
+ private:
+  /// In parts, as a pump: a peer that has gone is to be seen within a long epoch too.
+  void divide() noexcept {
+    constexpr std::uint64_t kParts = 32;
+    part_ = (extent_.iterations - count() + kParts - 1) / kParts;
+    look_at_ = count() + part_;
+  }
+
+  [[gnu::noinline]] bool look() noexcept {
+    if (count() < extent_.iterations) {
+      look_at_ = std::min(extent_.iterations, count() + part_);
+      io_.goes_on(Wait::message, count());
+      return false;
+    }
+    return extent_.whole || no_more();
+  }
+
+  bool no_more() noexcept {
+    if (!io_.extend(extent_)) return false;
+    if (count() < extent_.iterations) divide();
+    return extent_.whole && count() >= extent_.iterations;
+  }
+
+  std::uint64_t part_ = 0;
+  std::uint64_t look_at_ = 0;
+};
+
+/// Counts messages that complete a receive on this side. Immediates are always compared, data on
+/// request. With ordered messages each is compared with its expected content. Otherwise each is
+/// checked for consistency, and the sums are compared once all have arrived.
+template <transport::Transport T, class Op, bool kValidate>
+class Arrivals : public ArrivalProgress<T> {
+  using Progress = ArrivalProgress<T>;
+
+ public:
+  using Progress::all;
+  using Progress::count;
+
+  Arrivals(T& endpoint, const EpochPlan& plan, EpochIo<T>& io, EpochResult& result) noexcept
+      : Progress(plan, io, result), endpoint_(endpoint) {}
 
   void add(const transport::Received& received) noexcept {
     if (!has_length(received, plan_.size)) complain(Outcome::wrong_size);
@@ -73,41 +118,18 @@ class Arrivals {
   }
 
  private:
+  using Progress::extent_;
+  using Progress::io_;
+  using Progress::plan_;
+  using Progress::result_;
+
   static constexpr bool kInOrder = T::kOrdersMessages && T::kReliable;
 
   bool complain(Outcome outcome) noexcept {
     return workload::complain(io_, result_, outcome, count());
   }
 
-  /// In parts, as a pump: a peer that has gone is to be seen within a long epoch too.
-  void divide() noexcept {
-    constexpr std::uint64_t kParts = 32;
-    part_ = (extent_.iterations - count() + kParts - 1) / kParts;
-    look_at_ = count() + part_;
-  }
-
-  [[gnu::noinline]] bool look() noexcept {
-    if (count() < extent_.iterations) {
-      look_at_ = std::min(extent_.iterations, count() + part_);
-      io_.goes_on(Wait::message, count());
-      return false;
-    }
-    return extent_.whole || no_more();
-  }
-
-  bool no_more() noexcept {
-    if (!io_.extend(extent_)) return false;
-    if (count() < extent_.iterations) divide();
-    return extent_.whole && count() >= extent_.iterations;
-  }
-
   T& endpoint_;
-  const EpochPlan& plan_;
-  Extent extent_;
-  std::uint64_t part_ = 0;
-  std::uint64_t look_at_ = 0;
-  EpochIo<T>& io_;
-  EpochResult& result_;
   std::uint64_t immediates_ = 0;
   std::uint64_t tags_ = 0;
 };
