@@ -139,14 +139,14 @@ RDMABENCH_API int rdmabench_report(const char* request, char** result);
 typedef struct rdmabench_server rdmabench_server;
 
 /** Starts a server, which answers clients until it is stopped. `config`: {"address": "", "port": 0,
- * "max_clients": 256, "max_address_clients": 64, "sessions": 0, "device": "", "gid_index": -1,
- * "max_memory": bytes, "max_address_memory": bytes, "max_threads": 1024, "max_address_threads":
- * 256, "timeout_s": 10, "max_timeout_s": 60, "max_idle_s": 120, "max_session_s": 86400, "cpus": [],
- * "allow": [], "allow_providers": [], "token_file": "", "auth": "token", "insecure": false}; null
- * is
- * {}, and then the port is 18515. docs/limits.md tells what each limits. Clients have to have the
- * same token, which is by default this user's own file, or be the same user by "auth": "munge".
- * With "insecure", on both sides, who can connect is served.
+ * "max_clients": 256, "max_address_clients": 64, "backend": "auto", "sessions": 0, "device": "",
+ * "gid_index": -1, "max_memory": bytes, "max_address_memory": bytes, "max_threads": 1024,
+ * "max_address_threads": 256, "timeout_s": 10, "max_timeout_s": 60, "max_idle_s": 120,
+ * "max_session_s": 86400, "cpus": [], "allow": [], "allow_providers": [], "token_file": "",
+ * "auth": "token", "insecure": false}; null is {}, and then the port is 18515. docs/limits.md tells
+ * what each limits; "backend" is the only one that it serves. Clients have to have the same token,
+ * which is by default this user's own file, or be the same user by "auth": "munge". With
+ * "insecure", on both sides, who can connect is served.
  *
  * `on_event` may be null. It is called with `user` and a line about each client, by threads of the
  * server, one at a time, at the latest while rdmabench_server_stop() runs. What it returns means

@@ -206,6 +206,7 @@ report::Report run_in_process(const Config& config, const RunHooks& hooks, Serve
   server.address = "127.0.0.1";
   server.port = 0;
   server.max_clients = 1;
+  server.backend = config.backend;
   server.timeout = std::max<std::chrono::nanoseconds>(server.timeout, config.timeout);
   server.max_timeout = std::max<std::chrono::nanoseconds>(server.max_timeout, config.timeout);
   server.max_idle = std::max<std::chrono::nanoseconds>(server.max_idle, config.timeout);

@@ -320,12 +320,16 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
           .writes = ready.writes};
 }
 
+bool serves(std::string_view name, const Backend& backend) {
+  return name == "auto" || name == backend.name;
+}
+
 std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
-                                 const std::vector<Offer>& theirs) {
+                                 const std::vector<Offer>& theirs, std::string_view served) {
   std::vector<Offer> ours;
   for (const Backend& backend : backends()) {
     const Offer* const their = find_offer(theirs, backend.name);
-    if (their == nullptr || !their->error.empty()) continue;
+    if (their == nullptr || !their->error.empty() || !serves(served, backend)) continue;
     Offer offer = make_offer(backend, request);
     // Only who is in this process knows what it offers; nobody else is told, or served.
     if (!backend.reaches_others && their->text != offer.text) {

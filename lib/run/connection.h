@@ -127,9 +127,13 @@ ServerAnswer connect_client(Connection& connection, const std::vector<const Back
                             const std::vector<std::vector<Offer>>& ours, std::size_t count,
                             const OpenOne& open, std::chrono::nanoseconds offer_timeout);
 
-/// The server's offer for each back end that the client can use.
+/// Whether a server that serves the back end of that name, or "auto", serves this one.
+bool serves(std::string_view name, const Backend& backend);
+
+/// The server's offer for each back end that the client can use and it serves.
 std::vector<Offer> answer_offers(const transport::EndpointRequest& request,
-                                 const std::vector<Offer>& theirs);
+                                 const std::vector<Offer>& theirs,
+                                 std::string_view served = "auto");
 
 /// What connect_server() leaves to its caller, in this order.
 struct ServerSteps {

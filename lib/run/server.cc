@@ -205,8 +205,9 @@ struct Server::Impl {
 };
 
 Server::Server(const ServerConfig& config, OnEvent on_event) {
+  if (config.backend != "auto") find_backend(config.backend);
   for (const Backend& backend : backends()) {
-    if (backend.begin != nullptr) backend.begin();
+    if (backend.begin != nullptr && serves(config.backend, backend)) backend.begin();
   }
   impl_ = std::make_unique<Impl>(config, std::move(on_event));  // which listens
 }

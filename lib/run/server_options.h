@@ -21,6 +21,7 @@ void walk_options(ServerConfig& config, Visit&& visit) {
   visit("port", "-p, --port=N", config.port, "TCP port of the server [18515]", Bounds{0, 65535});
   visit("authentication", "", config.authentication, "");
   visit("cpus", "--cpu=N", config.cpus, "", Bounds{0, 1023});
+  visit("backend", "", config.backend, "");
   visit("device", "--device=NAME", config.device,
         "use this device only: NAME[:PORT] or a libfabric domain [to match the client]");
   visit("gid_index", "", config.gid_index, "", Bounds{-1, 255});

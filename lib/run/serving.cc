@@ -191,7 +191,8 @@ void open_workers(Session& session, Request& request, const transport::EndpointR
   const std::vector<Offer> ours = [&] {
     const FairSemaphore::Turn turn = wait_for_turn(session, resources);
     const bool branches = !request.spec.traffic.pattern.empty();  // by kPostLists, itself
-    return answer_offers(branches ? without_lists(wanted) : wanted, request.rails.front());
+    return answer_offers(branches ? without_lists(wanted) : wanted, request.rails.front(),
+                         resources.config.backend);
   }();
   const std::size_t rails = std::exchange(request.rails, {}).size();  // a client's may be large
   connect_server(session, wanted, ours, rails, request.spec.traffic.threads, steps);

@@ -51,8 +51,8 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 void check_this_side(const Config& config);
 
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
-/// As any first Server it begins libfabric, which may take some 100 ms: count a time limit from
-/// on_begin.
+/// As any first Server it begins libfabric unless config.backend is another one, which may take
+/// some 100 ms: count a time limit from on_begin.
 ///
 /// Where no processors are named on either side and there are enough, each worker of both sides is
 /// bound to its own during the run.

@@ -24,9 +24,10 @@ struct ServerConfig {
   std::uint16_t port = 18515;              ///< 0 = a free one
   std::uint32_t max_clients = 256;         ///< at once; further clients are refused
   std::uint32_t max_address_clients = 64;  ///< of an address
-  std::uint64_t sessions = 0;   ///< stop after so many that began to measure; 0 = when told to
-  std::string device{};         ///< to use, as EndpointRequest::device; "" = to match the client
-  std::int32_t gid_index = -1;  ///< RoCE, of this side; -1 = choose
+  std::string backend = "auto";  ///< the only one that it serves; "auto" = each of this program
+  std::uint64_t sessions = 0;    ///< stop after so many that began to measure; 0 = when told to
+  std::string device{};          ///< to use, as EndpointRequest::device; "" = to match the client
+  std::int32_t gid_index = -1;   ///< RoCE, of this side; -1 = choose
   /// Bytes that all sessions may use at once: buffers, queues and what providers allocate for them.
   std::uint64_t max_memory = std::uint64_t{8} << 30;
   std::uint64_t max_address_memory = std::uint64_t{4} << 30;  ///< of an address
@@ -86,10 +87,10 @@ using OnEvent = std::function<void(const SessionEvent& event)>;
 /// one that says how many were dropped.
 class Server {
  public:
-  /// Throws Error when the port cannot be had, Error(usage) for an invalid network and for an
-  /// RLIMIT_NOFILE of 64 or less. The first Server of a process begins libfabric, where it is here,
-  /// and sets FI_OFI_RXM_MSG_RX_SIZE meanwhile unless it is set: make it before other threads read
-  /// the environment (setenv(3)).
+  /// Throws Error when the port cannot be had, Error(usage) for an invalid network, for a back end
+  /// that find_backend() does not find and for an RLIMIT_NOFILE of 64 or less. The first Server of
+  /// a process that serves ofi begins libfabric, where it is here, and sets FI_OFI_RXM_MSG_RX_SIZE
+  /// meanwhile unless it is set: make it before other threads read the environment (setenv(3)).
   Server(const ServerConfig& config, OnEvent on_event);
   ~Server();
   Server& operator=(Server&&) = delete;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "rdmabench/run/client.h"
 #include "rdmabench/run/server.h"
 
 namespace {
@@ -28,6 +29,8 @@ namespace {
 
 TEST(ServerBegins, ItChangesTheEnvironmentInTheThreadThatMakesItAndUndoesIt) {
   unsetenv("FI_OFI_RXM_MSG_RX_SIZE");
+  run_in_process({.stop = measure::StopRule::iterations(10), .backend = "loop"});
+  EXPECT_TRUE(changed_by.empty()) << "libfabric is not asked for";
   const Server server({.address = "127.0.0.1", .port = 0}, nullptr);
   EXPECT_EQ(changed_by, std::vector{std::this_thread::get_id()});
   EXPECT_EQ(std::getenv("FI_OFI_RXM_MSG_RX_SIZE"), nullptr);

@@ -125,6 +125,20 @@ TEST_F(ServerTest, ServesOneClientAfterAnother) {
   EXPECT_EQ(stop().size(), 5U);
 }
 
+TEST_F(ServerTest, ServesTheBackEndThatItIsToldAlone) {
+  EXPECT_THAT(usage_complaint([] { Server({.port = 0, .backend = "pigeon"}, nullptr); }),
+              HasSubstr("'pigeon'"));
+  start({.backend = "loop"});
+  expect_service();
+  stop();
+  start({.backend = "auto"});
+  expect_service();
+  stop();
+  if (backends().front().name == "loop") return;
+  start({.backend = std::string(backends().front().name)});
+  EXPECT_FALSE(is_served());
+}
+
 TEST(ServerEvents, AProgramReadsWhatBecameOfAClientAsTypes) {
   std::vector<SessionEvent> events;
   {
