@@ -8,6 +8,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/error.h"
 #include "run/options.h"
+#include "run/pattern_table.h"
 #include "transport/session_request.h"
 
 namespace rdmabench::inline v1::run {
@@ -60,7 +61,13 @@ void check_config(const Config& config) {
   }
   if (config.sizes.empty())
     throw Error(Fault::usage, "`sizes` is empty", "Give at least one, such as `sizes` 8.");
+  const std::uint64_t least = least_size(config.traffic.pattern);
   for (const std::uint64_t size : config.sizes) {
+    if (size < least) {
+      throw Error(Fault::usage,
+                  fmt::format("`sizes` {} with the pattern '{}'", size, config.traffic.pattern),
+                  fmt::format("Its messages have {} bytes at least.", least));
+    }
     if (const std::uint64_t bytes = transport::traits(config.traffic.operation).bytes;
         bytes != 0 && size != bytes) {
       throw Error(Fault::usage,

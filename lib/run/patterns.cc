@@ -82,6 +82,10 @@ const PatternNeeds& pattern_needs(std::string_view name) {
   return table().find(name).needs;
 }
 
+std::uint64_t least_size(std::string_view name) {
+  return name.empty() ? 1 : pattern_needs(name).least_size;
+}
+
 std::string operation_text(std::string_view pattern, transport::OperationCode operation) {
   if (pattern.empty()) return std::string(transport::name(operation));
   std::string text;

@@ -8,6 +8,7 @@
 #include "rdmabench/base/error.h"
 #include "results/facts_fields.h"
 #include "run/options.h"
+#include "run/pattern_table.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
@@ -98,7 +99,8 @@ void walk(MessageFields& fields, Readiness& readiness) {
 }
 
 void walk(MessageFields& fields, EpochOrder& order, const SessionSpec* spec) {
-  fields.number("size_bytes", 1, spec == nullptr ? kMaxSize : spec->max_size, order.size);
+  fields.number("size_bytes", spec == nullptr ? 1 : least_size(spec->traffic.pattern),
+                spec == nullptr ? kMaxSize : spec->max_size, order.size);
   fields.number("iterations", 1, kMaxEpoch, order.iterations);
   fields.real("messages_per_s", 0, kMaxRate, order.rate);
   fields.flag("verify", order.verify);

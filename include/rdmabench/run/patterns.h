@@ -45,6 +45,8 @@ struct PatternNeeds {
   /// Slots of each side's send region and window, at least; 0: Config::traffic.depth. Each holds a
   /// message of the largest of Config::sizes.
   std::uint32_t slots = 0;
+  /// Bytes that each of Config::sizes has at least: smaller ones are refused.
+  std::uint64_t least_size = 1;
 };
 
 namespace detail {

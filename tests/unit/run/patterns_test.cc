@@ -14,6 +14,7 @@
 #include "rdmabench/run/server.h"
 #include "rdmabench/workload/epoch_io.h"
 #include "run/clear_to_send.h"
+#include "run/protocol.h"
 
 namespace rdmabench::inline v1::run {
 namespace {
@@ -84,10 +85,50 @@ struct Nameless : PingPong<Outcome::ok> {
   static constexpr std::string_view kName = "ping-pong";
 };
 
+/// Asks in less than a message; that it is too long for the endpoint, where it is to validate.
+struct Asking {
+  static constexpr std::string_view kName = "example.com/asking";
+  static constexpr PatternNeeds kNeeds{.operations = transport::OperationCode::send,
+                                       .least_size = 16};
+
+  template <transport::Transport T, bool kValidate>
+  static EpochResult initiator(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                               std::span<measure::Ticks> intervals) noexcept {
+    EpochResult result;
+    workload::EpochIo<T> io(endpoint, plan, watch, result);
+    for (std::uint64_t i = 0; i < plan.iterations; ++i) {
+      intervals[i] = 1;
+      const std::uint64_t bytes = kValidate ? plan.size + 3 : 16;
+      if (!io.template post<transport::Send>({0, 0, bytes, 0}, Signal::now) || !io.drain()) {
+        return result;
+      }
+    }
+    return result;
+  }
+
+  template <transport::Transport T, bool kValidate>
+  static EpochResult target(T& endpoint, const EpochPlan& plan, workload::Watch& watch,
+                            std::span<measure::Ticks> /*intervals*/) noexcept {
+    EpochResult result;
+    workload::EpochIo<T> io(endpoint, plan, watch, result);
+    std::uint64_t arrived = 0;
+    while (arrived < plan.iterations) {
+      if (!io.poll(Wait::message, [&](const transport::Received& received) noexcept {
+            io.give_back(received.slot);
+            ++arrived;
+          })) {
+        break;
+      }
+    }
+    return result;
+  }
+};
+
 Config config_of(std::string_view pattern) {
   static const bool registered = [] {
     add_pattern<Good>();
     add_pattern<Bad>();
+    add_pattern<Asking>();
     return true;
   }();
   EXPECT_TRUE(registered);
@@ -141,6 +182,19 @@ TEST(Patterns, WhatThePatternFindsWrongEndsTheRun) {
   EXPECT_THAT(report.error, Optional(HasSubstr("wrong data")));
   ASSERT_TRUE(report.failure);
   EXPECT_EQ(report.failure->outcome, "wrong_data") << "as the target, which found it, says";
+}
+
+TEST(Patterns, ASizeBelowTheLeastIsRefusedOnBothSides) {
+  Config config = config_of(Asking::kName);
+  config.sizes = {16, 64};
+  EXPECT_EQ(run_in_process(config).error, std::nullopt);
+  config.sizes = {64, 15};
+  EXPECT_THAT(usage_complaint([&] { run_in_process(config); }),
+              has_all("`sizes` 15", "example.com/asking", "16 bytes"));
+  SessionSpec spec{.max_size = 64};
+  spec.traffic.pattern = Asking::kName;
+  EXPECT_EQ(parse<EpochOrder>(to_text(EpochOrder{16, 10}), &spec).size, 16U);
+  EXPECT_THROW(parse<EpochOrder>(to_text(EpochOrder{15, 10}), &spec), Error);
 }
 
 TEST(Patterns, AnUnknownPatternIsRefusedByName) {
