@@ -39,7 +39,7 @@ std::string epoch_text(const workload::EpochResult& result, const workload::Epoc
                        std::chrono::nanoseconds timeout, std::string_view peer,
                        std::string_view failure) {
   std::string where = fmt::format("message {} of {} ({} bytes) with {}", result.message,
-                                  plan.iterations, plan.size, peer);
+                                  plan.iterations, result.posted.value_or(plan.size), peer);
   switch (result.outcome) {
     case Outcome::ok:
       return "ok";

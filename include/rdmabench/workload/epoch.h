@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -113,6 +114,8 @@ struct EpochResult {
   Wait wait = Wait::nothing;
   std::uint64_t message = 0;  ///< index of the message in the epoch at which it ended
   std::uint64_t byte = 0;     ///< wrong_data: the first wrong byte
+  /// post_failed: bytes of that message, where EpochIo posted it; else it had the plan's size.
+  std::optional<std::uint64_t> posted{};
   /// Initiator of all but a latency loop: before the first post ...
   measure::Ticks begin = 0;
   /// ... and when all traffic was confirmed: stream: the target's confirmation (reads, atomics: the

@@ -101,7 +101,7 @@ class EpochIo {
       }
       if (status == transport::PostStatus::posted) [[likely]]
         return true;
-      if (status == transport::PostStatus::failed) return end(Outcome::post_failed, Wait::nothing);
+      if (status == transport::PostStatus::failed) return post_failed(message.bytes);
       if (!poll(Wait::room_to_post, on_receive)) return false;
     }
   }
@@ -214,6 +214,12 @@ class EpochIo {
   }
 
  private:
+  /// Apart, so that post() stays small enough for the compiler to take it into the loop.
+  [[gnu::noinline]] bool post_failed(std::uint64_t bytes) noexcept {
+    result_.posted = bytes;
+    return end(Outcome::post_failed, Wait::nothing);
+  }
+
   template <class OnReceive>
   bool look(Wait wait, OnReceive&& on_receive, bool may_sleep) noexcept {
     const int seen = endpoint_.poll(on_receive);

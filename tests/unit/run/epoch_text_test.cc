@@ -39,7 +39,8 @@ TEST(EpochText, SaysWhatAStalledLoopWaitedForAndForWhom) {
 TEST(EpochText, GivesTheEndpointsOwnAccountOfAFailure) {
   EXPECT_THAT(text({.outcome = Outcome::completion_failed, .wait = Wait::completion}),
               AllOf(HasSubstr("the endpoint failed"), HasSubstr("status 12")));
-  EXPECT_THAT(text({.outcome = Outcome::post_failed}), HasSubstr("status 12"));
+  EXPECT_THAT(text({.outcome = Outcome::post_failed}),
+              AllOf(HasSubstr("status 12"), HasSubstr("64 bytes")));
 }
 
 TEST(EpochText, PointsAtTheWrongByte) {

@@ -197,6 +197,12 @@ TEST(Patterns, ASizeBelowTheLeastIsRefusedOnBothSides) {
   EXPECT_THROW(parse<EpochOrder>(to_text(EpochOrder{15, 10}), &spec), Error);
 }
 
+TEST(Patterns, APostThatFailedIsToldWithItsOwnLength) {
+  Config config = config_of(Asking::kName);
+  config.traffic.validate = true;
+  EXPECT_THAT(run_in_process(config).error, Optional(HasSubstr("(67 bytes)")));
+}
+
 TEST(Patterns, AnUnknownPatternIsRefusedByName) {
   EXPECT_THAT(complaint([] { run_in_process(config_of("example.com/none")); }).what(),
               has_all("'example.com/none'", "example.com/ping-pong"));
