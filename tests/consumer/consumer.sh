@@ -131,6 +131,11 @@ for header in rdmabench.h measure/statistics.h run/client.h; do
   grep 'error:' "$work/old.log" | head -n 1 | grep -q 'rdmabench needs C++20'
 done
 
+# A post that the endpoint type lacks is one error, which says so.
+if "$compiler" -std=c++20 -fsyntax-only "$project/lacking_post.cc" "$@" 2>"$work/lacking.log"; then exit 1; fi
+[ "$(grep -c 'error:' "$work/lacking.log")" = 1 ]
+grep -q 'this endpoint type lacks the operation' "$work/lacking.log"
+
 # The module finds the library of its prefix by itself.
 unset RDMABENCH_LIBRARY
 PYTHONPATH=$work/prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1

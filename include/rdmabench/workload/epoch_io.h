@@ -91,9 +91,15 @@ class EpochIo {
   template <class Op, class M = transport::Message, class OnReceive>
   bool post(const M& message, transport::Signal signal, std::uint32_t queue_pair,
             OnReceive&& on_receive) noexcept {
+    constexpr bool kRegions = std::is_same_v<M, transport::RegionMessage>;
+    static_assert(kRegions || std::is_same_v<M, transport::Message>,
+                  "post() takes a transport::Message or a transport::RegionMessage");
+    static_assert(T::template supports<Op>,
+                  "this endpoint type lacks the operation: post it within "
+                  "if constexpr (T::template supports<Op>)");
     for (;;) {
       transport::PostStatus status{};
-      if constexpr (std::is_same_v<M, transport::RegionMessage>) {
+      if constexpr (kRegions) {
         status = endpoint_.template post<Op>(message, signal, queue_pair);
       } else {
         status = endpoint_.template post<Op>(message.local, message.remote, message.bytes,
