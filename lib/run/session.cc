@@ -165,7 +165,8 @@ void Session::prepare(Side side, const EpochOrder& order, bool goes_on) {
       .epoch_content = spec_.gpu,
       .clock = measure::clock_choice().source,
       .paced = spec_.paced && spec_.traffic.shape == workload::Shape::bandwidth,
-      .target_idle = spec_.traffic.target_idle};
+      .target_idle = spec_.traffic.target_idle,
+      .for_write = order.immediate};
   plan_ = {.iterations = order.iterations,
            .grows = order.grows,
            .size = order.size,

@@ -6,17 +6,15 @@ namespace rdmabench::inline v1::run::detail {
 
 void refuse_loop(const workload::LoopKey& key) {
   const bool load = key.shape == workload::Shape::load;
-  // Session::posted() takes it in place of a write.
-  const bool in_place =
-      key.shape == workload::Shape::latency && key.operation == transport::OperationCode::write_imm;
+  const auto asked = key.for_write ? transport::OperationCode::write : key.operation;
   throw Error(Fault::usage,
               fmt::format("{} of `operation` {} is not in this back end", load ? "load" : "a test",
-                          transport::name(key.operation)),
+                          transport::name(asked)),
               load ? "Answers that may come in any order need a number: take `operation` send-imm "
                      "or write-imm."
-              : in_place
-                  ? "Latency of `operation` write takes it, too, where the last byte of a write "
-                    "may become visible before others. Take another `operation` or `backend`."
+              : key.for_write
+                  ? "The last byte of such a write may become visible before others, and the back "
+                    "end has no write-imm to tell of it. Take another `operation` or `backend`."
                   : "Take another `operation` or `backend`.");
 }
 

@@ -52,6 +52,7 @@ struct LoopKey {
   measure::ClockSource clock = measure::ClockSource::raw;
   bool paced = false;        ///< a stream keeps to EpochPlan::gap_q16; an open loop always does
   bool target_idle = false;  ///< Shape::latency, one-sided: the target never polls
+  bool for_write = false;    ///< write-imm in place of a write that cannot be seen by polling
 };
 
 /// What both sides agreed to run. Not changed by the loop.

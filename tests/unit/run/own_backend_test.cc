@@ -79,6 +79,29 @@ TEST(OwnBackend, AnOperationThatItLacksIsWrongUse) {
   EXPECT_THAT(usage_complaint([&] { run_in_process(config); }), HasSubstr("fetch-add"));
 }
 
+/// Foreign, whose writes cannot be seen by polling, and which has nothing to tell of them.
+struct Unseen : Foreign {
+  using Foreign::Foreign;
+  template <class Op>
+  static constexpr bool supports = !Op::kImmediate;
+  static transport::WriteOrder write_order() noexcept { return {}; }
+};
+
+TEST(OwnBackend, WhatIsTakenInPlaceOfAWriteIsNamedAsTheWrite) {
+  add_backend<Unseen>(row_of("unseen"));
+  Config config;
+  config.backend = "unseen";
+  config.traffic.operation = transport::OperationCode::write;
+  config.sizes = {64};
+  config.stop = measure::StopRule::iterations(10);
+  config.traffic.watch = false;
+  EXPECT_THAT(usage_complaint([&] { run_in_process(config); }),
+              has_all("a test of `operation` write is not", "no write-imm"));
+  config.traffic.operation = transport::OperationCode::write_imm;
+  EXPECT_THAT(usage_complaint([&] { run_in_process(config); }),
+              has_all("`operation` write-imm is not"));
+}
+
 TEST(OwnBackend, AnInvalidOrKnownNameIsRefused) {
   register_once();
   for (const std::string_view name : {"", "auto", "Upper", "a/b", "verbs", "loop", "foreign"}) {
