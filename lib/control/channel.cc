@@ -51,8 +51,7 @@ Next peek(int handle) noexcept {
 }
 
 [[noreturn]] void throw_gave_up(const std::string& peer, std::string_view reason) {
-  throw Refusal(Fault::failed,
-                fmt::format("the peer {} gave up: {}", peer, ascii_only(reason, kMaxReason)));
+  throw GaveUp(peer, ascii_only(reason, kMaxReason));
 }
 
 /// One message to wait for: its deadline, and how to complain about it.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rdmabench::inline v1::control {
 namespace {
@@ -56,6 +57,10 @@ DecodedHeader decode_header(std::string_view bytes, std::uint32_t max_payload) n
   if (length > max_payload) return {HeaderFault::too_long, length};
   return {HeaderFault::none, 0, {MessageType(static_cast<std::uint16_t>(type)), length}};
 }
+
+GaveUp::GaveUp(std::string_view peer, std::string reason)
+    : Refusal(Fault::failed, fmt::format("the peer {} gave up: {}", peer, reason)),
+      reason_(std::move(reason)) {}
 
 Refusal header_error(const DecodedHeader& decoded, std::string_view peer,
                      std::uint32_t max_payload) {

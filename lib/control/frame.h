@@ -55,6 +55,17 @@ class Refusal : public Error {
   using Error::Error;
 };
 
+/// The peer sent an abort.
+class GaveUp : public Refusal {
+ public:
+  /// `peer`: "HOST:PORT". `reason` is printable.
+  GaveUp(std::string_view peer, std::string reason);
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  std::string reason_;
+};
+
 /// What to tell the user about a header with a fault (not `none`, not `incomplete`) that came from
 /// `peer`, "HOST:PORT".
 Refusal header_error(const DecodedHeader& decoded, std::string_view peer,

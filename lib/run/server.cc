@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "base/allowed_peers.h"
+#include "control/frame.h"
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/log.h"
 #include "rdmabench/control/listener.h"
@@ -324,8 +325,10 @@ void Server::Impl::serve_session(Client& client) {
                                            client.name, shares, begun});
     } catch (const std::exception& error) {
       event = {.kind = EventKind::failed, .failure = failure_of(error)};
+      const auto* const gave_up = dynamic_cast<const control::GaveUp*>(&error);
       event.text = client.stop.stop_requested() ? std::string(client.why)
-                                                : ascii_only(error.what());  // it may quote
+                   : gave_up != nullptr ? fmt::format("the client gave up: {}", gave_up->reason())
+                                        : ascii_only(error.what());  // it may quote
       session.give_up(error, event.text);
       if (begun) ++failed;
     }

@@ -125,6 +125,16 @@ TEST_F(ServerTest, ServesOneClientAfterAnother) {
   EXPECT_EQ(stop().size(), 5U);
 }
 
+TEST_F(ServerTest, AClientThatGoesNotOnIsCalledTheClient) {
+  start({});
+  Channel channel = offered({});
+  channel.abort("no path to it");
+  const std::vector<std::string> lines = stop();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], ::testing::EndsWith(": the client gave up: no path to it"));
+  EXPECT_THAT(lines[0], ::testing::Not(HasSubstr("the peer")));
+}
+
 TEST_F(ServerTest, ServesTheBackEndThatItIsToldAlone) {
   EXPECT_THAT(usage_complaint([] { Server({.port = 0, .backend = "pigeon"}, nullptr); }),
               HasSubstr("'pigeon'"));
