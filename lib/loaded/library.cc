@@ -36,11 +36,16 @@ std::string file_of(void* handle, const char* name) {
   return realpath(entry->l_name, file.data()) != nullptr ? file.data() : entry->l_name;
 }
 
-/// Puts the signal handlers back that a library's constructor replaced: libinfinipath, which
-/// libfabric may bring, ends the process with its own at SIGTERM.
+/// Puts the signal handlers back that a library's constructor replaced: libinfinipath and libpsm2,
+/// which libfabric may bring, end the process with their own at SIGTERM and SIGINT, without a word.
+/// One of the user's that comes to this thread meanwhile waits for the caller's.
 class KeepSignals {
  public:
   KeepSignals() noexcept {
+    sigset_t users;
+    sigemptyset(&users);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&users, signal);
+    pthread_sigmask(SIG_BLOCK, &users, &mask_);
     for (int signal = 1; signal < NSIG; ++signal) {
       is_known_[signal] = sigaction(signal, nullptr, &actions_[signal]) == 0;
     }
@@ -49,12 +54,14 @@ class KeepSignals {
     for (int signal = 1; signal < NSIG; ++signal) {
       if (is_known_[signal]) sigaction(signal, &actions_[signal], nullptr);
     }
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   }
   KeepSignals& operator=(KeepSignals&&) = delete;
 
  private:
   std::array<struct sigaction, NSIG> actions_{};
   std::array<bool, NSIG> is_known_{};
+  sigset_t mask_{};
 };
 
 Found open(const char* name) {

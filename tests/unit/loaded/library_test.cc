@@ -44,9 +44,11 @@ TEST(Library, AFunctionIsFoundOrNamed) {
 TEST(Library, TheCallerKeepsItsSignalHandlers) {
   static constexpr Library kTakes(RDMABENCH_TAKES_SIGNALS, "");
   using Handler = void (*)(int);
-  const Handler mine = [](int) {};
+  static int calls = 0;
+  const Handler mine = [](int) { ++calls; };
   std::signal(SIGTERM, mine);
   ASSERT_NE(kTakes.load().handle, nullptr) << kTakes.load().absence;
+  EXPECT_EQ(calls, 1) << "what came while it was loaded";
   EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), mine);
   EXPECT_EQ(std::signal(SIGUSR1, SIG_DFL), SIG_DFL);
 }
