@@ -74,6 +74,10 @@ fabric::FabricPlan settled_plan(FabricCommand& options) {
 /// Of rank 0, which is the only one to be told.
 fabric::OnFabricProgress fabric_progress() {
   return [line = Progress()](const fabric::FabricProgress& progress) {
+    if (!progress.refused.empty()) {
+      erase_progress();
+      return tell(progress.refused);
+    }
     if (!progress.missing.empty()) {
       constexpr std::size_t kMostNamed = 4;
       return show_progress(fmt::format("waiting for {}", listed(progress.missing, kMostNamed)),

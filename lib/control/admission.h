@@ -75,6 +75,8 @@ struct AdmissionRules {
   std::function<std::string(std::uint32_t rank)> host_of{};
   /// Told about once a second who has not come, as "gpu07" or "rank 7".
   std::function<void(const std::vector<std::string>& missing)> on_wait{};
+  /// As Listener::on_refused(), of the first addresses alone; the rest is in Seat::absent.
+  std::function<void(const RefusedPeer& refused)> on_refused{};
 };
 
 /// The place of a rank in the run.

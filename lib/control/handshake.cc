@@ -119,12 +119,12 @@ std::string answer(Channel& channel, HandshakeMessage due, const std::string& ho
 std::string_view name_of(RefusalReason reason) noexcept {
   constexpr std::array<std::string_view, 7> kWords{
       "unknown",
-      "it uses another way to authenticate",
-      "it has another secret",
+      "another way to authenticate",
+      "another token",
       "addresses are translated on the way",
       "too many connections of its address are not authenticated yet",
-      "it did not say who it is in time",
-      "it does not authenticate as rdmabench does"};
+      "no proof in time",
+      "not rdmabench, or another version of its protocol"};
   return word_of(kWords, static_cast<std::uint8_t>(reason));
 }
 

@@ -228,6 +228,7 @@ void Listener::close() noexcept {
   stop();
   while (impl_->pending.drop_oldest()) {
   }
+  impl_->pending.tell_rest_of_refusals();
   impl_->acceptor = Descriptor();
 }
 

@@ -31,15 +31,13 @@ void PendingHandshakes::refuse(Channel& channel, RefusalReason reason) const noe
   tell([&] { return Handshake::refusal_text(channel, reason); });
 }
 
-/// Not of what does not speak as rdmabench does: a probe of the port is no client.
-void PendingHandshakes::tell_of(const Channel& channel,
-                                const RefusedHandshake& refused) const noexcept {
-  if (!told_ || refused.reason() == RefusalReason::unreadable) return;
+void PendingHandshakes::tell_of(const Channel& channel, const RefusedHandshake& refused) noexcept {
   try {
-    told_({.ip = channel.peer_ip(),
-           .peer = channel.peer(),
-           .why = std::string(name_of(refused.reason())),
-           .other_secret = refused.reason() == RefusalReason::other_secret});
+    refusals_.add({.ip = channel.peer_ip(),
+                   .peer = channel.peer(),
+                   .why = std::string(name_of(refused.reason())),
+                   .other_secret = refused.reason() == RefusalReason::other_secret},
+                  refused.reason(), Refusals::Clock::now());
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for it, say
   }
 }
@@ -150,8 +148,12 @@ std::optional<std::chrono::nanoseconds> PendingHandshakes::expire() {
   while (!all_.empty() && all_.begin()->second.limit.passed()) {
     refuse_oldest(RefusalReason::late);
   }
-  if (all_.empty()) return std::nullopt;
-  return all_.begin()->second.limit.left();
+  const Refusals::Clock::time_point now = Refusals::Clock::now();
+  std::optional<std::chrono::nanoseconds> next;
+  if (const auto due = refusals_.tell_due(now)) next = *due - now;
+  if (all_.empty()) return next;
+  const std::chrono::nanoseconds left = all_.begin()->second.limit.left();
+  return std::min(left, next.value_or(left));
 }
 
 }  // namespace rdmabench::inline v1::control

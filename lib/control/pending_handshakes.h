@@ -16,6 +16,7 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/control/channel.h"
 #include "rdmabench/control/listener.h"
+#include "refusals.h"
 
 namespace rdmabench::inline v1::control {
 
@@ -60,9 +61,13 @@ class PendingHandshakes {
   int decoded_handle() const noexcept { return decoder_ ? decoder_->event().get() : -1; }
 
   /// As Listener::on_refused().
-  void on_refused(std::function<void(const RefusedPeer&)> tell) { told_ = std::move(tell); }
+  void on_refused(std::function<void(const RefusedPeer&)> tell) {
+    refusals_.on_refused(std::move(tell));
+  }
+  void tell_rest_of_refusals() noexcept { refusals_.tell_rest(); }
 
-  /// Closes those that took too long. Returns when the next is due; nothing where there is none.
+  /// Closes those that took too long, and tells whom it refused as on_refused() says. Returns when
+  /// the next is due; nothing where there is none.
   std::optional<std::chrono::nanoseconds> expire();
 
  private:
@@ -83,13 +88,13 @@ class PendingHandshakes {
 
   std::optional<std::uint64_t> in_the_way_of(const std::string& host) const;
   void refuse(Channel& channel, RefusalReason reason) const noexcept;
-  void tell_of(const Channel& channel, const RefusedHandshake& refused) const noexcept;
+  void tell_of(const Channel& channel, const RefusedHandshake& refused) noexcept;
   void refuse_oldest(RefusalReason reason) noexcept;
   Map::node_type take(Map::iterator one) noexcept;
 
   const Authentication& authentication_;
   std::optional<MungeDecoder> decoder_;
-  std::function<void(const RefusedPeer&)> told_;
+  Refusals refusals_;
   std::uint64_t next_ = 1;
   Map all_;
   Hosts hosts_;  // that have any

@@ -27,7 +27,8 @@ AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std
                      const FabricPlan& plan, Deadline deadline,
                      std::vector<std::optional<control::Channel>>& channels,
                      std::function<std::string(std::uint32_t)> host_of,
-                     std::function<void(const std::vector<std::string>&)> on_wait) {
+                     std::function<void(const std::vector<std::string>&)> on_wait,
+                     std::function<void(const control::RefusedPeer&)> on_refused) {
   AdmittedAgents admitted;
   admitted.members.resize(size);
   control::Admission admission(
@@ -40,7 +41,8 @@ AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std
                        admitted.members[rank] = member_of(parse<Ready>(payload), plan);
                      },
                  .host_of = std::move(host_of),
-                 .on_wait = std::move(on_wait)});
+                 .on_wait = std::move(on_wait),
+                 .on_refused = std::move(on_refused)});
   for (control::Seat& seat : admission.admit(deadline)) {
     const auto rank = static_cast<std::uint32_t>(channels.size());
     Member& member = admitted.members[rank];

@@ -32,11 +32,12 @@ struct AdmittedAgents {
 /// Admits every rank that has the run id (control::BootstrapAddress), sends it the plan and waits
 /// until it is ready. Ranks that do not come in time, cannot do what the plan says or send an
 /// invalid answer are lost, with the reason. `channels` become those of the rest, by rank.
-/// `host_of` and `on_wait` are those of control::AdmissionRules.
+/// `host_of`, `on_wait` and `on_refused` are those of control::AdmissionRules.
 AdmittedAgents admit(control::Listener& listener, const std::string& run_id, std::uint32_t size,
                      const FabricPlan& plan, Deadline deadline,
                      std::vector<std::optional<control::Channel>>& channels,
                      std::function<std::string(std::uint32_t)> host_of = {},
-                     std::function<void(const std::vector<std::string>&)> on_wait = {});
+                     std::function<void(const std::vector<std::string>&)> on_wait = {},
+                     std::function<void(const control::RefusedPeer&)> on_refused = {});
 
 }  // namespace rdmabench::inline v1::fabric

@@ -112,13 +112,17 @@ FabricResult lead(const FabricOptions& options, Prepared prepared, const std::st
   std::vector<std::optional<control::Channel>> channels;
   const Deadline all_here = Deadline::after(options.wait);
   std::function<void(const std::vector<std::string>&)> on_wait;
+  std::function<void(const control::RefusedPeer&)> on_refused;
   if (on_progress) {  // else nobody is asked for the hosts of those that are missing
     on_wait = [&](const std::vector<std::string>& missing) {
       on_progress({.missing = missing, .waits = all_here.left()});
     };
+    on_refused = [&](const control::RefusedPeer& refused) {
+      on_progress({.refused = to_text(refused)});
+    };
   }
-  AdmittedAgents admitted =
-      admit(listener, run_id, prepared.size, plan, all_here, channels, host_of, on_wait);
+  AdmittedAgents admitted = admit(listener, run_id, prepared.size, plan, all_here, channels,
+                                  host_of, on_wait, on_refused);
   control::Star agents(std::move(channels), &listener);
   const std::vector<Node> nodes = nodes_of(admitted);
   if (earlier) check_hosts(*earlier, nodes);

@@ -167,9 +167,11 @@ struct Server::Impl {
         budget(most_of_all(config), most_of_address(config), config.command),
         processors(processors_of(config)) {
     listener.on_refused([this](const control::RefusedPeer& refused) {
+      const bool one = refused.count == 1;
       tell({.kind = EventKind::refused,
-            .peer = refused.peer,
-            .text = refused.why,
+            .peer = one ? refused.peer : refused.ip,
+            .text =
+                one ? refused.why : fmt::format("{} more clients: {}", refused.count, refused.why),
             .failure = {.fault = Fault::failed, .peer = refused.peer}});
     });
   }

@@ -6,6 +6,7 @@ authentication.py RDMABENCH
 import contextlib
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -95,12 +96,29 @@ class Authentication(unittest.TestCase):
             refused = self.lat(peer.port, "--insecure")
             self.assertEqual(refused.returncode, 1)
             self.assertRegex(refused.stderr, r"uses a token.* this side .*\(--insecure\)")
-            self.assertRegex(peer.wait_lines(1)[0], r"127\.0\.0\.1:\d+: refused: it uses another way")
+            self.assertRegex(peer.wait_lines(1)[0], r"127\.0\.0\.1:\d+: refused: another way")
         with server("--insecure") as peer:
             refused = self.lat(peer.port)
             self.assertEqual(refused.returncode, 1)
             self.assertIn("--insecure to both", refused.stderr)
             self.assertEqual(self.lat(peer.port, "--insecure").returncode, 0)
+
+    def test_refused_clients_are_a_line_for_each_address_and_a_count(self):
+        stranger = self.token("stranger")
+        with environment(RDMABENCH_TOKEN_FILE=self.token("own")), server("--address", "127.0.0.1") as peer:
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", int(peer.port)), 5) as probe:
+                    probe.sendall(b"GET /metrics HTTP/1.1\r\nHost: gpu07\r\n\r\n")
+                    with contextlib.suppress(ConnectionResetError):
+                        probe.recv(4096)
+                self.assertEqual(self.lat(peer.port, "--token-file", stranger).returncode, 1)
+            self.assertEqual(peer.stop(), 0)
+            peer.reader.join()
+            told = [re.sub(r":\d+: ", ":N: ", line.partition("Z ")[2]) for line in peer.lines]
+        self.assertEqual(sorted(told), sorted([
+            "127.0.0.1:N: refused: not rdmabench, or another version of its protocol", "127.0.0.1:N: refused: another token",
+            "127.0.0.1: refused: 2 more clients: not rdmabench, or another version of its protocol",
+            "127.0.0.1: refused: 2 more clients: another token"]))
 
     def test_an_insecure_server_says_so_first(self):
         process = subprocess.Popen([command.TOOL, "serve", "--port", "0", "--insecure"],

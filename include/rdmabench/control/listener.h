@@ -13,13 +13,18 @@
 
 namespace rdmabench::inline v1::control {
 
-/// A connection whose other end said who it is, and is not known.
+/// Connections from one address whose other end is not known, or does not speak as rdmabench does.
 struct RefusedPeer {
   std::string ip{};           ///< numeric
-  std::string peer{};         ///< with its port
-  std::string why{};          ///< a clause: "it has another secret"
+  std::string peer{};         ///< with the port of the last one
+  std::string why{};          ///< "another token"
   bool other_secret = false;  ///< another token, or another user
+  std::uint64_t count = 1;    ///< since the last call for this address and reason
 };
+
+/// "10.0.0.7:4242: refused: another token" of one, "10.0.0.7: refused: 239 more clients: another
+/// token" of several.
+std::string to_text(const RefusedPeer& refused);
 
 /// Thread rule: one thread at a time, but stop() may run beside any other call.
 class Listener {
@@ -53,9 +58,10 @@ class Listener {
   /// call fails too, or is closed: report it, then pause.
   std::optional<Channel> accept(Deadline deadline);
 
-  /// From now on accept() tells this function of each client that it refuses, as many as come:
-  /// limit what is done for them. Not of those that never said who they are, or for whom there was
-  /// no room. What it throws is dropped.
+  /// From now on accept() tells this function whom it refuses: the first of an address for one
+  /// reason at once; those that follow are counted, and told after 10 s, then after twice as long
+  /// each time, up to an hour, and when the listener is closed. Not of those that say nothing, or
+  /// for whom there was no room, and of at most 4096 addresses at once. What it throws is dropped.
   void on_refused(std::function<void(const RefusedPeer& refused)> tell);
 
   /// How many connections may wait at once to prove who they are: 512, or a quarter of

@@ -47,8 +47,9 @@ struct FabricOptions {
   std::stop_token stop{};
 };
 
-/// About once a second while nodes are missing, when all have come (round 0), and after each round;
-/// `of` counts the rounds that are known by then, 0 while nodes are missing.
+/// About once a second while nodes are missing, when a client was refused meanwhile, when all have
+/// come (round 0), and after each round; `of` counts the rounds that are known by then, 0 while
+/// nodes are missing.
 struct FabricProgress {
   std::uint32_t round = 0;
   std::uint32_t of = 0;
@@ -56,6 +57,7 @@ struct FabricProgress {
   bool confirming = false;
   std::vector<std::string> missing{};  ///< who has not come: by the launcher's name, or "rank 7"
   std::chrono::nanoseconds waits{0};   ///< so long more for them
+  std::string refused{};               ///< whom rank 0 refused, a line: "10.0.0.7:4242: ..."
 };
 using OnFabricProgress = std::function<void(const FabricProgress&)>;
 

@@ -74,7 +74,7 @@ TEST(Listener, TellsWhomItRefuses) {
   ASSERT_EQ(told.size(), 2);
   EXPECT_EQ(told[0].ip, "127.0.0.1");
   EXPECT_TRUE(told[0].other_secret);
-  EXPECT_EQ(told[0].why, "it has another secret");
+  EXPECT_EQ(told[0].why, "another token");
   EXPECT_FALSE(told[1].other_secret);
   EXPECT_NE(told[0].peer, told[1].peer);
 }

@@ -313,9 +313,12 @@ TEST(Admission, AsksOnceForTheHostOfEachRankAndNotAfterTheDeadline) {
 TEST(Admission, SaysWhoCameWithAnotherToken) {
   const auto own = Authentication::secret(std::string(32, 'a'));
   Listener listener("127.0.0.1", 0, own);
-  Admission admission(listener, {.size = 2, .first_rank = 1, .host_of = [](std::uint32_t) {
-                                   return std::string("localhost");
-                                 }});
+  std::vector<RefusedPeer> told;
+  Admission admission(listener,
+                      {.size = 2,
+                       .first_rank = 1,
+                       .host_of = [](std::uint32_t) { return std::string("localhost"); },
+                       .on_refused = [&](const RefusedPeer& one) { told.push_back(one); }});
   std::atomic<bool> over{false};
   std::string answer;
   std::thread stranger([&] {
@@ -328,8 +331,10 @@ TEST(Admission, SaysWhoCameWithAnotherToken) {
   while (!over) admission.turn(brief());
   stranger.join();
   EXPECT_THAT(answer, HasSubstr("another token"));
+  ASSERT_EQ(told.size(), 1);
+  EXPECT_THAT(to_text(told[0]), StartsWith("127.0.0.1:"));
   EXPECT_THAT(admission.admit(brief())[1].absent,
-              has_all("localhost (127.0.0.1)", "it has another secret"));
+              has_all("localhost (127.0.0.1)", "another token"));
 }
 
 TEST(Star, DeliversWhatRanksSayAndHowTheyEnd) {
