@@ -5,6 +5,7 @@
 #include "connection.h"
 #include "munge.h"
 #include "tcp.h"
+#include "token_file.h"
 
 namespace rdmabench::inline v1::control {
 namespace {
@@ -47,6 +48,17 @@ std::string munge_payload(const Transcript& transcript) {
   return text;
 }
 
+/// Where the peer has its token is known where this side's is in the usual place.
+std::string remedy_of(const Authentication& own, const std::string& host) {
+  const std::string copy = own.copy_line(host);
+  if (copy.empty()) return "Give both sides the same `token_file`.";
+  try {
+    if (own.file() == own_token_file()) return "Copy it: " + copy;
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no usual place
+  }
+  return fmt::format("Give both sides the same `token_file`; this side's is '{}'.", own.file());
+}
+
 [[noreturn]] void throw_refused(const std::string& peer, const std::string& host,
                                 const Authentication& own, std::string_view payload) {
   const auto reason = static_cast<RefusalReason>(payload.empty() ? 0 : payload[0]);
@@ -66,8 +78,7 @@ std::string munge_payload(const Transcript& transcript) {
             "and clocks that agree.");
       }
       throw Refusal(Fault::failed, fmt::format("the peer {} has another token", peer),
-                    own.copy_line(host).empty() ? "Give both sides the same `token_file`."
-                                                : "Copy it: " + own.copy_line(host));
+                    remedy_of(own, host));
     case RefusalReason::other_addresses:
       throw Refusal(
           Fault::failed,

@@ -50,14 +50,15 @@ TEST(Handshake, LetsTheRightSecretIn) {
   }
 }
 
-TEST(Handshake, RefusesAnotherSecretAndSaysHowToCopyIt) {
+TEST(Handshake, RefusesAnotherSecretAndNamesTheFileOfThisSide) {
   EXPECT_THAT(refusal(right(), Authentication::secret(kWrong)),
               has_all("has another token", "the same `token_file`"));
   const std::string path = ::testing::TempDir() + "handshake_test.token";
   std::ofstream(path) << kWrong;
   ASSERT_EQ(chmod(path.c_str(), 0600), 0);
   EXPECT_THAT(refusal(right(), Authentication::token_file(path)),
-              HasSubstr("Copy it: scp -p 127.0.0.1:" + path + " " + path));
+              HasSubstr("Give both sides the same `token_file`; this side's is '" + path + "'."))
+      << "where the peer has its own is not known";
   std::filesystem::remove(path);
 }
 
