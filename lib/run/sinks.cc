@@ -17,6 +17,9 @@ namespace {
 /// With fewer, their interval is not worth its name.
 constexpr std::size_t kFewEpochs = 6;
 
+/// Far above any device's: whoever reads a rate takes no higher one. Two epochs may say nothing.
+constexpr double kMostRate = 1e18;
+
 /// How often compare-swap found what it looked for, which the target alone can tell; an idle one
 /// does not look.
 std::optional<std::uint64_t> successes(const SessionSpec& spec, std::uint64_t succeeded) {
@@ -84,7 +87,7 @@ RateInterval rate_interval(double rate, std::span<const double> epoch_times) {
     for (const double time : epoch_times) logs.push_back(std::log(time));
     const measure::Estimate mean = measure::estimate_mean(logs);
     const double factor = std::exp(mean.high - mean.value);
-    return {rate / factor, rate * factor};
+    return {rate / factor, std::min(rate * factor, kMostRate)};
   }
   const measure::Estimate time = measure::estimate_dependent_mean(epoch_times);
   const double fastest = *std::min_element(epoch_times.begin(), epoch_times.end());

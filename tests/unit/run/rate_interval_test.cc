@@ -42,6 +42,7 @@ TEST(RateInterval, OfFewEpochsMayExceedTheFastest) {
   EXPECT_NEAR(two.high, 100 * std::exp(12.7062 * std::log(1.5) / 2), 1);
   EXPECT_NEAR(two.low * two.high, 100 * 100, 1e-6);
   EXPECT_GT(rate_interval(100, std::vector<double>{1.00, 1.01, 1.02}).high, 101);
+  EXPECT_EQ(rate_interval(1e9, std::vector<double>{1, 1000}).high, 1e18) << "it says nothing";
 }
 
 }  // namespace
