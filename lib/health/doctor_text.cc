@@ -18,18 +18,23 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, most - std::min(most, kMark.size())).append(kMark);
 }
 
-/// A finding that is not PASS, with its remedy. What is wrong stands in its first line.
+/// A finding that is not PASS, with its remedy. What is wrong stands in its first line: a value
+/// alone says that only beside the one that was expected.
 std::string block(const Finding& finding, const std::string& subjects) {
-  std::string text = fmt::format("{:5} {}  {}: {}{}{}\n", name(finding.status), finding.id,
-                                 subjects, find_check(finding.id)->title,
-                                 finding.observed.empty() ? "" : ": ", finding.observed);
+  constexpr std::size_t kLongestValue = 40;
+  const std::string expected = finding.expected.empty()
+                                   ? ""
+                                   : fmt::format("{} ({})", finding.expected, name(finding.source));
+  const bool is_value = finding.observed.size() <= kLongestValue && !expected.empty();
+  std::string text =
+      fmt::format("{:5} {}  {}: {}{}{}{}\n", name(finding.status), finding.id, subjects,
+                  find_check(finding.id)->title, finding.observed.empty() ? "" : ": ",
+                  finding.observed, is_value ? ", expected " + expected : "");
   const auto add = [&](std::string_view label, const std::string& value) {
     if (!value.empty()) text += fmt::format("      {:9} {}\n", label, value);
   };
   add("reason", finding.reason);
-  add("expected", finding.expected.empty()
-                      ? ""
-                      : fmt::format("{} ({})", finding.expected, name(finding.source)));
+  if (!is_value) add("expected", expected);
   add("action", std::string(action_of(finding)));
   add("remedy", finding.remedy);
   std::string files;

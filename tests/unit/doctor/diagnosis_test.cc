@@ -494,6 +494,14 @@ TEST(Formats, OfTheTableTellAlikeFaultsOnce) {
   EXPECT_THAT(to_text(diagnosis, true), HasSubstr("FAIL  port.state  mlx5_1:1: "));
 }
 
+TEST(Formats, OfTheTableSayWhatIsWrongInTheFirstLine) {
+  const std::string text = to_text(judge(load("roce-faults")), false);
+  EXPECT_THAT(text, HasSubstr("mlx5_1: Width of the link: x8, expected x16, which card and slot "
+                              "could do (derived)\n      action "));
+  EXPECT_THAT(text, HasSubstr("\n      expected  a RoCE v2 GID of an IP address (standard)\n"))
+      << "what was observed is a sentence";
+}
+
 TEST(Formats, OfTheTableShowWhatPassesOnlyWhenAsked) {
   const Diagnosis diagnosis = judge(load("roce"));
   EXPECT_THAT(to_text(diagnosis, false), Not(HasSubstr("PASS  port.state")));
