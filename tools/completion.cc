@@ -13,9 +13,12 @@
 #include "analysis/projection.h"
 #include "base/text.h"
 #include "commands.h"
+#include "fabric/schedule.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/health/doctor.h"
 #include "run/options.h"
+#include "run/requirements.h"
 
 namespace rdmabench::inline v1::tools {
 namespace {
@@ -32,7 +35,7 @@ struct Word {
 constexpr std::string_view kDevices = "ls /sys/class/infiniband 2>/dev/null; ls /sys/class/net";
 
 /// The words of an option that takes others too, or takes them by rules of its own.
-const std::vector<std::string>& usual_values(const std::string& name) {
+const std::vector<std::string>& usual_values(const std::string& command, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> known = [] {
     std::map<std::string, std::vector<std::string>> all{
         {"--backend", {"auto", "verbs", "ofi", "loop"}},
@@ -54,11 +57,30 @@ const std::vector<std::string>& usual_values(const std::string& name) {
     for (const analysis::Model& model : analysis::models()) {
       all["--model"].emplace_back(model.name);
     }
+    all["fabric --pattern"] = {fabric::kPatternNames.begin(), fabric::kPatternNames.end()};
+    using analysis::Metric;
+    for (const Metric one : {Metric::p50, Metric::p99, Metric::p999, Metric::bandwidth}) {
+      all["compare --metric"].emplace_back(analysis::name(one));
+    }
+    for (const run::RequirementWord& word : run::requirement_words()) {
+      all["--require"].push_back(fmt::format("{}{}", word.name, word.is_named ? "=" : ""));
+    }
+    all["coll --require"] = {"device=", "network=", "gpudirect"};
+    std::vector<std::string>& checks = all["doctor --only"];
+    for (const health::CheckInfo& check : health::checks()) {
+      const std::string group(check.group());
+      if (checks.empty() || std::find(checks.begin(), checks.end(), group) == checks.end()) {
+        checks.push_back(group);
+      }
+      checks.emplace_back(check.id);
+    }
     return all;
   }();
   static const std::vector<std::string> none;
-  const auto found = known.find(name);
-  return found == known.end() ? none : found->second;
+  for (const std::string& key : {command + ' ' + name, name}) {
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  return none;
 }
 
 /// What may be typed first, and what may follow it.
@@ -67,7 +89,16 @@ struct Completed {
   std::string about;
   std::vector<Word> words;
   bool takes_host = false;
+  std::vector<std::string> operands{};  ///< what stands without an option
 };
+
+/// The validator of an option with a few values is named "{table,json}".
+std::vector<std::string> values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t open = type.find('{');
+  if (open == std::string::npos || type.back() != '}') return {};
+  return CLI::detail::split(type.substr(open + 1, type.size() - open - 2), ',');
+}
 
 std::vector<Word> options_of(const CLI::App& app) {
   std::vector<Word> found;
@@ -78,13 +109,11 @@ std::vector<Word> options_of(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) word.names.push_back("--" + name);
     word.help = option->get_description();
     word.takes_value = option->get_items_expected_max() > 0 && option->get_type_size_max() > 0;
-    // The validator of an option with a few values is named "{table,json}".
-    const std::string type = option->get_type_name();
-    if (const std::size_t open = type.find('{'); open != std::string::npos && type.back() == '}') {
-      word.values = CLI::detail::split(type.substr(open + 1, type.size() - open - 2), ',');
-    }
+    word.values = values_of(*option);
     for (const std::string& name : word.names) {
-      if (word.values.empty() && word.takes_value) word.values = usual_values(name);
+      if (word.values.empty() && word.takes_value) {
+        word.values = usual_values(app.get_name(), name);
+      }
       word.is_device = word.is_device || name == "--device" || name == "--rails";
     }
     found.push_back(std::move(word));
@@ -121,8 +150,11 @@ std::vector<Word> words_of(const Accepted& accepted) {
 std::vector<Completed> completed(const CLI::App& app) {
   std::vector<Completed> all;
   for (const CLI::App* command : commands_of(app)) {
-    all.push_back({command->get_name(), command->get_description(), options_of(*command),
-                   takes_host(*command)});
+    Completed& one = all.emplace_back(Completed{command->get_name(), command->get_description(),
+                                                options_of(*command), takes_host(*command)});
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_positional() && one.operands.empty()) one.operands = values_of(*option);
+    }
   }
   for (const Suite& suite : suites()) {
     for (std::size_t i = 0; i < suite.programs.size(); ++i) {
@@ -130,6 +162,9 @@ std::vector<Completed> completed(const CLI::App& app) {
                      words_of(suite.accepted[i]), suite.accepted[i].takes_host});
     }
   }
+  Completed help{"help", "Print the options of a command", {}};
+  for (const Completed& one : all) help.operands.push_back(one.name);
+  all.push_back(std::move(help));
   return all;
 }
 
@@ -158,7 +193,8 @@ std::string bash_script(const CLI::App& app) {
     cases += fmt::format(
         "    {})\n      words='{}'\n{}      case $before in\n{}      esac ;;\n", command.name,
         fmt::join(words, " "),
-        command.takes_host ? "      [[ $word == -* ]] || words+=\" $(_rdmabench_hosts)\"\n" : "",
+        command.takes_host ? "      [[ $word == -* ]] || words+=\" $(_rdmabench_hosts)\"\n"
+                           : fmt::format("      words+=' {}'\n", fmt::join(command.operands, " ")),
         values);
   }
   return fmt::format(R"(# bash completion of rdmabench
@@ -167,9 +203,11 @@ _rdmabench_plain() {{
   grep -xE '[A-Za-z0-9._:@%-]+'
 }}
 _rdmabench_hosts() {{
-  cat ~/.ssh/known_hosts /etc/ssh/ssh_known_hosts 2>/dev/null |
-    sed -e '/^[#@|]/d' -e 's/[[:blank:]].*//' -e 's/\[\([^]]*\)\]:[0-9]*/\1/g' | tr , '\n' |
-    _rdmabench_plain
+  {{
+    cat ~/.ssh/known_hosts /etc/ssh/ssh_known_hosts 2>/dev/null |
+      sed -e '/^[#@|]/d' -e 's/[[:blank:]].*//' -e 's/\[\([^]]*\)\]:[0-9]*/\1/g' | tr , '\n'
+    sed -e 's/#.*//' -e 's/^[^[:blank:]]*//' /etc/hosts 2>/dev/null | tr '[:blank:]' '\n'
+  }} | _rdmabench_plain
 }}
 _rdmabench() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=''
@@ -213,8 +251,11 @@ std::string zsh_script(const CLI::App& app) {
         cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(option.help), value);
       }
     }
-    cases +=
-        fmt::format(" \\\n      '*:{}' ;;\n", command.takes_host ? "host:_hosts" : "file:_files");
+    cases += fmt::format(" \\\n      '*:{}' ;;\n",
+                         command.takes_host ? "host:_hosts"
+                         : command.operands.empty()
+                             ? "file:_files"
+                             : fmt::format("word:({})", fmt::join(command.operands, " ")));
   }
   return fmt::format(R"(#compdef rdmabench
 _rdmabench() {{
@@ -248,6 +289,10 @@ std::string fish_script(const CLI::App& app) {
       text += fmt::format(
           "complete -c rdmabench -n '__fish_seen_subcommand_from {}' -a '(__fish_print_hostnames)'\n",
           command.name);
+    }
+    if (!command.operands.empty()) {
+      text += fmt::format("complete -c rdmabench -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
+                          command.name, fmt::join(command.operands, " "));
     }
     for (const Word& option : command.words) {
       text +=

@@ -112,11 +112,15 @@ std::vector<Requirement> parse_requirements(std::string_view text,
   return requirements;
 }
 
-std::vector<Requirement> parse_requirements(std::string_view text) {
+std::vector<RequirementWord> requirement_words() {
   std::vector<RequirementWord> words;
   for (const Rule& rule : kRules) words.push_back({rule.name});
   for (const Named& named : kNamed) words.push_back({named.name, true});
-  return parse_requirements(text, words);
+  return words;
+}
+
+std::vector<Requirement> parse_requirements(std::string_view text) {
+  return parse_requirements(text, requirement_words());
 }
 
 std::vector<Unmet> unmet(std::span<const Requirement> requirements, const Description& endpoint) {

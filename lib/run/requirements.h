@@ -15,6 +15,9 @@ struct RequirementWord {
   bool is_named = false;  ///< "name=VALUE"
 };
 
+/// Those of a session.
+std::vector<RequirementWord> requirement_words();
+
 /// Parses a comma-separated list of these words, as parse_requirements() does of a session's.
 std::vector<Requirement> parse_requirements(std::string_view text,
                                             std::span<const RequirementWord> words);

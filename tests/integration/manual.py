@@ -64,13 +64,24 @@ class Manual(unittest.TestCase):
     def test_bash_knows_values(self):
         for name, option, beginning, value in (("lat", "--op", "write-", "write-imm"), ("bw", "--memory", "hu", "huge"),
                                                ("lat", "--transport", "x", "xrc"), ("project", "--model", "bert", "bert-large"),
-                                               ("load", "--backend", "lo", "loop"), ("fabric", "--op", "rea", "read")):
+                                               ("load", "--backend", "lo", "loop"), ("fabric", "--op", "rea", "read"),
+                                               ("fabric", "--pattern", "bi", "bisection"), ("fabric", "--metric", "la", "latency"),
+                                               ("compare", "--metric", "b", "bandwidth"), ("lat", "--require", "rdma-w", "rdma-write"),
+                                               ("lat", "--require", "dev", "device="), ("doctor", "--only", "limit.meml", "limit.memlock")):
             self.assertEqual(self.complete_in_bash("rdmabench", name, option, beginning), [value])
+        self.assertIn("gpu", self.complete_in_bash("rdmabench", "doctor", "--only", "gp"))
         self.assertIn("lo", self.complete_in_bash("rdmabench", "lat", "-d", "l"))  # of /sys/class/net
         for program in ("ib_write_bw", "all_reduce_perf", "fi_pingpong"):
             self.assertEqual(self.complete_in_bash("rdmabench", program), [program])
             self.assertIn(program, self.text("rdmabench.zsh"))
             self.assertIn(program, self.text("rdmabench.fish"))
+
+    def test_words_without_an_option(self):
+        self.assertEqual(self.complete_in_bash("rdmabench", "completion", "z"), ["zsh"])
+        self.assertEqual(self.complete_in_bash("rdmabench", "hel"), ["help"])
+        self.assertEqual(self.complete_in_bash("rdmabench", "help", "doc"), ["doctor"])
+        for shell in ("zsh", "fish"):
+            self.assertIn("bash zsh fish", self.text(f"rdmabench.{shell}"))
 
     def test_the_flags_of_other_programs(self):
         for program, flags in (("ib_write_bw", {"--size", "-s", "--ib-dev", "--qp", "--token-file"}), ("ib_send_lat", {"--iters"}),
@@ -100,6 +111,8 @@ class Manual(unittest.TestCase):
                 self.assertFalse((pathlib.Path(home) / "started").exists(), "a name was run as a command")
                 self.assertEqual(self.complete_in_bash("rdmabench", "bw", "10.0.0"), ["10.0.0.7"])
                 self.assertEqual(self.complete_in_bash("rdmabench", "ib_write_lat", "node7"), ["node7"])
+                if re.search(r"^127.*\slocalhost\b", pathlib.Path("/etc/hosts").read_text(encoding="utf-8"), re.MULTILINE):
+                    self.assertIn("localhost", self.complete_in_bash("rdmabench", "lat", "localh"))
 
     def test_zsh(self):
         text = self.text("rdmabench.zsh")
