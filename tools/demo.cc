@@ -160,7 +160,21 @@ int demo(Options& options) {
   Writer writer(options);
   std::string text;  // that was not written yet
   const auto write_all = [&] { return writer.write(text, reports); };
-  std::size_t part = 0;
+  const auto keep = [&](report::Report report) {
+    name_flags(report);
+    text += writer.rows(reports.emplace_back(std::move(report)), true);
+    if (reports.back().error || reports.size() == kParts) return write_all();
+    if (!writer.streams()) return 0;
+    try {
+      write_text(std::exchange(text, ""));
+    } catch (const Error&) {
+      write_all();  // to the file of --json
+      throw;
+    }
+    return 0;
+  };
+  More more;
+  if (writer.streams()) more = [&](const auto& report) { return writer.rows(report, false); };
   for (const Shape shape : {Shape::latency, Shape::bandwidth}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;
@@ -168,28 +182,18 @@ int demo(Options& options) {
       if (apart) config.placement.cpus = {cpus[1]};
       config.traffic.shape = shape;
       config.traffic.operation = operation;
-      const run::RunHooks hooks = interruptible(progress_line(part++, kParts));
+      int code = 0;
       try {
-        reports.push_back(run::run(config, "127.0.0.1", server.port(), hooks));
+        code = run_and_write(config, "127.0.0.1", server.port(),
+                             progress_line(reports.size(), kParts), keep, more);
       } catch (const Error&) {
         if (interrupted().empty()) throw;
         return write_all();  // of the runs before
       }
-      if (reports.back().error && !interrupted().empty()) reports.back().error = interrupted();
-      name_flags(reports.back());
-      text += writer.rows(reports.back(), true);
-      if (reports.back().error) return write_all();
-      if (!writer.streams()) continue;
-      erase_progress();
-      try {
-        write_text(std::exchange(text, ""));
-      } catch (const Error&) {
-        write_all();  // to the file of --json
-        throw;
-      }
+      if (code != 0 || reports.size() == kParts) return code;
     }
   }
-  return write_all();
+  return 0;
 }
 
 }  // namespace

@@ -141,15 +141,6 @@ CloseLimit::CloseLimit(std::chrono::nanoseconds limit, int code)
         _exit(code);  // exit(3) would run destructors, which may not return either
       }) {}
 
-run::RunHooks interruptible(const run::OnProgress& on_progress) {
-  return {.on_progress =
-              [on_progress](const run::Progress& progress) {
-                catch_interruption();
-                if (on_progress) on_progress(progress);
-              },
-          .stop = interruption()};
-}
-
 int serve_one(run::ServerConfig config, const std::function<void(std::string_view line)>& tell,
               const std::function<void()>& listening) {
   config.max_clients = 1;
@@ -162,16 +153,30 @@ int serve_one(run::ServerConfig config, const std::function<void(std::string_vie
   return server.failed_sessions() == 0 ? 0 : static_cast<int>(Fault::failed);
 }
 
+namespace {
+
+/// Hooks by which a signal ends the run once something was timed.
+run::RunHooks interruptible(const run::OnProgress& on_progress) {
+  return {.on_progress =
+              [on_progress](const run::Progress& progress) {
+                catch_interruption();
+                if (on_progress) on_progress(progress);
+              },
+          .stop = interruption()};
+}
+
+}  // namespace
+
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
-                  const run::OnProgress& on_progress, const Write& write, const More& more) {
+                  const run::OnProgress& on_progress, const Write& write, const More& more,
+                  bool each_load) {
   int code = 0;
   std::optional<CloseLimit> limit;
   std::exception_ptr unwritten;
   std::string why_unwritten;
   std::size_t rows = 0;
   const run::OnReport print = [&](const report::Report& report) {
-    // The last row is written with what is known of the whole run.
-    if (rows++ == config.sizes.size() || unwritten) return;
+    if (unwritten) return;
     try {
       erase_progress();
       write_text(more(report));
@@ -181,9 +186,14 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
       stopping.request_stop();  // what was measured may go elsewhere, too
     }
   };
+  const run::OnReport print_row = [&](const report::Report& report) {
+    // The last row is written with what is known of the whole run.
+    if (++rows < config.sizes.size()) print(report);
+  };
   const run::OnReport on_report = [&](report::Report report) {
     if (report.error && !interrupted().empty()) report.error = interrupted();
     if (ended_unwritten(report)) report.error = why_unwritten;
+    erase_progress();
     try {
       code = write(report);
       if (unwritten) std::rethrow_exception(unwritten);
@@ -193,7 +203,11 @@ int run_and_write(const run::Config& config, const std::string& host, std::uint1
     limit.emplace(config.timeout, exit_status(code));
   };
   run::RunHooks hooks = interruptible(on_progress);
-  if (more) hooks.on_begin = hooks.on_row = print;
+  if (more) {
+    hooks.on_begin = print;
+    hooks.on_row = print_row;
+    if (each_load) hooks.on_load = print;
+  }
   hooks.on_report = on_report;
   if (!run::reaches_others(config.backend)) {
     run::run_in_process(config, hooks);

@@ -74,9 +74,6 @@ using Write = std::function<int(const report::Report&)>;
 /// The text of what a report has more than at the last call: at first what was chosen, then rows.
 using More = std::function<std::string(const report::Report&)>;
 
-/// Hooks by which a signal ends the run once something was timed.
-run::RunHooks interruptible(const run::OnProgress& on_progress);
-
 /// Serves one client, whom the caller trusts: whoever starts a server for one client says by that
 /// whom it serves. Calls `listening` before. Returns the exit code.
 int serve_one(
@@ -86,8 +83,10 @@ int serve_one(
 /// Measures against the server at host:port, or within this process over the loop back end. The
 /// report is written before the session is closed, which may take config.timeout. `more`, if there
 /// is one, goes to standard output as rows are finished, but for the last row, which is left to
-/// `write`; where that fails, the run ends. Returns the exit code.
+/// `write`; where that fails, the run ends. `each_load`: also after each load of a curve, before it
+/// is known which is its knee. Returns the exit code.
 int run_and_write(const run::Config& config, const std::string& host, std::uint16_t port,
-                  const run::OnProgress& on_progress, const Write& write, const More& more = {});
+                  const run::OnProgress& on_progress, const Write& write, const More& more = {},
+                  bool each_load = false);
 
 }  // namespace rdmabench::inline v1::tools

@@ -49,7 +49,7 @@ int measure(Options& options) {
   More more;
   if (writer.streams()) more = [&](const auto& report) { return writer.rows(report, false); };
   return run_and_write(options.config, options.host, options.port,
-                       progress_line(part.index, part.count), keep, more);
+                       progress_line(part.index, part.count), keep, more, writer.each_load());
 }
 
 void add(CLI::App& app, Command& command, const char* name, const char* about,

@@ -58,7 +58,6 @@ std::string Writer::rows(const report::Report& report, bool last) {
 }
 
 int Writer::write(std::string text, std::span<const report::Report> reports) {
-  erase_progress();
   const bool is_json = options_.format == "json";
   Judged judged;
   if (is_json || !options_.json.empty() || !options_.expect.empty()) {

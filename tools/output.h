@@ -24,6 +24,10 @@ class Writer {
   /// JSON, which is one document.
   bool streams() const { return options_.output.empty() && options_.format != "json"; }
 
+  /// Whether rows of a curve of loads are, which of them is the knee is not known yet: a table says
+  /// that below, a record in each row.
+  bool each_load() const { return options_.format == "table"; }
+
   /// What the report has more than at the last call; `last`: with what ends its rows. The next call
   /// is then for another run.
   std::string rows(const report::Report& report, bool last);

@@ -280,6 +280,7 @@ std::string RunTable::add(const Report& report, const std::vector<Result>& resul
     Section section = section_of(report, std::span<const Result>(begin, end));
     for (Column& column : section.columns) {
       if (column.scale.text == size_text) column.widest = widest_size_;
+      if (column.heading == "knee") column.dispensable = kOnPages;  // a line below names it
     }
     text += table_->more(std::move(section), whole);
     told_ = static_cast<std::size_t>(end - results.begin());

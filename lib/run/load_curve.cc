@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <variant>
 
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/samples.h"
@@ -123,7 +124,8 @@ report::LoadResult LoadCurve::run_load(std::uint64_t size, double offered) {
   return row;
 }
 
-void LoadCurve::run(std::size_t index, std::vector<report::LoadResult>& rows) {
+void LoadCurve::run(std::size_t index, report::Report& report) {
+  auto& rows = std::get<std::vector<report::LoadResult>>(report.results);
   const std::uint64_t size = config_.sizes[index];
   const std::size_t first = rows.size();
   const std::uint64_t warmup = epochs_.warm_up(size);
@@ -141,6 +143,7 @@ void LoadCurve::run(std::size_t index, std::vector<report::LoadResult>& rows) {
                                       .load_index = rows.size() - first,
                                       .loads = given > 0 ? 1 : kLoads.size(),
                                       .messages_per_s = rows.back().achieved_messages_per_s});
+    call(hooks_.on_load, report);
   };
   if (given > 0) {
     measure_at(given);

@@ -28,7 +28,7 @@ class LoadCurve {
       : session_(session), epochs_(epochs), config_(config), hooks_(hooks) {}
 
   /// Measures every load in turn at config.sizes[index], and appends their rows.
-  void run(std::size_t index, std::vector<report::LoadResult>& rows);
+  void run(std::size_t index, report::Report& report);
 
  private:
   report::LoadResult run_load(std::uint64_t size, double offered);

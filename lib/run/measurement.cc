@@ -139,8 +139,8 @@ void Measurement::run_size(std::size_t index, std::vector<typename Sink::Result>
 void Measurement::run(std::size_t index, report::Report& report) {
   if (auto* latency = std::get_if<std::vector<report::LatencyResult>>(&report.results)) {
     run_size<LatencySink>(index, *latency);
-  } else if (auto* loads = std::get_if<std::vector<report::LoadResult>>(&report.results)) {
-    LoadCurve(session_, epochs_, config_, hooks_).run(index, *loads);
+  } else if (std::holds_alternative<std::vector<report::LoadResult>>(report.results)) {
+    LoadCurve(session_, epochs_, config_, hooks_).run(index, report);
   } else {
     run_size<BandwidthSink>(index, std::get<std::vector<report::BandwidthResult>>(report.results));
   }

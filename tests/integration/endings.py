@@ -67,6 +67,13 @@ class Signals(unittest.TestCase):
         self.assertEqual(status, 128 + signal.SIGINT, shown)
         self.assertRegex(output, r"\n +64 +\d+")
 
+    def test_progress_is_erased_before_what_is_written_last(self):
+        for words in (("ib_send_lat", "--backend", "loop", "-a", "-n", "1000"), ("lat", "--backend", "loop", "-n", "20k")):
+            command = Terminal(RDMABENCH, *words)
+            status, _, shown = command.end()
+            self.assertEqual(status, 0, shown)
+            self.assertRegex(shown, r"size \d+ of \d+: [^\r\n]*\r\x1b\[K(rdmabench: |$)")
+
     @unittest.skipUnless(OFI, "without libfabric")
     def test_a_one_shot_server_ends_with_1_when_its_client_is_killed(self):
         port = free_port()
@@ -148,6 +155,15 @@ class Rows(unittest.TestCase):
         self.assertEqual([json.loads(line)["complete"] for line in lines], [True] + [False] * (len(lines) - 1))
         self.rows_until_a_signal(*self.LAT, "--format", "perftest", first=" 8 +20000 ")
         self.rows_until_a_signal("ib_send_bw", "--backend", "loop", "-a", "-n", "20000", first=" 2 +20000 ")
+
+    def test_a_load_is_printed_before_the_next_one(self):
+        table = self.rows_until_a_signal("load", "--backend", "loop", "-s", "8", "-D", "1s", first=r" +10\.0 ")
+        self.assertNotRegex(table, r"(?m)^ +110 ")
+
+    @unittest.skipUnless(OFI, "without libfabric")
+    def test_demo_prints_a_row_before_the_next_size_is_measured(self):
+        table = self.rows_until_a_signal("demo", first=" +8 ")
+        self.assertNotRegex(table, "(?m)^ +1M ")
 
     def test_rows_that_come_are_the_rows_of_the_whole(self):
         for words in (("lat", "--backend", "loop", "-s", "8,64,4K", "-n", "100", "--no-watch"),
@@ -256,12 +272,12 @@ class Outputs(unittest.TestCase):
         self.assertRegex(done.stdout, r"\n +8 ")
 
     @unittest.skipUnless(OFI, "without libfabric")
-    def test_demo_keeps_what_was_measured_before_its_rows_were_not_taken(self):
+    def test_demo_ends_when_its_rows_are_not_taken(self):
         with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w", encoding="ascii") as full:
             path = pathlib.Path(folder, "demo.json")
             done = subprocess.run([RDMABENCH, "demo", "--size", "8", "--json", path], stdout=full, stderr=subprocess.PIPE,
                                   text=True, timeout=60)
-            self.assertEqual(len(json.loads(path.read_text(encoding="utf-8"))["results"]), 1)
+            self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["error"], "standard output could not be written")
         self.assertEqual((done.returncode, done.stderr.count("rdmabench: ")), (1, 1), done.stderr)
 
     def test_a_file_is_replaced_through_a_link_and_keeps_its_mode(self):

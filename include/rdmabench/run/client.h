@@ -25,6 +25,10 @@ struct RunHooks {
   /// After each row that is finished: the report so far, whose last row is the new one. Of a curve
   /// of loads once, after its last row.
   OnReport on_row = nullptr;
+  /// After each load of a curve: the report so far, whose last row is the new one. What is said of
+  /// the curve (`saturated`, `knee`, `knee_reliable`, `capacity_ratio`) is set when on_row is
+  /// called.
+  OnReport on_load = nullptr;
   /// Once, with the finished report, while the session is still open. Closing endpoints depends on
   /// the device's driver and may take long or never end, so write here what must not be lost.
   OnReport on_report = nullptr;

@@ -153,6 +153,23 @@ TEST(Client, WhatWasChosenIsToldFirstAndEachRowWhenItIsFinished) {
   EXPECT_THAT(sizes, ElementsAre(0, 8, 64));
 }
 
+TEST(Client, EachLoadOfACurveIsToldBeforeItsKneeIsKnown) {
+  Config config = quick();
+  config.traffic.shape = workload::Shape::load;
+  config.traffic.operation = transport::OperationCode::send_imm;
+  config.stop = measure::StopRule::iterations(200);
+  config.sizes = {8, 64};
+  std::vector<std::size_t> rows;
+  run_in_process(config, {.on_row = [&](const report::Report& /*so_far*/) { rows.push_back(0); },
+                          .on_load =
+                              [&](const report::Report& so_far) {
+                                EXPECT_FALSE(so_far.load().back().knee);
+                                rows.push_back(so_far.load().size());
+                              }});
+  EXPECT_THAT(rows, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 14, 15, 16, 17, 18,
+                                19, 20, 21, 22, 23, 24, 25, 26, 0));
+}
+
 TEST(Client, AStopEndsTheRunSoonAndKeepsWhatIsFinished) {
   using Clock = std::chrono::steady_clock;
   for (const auto shape : {workload::Shape::latency, workload::Shape::bandwidth}) {
