@@ -48,7 +48,9 @@ namespace {
 
 /// Where to go from the name of a program that is not taken; "" for other words.
 std::string instead_of(const std::string& word) {
-  if (word == "bandwidth") return "'bandwidth' is not known. Did you mean bw?";
+  if (!nearest(word, {"bandwidth"}).empty()) {
+    return fmt::format("'{}' is not known. Did you mean bw?", word);
+  }
   if (word == "ucx_perftest") {
     return "'ucx_perftest' is not taken. 'rdmabench lat HOST' and 'rdmabench bw HOST' measure the "
            "same; 'rdmabench serve' is the other side.";
@@ -90,14 +92,19 @@ const CLI::App& named(const CLI::App& app) {
   return subs.empty() ? app : *subs.front();
 }
 
+/// "-D": any other letter is as near to it.
+bool is_letter(const std::string& word) {
+  return word.size() == 2 && word[0] == '-';
+}
+
 /// The option of another command that was meant by `word`; "" for none: "--bidirectional is an
 /// option of bw".
 std::string option_elsewhere(const CLI::App& app, const std::string& word) {
   constexpr std::size_t kLeast = 5;  // "--dep"
-  if (app.get_parent() == nullptr || word.size() < kLeast) return "";
+  if (app.get_parent() == nullptr || (word.size() < kLeast && !is_letter(word))) return "";
   for (const CLI::App* sub : app.get_parent()->get_subcommands({})) {
     for (const std::string& known : known_words(*sub)) {
-      if (known.starts_with("--") && known.starts_with(word)) {
+      if (known == word || (known.starts_with("--") && known.starts_with(word))) {
         return fmt::format("{} is an option of {}", known, sub->get_name());
       }
     }
@@ -127,7 +134,7 @@ std::string unknown_word(const CLI::App& app) {
     std::copy_if(words.begin(), words.end(), std::back_inserter(alike),
                  [&](const std::string& known) { return (known[0] == '-') == (word[0] == '-'); });
     const std::string plain = word.substr(0, word.find('='));
-    const std::string found = nearest(plain, alike);
+    const std::string found = is_letter(plain) ? "" : nearest(plain, alike);
     if (!found.empty()) return fmt::format("'{}' is not known. Did you mean {}?", word, found);
     if (const std::string other = option_elsewhere(app, plain); !other.empty()) {
       return fmt::format("'{}' is not known. {}.", word, other);

@@ -147,7 +147,7 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
   const ClientPlan plan = plan_client(config);
   // Before anyone is asked: a GPU, or a device for the back end that was named, that is not here.
   if (config.backend == "auto") {
-    memory::check_available(memory::parse_request(config.placement.memory));
+    check_memory(config.placement.memory);
   } else {
     check_this_side(plan);
   }

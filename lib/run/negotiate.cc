@@ -143,8 +143,17 @@ ClientPlan plan_client(const Config& config) {
   return plan;
 }
 
+void check_memory(const std::string& memory) {
+  const memory::Request request = memory::parse_request(memory);
+  try {
+    memory::check_available(request);
+  } catch (const Error& error) {
+    throw error.at(fmt::format("`memory` {}", memory));
+  }
+}
+
 void check_this_side(const ClientPlan& plan) {
-  memory::check_available(memory::parse_request(plan.rails.front().memory));
+  check_memory(plan.rails.front().memory);
   const std::vector<transport::EndpointRequest> rails = offered(plan.spec, plan.rails);
   make_offers(candidates(plan.backend, rails.front()), rails);
 }

@@ -20,6 +20,9 @@ struct ClientPlan {
 /// the nearest right one.
 ClientPlan plan_client(const Config& config);
 
+/// Throws Error that names the option where this machine lacks the GPU of `placement.memory`.
+void check_memory(const std::string& memory);
+
 /// Throws Error where this machine lacks the GPU, or a device for the back end that is named.
 void check_this_side(const ClientPlan& plan);
 

@@ -62,7 +62,7 @@ inline constexpr std::array<OptionOfSome, 7> kOptionsOfSome{{
      }},
     {"events", kVerbsOrOfi,
      [](const EndpointRequest& r) {
-       return std::string(r.options.events ? "completion events" : "");
+       return std::string(r.options.events ? "`events` (completion events)" : "");
      }},
     {"segments", "verbs",
      [](const EndpointRequest& r) {

@@ -133,6 +133,18 @@ class Usage(unittest.TestCase):
         self.assertIn("mean 10Gb", self.refused("bw", "host", "--rate", "10G"))
         self.assertIn("has no --sl", self.refused("lat", "--backend", "loop", "--sl", "3"))
 
+    @unittest.skipIf(driver_is_here(), "it may have a GPU")
+    def test_what_is_not_here_is_told_by_its_option(self):
+        self.assertIn("--memory cuda:0: ", self.refused("lat", "--backend", "loop", "--memory", "cuda:0", code=3))
+        self.assertIn("--use_cuda cuda:0: ", self.refused("ib_write_bw", "--backend", "loop", "--use_cuda=0", code=3))
+        self.assertIn(" -e ", self.refused("ib_send_bw", "--backend", "loop", "-e", "-n", "10"))
+
+    def test_a_server_needs_its_device_before_it_listens(self):
+        result = run("serve", "--device", "nosuch0", "--port", "0", "--insecure")
+        self.assertIn(result.returncode, (2, 3), result)
+        self.assertNotIn("listening", result.stderr)
+        self.assertIn("nosuch0", result.stderr)
+
     def test_impossible_pairs(self):
         self.assertIn("--duration", self.refused("lat", "host", "-n", "5", "-D", "1s"))
         self.assertIn("loop", self.refused("lat", "host", "--backend", "loop"))
@@ -228,6 +240,7 @@ class Usage(unittest.TestCase):
                             (("fi_info", "--help"), "fi_rdm_pingpong"), (("hlep", "lat"), "mean help?"),
                             (("coll", "allreduc"), "mean all-reduce?"), (("coll", "all-reduc"), "mean all-reduce?"),
                             (("coll", "allredoce"), "all-reduce"), (("frobnicate",), "'frobnicate'"),
+                            (("bandwith", "node2"), "mean bw?"), (("demo", "-D", "1s"), "-D is an option of lat"),
                             (("lat", "host", "more"), "'more'")):
             with self.subTest(words=words):
                 self.assertIn(hint, self.refused(*words))

@@ -157,7 +157,11 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
   } catch (const NoReader&) {
     throw;
   } catch (const Error& error) {
-    tell(error.what());
+    std::vector<FieldFlag> named = fields();
+    const Flags& flags = line.flags;
+    if (!flags.gpu.empty()) named.insert(named.begin(), {"memory", "--use_cuda"});
+    if (!flags.gpu_address.empty()) named.insert(named.begin(), {"memory", "--use_cuda_bus_id"});
+    tools::tell(with_flags(error.what(), named));
     return static_cast<int>(error.fault());
   }
 }
