@@ -177,7 +177,6 @@ void add_coll_options(CLI::App& app, CollOptions& options) {
   Formats formats = kTableFormats;
   formats.emplace_back("nccl-tests", "");
   add_formats(group, options, formats);
-  add_json_too(group, options);
   add_expect(group, options.expect);
   group.add(
       "--require=LIST", options.job.required,

@@ -51,8 +51,7 @@ void settle(CompareOptions& options, const std::pair<std::string, std::string>& 
 /// Writes the comparison, or `text` of it, and returns the exit code.
 int write(const CompareOptions& options, const analysis::Comparison& comparison,
           const std::string& text, const std::vector<std::string>& left_out) {
-  write_text(options.format == "json" ? to_json(comparison) : for_reading(text, options.output),
-             options.output);
+  write_result(for_reading(text, options.output), to_json(comparison), options);
   const int code = tell_left_out(left_out);
   return comparison.failed() ? static_cast<int>(Fault::failed) : code;
 }
@@ -114,7 +113,6 @@ void check_sides(CompareOptions& options) {
   refuse_if(planned > 0 && planned < options.launches,
             fmt::format("--planned {} with --launches {}", planned, options.launches),
             "The alpha is spent with those planned: plan as many as are measured, or more.");
-  check_writable(options.output);
 }
 
 /// Of each side its own, for launches with names that sort as they ran.
@@ -221,6 +219,8 @@ int hold_against_baseline(CompareOptions options) {
   const bool stores = options.action == "--store";
   refuse_if(options.name.empty() && options.action != "--list", "--baseline without --name",
             "Name the baseline, as --name nightly; --list tells which there are.");
+  refuse_if(!options.action.empty() && !options.json.empty(), "--json with " + options.action,
+            "It is of what is compared.");
   if (!options.action.empty() && !stores) {
     write_text(keep_baselines(options), options.output);
     return 0;
@@ -255,13 +255,14 @@ int plan(const CompareOptions& options) {
       pilot ? analysis::plan_from(analysis::load_launches(options.paths, options.program),
                                   options.assumed, options.comparison)
             : analysis::plan_for(options.variation, options.assumed, options.comparison.settings);
-  write_text(options.format == "json" ? to_json(plan) : for_reading(to_table(plan), options.output),
-             options.output);
+  write_result(for_reading(to_table(plan), options.output), to_json(plan), options);
   return 0;
 }
 
 int run(CompareOptions& options) {
   settle_format(options, kReportHint);
+  check_writable(options.output);
+  check_writable(options.json);
   options.comparison.settings.check();
   const bool looks = !options.plan && options.baseline.empty();
   refuse_if(options.comparison.planned > 0 && !looks,

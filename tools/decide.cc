@@ -50,8 +50,8 @@ std::string quoted(const std::string& word) {
 
 /// Notes what was given of the options that make a decision.
 void keep_words(DecideOptions& options) {
-  static const std::set<std::string> kOfThePage{"format", "output", "language", "plan",
-                                                "pilot",  "a-name", "b-name",   "help"};
+  static const std::set<std::string> kOfThePage{"format", "output", "json",   "language", "plan",
+                                                "pilot",  "a-name", "b-name", "help"};
   static const std::set<std::string> kOfTheVerdict{
       "price-a", "price-b", "steps", "margin", "tokens-total", "alpha", "one-pair", "currency"};
   for (const CLI::Option* option : options.command->get_options()) {
@@ -136,18 +136,21 @@ int decide(DecideOptions& options) {
   decision.new_run_command = run("-new");
   decision.check();
   check_writable(options.output);
+  check_writable(options.json);
   const std::vector<analysis::Launch> of_a = analysis::load_launches({a});
   const std::vector<analysis::Launch> of_b = analysis::load_launches({b});
   settle_rails(decision.projection, {&of_a, &of_b});
   const analysis::Decision made = analysis::decide(of_a, of_b, decision);
-  write_text(to_document(made, format, options.language, report::time_of_page()), options.output);
+  const std::string time = report::time_of_page();
+  write_too(to_document(made, DecisionFormat::json, options.language, time), options.json,
+            [&] { write_text(to_document(made, format, options.language, time), options.output); });
   return 0;
 }
 
 int plan(const DecideOptions& options) {
-  if (!options.paths.empty() || !options.format.empty()) {
+  if (!options.paths.empty() || !options.format.empty() || !options.json.empty()) {
     throw Error(Fault::usage,
-                options.paths.empty() ? "--plan with --format"
+                options.paths.empty() ? "--plan with --format or --json"
                                       : fmt::format("--plan with '{}'", options.paths[0]),
                 "It writes a script before anything is measured; a pilot comes by --pilot.");
   }

@@ -121,14 +121,13 @@ std::string to_json(const Found& found) {
 int list_devices(Output& options) {
   settle_format(options);
   check_writable(options.output);
+  check_writable(options.json);
   const Found found = find_devices();
   const std::size_t width = table_width(options.wide);
-  write_text(options.format == "json"
-                 ? to_json(found)
-                 : for_reading(fmt::format("{}\n{}", device_table(found).text(width),
-                                           library_table().text(width)),
-                               options.output),
-             options.output);
+  write_result(for_reading(fmt::format("{}\n{}", device_table(found).text(width),
+                                       library_table().text(width)),
+                           options.output),
+               to_json(found), options);
   return 0;
 }
 

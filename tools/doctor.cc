@@ -48,12 +48,11 @@ int print_checks(bool wide) {
 }
 
 void write(const DoctorCommand& command, const health::Diagnosis& diagnosis) {
-  write_text(command.format == "json"  ? health::to_json(diagnosis)
-             : command.format == "csv" ? health::to_csv(diagnosis)
-             : command.format == "line"
-                 ? health::to_line(diagnosis)
-                 : for_reading(health::to_text(diagnosis, command.verbose), command.output),
-             command.output);
+  write_result(command.format == "csv" ? health::to_csv(diagnosis)
+               : command.format == "line"
+                   ? health::to_line(diagnosis)
+                   : for_reading(health::to_text(diagnosis, command.verbose), command.output),
+               health::to_json(diagnosis), command);
 }
 
 /// The nodes of --peers with each other; this machine is not asked.
@@ -90,8 +89,8 @@ int compare_peers(const DoctorCommand& command, const std::vector<health::Peer>&
   }
   const health::Tally tally = diagnosis.tally();
   if (command.format == "line" && !tally.failed()) {  // only what differs is a finding
-    write_text(fmt::format("{} nodes compared, {} WARN, none failed\n", peers.size(), tally.warn),
-               command.output);
+    write_result(fmt::format("{} nodes compared, {} WARN, none failed\n", peers.size(), tally.warn),
+                 health::to_json(diagnosis), command);
   } else {
     write(command, diagnosis);
   }
@@ -103,6 +102,7 @@ int doctor(DoctorCommand& command) {
   if (command.list) return print_checks(command.wide);
   settle_format(command);
   check_writable(command.output);
+  check_writable(command.json);
   check_writable(command.collect);
   std::vector<health::Peer> peers;
   for (const std::string& path : command.peers) {

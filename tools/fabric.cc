@@ -125,7 +125,7 @@ int print(const FabricCommand& options, const fabric::FabricResult& result) {
   std::vector<report::RequirementFinding> findings = fabric::prove(result.matrix);
   for (report::RequirementFinding& one : findings) one.required = required(options.link.config);
   Judged judged;
-  if (!options.link.expect.empty() || !findings.empty()) {
+  if (!options.link.expect.empty() || !findings.empty() || !options.link.json.empty()) {
     std::vector<report::Document> documents;
     documents.push_back(
         fabric::to_document(result.matrix, result.complete ? &result.verdict : nullptr));
@@ -269,6 +269,7 @@ void add_results(CLI::App& app, FabricCommand& options) {
       ->excludes(output);
   group.add("--allow-tcp", options.run.allow_tcp,
             "do not end with 1 because nodes without an RDMA device were measured over TCP; "
+  add_json_too(group, options.link);
             "--provider tcp says so too");
   group.add("--no-confirm", options.run.confirm,
             "judge by the rounds alone: do not measure again what stands out");

@@ -161,7 +161,7 @@ int check(State& state) {
           ? netplugin::to_csv(result)
           : for_reading(netplugin::to_text(result, state.verbose, table_width(state.wide)),
                         state.output);
-  write_too(netplugin::to_json(result), state.json, [&] { write_text(text, state.output); });
+  write_result(text, netplugin::to_json(result), state);
   if (!result.error.empty()) tell(result.error);
   return result.failed() ? 1 : 0;
 }
@@ -249,7 +249,6 @@ void add_netplugin(CLI::App& app, Command& command) {
   group.add("--timeout=TIME", options.timeout,
             "timeout of each case and each size, 100ms to 10m [10s]");
   add_formats(group, state, kTableFormats);
-  add_json_too(group, state);
   add_wide(group, state.wide);
 }
 

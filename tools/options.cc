@@ -70,7 +70,9 @@ void add_formats(const OptionGroup& group, Output& to, const Formats& formats) {
                         fmt::join(words.begin(), words.end() - 1, ", "), words.back(),
                         fmt::join(ends, ", "), words.front()),
             words);
-  group.add("-o, --output=FILE", to.output, "write the result to FILE [standard output]");
+  group.call("-o, --output=FILE", "write the result to FILE [standard output, also by -]",
+             [&to](const Given& given) { to.output = given.text == "-" ? "" : given.text; });
+  if (std::find(words.begin(), words.end(), "json") != words.end()) add_json_too(group, to);
 }
 
 void add_json_too(const OptionGroup& group, Output& to) {
@@ -82,7 +84,6 @@ void add_output(const OptionGroup& group, Options& options) {
   formats.emplace_back("jsonl", ".jsonl");
   formats.emplace_back("perftest", "");
   add_formats(group, options, formats);
-  add_json_too(group, options);
   group.add("--verbose", options.verbose, "show every suspicion with its numbers");
   add_wide(group, options.wide);
 }
@@ -107,8 +108,9 @@ void settle_format(Output& to, std::string_view hint) {
 }
 
 CLI::Option* add_wide(const OptionGroup& group, bool& wide) {
-  return group.add("--wide", wide,
-                   "show every column of the table [as many as the terminal is wide, else 80]");
+  return group.add(
+      "--wide", wide,
+      "show every column of the table [as many as COLUMNS or the terminal has, else 80]");
 }
 
 void add_program(const OptionGroup& group, std::string& program) {

@@ -39,17 +39,17 @@ void add_link(CLI::App& app, Options& options);
 /// --wide: every column, however many the table then needs.
 CLI::Option* add_wide(const OptionGroup& group, bool& wide);
 
-/// --format, one of `formats`, and -o, --output, alike in every command: the first format is that
-/// of standard output and of a name without an end.
+/// --format, one of `formats`, -o, --output, and where JSON is a format --json, alike in every
+/// command: the first format is that of standard output and of a name without an end.
 void add_formats(const OptionGroup& group, Output& to, const Formats& formats);
 
 /// The same for a table, JSON and CSV.
 inline const Formats kTableFormats{{"table", ".txt"}, {"json", ".json"}, {"csv", ".csv"}};
 
-/// --json, of the commands that measure: the same as JSON, whatever the format.
+/// --json: the same as JSON, whatever the format.
 void add_json_too(const OptionGroup& group, Output& to);
 
-/// --format, --output, --json, --verbose and --wide.
+/// add_formats(), --verbose and --wide.
 void add_output(const OptionGroup& group, Options& options);
 
 /// Where no format was named, sets it by the end of the output's name, which without one is a text.

@@ -24,6 +24,8 @@ struct ProjectOptions : Output {
 
 int run(ProjectOptions& options) {
   settle_format(options, kReportHint);
+  check_writable(options.output);
+  check_writable(options.json);
   settle_axis(options.job);
   const std::string& operation = options.job.operation;
   refuse_if(options.job.projection.price_b && options.against.empty(),
@@ -44,11 +46,9 @@ int run(ProjectOptions& options) {
   }
   const analysis::Projection projection =
       analysis::project(std::move(a), std::move(b), options.job.projection);
-  write_text(options.format == "json"
-                 ? with_flags(to_json(projection))
-                 : for_reading(with_flags(to_table(projection, table_width(options.wide))),
-                               options.output),
-             options.output);
+  write_result(
+      for_reading(with_flags(to_table(projection, table_width(options.wide))), options.output),
+      with_flags(to_json(projection)), options);
   return tell_left_out(left_out);
 }
 

@@ -132,7 +132,6 @@ void add_options(CLI::App& app, RegOptions& options) {
   add_launches(group, options.launches);
   add_cpus(group, options.cpus);
   add_formats(group, options, kTableFormats);
-  add_json_too(group, options);
   add_wide(group, options.wide);
   add_expect(OptionGroup(app, "Limits"), options.expect);
 }

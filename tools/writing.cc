@@ -72,6 +72,10 @@ void write_too(const std::string& text, const std::string& path,
   rest();
 }
 
+void write_result(const std::string& text, const std::string& json, const Output& to) {
+  write_too(json, to.json, [&] { write_text(to.format == "json" ? json : text, to.output); });
+}
+
 void prepare_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;

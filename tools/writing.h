@@ -49,6 +49,9 @@ void write_text(const std::string& text, const std::string& path = "");
 /// where the file could not be written: neither loses the other. Throws Error of either.
 void write_too(const std::string& text, const std::string& path, const std::function<void()>& rest);
 
+/// A result to its output, as JSON where that is the format, and as JSON to --json, too.
+void write_result(const std::string& text, const std::string& json, const Output& to);
+
 /// At the start of the process: a standard stream that the caller has closed is opened so that what
 /// is written to it fails, because the next file or socket would take its number; and a pipe whose
 /// reader is gone makes a write fail instead of ending the process.

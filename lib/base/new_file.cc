@@ -145,6 +145,10 @@ void NewFile::finish() {
 
 void check_writable(const std::string& path) {
   if (path.empty()) return;
+  if (path == "-") {
+    throw Error(Fault::usage, "write to '-': this cannot go to standard output",
+                "Name a file; one of that name is './-'.");
+  }
   try {
     const NewFile probe(path);
   } catch (const Error& error) {

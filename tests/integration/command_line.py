@@ -145,6 +145,19 @@ class Usage(unittest.TestCase):
         self.assertNotIn("listening", result.stderr)
         self.assertIn("nosuch0", result.stderr)
 
+    def test_standard_output_by_its_sign(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for words in (("lat", "--backend", "loop", "-n", "10", "--no-watch"), ("doctor", "--only", "limit"), ("devices",)):
+                result = subprocess.run([command.TOOL, *words, "-o", "-", "--json", "it.json"], cwd=folder, capture_output=True,
+                                        text=True, timeout=60, check=False)
+                self.assertIn(result.returncode, (0, 1), result)
+                self.assertTrue(result.stdout, words)
+                self.assertTrue(json.loads(pathlib.Path(folder, "it.json").read_text(encoding="utf-8"))["schema"])
+                self.assertEqual(os.listdir(folder), ["it.json"])
+        for words in (("lat", "--backend", "loop", "--json", "-"), ("doctor", "--collect", "-"), ("demo", "--json", "-"),
+                      ("fabric", "--rank", "0", "--ranks", "2", "--rendezvous", "127.0.0.1:1", "--insecure", "-o", "-")):
+            self.assertIn("'./-'", self.refused(*words))
+
     def test_impossible_pairs(self):
         self.assertIn("--duration", self.refused("lat", "host", "-n", "5", "-D", "1s"))
         self.assertIn("loop", self.refused("lat", "host", "--backend", "loop"))
