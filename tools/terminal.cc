@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "control/launch.h"
 #include "results/number_column.h"
@@ -26,7 +27,8 @@ std::size_t columns_of(int stream) {
 }
 
 constexpr std::size_t kNone = std::string_view::npos;
-constexpr std::size_t kWidestFlag = 48;  // an explanation further right begins on its own line
+constexpr std::size_t kWidestLabel = 20;  // what follows text behind it stands below the text
+constexpr std::size_t kWidestFlag = 48;   // an explanation further right begins on its own line
 
 std::size_t margin_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
@@ -36,6 +38,12 @@ std::size_t margin_of(std::string_view line) {
 std::size_t explanation_of(std::string_view line) {
   const std::size_t gap = line.find("  ", margin_of(line));
   return gap == kNone ? kNone : line.find_first_not_of(' ', gap);
+}
+
+/// Where the part after the last gap begins: words before it are labels, whose columns stay.
+std::size_t text_of_line(std::string_view line) {
+  const std::size_t gap = line.rfind("  ");
+  return gap == kNone || gap < margin_of(line) ? margin_of(line) : gap + 2;
 }
 
 /// Whether the line is of a table, of four columns or more: it has three gaps of two spaces.
@@ -82,7 +90,11 @@ std::string wrapped(std::string_view text, std::size_t width) {
       continue;
     }
     const std::size_t margin = margin_of(line);
-    out += report::filled(std::string(margin, ' '), line.substr(margin), margin + 2, width);
+    std::size_t begin = text_of_line(line);
+    if (begin > width / 2) begin = margin;
+    const bool is_label = begin > margin && begin <= kWidestLabel;
+    out += report::filled(std::string(line.substr(0, begin)), line.substr(begin),
+                          is_label ? begin : margin + 2, width);
   }
   return out;
 }
@@ -116,7 +128,9 @@ std::string reflowed(std::string_view text, std::size_t width) {
 }
 
 std::size_t output_width() {
-  const std::size_t columns = columns_of(STDOUT_FILENO);
+  const char* const wanted = std::getenv("COLUMNS");
+  const auto told = parse_number<std::size_t>(wanted == nullptr ? "" : wanted);
+  const std::size_t columns = told ? *told : columns_of(STDOUT_FILENO);
   return columns == 0 ? report::kUsualWidth : std::max(columns, kNarrowest);
 }
 

@@ -9,8 +9,8 @@
 namespace rdmabench::inline v1::tools {
 
 /// Each line that is longer than `width` is broken between words; what follows is indented by two
-/// more than the line. A word that is longer stays whole, and so does a row of a table of four
-/// columns or more, which would lose them.
+/// more than the line, or stands below the text behind a label ("remedy    ..."). A word that is
+/// longer stays whole, and so does a row of a table of four columns or more, which would lose them.
 std::string wrapped(std::string_view text, std::size_t width);
 
 /// A help text, set anew: lines that begin at the margin are filled up to paragraphs. An indented
@@ -18,8 +18,8 @@ std::string wrapped(std::string_view text, std::size_t width);
 /// the part after the first gap of two spaces. Lines that already stand there are joined to it.
 std::string reflowed(std::string_view text, std::size_t width);
 
-/// Columns for what goes to standard output: those of the terminal, kUsualWidth where it is a file
-/// or a pipe.
+/// Columns for what goes to standard output: COLUMNS of the environment, else those of the
+/// terminal, kUsualWidth where it is a file or a pipe.
 std::size_t output_width();
 
 /// Of a table: output_width(), or all that it needs.

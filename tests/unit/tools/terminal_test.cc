@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../setting.h"
 #include "control/launch.h"
 #include "results/text_table.h"
 
@@ -40,6 +41,12 @@ TEST(Rate, IsShortEnoughToRead) {
 TEST(ForReading, LeavesAloneWhatGoesToAFile) {
   const std::string text = std::string(200, 'x') + " y\n";
   EXPECT_EQ(for_reading(text, "file"), text);
+}
+
+TEST(OutputWidth, IsThatOfTheEnvironment) {
+  const Setting columns("COLUMNS", "132");
+  EXPECT_EQ(output_width(), 132);
+  EXPECT_EQ(table_width(true), report::kAnyWidth);
 }
 
 TEST(TableWidth, IsUnlimitedWhereEveryColumnIsAskedFor) {

@@ -11,6 +11,13 @@ TEST(Wrapped, BreaksLongLinesAloneAndIndentsWhatFollows) {
   EXPECT_EQ(wrapped("", 8), "");
 }
 
+TEST(Wrapped, KeepsLabelsAndTheirColumns) {
+  EXPECT_EQ(wrapped("      remedy    one two three four five six seven\n", 40),
+            "      remedy    one two three four five\n                six seven\n");
+  EXPECT_EQ(wrapped("WARN  port.mtu  ens3: Active MTU: 1024, expected 4096\n", 40),
+            "WARN  port.mtu  ens3: Active MTU: 1024,\n                expected 4096\n");
+}
+
 TEST(Wrapped, LeavesRowsOfTablesWhole) {
   const std::string rows =
       "   size  iterations  p50[us]  p99[us]\n      8        1000     1.25     2.10\n";
