@@ -175,8 +175,10 @@ int lead(CollJob& job, collective::RankGroup& group, collective::Engine& engine,
                     cost(std::span(calls).first(done)) / cost(calls));
     });
   } catch (const Error& error) {
+    // First: mpirun ends this rank when one of those has ended that hear of it.
+    const int code = fail(error);
     group.give_up(error.what(), Deadline::after(std::chrono::seconds(1)));
-    throw;
+    return code;
   }
   if (run.error.empty()) run.findings = collective::prove(run, job.required);
   collective::PointToPoint wire;

@@ -176,8 +176,8 @@ void check_stream(const FabricCommand& options) {
             "Name a file, or take --format json, which writes to standard output.");
 }
 
-/// A node that left early leaves the verdict to rank 0: a failure of its process would make mpirun
-/// end all the others.
+/// A node that left early leaves it to rank 0 to say so: its lines would be those of all other
+/// ranks too, and a failure of its process would make mpirun end them.
 int run_fabric(FabricCommand& options) {
   options.run.plan = settled_plan(options);
   const CleanSharedMemory clean;
@@ -200,9 +200,6 @@ int run_fabric(FabricCommand& options) {
   const fabric::RankOutcome outcome =
       fabric::run(options.run, control::make_rendezvous(options.rendezvous), fabric_progress());
   if (outcome.result) return print(options, *outcome.result);
-  if (!outcome.left_early.empty()) {
-    tell(fmt::format("rank {}: {}", outcome.rank, outcome.left_early));
-  }
   if (part.is_launch() && (outcome.last || !outcome.left_early.empty())) hand_over(kLastLaunch);
   return 0;
 }
@@ -269,10 +266,10 @@ void add_results(CLI::App& app, FabricCommand& options) {
       ->excludes(output);
   group.add("--allow-tcp", options.run.allow_tcp,
             "do not end with 1 because nodes without an RDMA device were measured over TCP; "
-  add_json_too(group, options.link);
             "--provider tcp says so too");
   group.add("--no-confirm", options.run.confirm,
             "judge by the rounds alone: do not measure again what stands out");
+  add_json_too(group, options.link);
   add_expect(group, options.link.expect);
   add_wide(group, options.link.wide);
   group.add(
