@@ -60,7 +60,7 @@ int write(const CompareOptions& options, const analysis::Comparison& comparison,
 int compare_sides(CompareOptions options, const std::string& cut = "") {
   if (options.a.empty() && options.b.empty()) {
     refuse_if(options.paths.size() != 2,
-              fmt::format("{} paths were given, two are needed", options.paths.size()),
+              fmt::format("two paths are needed, not {}", options.paths.size()),
               "Give A and B, or lists with --a FILES --b FILES.");
     options.a = {options.paths[0]};
     options.b = {options.paths[1]};

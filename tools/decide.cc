@@ -104,7 +104,7 @@ std::string names_words(const std::string& a, const std::string& b) {
 
 int decide(DecideOptions& options) {
   refuse_if(options.paths.size() != 2,
-            fmt::format("{} paths were given, two are needed", options.paths.size()),
+            fmt::format("two paths are needed, not {}", options.paths.size()),
             "Give A and B: a folder or a file each. Before anything is measured: --plan.");
   settle_format(options);
   const auto format =

@@ -288,10 +288,11 @@ std::string Words::too_many_routes(std::size_t count) const {
 }
 
 std::string Words::most_failed() const {
+  const std::string& error = *slice_.failed.front().error;
   return fmt::format(
-      "{}: {} of {} measurements failed, too many to blame nodes for; the first error: {}.",
-      subject(), slice_.failed.size(), slice_.measured + slice_.failed.size(),
-      *slice_.failed.front().error);
+      "{}: {} of {} measurements failed, too many to blame nodes for; the first error: {}{}",
+      subject(), slice_.failed.size(), slice_.measured + slice_.failed.size(), error,
+      error.ends_with('.') ? "" : ".");
 }
 
 }  // namespace rdmabench::inline v1::fabric

@@ -219,10 +219,10 @@ Cell about_ranks(const Json& body) {
   const std::size_t count = ranks_of(body);
   return fmt::format(
       "{}, by {}. {}GB/s are 10^9 bytes, as in nccl-tests; links elsewhere are in Gb/s, 10^9 bits.",
-      count == 0 ? "An unknown number of ranks"
-      : hosts.empty()
-          ? fmt::format("{} ranks on unknown hosts", count)
-          : fmt::format("{} ranks on {} host{}", count, hosts.size(), hosts.size() == 1 ? "" : "s"),
+      count == 0      ? "An unknown number of ranks"
+      : hosts.empty() ? fmt::format("{} rank{} on unknown hosts", count, count == 1 ? "" : "s")
+                      : fmt::format("{} rank{} on {} host{}", count, count == 1 ? "" : "s",
+                                    hosts.size(), hosts.size() == 1 ? "" : "s"),
       text_of(body, "backend"),
       // A note says what another tool's times are.
       is_of_other_tool(body) ? "" : "Times are of one operation: the longest that any rank took. ");

@@ -56,8 +56,7 @@ std::vector<Judgement> judge_fabric(const Document& document) {
     const bool allowed = flag_of(object_of(verdict, "not_rdma"), "allowed");
     list.push_back({"fabric", "the verdict", "RDMA", allowed ? Status::warn : Status::fail,
                     headline.empty() ? without : headline,
-                    "Run 'rdmabench doctor' on these nodes. Where TCP is meant, name its provider "
-                    "or allow it."});
+                    "Run 'rdmabench doctor' on these nodes. Where TCP is meant: --allow-tcp."});
     list.back().headline = true;
   }
   if (!headline.empty() && !list_of(json_of(document), "lost").empty()) {  // it limits all the rest

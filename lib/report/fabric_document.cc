@@ -250,14 +250,15 @@ std::string text_of(const FabricSummary& summary) {
                            : summary.judged ? "nothing stands out"
                                             : "nothing could be judged";
   if (summary.lost.empty()) return before + what;
-  return before + fmt::format("{} of {} nodes lost: {}; among the other {} {}{}",
-                              summary.lost.size(), summary.nodes,
-                              terminal_safe(listed(summary.lost, kMostNamed)),
-                              summary.nodes - summary.lost.size(),
-                              findings > 1    ? "there are "
-                              : findings == 1 ? "there is "
-                                              : "",
-                              what);
+  const std::string lost =
+      before + fmt::format("{} of {} nodes lost: {}", summary.lost.size(), summary.nodes,
+                           terminal_safe(listed(summary.lost, kMostNamed)));
+  if (summary.lost.size() == summary.nodes) return lost;
+  return lost + fmt::format("; among the other {} {}{}", summary.nodes - summary.lost.size(),
+                            findings > 1    ? "there are "
+                            : findings == 1 ? "there is "
+                                            : "",
+                            what);
 }
 
 FabricSummary summary_of(const Document& fabric) {

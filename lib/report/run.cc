@@ -161,9 +161,11 @@ std::vector<Judgement> judge_run(const Document& document) {
   const std::string client = fact_of(list_of(environment, "client"), "hostname");
   const std::string subject = server.empty() ? client : fmt::format("{} to {}", client, server);
   if (const std::string without = text_of(body, "not_rdma"); !without.empty()) {
+    const std::string provider = text_of(object_of(body, "resolved"), "provider");
     list.push_back(
         {"run." + test, subject, "RDMA", Status::warn, without,
-         "Run 'rdmabench doctor' on both nodes. Where TCP is meant, name its provider."});
+         fmt::format("Run 'rdmabench doctor' on both nodes. Where TCP is meant: --provider {}.",
+                     provider.substr(0, provider.find(';')))});
     list.back().headline = true;
   }
   for_each_measured(document, [&](const Measured& measured) {

@@ -183,9 +183,10 @@ Section about(const Document& document) {
   const std::string rails = any_text_of(plan, "rails");
   Section section{"What was measured"};
   section.words.emplace_back(fmt::format(
-      "Fabric of {} {}: {}, {} rounds{}; {} over {}{}", nodes.size(),
+      "Fabric of {} {}: {}, {} round{}{}; {} over {}{}", nodes.size(),
       hosts.size() == 1 && ranks > 1 ? "ranks on one host" : "nodes", text_of(plan, "pattern"),
-      rounds.size(), confirming.empty() ? "" : fmt::format(" and {} to confirm", confirming.size()),
+      rounds.size(), rounds.size() == 1 ? "" : "s",
+      confirming.empty() ? "" : fmt::format(" and {} to confirm", confirming.size()),
       text_of(plan, "operation"), paths_of(document), rails.empty() ? "" : "; rails " + rails));
   const Json& verdict = object_of(json_of(document), "verdict");
   if (const std::string compared = text_of(verdict, "compared"); !compared.empty()) {

@@ -743,7 +743,7 @@ class Analysis(unittest.TestCase):
 
     def test_a_comparison_of_nothing(self):
         self.assertIn("nosuch", self.refused("compare", "nosuch", self.side("a")))
-        self.assertIn("1 paths", self.refused("compare", self.side("a")))
+        self.assertIn("two paths are needed, not 1", self.refused("compare", self.side("a")))
         self.assertIn("the same launch", self.refused("compare", self.side("a"), self.side("a")))
         self.assertIn("'p98'", self.refused("compare", self.side("a"), self.side("b"), "--metric",
                                             "p98"))

@@ -143,7 +143,7 @@ class Decide(unittest.TestCase):
         several = self.decide(job=("--params", "1B,2B", "--nodes", "8"))
         self.assertRegex(several.stderr, "Several values .*--nodes")
         self.assertIn("--plan with --format", run("decide", "--plan", *JOB, "--format", "json").stderr)
-        self.assertIn("1 paths were given, two are needed", run("decide", "x", *JOB).stderr)
+        self.assertIn("two paths are needed, not 1", run("decide", "x", *JOB).stderr)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -384,6 +385,9 @@ TEST(Attribution, WhenEverythingFailedThatIsSaid) {
   EXPECT_THAT(found.not_judged, Contains(HasSubstr("no measurement gave a value")));
   EXPECT_THAT(found.not_judged,
               Contains(has_all("56 of 56 measurements failed", "no route to host")));
+  for (Measurement& cell : matrix.measurements) fail(cell, "no route. Ask the router.");
+  EXPECT_THAT(attribute(matrix).not_judged,
+              Contains(EndsWith("first error: no route. Ask the router.")));
   EXPECT_THAT(found.findings, IsEmpty());
   EXPECT_EQ(node_of(found, 3).verdict, Verdict::failing);
   EXPECT_EQ(found.typical[0].failed, 56U);

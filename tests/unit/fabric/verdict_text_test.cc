@@ -258,6 +258,17 @@ TEST(VerdictText, CallsOneHostOneHost) {
   EXPECT_THAT(text_of(matrix, judged(matrix)), has_all("4 ranks share 2 hosts", "box (3)"));
 }
 
+TEST(VerdictText, CountsOneRoundAndSaysNothingOfNobody) {
+  Matrix matrix = whole(4);
+  for (Measurement& one : matrix.measurements) one.round = 0;
+  EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr(" 1 round; "));
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    matrix.lost.push_back({.rank = rank, .round = 0, .reason = "gone"});
+  }
+  EXPECT_THAT(text_of(matrix, judged(matrix)),
+              AllOf(HasSubstr("4 of 4 nodes lost: "), Not(HasSubstr("among the other"))));
+}
+
 TEST(VerdictText, FoldsFailuresThatAreAlike) {
   Matrix matrix = whole(8);
   EXPECT_THAT(text_of(matrix, judged(matrix)), Not(HasSubstr("that failed")));
