@@ -224,6 +224,13 @@ TEST(Launches, OfAFabricKeepTheDoubtsOfEarlierFiles) {
   EXPECT_THAT(launches_text(over, 300), has_all("one rail", "too few"));
 }
 
+TEST(Table, CountsOneRankAsOne) {
+  const auto alone = parse_documents(
+      R"({"schema":"rdmabench-coll/1","backend":"mpi","ranks":[{"rank":0,"host":"a"}],"results":[]})",
+      "x");
+  EXPECT_THAT(to_text(alone.front(), 300), HasSubstr("1 rank on 1 host, by mpi. "));
+}
+
 TEST(Table, ComesRowByRow) {
   const Report report = latency_sample();
   Report begun = report;
@@ -325,6 +332,9 @@ TEST(Launches, AreOneRowWithTheirInterval) {
   Document fell_back = over;
   json_of(fell_back)["not_rdma"] = "NOT RDMA: measured over ofi, provider tcp";
   EXPECT_THAT(launches_text(fell_back, 80), testing::StartsWith("NOT RDMA: measured over ofi, "));
+  json_of(fell_back)["resolved"]["provider"] = "tcp;ofi_rxm";
+  EXPECT_THAT(JudgedDocument(fell_back).list.front().remedy,
+              testing::EndsWith(" Where TCP is meant: --provider tcp."));
   EXPECT_EQ(launches_of(json_of(launches[0])), 1);
   json_of(launches[1])["results"][0]["complete"] = false;  // a signal ended it
   json_of(launches[2])["results"] = nlohmann::ordered_json::array();
