@@ -39,6 +39,7 @@ ComparedSide summarize(const std::vector<Launch>& launches, Launches& kept, bool
     }
     side.remedies.insert(launch.remedies.begin(), launch.remedies.end());
     for (const auto& [kind, count] : launch.disturbances) side.disturbances[kind] += count;
+    if (!launch.not_rdma.empty()) ++side.not_rdma[launch.not_rdma];
   }
   side.pairs = static_cast<std::uint32_t>(pairs.size());
   if (!side.failed.empty() && !skip_failed) {

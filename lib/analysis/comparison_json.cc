@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "decision_texts.h"
 #include "json_words.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/report/documents.h"
@@ -91,6 +92,7 @@ Json to_document(const Comparison& comparison) {
   const Settings& settings = comparison.options.settings;
   Json json;
   json["schema"] = report::kCompareSchema;
+  json["not_rdma"] = report::text_or_null(not_rdma_words(comparison));
   json["verdict"] = comparison.confounded() ? "CONFOUNDED" : json_word(comparison.verdict);
   json["as_they_stand"] = json_word(comparison.verdict);
   json["direction"] = json_word(comparison.direction);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/listed.h"
+#include "decision_texts.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/base/units.h"
 #include "results/number_column.h"
@@ -233,9 +234,13 @@ std::string advice(const JointVerdict& outcome, const ComparedSide& a, const Com
 
 std::string summary(const Comparison& comparison) {
   const std::vector<std::string> names = confounds_of(comparison);
-  if (names.empty()) return sentence(comparison);
-  return fmt::format("CONFOUNDED by {}: not only what is compared differs. As they stand: {}",
-                     listed(names, kMostNames), sentence(comparison));
+  const std::string confounded =
+      names.empty()
+          ? ""
+          : fmt::format("CONFOUNDED by {}: not only what is compared differs. As they stand: ",
+                        listed(names, kMostNames));
+  const std::string without = not_rdma_words(comparison);
+  return without + (without.empty() ? "" : " ") + confounded + sentence(comparison);
 }
 
 std::string regression_line(const Comparison& comparison) {
@@ -270,10 +275,11 @@ std::string regression_line(const Comparison& comparison) {
       rest += fmt::format("; {} suspect of {}", counted(launches, "launch"), code);
     }
   }
-  return terminal_safe(fmt::format("{}: {}; {} against {} of '{}', margin {}{}", word, what,
-                                   counted(comparison.b.launches, "launch"), comparison.a.launches,
-                                   comparison.options.a_name,
-                                   percent_of(comparison.options.settings.margin), rest));
+  const std::string without = not_rdma_words(comparison);
+  return terminal_safe(fmt::format(
+      "{}{}{}: {}; {} against {} of '{}', margin {}{}", without, without.empty() ? "" : " ", word,
+      what, counted(comparison.b.launches, "launch"), comparison.a.launches,
+      comparison.options.a_name, percent_of(comparison.options.settings.margin), rest));
 }
 
 }  // namespace rdmabench::inline v1::analysis

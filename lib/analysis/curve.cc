@@ -226,6 +226,7 @@ LinkSamples collect_link(const std::vector<Launch>& launches, std::string operat
     for (const std::string& code : own) ++samples.suspected[code];
     samples.suspect_launches += own.empty() ? 0U : 1U;
     samples.unwatched_launches += launch.watched ? 0U : 1U;
+    if (!launch.not_rdma.empty()) ++samples.not_rdma[launch.not_rdma];
     note_provenance(launch, samples.provenance);
     samples.remedies.insert(launch.remedies.begin(), launch.remedies.end());
   }

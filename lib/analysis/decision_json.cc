@@ -134,6 +134,7 @@ Json to_object(const Page& page, const Decision& decision) {
   const ProjectionOptions& projection = decision.options.projection;
   Json json;
   json["schema"] = report::kDecideSchema;
+  json["not_rdma"] = report::text_or_null(not_rdma_words(decision.projection, page.language));
   json["language"] = page.language == Language::korean ? "ko" : "en";
   json["answer"] = name(decision.answer);
   json["ground"] = name(decision.reason);

@@ -52,6 +52,11 @@ struct Phrase {
 /// Throws fmt::format_error for a text that takes another value.
 Phrase phrase(Text key, Language language, std::vector<Value> values = {});
 
+/// "NOT RDMA: measured over ofi, provider tcp, device eth0, ...: 5 of 5 launches of ib and 0 of 5
+/// of eth.", a sentence for each text that launches have; "" where all were RDMA.
+std::string not_rdma_words(const Comparison& comparison);
+std::string not_rdma_words(const Projection& projection, Language language = Language::english);
+
 /// Makes the values of one language.
 class Shown {
  public:

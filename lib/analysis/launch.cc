@@ -257,6 +257,7 @@ Launch to_launch(const report::Document& document) {
   const ResultJson json(json_of(document));
   const ResultJson& rows = in_place(launch.source, [&]() -> const ResultJson& {
     launch.error = optional_text(json, "error");
+    if (json.contains("not_rdma")) launch.not_rdma = text(json, "not_rdma");
     is_coll ? read_coll(launch, json) : read_run(launch, json);
     return list(json, "results");
   });

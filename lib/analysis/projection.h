@@ -81,6 +81,7 @@ struct LinkSamples {
   std::size_t unwatched_launches = 0;              ///< nobody recorded what disturbed them
   std::map<std::string, std::uint32_t> suspected;  ///< launches by code of suspicion
   std::map<std::string, std::string> remedies;     ///< by code, where the documents have one
+  std::map<std::string, std::uint32_t> not_rdma;   ///< launches by what they say
   Provenance provenance;
 };
 

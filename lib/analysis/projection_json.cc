@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "analysis/projection.h"
+#include "decision_texts.h"
 #include "json_words.h"
 #include "rdmabench/report/documents.h"
 #include "report/sections.h"
@@ -58,6 +59,7 @@ Json to_document(const Projection& projection) {
   const ProjectionOptions& options = projection.options;
   Json json;
   json["schema"] = report::kProjectSchema;
+  json["not_rdma"] = report::text_or_null(not_rdma_words(projection));
   json["summary"] = summary(projection);
   json["operation"] = projection.a.operation;
   json["curve"] = name(projection.source);

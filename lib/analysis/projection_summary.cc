@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/projection.h"
+#include "decision_texts.h"
 #include "rdmabench/base/units.h"
 #include "results/number_column.h"
 #include "values.h"
@@ -132,6 +133,33 @@ std::string of_one(const Projection& projection) {
              : fmt::format("A step takes {}, and {}.", text(*rows.front()), text(*rows.back()));
 }
 
+std::string of_both(const Projection& projection) {
+  const ProjectionOptions& options = projection.options;
+  const Compared all = compared(projection);
+  const std::size_t refused = projection.rows.size() - all.rows.size();
+  const std::string rest = cost_text(projection, all) + reservation(projection, all) +
+                           (refused == 0 ? ""
+                                         : fmt::format(" {} of {} values are refused.", refused,
+                                                       projection.rows.size()));
+  const std::string margin = percent_of(options.settings.margin);
+  if (!projection.break_evens.empty()) {
+    return fmt::format("{}{}", fmt::join(break_even_sentences(projection), " "), rest);
+  }
+  const std::string first = at_text(projection, all.rows.front()->value);
+  if (std::abs(all.logs.front()) <= std::log1p(options.settings.margin)) {
+    return fmt::format(
+        "{}{} and {} are alike from {} on: their steps differ by {}, which is within "
+        "the margin of {}.{}",
+        unproved(all), options.a_name, options.b_name, first, range_text(all.logs), margin, rest);
+  }
+  const bool b = all.logs.front() < 0;
+  return fmt::format(
+      "{}{} is better from {} on: its step is {} shorter than that of {}; the margin "
+      "is {}.{}",
+      unproved(all), b ? options.b_name : options.a_name, first, range_text(all.logs),
+      b ? options.a_name : options.b_name, margin, rest);
+}
+
 }  // namespace
 
 std::vector<std::string> break_even_sentences(const Projection& projection) {
@@ -175,31 +203,9 @@ std::vector<std::string> break_even_sentences(const Projection& projection) {
 }
 
 std::string summary(const Projection& projection) {
-  if (!projection.b) return of_one(projection);
-  const ProjectionOptions& options = projection.options;
-  const Compared all = compared(projection);
-  const std::size_t refused = projection.rows.size() - all.rows.size();
-  const std::string rest = cost_text(projection, all) + reservation(projection, all) +
-                           (refused == 0 ? ""
-                                         : fmt::format(" {} of {} values are refused.", refused,
-                                                       projection.rows.size()));
-  const std::string margin = percent_of(options.settings.margin);
-  if (!projection.break_evens.empty()) {
-    return fmt::format("{}{}", fmt::join(break_even_sentences(projection), " "), rest);
-  }
-  const std::string first = at_text(projection, all.rows.front()->value);
-  if (std::abs(all.logs.front()) <= std::log1p(options.settings.margin)) {
-    return fmt::format(
-        "{}{} and {} are alike from {} on: their steps differ by {}, which is within "
-        "the margin of {}.{}",
-        unproved(all), options.a_name, options.b_name, first, range_text(all.logs), margin, rest);
-  }
-  const bool b = all.logs.front() < 0;
-  return fmt::format(
-      "{}{} is better from {} on: its step is {} shorter than that of {}; the margin "
-      "is {}.{}",
-      unproved(all), b ? options.b_name : options.a_name, first, range_text(all.logs),
-      b ? options.a_name : options.b_name, margin, rest);
+  const std::string without = not_rdma_words(projection);
+  return without + (without.empty() ? "" : " ") +
+         (projection.b ? of_both(projection) : of_one(projection));
 }
 
 }  // namespace rdmabench::inline v1::analysis

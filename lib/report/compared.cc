@@ -78,6 +78,7 @@ bool fails_on(const Json& body, std::string_view what) {
 /// Of all, as the exit code judges; what is worse without failing is a warning.
 Status status_of_verdict(const Json& body) {
   if (flag_of(body, "failed")) return Status::fail;
+  if (!text_of(body, "not_rdma").empty()) return Status::warn;
   const std::string confounded = text_of(body, "as_they_stand");
   const std::string verdict = confounded.empty() ? text_of(body, "verdict") : confounded;
   if (verdict == "EQUIVALENT" || verdict == "DIFFERENT_BUT_IMMATERIAL") return Status::pass;

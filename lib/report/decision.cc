@@ -52,8 +52,13 @@ namespace {
 std::vector<Judgement> judge_decision(const Document& document) {
   std::vector<Judgement> list;
   const Json& page = object_of(json_of(document), "page");
+  if (const std::string without = text_of(json_of(document), "not_rdma"); !without.empty()) {
+    list.push_back({"decide", said(page, "question"), "RDMA", Status::warn, without});
+    list.back().headline = true;
+  }
+  const std::size_t before = list.size();
   for (const Section& section : decision_sections(json_of(document))) {
-    if (!section.title.empty() || list.empty()) {
+    if (!section.title.empty() || list.size() == before) {
       list.push_back({"decide", said(page, "question"),
                       section.title.empty() ? said(page, "answer") : section.title, Status::pass});
     }

@@ -98,9 +98,12 @@ std::string counts_text(const std::vector<Judgement>& list) {
 std::string decision_markdown(const Json& body, std::size_t level) {
   const Json& page = object_of(body, "page");
   const std::string mark(level, '#');
-  std::string text = fmt::format(
-      "{} {}\n\n{}\n\n**{}**\n", mark, escaped_for_markdown(said(page, "question")),
-      escaped_for_markdown(said(page, "subject")), escaped_for_markdown(said(page, "answer")));
+  const std::string without = text_of(body, "not_rdma");
+  std::string text =
+      fmt::format("{} {}\n\n{}\n\n{}**{}**\n", mark, escaped_for_markdown(said(page, "question")),
+                  escaped_for_markdown(said(page, "subject")),
+                  without.empty() ? "" : fmt::format("**{}**\n\n", escaped_for_markdown(without)),
+                  escaped_for_markdown(said(page, "answer")));
   for (const Section& section : decision_sections(body)) {
     if (!section.title.empty()) {
       text += fmt::format("\n{}# {}\n", mark, escaped_for_markdown(section.title));

@@ -103,7 +103,7 @@ Section settings(const Json& body) {
   Json scalars = Json::object();
   for (const auto& [key, value] : body.items()) {
     const bool shown = !value.is_structured() && !value.is_null() && key != "schema";
-    if (shown && key != "summary") scalars[spaced(key)] = value;
+    if (shown && key != "summary" && key != "not_rdma") scalars[spaced(key)] = value;
   }
   return facts_table("Settings", scalars);
 }
@@ -115,7 +115,9 @@ std::vector<Judgement> judge_projection(const Document& document) {
   const std::string both = fmt::format("{} against {}", side_name(json_of(document), "b"), a);
   if (const std::string summary = text_of(json_of(document), "summary"); !summary.empty()) {
     const bool one = object_of(json_of(document), "b").empty();
-    list.push_back({"project", one ? a : both, "in short", Status::pass, summary});
+    const bool rdma = text_of(json_of(document), "not_rdma").empty();
+    list.push_back(
+        {"project", one ? a : both, "in short", rdma ? Status::pass : Status::warn, summary});
     list.back().measured = true;
   }
   for (const Json& row : list_of(json_of(document), "rows")) {

@@ -219,6 +219,9 @@ std::string decision_text(const Json& body) {
   const Json& page = object_of(body, "page");
   std::vector<Section> all{{.words = {said(page, "question"), said(page, "subject")}},
                            {.title = said(page, "answer")}};
+  if (const std::string without = text_of(body, "not_rdma"); !without.empty()) {
+    all[0].words.emplace_back(without);
+  }
   for (Section& section : decision_sections(body)) all.push_back(std::move(section));
   return to_text(all, kUsualWidth, true);
 }

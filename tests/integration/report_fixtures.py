@@ -107,7 +107,7 @@ def compare() -> dict:
                       "verdict": verdict, "direction": "worse" if verdict == "DIFFERENT" else None,
                       "more_launches": 9 if verdict == "INCONCLUSIVE" else None, "obstacle": None,
                       "reason": "Fewer than 10 samples lie beyond this percentile." if verdict == "REFUSED" else ""})
-    return {"schema": "rdmabench-compare/1", "verdict": "CONFOUNDED", "as_they_stand": "DIFFERENT", "direction": "worse", "failed": True, "more_launches": None, "obstacle": None,
+    return {"schema": "rdmabench-compare/1", "not_rdma": None, "verdict": "CONFOUNDED", "as_they_stand": "DIFFERENT", "direction": "worse", "failed": True, "more_launches": None, "obstacle": None,
             "summary": "CONFOUNDED by environment.client.kernel: not only what is compared differs. As they stand: roce is WORSE than ib.",
             "settings": {"margin": 0.05, "alpha": 0.05, "nonzero_alpha": 0.01, "power": 0.9, "seed": 1, "resamples": 9999, "fewest_launches": 5, "factors": ["backend"], "fail_on": ["worse"]},
             "a": {"name": "ib", "launches": 7, "pairs": 1, "failed": [], "suspicions": {}, "counters": {}},
@@ -131,7 +131,7 @@ def project() -> dict:
                      "verdict": "EQUIVALENT" if nodes < 16 else "DIFFERENT", "direction": None if nodes < 16 else "worse", "more_launches": None,
                      "obstacle": None, "reason": ""}, "refusal": None})
     rows.append({"value": 1024, "a": None, "b": None, "difference": None, "refusal": "The tail at 1024 nodes needs 15000 samples; there are 2000."})
-    return {"schema": "rdmabench-project/1", "summary": "Break-even: ib is better by more than the margin of 2 % from about 11.6 nodes on.", "operation": "write", "curve": "latency", "margin": 0.02, "alpha": 0.05, "axis": "nodes",
+    return {"schema": "rdmabench-project/1", "not_rdma": None, "summary": "Break-even: ib is better by more than the margin of 2 % from about 11.6 nodes on.", "operation": "write", "curve": "latency", "margin": 0.02, "alpha": 0.05, "axis": "nodes",
             "a": {"name": "ib", "latency_launches": 7, "bandwidth_launches": 7, "sources": ["ib.json"], "suspicions": []}, "b": {"name": "roce", "latency_launches": 7, "bandwidth_launches": 7, "sources": ["roce.json"], "suspicions": []},
             "assumptions": [{"name": "parameters", "value": "7e9", "unit": "", "origin": "7B: its paper"}, {"name": "overlap", "value": "0.5", "unit": "", "origin": "default"},
                             {"name": "bucket_bytes", "value": "26214400", "unit": "bytes", "origin": "default"}],
@@ -153,7 +153,7 @@ def decide() -> dict:
     side = {"latency_launches": 5, "bandwidth_launches": 5, "suspect_launches": 0, "unknown_launches": 0, "suspicions": {}, "sources": []}
     step = {"step_s": 1.2, "step_low_s": 1.1, "step_high_s": 1.3, "compute_s": 1, "network_s": 0.2, "cost_per_step": 0.01}
     line = {"points": [{"nodes": 64, "step_s": 1.2, "step_low_s": None, "step_high_s": None}]}
-    return {"schema": "rdmabench-decide/1", "language": "ko", "answer": "YES", "ground": "proven", "nodes": 64, "margin": 0.05, "alpha": 0.05, "pays_by_estimate": True,
+    return {"schema": "rdmabench-decide/1", "not_rdma": None, "language": "ko", "answer": "YES", "ground": "proven", "nodes": 64, "margin": 0.05, "alpha": 0.05, "pays_by_estimate": True,
             "pays_above_ratio": 1.05, "step_ratio_a_to_b": likely, "cost_ratio_a_to_b": likely, "price_a_per_node_hour": 30, "price_b_per_node_hour": 26, "currency": "USD", "premium": likely,
             "variation": 0.01, "launches": 5, "units": 1, "more_launches": None, "one_after_the_other": False, "a": {"name": HOSTILE, **side}, "b": {"name": "roce", **side}, "works": [],
             "rows": [{"nodes": 64, "a": step, "b": step}], "paying": [{"kind": "none", "overlap": 0, "spans": []}], "flips": [],

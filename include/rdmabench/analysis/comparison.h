@@ -247,6 +247,7 @@ struct ComparedSide {
   std::map<std::string, std::uint32_t> suspicions;    ///< launches by code
   std::map<std::string, std::string> remedies;        ///< by code, where the documents have one
   std::map<std::string, std::uint64_t> disturbances;  ///< events by class of counter
+  std::map<std::string, std::uint32_t> not_rdma;  ///< launches by what they say, as Launch has it
 };
 
 /// What makes a comparison fail.
@@ -305,7 +306,8 @@ struct Comparison : JointVerdict {
 Comparison compare(const std::vector<Launch>& a, const std::vector<Launch>& b,
                    const ComparisonOptions& options);
 
-/// The verdict in one or two sentences, with what it rests on and what to do where there is none.
+/// The verdict in one or two sentences, with what it rests on and what to do where there is none;
+/// before it how many launches were not RDMA.
 std::string summary(const Comparison& comparison);
 
 /// For people: the summary first, then the figures, then what else is known. At most 100 columns

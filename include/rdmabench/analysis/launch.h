@@ -56,6 +56,7 @@ struct Launch {
   std::string source;                           ///< "a.json", or "demo.json#2" of several documents
   std::string test;                             ///< "latency", "bandwidth", "load" or "collective"
   std::optional<std::string> error;             ///< why it ended early
+  std::string not_rdma;                         ///< as its document says it; "" where it was RDMA
   bool watched = false;                         ///< whether the document says what disturbed it
   std::vector<std::string> suspicions;          ///< codes: "migration", ...
   std::map<std::string, std::string> remedies;  ///< by code of suspicion, where the document has it

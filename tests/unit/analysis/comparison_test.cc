@@ -11,6 +11,7 @@
 #include "analysis/baseline.h"
 #include "documents.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/report/documents.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {
@@ -441,6 +442,34 @@ TEST(Compare, OneDifferentSizeOfManyMakesADifference) {
   ASSERT_EQ(cells.size(), 11U);
   EXPECT_EQ(cells[0].judgement.verdict, Verdict::equivalent);
   EXPECT_EQ(cells[2].judgement.verdict, Verdict::different);
+}
+
+TEST(Compare, SaysFirstThatLaunchesWereNotRdma) {
+  const auto a = changed(5, 1e11, [](report::Report&, int) {});
+  const auto b = changed(
+      5, 1e11,
+      [](report::Report& report, int i) {
+        if (i == 0) return;
+        report.resolved.backend = "ofi";
+        report.resolved.provider = "tcp";
+        report.resolved.device = "eth0";
+        for (report::Facts* side : {&report.environment.client, &report.environment.server}) {
+          side->push_back({"rdma_devices", std::uint64_t{0}});
+        }
+      },
+      0);
+  const Comparison comparison =
+      compare(a, b, {.factors = Factors({"all"}), .a_name = "ib", .b_name = "roce"});
+  const std::string first =
+      "NOT RDMA: measured over ofi, provider tcp, device eth0, no RDMA device on 2 of 2 nodes: "
+      "0 of 5 launches of ib and 4 of 5 of roce.";
+  EXPECT_THAT(summary(comparison), testing::StartsWith(first + " roce is EQUIVALENT to ib"));
+  EXPECT_THAT(to_table(comparison), testing::StartsWith(first));
+  EXPECT_THAT(regression_line(comparison), testing::StartsWith(first));
+  EXPECT_EQ(nlohmann::json::parse(to_json(comparison))["not_rdma"], first);
+  const report::Document document = report::parse_documents(to_json(comparison), "c.json").at(0);
+  EXPECT_THAT(report::to_markdown({&document, 1}), HasSubstr("**1 warn**"));
+  EXPECT_THAT(summary(compare(same(), a, {})), Not(HasSubstr("RDMA")));
 }
 
 TEST(Regression, IsOneLine) {

@@ -328,6 +328,28 @@ TEST(Decision, SaysWhatDisturbedTheLaunchesAndInWhichOrderTheyRan) {
               has_all("측정 6회. 그중 2회가", "프로세서로 옮겨감 1회", "시스템 잡음 2회"));
 }
 
+TEST(Decision, SaysFirstThatLaunchesWereNotRdma) {
+  std::vector<Launch> b = launches_on(1e11, 1);
+  for (Launch& one : b)
+    one.not_rdma = "NOT RDMA: measured over ofi, provider tcp, device eth0, why";
+  const Decision decision = decide(launches_on(2e11, 0), b, question());
+  const std::string first =
+      "NOT RDMA: measured over ofi, provider tcp, device eth0, why: 0 of 12 launches of InfiniBand "
+      "and 12 of 12 of Ethernet.";
+  const auto text = [&](DecisionFormat format, Language language = Language::english) {
+    return to_document(decision, format, language, "now");
+  };
+  EXPECT_EQ(nlohmann::json::parse(text(DecisionFormat::json))["not_rdma"], first);
+  const std::string markdown = text(DecisionFormat::markdown);
+  EXPECT_LT(markdown.find(first), markdown.find("**YES**"));
+  const std::string plain = text(DecisionFormat::text);
+  EXPECT_LT(plain.find("NOT RDMA"), plain.find("YES"));
+  EXPECT_THAT(text(DecisionFormat::html), HasSubstr("\"WARN\""));
+  EXPECT_THAT(text(DecisionFormat::text, Language::korean), HasSubstr("RDMA가 아닙니다(NOT RDMA"));
+  EXPECT_THAT(to_document(decided(2e11, 1e11), DecisionFormat::text, Language::english),
+              Not(HasSubstr("RDMA")));
+}
+
 TEST(Decision, CountsASingleLaunchInTheSingular) {
   std::vector<Launch> a = launches_on(2e11, 0, 1);
   for (Launch& one : a) one.suspicions = {"noise"};

@@ -1,5 +1,6 @@
 #include "analysis/projection.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -210,6 +211,22 @@ TEST(Project, FindsTheBreakEven) {
 TEST(Project, SaysThatTheTwoAreAlike) {
   EXPECT_THAT(to_table(project(fabric(400e9), fabric(400e9), options())),
               testing::StartsWith("A and B are alike from 2 nodes on: "));
+}
+
+TEST(Project, SaysFirstThatLaunchesWereNotRdma) {
+  LinkSamples a = fabric(400e9);
+  a.not_rdma = {{"NOT RDMA: measured over ofi, provider tcp, device eth0, why", 2}};
+  const std::string first = fmt::format(
+      "NOT RDMA: measured over ofi, provider tcp, device eth0, why: 2 of {} launches of A",
+      a.latency.size() + a.bandwidth.size());
+  const Projection alone = project(a, std::nullopt, options());
+  EXPECT_THAT(to_table(alone), testing::StartsWith(first + ". A step takes"));
+  EXPECT_EQ(nlohmann::json::parse(to_json(alone))["not_rdma"], first + ".");
+  EXPECT_THAT(summary(project(a, fabric(400e9), options())),
+              testing::StartsWith(first + " and 0 of "));
+  EXPECT_TRUE(
+      nlohmann::json::parse(to_json(project(fabric(400e9), std::nullopt, options())))["not_rdma"]
+          .is_null());
 }
 
 TEST(Project, SaysWhoIsBetterWhereThereIsNoBreakEven) {
