@@ -11,6 +11,7 @@
 #include "fabric/verdict_words.h"
 #include "measure/ranks.h"
 #include "rdmabench/base/units.h"
+#include "report/fabric_document.h"
 #include "results/number_column.h"
 
 namespace rdmabench::inline v1::fabric {
@@ -68,7 +69,13 @@ std::string Words::subject() const {
 std::string Words::rail_name(std::uint32_t rail, std::uint32_t rank) const {
   const auto& rails = matrix_.nodes[rank].rails;
   if (rail >= rails.size() || rails[rail].empty()) return fmt::format("rail {}", rail);
-  return fmt::format("rail {} ({})", rail, rails[rail]);
+  std::string_view device = rails[rail];
+  for (const Measurement& one : matrix_.measurements) {
+    if (device != "auto") break;
+    if (one.sender != rank || one.rail != rail) continue;
+    if (const auto taken = report::device_of(one.over); !taken.empty()) device = taken;
+  }
+  return fmt::format("rail {} ({})", rail, device);
 }
 
 std::string Words::value(double log_value) const {

@@ -191,12 +191,24 @@ std::uint64_t rank_in(const Json& object, std::string_view key) {
 }
 
 FabricNames::FabricNames(const Document& fabric) {
+  constexpr std::string_view kAuto = "auto";
   std::set<std::string> known;
+  std::ptrdiff_t open = 0;  // rails that the plan left to the run
   for (const Json& node : list_of(json_of(fabric), "nodes")) {
     Node& one = nodes_[rank_in(node, "rank")];
     one.host = text_of(node, "host");
     for (const Json& rail : list_of(node, "rails")) one.rails.push_back(any_text(rail));
     if (!known.insert(one.host).second) shared_.insert(one.host);
+    open += std::count(one.rails.begin(), one.rails.end(), kAuto);
+  }
+  for (auto pair = fabric.pairs.begin(); open > 0 && pair != fabric.pairs.end(); ++pair) {
+    const auto node = nodes_.find(pair->sender);
+    const std::string_view device = device_of(pair->over);
+    if (node == nodes_.end() || pair->rail >= node->second.rails.size() || device.empty()) continue;
+    std::string& rail = node->second.rails[pair->rail];
+    if (rail != kAuto) continue;
+    rail = device;
+    --open;
   }
 }
 
@@ -221,6 +233,30 @@ std::string FabricNames::rail(std::uint64_t rank, std::uint64_t rail) const {
   const auto found = nodes_.find(rank);
   const bool is_named = found != nodes_.end() && rail < found->second.rails.size();
   return is_named ? found->second.rails[rail] : fmt::format("rail {}", rail);
+}
+
+std::string_view device_of(std::string_view over) {
+  constexpr std::string_view kBefore = ", device ";
+  const std::size_t found = over.find(kBefore);
+  return found == std::string_view::npos ? "" : over.substr(found + kBefore.size());
+}
+
+double typical_of(const Json& verdict, Metric metric, std::uint64_t size_bytes,
+                  std::optional<std::uint32_t> rail) {
+  const auto value_of = [&](const char* list, const char* key, bool of_rail) {
+    for (const Json& one : list_of(verdict, list)) {
+      const bool same = text_of(one, "metric") == name(metric) &&
+                        number_of(one, "size_bytes") == double(size_bytes) &&
+                        (!of_rail || number_of(one, "rail") == double(*rail));
+      const double value = same ? number_of(one, key) : NAN;
+      if (value > 0 && std::isfinite(value)) return value;
+    }
+    return double(NAN);
+  };
+  const double typical = value_of("typical", "value", false);
+  const double ratio = rail ? value_of("rails", "ratio", true) : NAN;
+  if (std::isnan(ratio)) return typical;
+  return metric == Metric::latency ? typical / ratio : typical * ratio;
 }
 
 std::string not_rdma_of(const Document& fabric) {
@@ -352,7 +388,7 @@ std::string suspect_of(const FabricNames& names, const Json& finding) {
 
 Judgement cell_of(const FabricNames& names, const PairMeasurement& pair) {
   Judgement cell{"fabric.pair",
-                 fmt::format("{} to {}, {}", names.host(pair.sender), names.host(pair.receiver),
+                 fmt::format("{} to {}, {}", names.node(pair.sender), names.node(pair.receiver),
                              names.rail(pair.sender, pair.rail)),
                  fmt::format("{} {} round {}", name(pair.metric),
                              size_text(double(pair.size_bytes)), pair.round)};
@@ -381,13 +417,15 @@ std::vector<NodeMedian> node_medians(const Document& fabric) {
     nodes[series][pair.receiver].as_receiver.push_back(pair.value);
     all[series].push_back(pair.value);
   }
+  const Json& verdict = object_of(json_of(fabric), "verdict");
   std::vector<NodeMedian> medians;
   for (auto& [series, by_rank] : nodes) {
-    const double typical = measure::median(all[series]);
+    const auto& [metric, size_bytes, rail] = series;
+    double typical = typical_of(verdict, metric, size_bytes, rail);
+    if (std::isnan(typical)) typical = measure::median(all[series]);
     for (auto& [rank, values] : by_rank) {
-      medians.push_back({rank, std::get<2>(series), std::get<0>(series), std::get<1>(series),
-                         measure::median(values.as_sender), measure::median(values.as_receiver),
-                         typical});
+      medians.push_back({rank, rail, metric, size_bytes, measure::median(values.as_sender),
+                         measure::median(values.as_receiver), typical});
     }
   }
   return medians;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -69,7 +70,8 @@ class FabricNames {
   std::string node(std::uint64_t rank) const;
   /// "node 3 (node3)": beside texts that give numbers.
   std::string numbered(std::uint64_t rank) const;
-  /// "mlx5_0", or "rail 1" where the plan names none.
+  /// "mlx5_0", or "rail 1" where the plan names none. What was asked for as "auto" is the device
+  /// that its measurements came over.
   std::string rail(std::uint64_t rank, std::uint64_t rail) const;
 
  private:
@@ -80,6 +82,14 @@ class FabricNames {
   std::map<std::uint64_t, Node> nodes_;
   std::set<std::string> shared_;
 };
+
+/// "eth0" of PairMeasurement::over; "" where it names none.
+std::string_view device_of(std::string_view over);
+
+/// What the verdict holds its findings against, of a metric and size, or of one rail of it; NaN
+/// where it has none.
+double typical_of(const Json& verdict, Metric metric, std::uint64_t size_bytes,
+                  std::optional<std::uint32_t> rail = std::nullopt);
 
 /// What a verdict comes to.
 struct FabricSummary {
@@ -122,7 +132,7 @@ struct NodeMedian {
   std::uint64_t size_bytes = 0;
   double as_sender = 0;  ///< bits per second or nanoseconds; 0 = it never was one
   double as_receiver = 0;
-  double typical = 0;  ///< median of all the measurements of that metric, size and rail
+  double typical = 0;  ///< the verdict's; without one the median of these measurements
 
   /// 1 = as the typical one, 0.5 = half as good: of latency the smaller is the better.
   double relative(double value) const;

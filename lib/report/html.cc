@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "fabric_document.h"
 #include "rdmabench/features.h"
 #include "results/row.h"
 #include "results/text_table.h"
@@ -111,6 +112,14 @@ Json to_object(const Document& document) {
               {"notes", safe_words(Json(document.notes))},
               {"body", safe_words(json_of(document))}};
   if (document.schema == kFabricSchema) {
+    const FabricNames names(document);  // the page names rails too
+    for (Json& node : object["body"]["nodes"]) {
+      if (list_of(node, "rails").empty()) continue;
+      std::uint64_t rail = 0;
+      for (Json& one : node["rails"]) {
+        one = safe_words(Json(names.rail(rank_in(node, "rank"), rail++)));
+      }
+    }
     object["series"] = to_series(document.pairs);
     object["errors"] = to_errors(document.pairs);
   }

@@ -156,10 +156,12 @@ void compare(Case& one, bool at_least) {
 struct Cases {
   Cases(const Document& document, std::span<const Document> launches, const Limit& expected,
         std::vector<double>& chances)
-      : of(expected), measure(*measure_of(key_of(of.quantity))) {
+      : of(expected),
+        of_fabric(document.schema == kFabricSchema),
+        measure(*measure_of(key_of(of.quantity))) {
     const std::string_view key = key_of(of.quantity);
     std::optional<FabricNames> names;
-    if (document.schema == kFabricSchema) names.emplace(document);
+    if (of_fabric) names.emplace(document);
     const LaunchValues values =
         launches.empty() ? LaunchValues() : launch_values(launches, key, false);
     for_each_measured(document, [&](const Measured& row) {
@@ -185,13 +187,14 @@ struct Cases {
         chances.push_back(one.to_fail);
       }
       if (one.passes() && ++passing > kMostJudged) return;
-      one.row = row_text(row);
+      one.row = row_text(row, names ? &*names : nullptr);
       if (names) one.cause = cause_of(*names, object_of(json_of(document), "verdict"), row);
       list.push_back(std::move(one));
     });
   }
 
   const Limit& of;
+  bool of_fabric;
   Measure measure;
   std::vector<Case> list{};
   std::size_t passing = 0;
@@ -328,7 +331,9 @@ std::vector<LimitFinding> judge(Document& document, const std::vector<Limit>& li
       Sort& sort = *std::ranges::find(sorts, status, &Sort::status);
       if (sort.rows.size() < kMostJudged) {
         sort.rows.push_back(finding_of(limit.text, one, status, adjusted.size(), cases.measure));
-        sort.causes.push_back(status == Status::fail ? one.cause : "");
+        sort.causes.push_back(status == Status::fail      ? one.cause
+                              : known || !cases.of_fabric ? ""
+                                                          : one.bound.origin);
       } else {
         ++sort.more;
       }
@@ -415,8 +420,9 @@ std::string limits_text(const Document& document) {
         continue;
       }
       if (!row.empty() && ++rows[limit] > kMostShown) continue;
-      add(limit, row + (row.empty() ? "" : ": ") + text_of(one, "text") +
-                     (cause.empty() ? "" : "; " + cause));
+      std::string said = text_of(one, "text");
+      if (!cause.empty() && !said.ends_with(cause)) said += "; " + cause;
+      add(limit, row + (row.empty() ? "" : ": ") + said);
     }
     for (const auto& [limit, count] : rows) {
       if (count <= kMostShown) continue;

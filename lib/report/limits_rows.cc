@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fields.h"
+#include "fabric_document.h"
 #include "launches.h"
 #include "results/row.h"
 
@@ -79,14 +80,16 @@ RowValue row_value(const Measured& row, std::string_view key) {
   return found;
 }
 
-std::string row_text(const Measured& row) {
+std::string row_text(const Measured& row, const FabricNames* names) {
   std::string text;
   const auto add = [&text](const std::string& word) {
     if (!word.empty()) text += (text.empty() ? "" : " ") + word;
   };
-  const std::string sender = label_of(row, "sender_host");
-  if (!sender.empty()) {
-    add(fmt::format("{} to {}, rail {}, round {},", sender, label_of(row, "receiver_host"),
+  if (names != nullptr) {
+    const auto node = [&](const char* key) {
+      return names->node(std::strtoull(label_of(row, key).c_str(), nullptr, 10));
+    };
+    add(fmt::format("{} to {}, rail {}, round {},", node("sender"), node("receiver"),
                     label_of(row, "rail"), label_of(row, "round")));
   }
   for (const char* key : {"group", "operation", "memory", "type", "reduction"}) {

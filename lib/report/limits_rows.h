@@ -10,6 +10,8 @@
 
 namespace rdmabench::inline v1::report {
 
+class FabricNames;
+
 inline constexpr double kNormal95 = 1.96;  // standard errors to the end of an interval
 
 /// A row with the document that it is of.
@@ -26,8 +28,8 @@ std::string label_of(const Measured& row, std::string_view key);
 /// that it is of.
 RowValue row_value(const Measured& row, std::string_view key);
 
-/// What tells a row from the others of its document.
-std::string row_text(const Measured& row);
+/// What tells a row from the others of its document. `names`: of a fabric's nodes.
+std::string row_text(const Measured& row, const FabricNames* names = nullptr);
 
 /// What the run was asked for, by its name in "config"; "" where nothing was.
 std::string asked_for(const Document& document, const char* name);

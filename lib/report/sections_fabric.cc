@@ -51,7 +51,8 @@ Slices slices_of(const Document& document) {
     std::vector<double> values;
     for (const PairMeasurement* const pair : slice.pairs) values.push_back(pair->value);
     constexpr double kTail = 5;  // per cent
-    slice.typical = measure::median(values);
+    slice.typical = typical_of(object_of(json_of(document), "verdict"), of.first, of.second);
+    if (std::isnan(slice.typical)) slice.typical = measure::median(values);
     slice.tail = measure::percentile(values, latency ? 100 - kTail : kTail);
   }
   return slices;

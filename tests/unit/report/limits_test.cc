@@ -618,6 +618,29 @@ TEST(Limits, PairsThatOneFindingExplainsAreOneLine) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("FAIL bw>=0.8Gb/s: c to a")));
 }
 
+TEST(Limits, NodesOfOneHostAreToldApartAndPairsWithoutALineAreOneLine) {
+  const std::string plan = R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[)"
+                           R"({"rank":0,"host":"vm"},{"rank":1,"host":"vm"}],"plan":{}})"
+                           "\n";
+  const auto pair = [](int sender) {
+    return fmt::format(
+        R"({{"record":"measurement","round":0,"sender":{},"receiver":{},"rail":0,)"
+        R"("metric":"bandwidth","size_bytes":1048576,"value":9e9,"p99_ns":null,"error":null,)"
+        R"("notes":[],"confirming":false}})"
+        "\n",
+        sender, 1 - sender);
+  };
+  Document one = parse_documents(plan + pair(0), "test").at(0);
+  judge(one, std::vector{parse_limit("bw>=90Gb/s"), parse_limit("bw>=90%line")});
+  EXPECT_THAT(limits_text(one), has_all("FAIL bw>=90Gb/s: vm (0) to vm (1), rail 0",
+                                        "OPEN bw>=90%line: vm (0) to vm (1), rail 0"));
+  Document both = parse_documents(plan + pair(0) + pair(1), "test").at(0);
+  judge(both, std::vector{parse_limit("bw>=90%line")});
+  EXPECT_EQ(limits_text(both),
+            "OPEN bw>=90%line: 2 pairs: the rate of the link is not known: give an absolute "
+            "limit\n");
+}
+
 TEST(Limits, HoldsAPairOfAFabricAgainstItsOwnLine) {
   const auto judgements = [](const std::string& fields) {
     Document document =

@@ -375,6 +375,30 @@ TEST(Markdown, HasTheNodesOfAFabricTheWorstFirst) {
   EXPECT_EQ(least.back(), 100);
 }
 
+TEST(Markdown, AFabricHasOneTypicalValueAndTheDevicesOfItsRails) {
+  std::string lines = R"({"schema":"rdmabench-fabric/1","record":"plan","plan":{},"nodes":[)"
+                      R"({"rank":0,"host":"a","rails":["auto"]},{"rank":1,"host":"b"}]})"
+                      "\n";
+  for (const char* const confirming : {"false", "true"}) {
+    lines += fmt::format(
+        R"({{"record":"measurement","round":0,"sender":0,"receiver":1,"rail":0,"metric":"bandwidth",)"
+        R"("size_bytes":1048576,"value":4e9,"p99_ns":null,"error":null,"notes":[],"confirming":{},)"
+        R"("over":"ofi, provider tcp, device eth7"}})"
+        "\n",
+        confirming);
+  }
+  lines += R"({"record":"verdict","findings":[],"typical":[{"metric":"bandwidth",)"
+           R"("size_bytes":1048576,"value":8e9}]})"
+           "\n";
+  const std::vector<Document> documents = parse_documents(lines, "f");
+  const std::string text = to_markdown(documents);
+  EXPECT_THAT(text,
+              HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 0.50 |"));
+  EXPECT_THAT(text, HasSubstr("| 1M | 1 | 0 | 8 Gb/s |"));
+  EXPECT_THAT(text, HasSubstr("| node 0 (a) | eth7 | bandwidth | 1M | 4 Gb/s | 50 |"));
+  EXPECT_THAT(to_html(documents, ""), HasSubstr(R"("rails":["eth7"])"));
+}
+
 TEST(Markdown, TellsVerdicts) {
   const std::string text = to_markdown(parse_documents(compare_text(), "c"));
   EXPECT_THAT(text, HasSubstr("**Verdict: CONFOUNDED, as they stand DIFFERENT**"));
