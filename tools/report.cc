@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,21 +61,27 @@ void compare_nodes(std::vector<Document>& documents) {
     peers.push_back(health::read_peer(report::to_json(document), document.source));
   }
   const health::NodeComparison comparison = health::compare_nodes(peers);
-  for (const auto& [node, found] : comparison.differences) {
-    report::Json& body = report::json_of(*nodes[node]);
-    for (report::Json& one : body["findings"]) {
-      if (text_of(one, "id") != found.id || text_of(one, "subject") != found.subject) continue;
-      const std::string before = text_of(one, "status");
-      if (before != name(Status::skip) && before != name(Status::pass)) continue;
-      one["status"] = name(found.status);
-      one["reason"] = "";
-      one["expected"] = found.expected;
-      one["expected_source"] = name(found.source);
-      one["remedy"] = found.remedy;
-      one["action"] = health::action_of(found);
+  std::set<std::size_t> changed;
+  for (const auto* list : {&comparison.differences, &comparison.alike}) {
+    for (const auto& [node, found] : *list) {
+      for (report::Json& one : report::json_of(*nodes[node])["findings"]) {
+        if (text_of(one, "id") != found.id || text_of(one, "subject") != found.subject) continue;
+        const std::string before = text_of(one, "status");
+        if (before != name(Status::skip) &&
+            (before != name(Status::pass) || found.status == Status::pass)) {
+          continue;
+        }
+        changed.insert(node);
+        one["status"] = name(found.status);
+        one["reason"] = "";
+        one["expected"] = found.expected;
+        one["expected_source"] = name(found.source);
+        one["remedy"] = found.remedy;
+        one["action"] = health::action_of(found);
+      }
     }
-    count_again(body);
   }
+  for (const std::size_t node : changed) count_again(report::json_of(*nodes[node]));
   if (!comparison.words.empty()) tell(comparison.words);
 }
 

@@ -70,7 +70,7 @@ VerdictCounts count(const Comparison& comparison) {
   return counts;
 }
 
-/// "write latency p50 of 8 +20.00 % [+18.00 %, +22.00 %]"; in times from half and double on.
+/// "write latency p50 of 8 +20 % [+18 %, +22 %]"; in times from half and double on.
 std::string extreme_text(const ExtremeCell& one) {
   if (one.cell == nullptr) return "no quantity could be judged";
   const Estimate& estimate = *one.cell->judgement.estimate;

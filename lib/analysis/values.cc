@@ -7,6 +7,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/statistics.h"
+#include "report/compared.h"
 
 namespace rdmabench::inline v1::analysis {
 namespace {
@@ -137,7 +138,7 @@ void check_names(const std::string& a, const std::string& b) {
 }
 
 std::string percent(double log_ratio) {
-  return fmt::format("{:+.2f} %", 100 * std::expm1(log_ratio));
+  return report::signed_percent(std::expm1(log_ratio));
 }
 
 std::string short_name(const std::string& name, std::size_t most) {

@@ -69,7 +69,7 @@ std::string fact_of(const Launch& launch, const std::string& name);
 /// Throws Error(usage) for two sides of one name, or of none.
 void check_names(const std::string& a, const std::string& b);
 
-/// "+3.20 %": by how much a ratio, given by its logarithm, differs from 1.
+/// "+3.2 %": by how much a ratio, given by its logarithm, differs from 1.
 std::string percent(double log_ratio);
 
 /// A name at the head of a column: its end, where it is longer than `most`.

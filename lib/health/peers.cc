@@ -144,7 +144,7 @@ void compare(Finding& finding, Counts& counts) {
 
 /// The nodes of one model.
 void compare_kind(std::span<const Peer> nodes, const std::vector<std::size_t>& kind,
-                  std::vector<NodeDifference>& differences) {
+                  NodeComparison& comparison) {
   Counts counts;
   for (const std::size_t node : kind) count(counts, nodes[node]);
   for (const std::size_t node : kind) {
@@ -157,9 +157,9 @@ void compare_kind(std::span<const Peer> nodes, const std::vector<std::size_t>& k
       finding.observed = one.observed;
       finding.status = Status::skip;
       compare(finding, counts);
-      if (finding.status == Status::warn || finding.status == Status::fail) {
-        differences.push_back({node, std::move(finding)});
-      }
+      if (finding.status == Status::skip) continue;
+      auto& list = finding.status == Status::pass ? comparison.alike : comparison.differences;
+      list.push_back({node, std::move(finding)});
     }
   }
 }
@@ -220,9 +220,9 @@ NodeComparison compare_nodes(std::span<const Peer> nodes) {
     const std::string& host = nodes[i].host;
     if (!host.empty() && hosts.insert(host).second) kinds[model_of(nodes[i])].push_back(i);
   }
-  NodeComparison comparison{.differences = {}, .words = kinds_text(kinds)};
+  NodeComparison comparison{.differences = {}, .alike = {}, .words = kinds_text(kinds)};
   for (const auto& [model, members] : kinds) {
-    compare_kind(nodes, members, comparison.differences);
+    compare_kind(nodes, members, comparison);
   }
   std::ranges::stable_sort(comparison.differences, [](const auto& a, const auto& b) {
     const auto order = [](const NodeDifference& one) {

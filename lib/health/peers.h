@@ -18,6 +18,7 @@ struct NodeDifference {
 
 struct NodeComparison {
   std::vector<NodeDifference> differences;  ///< FAIL first, then by node
+  std::vector<NodeDifference> alike;        ///< PASS: as most others have
   /// Which nodes were compared with which: a sentence; "" where none could be.
   std::string words;
 };

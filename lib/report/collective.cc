@@ -269,6 +269,7 @@ std::vector<Judgement> judge_coll(const Document& document) {
                     "Run 'rdmabench doctor' on each node. Where sockets are meant, say --network "
                     "Socket."});
     list.back().headline = true;
+    list.back().alike = without;
   }
   if (const std::string error = text_of(json_of(document), "error"); !error.empty()) {
     Judgement& one = list.emplace_back(Judgement{"coll", backend, "run", Status::error, error});

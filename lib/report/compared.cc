@@ -30,10 +30,17 @@ std::string ratio_text(const Json& estimate) {
   return fmt::format("{} times ({} to {})", text("ratio"), text("ratio_low"), text("ratio_high"));
 }
 
+std::string signed_percent(double share) {
+  constexpr double kNone = 0.005;  // per cent
+  const double percent = std::abs(100 * share);
+  return fmt::format("{}{} %", share < 0 && percent >= kNone ? "-" : "+",
+                     percent < kNone ? "0" : digits_text(percent));
+}
+
 std::string change_text(double ratio, double typical) {
   if (!std::isfinite(ratio)) return "-";
   if (typical >= 2 || typical <= 0.5) return digits_text(ratio) + " times";
-  return fmt::format("{:+.2f} %", 100 * (ratio - 1));
+  return signed_percent(ratio - 1);
 }
 
 std::string change_interval(const Json& estimate) {
@@ -149,17 +156,34 @@ std::string variation_of(const Json& family) {
   return fmt::format("launches vary by {}{} %", low, low == high ? "" : " to " + high);
 }
 
-Section compared_rows(const Json& body, const Json& family, const SideNames& names) {
+std::string family_title(const Json& family) {
   const std::string test = text_of(family, "test");
   const std::string metric = text_of(family, "metric");
   const std::string kind = spaced(text_of(family, "kind"));
+  return fmt::format("{} {}{}{}", text_of(family, "operation"), test,
+                     metric == test ? "" : " " + metric,
+                     kind.empty() ? "" : fmt::format(" ({})", kind));
+}
+
+/// Of a family of which nothing could be judged, in one line; "" of any other.
+std::string refused_text(const Json& family) {
+  const Json& cells = list_of(family, "cells");
+  const bool all = std::all_of(cells.begin(), cells.end(), [](const Json& cell) {
+    return text_of(cell, "verdict") == "REFUSED";
+  });
+  if (cells.size() < 2 || !all) return "";
+  return fmt::format("{}: REFUSED at all {} sizes: {}", family_title(family), cells.size(),
+                     text_of(cells.front(), "reason"));
+}
+
+Section compared_rows(const Json& body, const Json& family, const SideNames& names) {
+  const std::string metric = text_of(family, "metric");
   Scale scale = metric == "bandwidth" ? kRateScale : kTimeScale;
   scale.decimals = 4;
   const Cell verdict = verdict_cell(Status::pass, family, text_of(family, "direction"));
-  Section section{fmt::format(
-      "{} {}{}{}{}{}{}", text_of(family, "operation"), test, metric == test ? "" : " " + metric,
-      kind.empty() ? "" : fmt::format(" ({})", kind), verdict.text.empty() ? "" : ": ",
-      verdict.text, list_of(family, "confounded_by").empty() ? "" : ", confounded")};
+  Section section{fmt::format("{}{}{}{}", family_title(family), verdict.text.empty() ? "" : ": ",
+                              verdict.text,
+                              list_of(family, "confounded_by").empty() ? "" : ", confounded")};
   section.columns = {{"size", true},
                      {names.a, true, scale},
                      {names.b, true, scale},
@@ -353,9 +377,15 @@ std::vector<Section> comparison_sections(const Document& document) {
   const Json& body = json_of(document);
   const SideNames names(body);
   std::vector<Section> all{names.legend};
+  Section refused;
   for (const Json& family : list_of(body, "families")) {
-    all.push_back(compared_rows(body, family, names));
+    if (std::string why = refused_text(family); !why.empty()) {
+      refused.words.emplace_back(Status::skip, std::move(why));
+    } else {
+      all.push_back(compared_rows(body, family, names));
+    }
   }
+  all.push_back(std::move(refused));
   all.insert(all.end(),
              {planned(body), differences(body, names), launches_of_both(body), notes_of(body)});
   return all;

@@ -17,7 +17,10 @@ std::string verdict_text(std::string_view verdict, std::string_view direction);
 
 /// "1.25 times (1.2 to 1.3)".
 std::string ratio_text(const Json& estimate);
-/// "+12.30 %"; in times where `typical` is half, double or beyond.
+/// "+12.3 %", of 0.123.
+std::string signed_percent(double share);
+
+/// "+12.3 %"; in times where `typical` is half, double or beyond.
 std::string change_text(double ratio, double typical);
 std::string change_interval(const Json& estimate);
 

@@ -167,6 +167,7 @@ std::vector<Judgement> judge_run(const Document& document) {
          fmt::format("Run 'rdmabench doctor' on both nodes. Where TCP is meant: --provider {}.",
                      provider.substr(0, provider.find(';')))});
     list.back().headline = true;
+    list.back().alike = without;
   }
   for_each_measured(document, [&](const Measured& measured) {
     Judgement one;

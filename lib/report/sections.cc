@@ -213,6 +213,19 @@ std::string Found::what() const {
 
 std::string Found::why() const {
   if (same_text) return first.text;
+  if (same_id && !observed.empty()) {
+    std::vector<std::pair<std::string, std::size_t>> counts(observed.begin(), observed.end());
+    std::ranges::stable_sort(counts, std::ranges::greater(),
+                             [](const auto& one) { return one.second; });
+    std::vector<std::string> values;
+    for (const auto& [value, number] : counts) {
+      values.push_back(observed.size() > 1 ? fmt::format("{} ({})", value, number) : value);
+    }
+    constexpr std::size_t kMostValues = 4;
+    const std::vector<std::string> usual(expected.begin(), expected.end());
+    return listed(values, kMostValues) +
+           (usual.empty() ? "" : "; expected " + listed(usual, kMostValues / 2));
+  }
   return same_id && first.alike != first.id ? first.alike : "";
 }
 
@@ -228,6 +241,7 @@ std::vector<Found> found(std::span<const JudgedDocument> documents) {
   for (const auto& [document, list] : documents) {
     for (const Judgement& one : list) {
       if (one.outcome == Status::pass || (one.measured && one.alike.empty())) continue;
+      if (document.schema == kDoctorSchema && one.outcome == Status::skip) continue;
       std::size_t at = all.size();
       if (!one.alike.empty()) {
         at = known.try_emplace({one.outcome, one.alike, one.remedy}, at).first->second;
@@ -237,6 +251,9 @@ std::vector<Found> found(std::span<const JudgedDocument> documents) {
       ++place.count;
       place.same_id &= one.id == place.first.id;
       place.same_text &= one.text == place.first.text;
+      if (std::string value = detail_of(one, "observed"); !value.empty()) ++place.observed[value];
+      if (std::string value = detail_of(one, "expected"); !value.empty())
+        place.expected.insert(value);
       if (place.places.size() == kMostPlaces) continue;
       const bool has_host = document.schema == kDoctorSchema;
       place.places.push_back({has_host ? "" : document.source, one.subject, one.id, one.text});
@@ -382,14 +399,28 @@ std::vector<Part> parts(std::span<const Document> documents) {
     for (const std::size_t i : part.documents) mine.emplace_back(documents[i]);
     part.found = found(mine);
     std::vector<Section> more;
+    std::map<std::string, std::size_t> alike;  // documents that begin with the same sentence
     for (const JudgedDocument& judged : mine) {
       const Document& one = judged.document;
-      if (Cell said = headline(judged); !said.text.empty()) {
-        part.headlines.push_back(std::move(said));
-      }
+      Cell said = headline(judged);
+      if (!said.text.empty() && ++alike[said.text] == 1) part.headlines.push_back(std::move(said));
       const bool alone = mine.size() == 1 || part.kind == kDoctorSchema;  // checks name their host
       join(part.sections, every_section(one), alone ? "" : one.source);
       join(more, every_detail(one), alone ? "" : one.source);
+    }
+    std::ptrdiff_t skipped = 0;
+    for (const JudgedDocument& judged : mine) {
+      skipped += std::ranges::count(judged.list, Status::skip, &Judgement::outcome);
+    }
+    if (part.kind == kDoctorSchema && skipped > 0) {
+      part.sections.insert(
+          part.sections.begin(),
+          Section{.words = {fmt::format(
+                      "{} checks are SKIP: most do not apply there. 'Every check' says why.",
+                      skipped)}});
+    }
+    for (Cell& said : part.headlines) {
+      if (alike[said.text] > 1) said.text += fmt::format(" ({} documents)", alike[said.text]);
     }
     std::move(more.begin(), more.end(), std::back_inserter(part.sections));
     part.sections = without_empty(std::move(part.sections));

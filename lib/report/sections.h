@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -143,7 +145,9 @@ struct Found {
   std::size_t count = 0;
   bool same_id = true;
   bool same_text = true;
-  std::vector<Place> places{};  ///< the first ones of many
+  std::vector<Place> places{};                    ///< the first ones of many
+  std::map<std::string, std::size_t> observed{};  ///< in how many places, where it was told
+  std::set<std::string> expected{};
 
   std::string what() const;
   std::string why() const;
@@ -151,7 +155,8 @@ struct Found {
   std::string text() const;
 };
 
-/// The worst first. What a row of the measurements says by itself is left out.
+/// The worst first. What a row of the measurements says by itself is left out, and so are a node's
+/// checks that were not made: they are a number.
 std::vector<Found> found(std::span<const JudgedDocument> documents);
 
 /// Names the document of each place only where it is `of_several`.

@@ -139,6 +139,9 @@ TEST(Nodes, WithLessThanMostOfTheirModelFail) {
   nodes[1].observations[4].observed = "node0 512 GiB, node1 448 GiB";
   nodes[3].observations[5].observed = "6.1";
   const NodeComparison found = compare_nodes(nodes);
+  EXPECT_EQ(std::ranges::count_if(found.alike,
+                                  [](const auto& one) { return one.finding.id == "gpu.count"; }),
+            3);
   std::vector<std::string> said;
   for (const auto& [node, finding] : found.differences) {
     said.push_back(fmt::format("{} {} {}", nodes[node].host, finding.id, name(finding.status)));
