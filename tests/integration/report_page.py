@@ -195,8 +195,7 @@ class Page(unittest.TestCase):
         page = self.path / "large.html"
         result = run("report", str(file), "-o", str(page))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.browser.get(page.as_uri())
-        self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
+        self.open(page)
         self.assertIn("worst of 4 by 4 pairs", self.text(".words"))
         chart = self.all(".chart")[0]
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
@@ -350,6 +349,7 @@ class Page(unittest.TestCase):
             self.browser.execute_script("arguments[0].open = true", element)
         wide = self.browser.execute_script("return document.documentElement.scrollWidth")
         self.assertLessEqual(wide, PHONE[0])
+        self.wait("return [...document.querySelectorAll('.scroll')].every(e => (e.scrollWidth > e.clientWidth + 1) === e.hasAttribute('data-more'))")
         self.check_quiet()
         self.load(PHONE)
         self.shoot("phone")
@@ -364,6 +364,9 @@ class Page(unittest.TestCase):
         page = self.path / f"{name}.html"
         result = run("report", *files, "-o", str(page))
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.open(page)
+
+    def open(self, page: pathlib.Path):
         self.browser.get(page.as_uri())
         self.wait("return [...document.querySelectorAll('.chart')].every(e => e.clientWidth === 0 || e.dataset.drawn)")
 
@@ -381,6 +384,10 @@ class Page(unittest.TestCase):
         self.assertIn("suspect: noise", row)
         places = self.section("Latency").find_element(By.CSS_SELECTOR, "[aria-label='What stands out'] details")
         self.assertEqual(places.text, "9 places")
+        self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(len(places.find_elements(By.TAG_NAME, "li")), 9, "on paper nothing can be opened")
+        self.browser.execute_script("dispatchEvent(new Event('afterprint'))")
+        self.assertFalse(places.get_property("open"))
         self.browser.execute_script("arguments[0].open = true", places)
         self.wait("return document.querySelectorAll('td details li').length === 9")
         self.assertIn("client: 8 gaps", places.text)
@@ -395,7 +402,35 @@ class Page(unittest.TestCase):
         names = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
         self.assertTrue(any("3 launches" in name for name in names), names)
         self.assertFalse([name for name in names if "launch-1.json" in name], names)
+        for i, text in enumerate(runs):  # what a run counted is no other configuration, and what launches have in common none of them
+            runs[i] = json.dumps({**json.loads(text), "not_rdma": "NOT RDMA: measured over ofi", "config": {"depth": 1},
+                                  "resolved": {"backend": "verbs", "details": {"retries": str(i), "mtu": "4096"}}})
+        runs.insert(0, json.dumps({**json.loads(runs[0]), "over_launches": 3}))
+        other = [json.dumps({**json.loads(text), "config": {"depth": 2}}) for text in runs]
+        folder = self.path / "p2"
+        folder.mkdir()
+        for name, side in (("a10", runs), ("b10", other)):
+            (folder / f"{name}.json").write_text(json.dumps([json.loads(text) for text in side]), encoding="utf-8")
+        self.report("p2/c", *runs[1:])
+        names = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
+        self.assertTrue(any("3 launches" in name for name in names), names)
+        self.assertEqual([one.text for one in self.all("#summary .points li")], ["! WARN 3 places: RDMA: NOT RDMA: measured over ofi"])
+        self.assertEqual([one.text for one in self.all(".verdict")], ["! WARN NOT RDMA: measured over ofi (3 documents)"])
+        page = self.path / "p2.html"
+        self.assertEqual(run("report", str(folder / "a10.json"), str(folder / "b10.json"), "-o", str(page)).returncode, 0)
+        self.open(page)
+        names = " ".join(self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)"))
+        for one in ("a10.json, 3 launches", "b10.json, 3 launches"):
+            self.assertIn(one, names)
         self.assertIn("shaded from the lowest to the highest", self.text(".words"))
+
+    def test_no_knee_is_drawn_into_a_curve_that_does_not_rise(self):
+        for factor, begin in ((1, "Above 10 k/s, 10 % of capacity, the offered rate was not kept"), (5, "The knee, the highest load before latency rises")):
+            one = {**report_fixtures.latency(1, "node0"), "test": "load"}
+            one["results"] = [{**one["results"][0], "load": load / 10, "offered_messages_per_s": load * 1e4, "achieved_messages_per_s": 1e4, "p50_ns": 1e4 if load == 1 else 1e4 * factor,
+                               "knee": load == 1, "knee_reliable": True, "saturated": load > 1} for load in range(1, 6)]
+            self.report(f"knee{factor}", json.dumps(one))
+            self.assertTrue(self.text("figure .words").startswith(begin), self.text("figure .words"))
 
     def test_runs_of_other_settings_or_unknown_hosts_are_no_launches_of_one(self):
         runs = [report_fixtures.latency(1, "node0") for _ in range(4)]
@@ -409,10 +444,10 @@ class Page(unittest.TestCase):
 
     def test_a_limit_that_was_not_decided_is_no_pass(self):
         one = report_fixtures.latency(1, "node0")
-        one["expectations"] = [{"expectation": "p99<=2us", "row": "8 B", "status": status, "text": "it was 1.98 \u00b5s"} for status in ("PASS", "OPEN")]
+        one["expectations"] = [{"expectation": "p99<=2us", "row": "8 B", "status": status, "text": "it was 1.98 us"} for status in ("PASS", "OPEN")]
         self.report("open", json.dumps(one))
         self.assertEqual(self.text("#summary .counts"), "\u25cb 1 OPEN")
-        self.assertEqual([point.text for point in self.all("#summary .points li")], [f"\u25cb OPEN {self.path}/open-0.json, 8 B: p99<=2us: it was 1.98 \u00b5s"])
+        self.assertEqual([point.text for point in self.all("#summary .points li")], [f"\u25cb OPEN {self.path}/open-0.json, 8 B: p99<=2us: it was 1.98 us"])
         self.assertNotIn("Nothing in these documents", self.text("#summary"))
 
     def test_an_improvement_is_no_failure_and_sides_have_names(self):
@@ -481,10 +516,10 @@ class Page(unittest.TestCase):
             choice = next(one for one in self.all("label.choice") if one.text.startswith(label))
             Select(choice.find_element(By.TAG_NAME, "select")).select_by_value(str(rank))
         found = self.text(".found")
-        self.assertIn(f"mlx5_0 {usual / 1e9:.4g} Gb/s", found)
-        self.assertIn(f"{usual * 0.4 / 1e9:.4g} Gb/s", found)
+        self.assertIn(f"mlx5_0 {usual / 1e9:.3g} Gb/s", found)
+        self.assertIn(f"{usual * 0.4 / 1e9:.3g} Gb/s", found)
         Select(choice.find_element(By.TAG_NAME, "select")).select_by_value("2")
-        self.assertRegex(self.text(".found"), rf"bandwidth, 1 MiB mlx5_0 \u2013 \u2013 {usual * 0.4 / 1e9:.4g} Gb/s")
+        self.assertRegex(self.text(".found"), rf"bandwidth, 1 MiB mlx5_0 \u2013 \u2013 {usual * 0.4 / 1e9:.3g} Gb/s")
         rail = next(one for one in self.all("label.choice") if one.text.startswith("Rail"))
         Select(rail.find_element(By.TAG_NAME, "select")).select_by_visible_text("mlx5_0")
         figure = next(one for one in self.all("figure") if "Node pairs: bandwidth" in one.text)

@@ -10,7 +10,7 @@ const sideName = (body, side) => text(object(body[side]).name) || side.toUpperCa
 function signed(ratio, typical = ratio) {
   if (!isNumber(ratio)) return '\u2013';
   if (typical >= 2 || typical <= 0.5) return `${Number(ratio.toPrecision(3))} times`;
-  return `${ratio >= 1 ? '+' : '\u2212'}${Math.abs((ratio - 1) * 100).toFixed(2)} %`;
+  return `${ratio >= 1 ? '+' : '\u2212'}${Number(Math.abs((ratio - 1) * 100).toPrecision(3))} %`;
 }
 
 /** As the document says it. */

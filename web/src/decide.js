@@ -30,7 +30,7 @@ function chart(one) {
 /** On a phone each row stands by itself, its cells below one another with the heads of their columns before them. */
 function tableOf(one, title) {
   const heads = list(one.heads).map(said);
-  const box = table(title, heads.map((name, i) => ({name, number: i > 0 && one.words !== true})), list(one.rows).map((row) => list(row).map((cell) => unbroken(said(cell)))), {class: 'scroll said'});
+  const box = table(title, heads.map((name, i) => ({name, number: i > 0 && one.words !== true})), list(one.rows).map((row) => list(row).map((cell) => h('span', {}, unbroken(said(cell))))), {class: 'scroll said'});
   for (const row of box.querySelectorAll('tbody tr')) [...row.children].forEach((cell, i) => { cell.dataset.head = heads[i] ?? ''; });
   return box;
 }
@@ -43,13 +43,14 @@ function block(one, title) {
   return h('p', {class: 'small'}, list(one.small).map((phrase, i) => [i > 0 ? '; ' : '', h('span', {}, said(phrase))]));
 }
 
+const notRdma = (body) => (text(body.not_rdma) ? h('p', {class: 'warning'}, unbroken(text(body.not_rdma))) : null);
 const verdict = (body) => h('p', {class: `verdict ${text(body.answer).toLowerCase().replace(' ', '-')}`}, said(object(body.page).answer));
 const sections = (page, heading) => list(page.sections).map(object).map((one) => h('section', {class: `s-${text(one.key)}`},
     one.title ? h(heading, {}, said(one.title)) : null, list(one.blocks).map((part) => block(object(part), said(one.title)))));
 
 export function decideSection([{body}]) {
   const page = object(body.page);
-  return [h('div', {lang: text(body.language)}, h('p', {}, said(page.question)), verdict(body), h('p', {}, said(page.subject)), sections(page, 'h3'))];
+  return [h('div', {lang: text(body.language)}, h('p', {}, said(page.question)), notRdma(body), verdict(body), h('p', {}, said(page.subject)), sections(page, 'h3'))];
 }
 
 /** The whole page, in the decision's language. */
@@ -66,5 +67,5 @@ export function decidePage({body}, data, main) {
     for (const node of document.querySelectorAll('.theme span, .theme legend, .skip-link')) node.textContent = kKorean[node.textContent] ?? node.textContent;
   }
   main.replaceChildren();
-  add(main, [verdict(body), sections(page, 'h2')]);
+  add(main, [notRdma(body), verdict(body), sections(page, 'h2')]);
 }

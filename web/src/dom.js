@@ -23,17 +23,25 @@ export function add(element, children) {
 let numbered = 0;
 export const freshId = (word) => `${word}-${++numbered}`;
 
-/** Words in which no line ends within the name of an option, or between a number and its unit. */
-export const unbroken = (words) => String(words).split(/(--[a-z][a-z0-9-]*|[0-9][0-9.,]* (?:%|ms|min|s|h|days|[KMG]iB|[A-Z]{3})(?![A-Za-z]))/)
+/** Words in which no line ends within the name of an option, between a number and its unit, or behind its sign. */
+export const unbroken = (words) => String(words).split(/(--[a-z][a-z0-9-]*|[-\u2212+]?\p{Sc}?[0-9][0-9.,]* (?:%|ms|min|s|h|days|[KMG]iB|[A-Z]{3})(?![A-Za-z])|[-\u2212+]\p{Sc}?[0-9][0-9.,]*)/u)
     .map((part, i) => (i % 2 ? h('span', {class: 'whole'}, part) : part));
+
+const kTall = 40;  // rows, above which a table scrolls in a box
+
+/** Says of a region that it has more columns than can be seen. */
+const observer = new ResizeObserver((all) => {
+  for (const {target} of all) target.parentElement.toggleAttribute('data-more', target.parentElement.scrollWidth > target.parentElement.clientWidth + 1);
+});
 
 /** A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a row is its cells, or {cells, attributes}. */
 export function table(caption, columns, rows, attributes = {}) {
   const head = h('tr', {}, columns.map((one) => h('th', {scope: 'col', class: one.number ? 'n' : null}, one.name)));
   const body = rows.map((row) => h('tr', row.attributes ?? {}, (row.cells ?? row).map((cell, i) =>
     h(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, class: columns[i]?.number ? 'n' : null}, cell))));
-  return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption, ...attributes},
-      h('table', {}, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, body)));
+  const node = h('table', {}, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, body));
+  observer.observe(node);
+  return h('div', {tabindex: 0, role: 'region', 'aria-label': caption, ...attributes, class: `${attributes.class ?? 'scroll'}${rows.length > kTall ? ' tall' : ''}`}, node);
 }
 
 /** What is costly is made when it is opened, or printed. */

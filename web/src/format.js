@@ -1,7 +1,7 @@
 // Numbers as people read them. Sizes go by powers of 1024, rates and times by powers of 1000.
 import {isNumber} from './dom.js';
 
-const digits = (value, count = 4) => {
+const digits = (value, count = 3) => {
   if (!isNumber(value)) return '\u2013';
   if (value === 0) return '0';
   const text = value.toPrecision(count);
@@ -15,7 +15,7 @@ const scaled = (value, steps, count) => {
   return `${digits(value / (step[0] || 1), count)} ${step[1]}`;
 };
 
-export const time = (ns, count) => scaled(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [0, 'ns']], count);
+export const time = (ns, count) => scaled(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [0, 'ns']], count);
 export const rate = (bits, count) => scaled(bits, [[1e12, 'Tb/s'], [1e9, 'Gb/s'], [1e6, 'Mb/s'], [1e3, 'kb/s'], [0, 'b/s']], count);
 export const count = (value, places) => {
   const text = scaled(value, [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [0, '']], places);

@@ -77,8 +77,21 @@ function followTheme() {
   };
   document.querySelectorAll('input[name=theme]').forEach((input) => input.addEventListener('change', () => apply()));
   system.addEventListener('change', () => apply());
-  addEventListener('beforeprint', () => { apply(true); setPrinting(true); });
-  addEventListener('afterprint', () => { apply(); setPrinting(false); });
+  addEventListener('beforeprint', () => {
+    apply(true);
+    setPrinting(true);
+    for (const one of document.querySelectorAll('td details:not([open])')) {  // the places that a finding names
+      one.open = one.forPaper = true;
+      one.dispatchEvent(new Event('toggle'));  // the browser's own comes after the print
+    }
+  });
+  addEventListener('afterprint', () => {
+    apply();
+    setPrinting(false);
+    for (const one of document.querySelectorAll('td details[open]')) {
+      if (one.forPaper) one.open = one.forPaper = false;
+    }
+  });
   apply();
 }
 

@@ -54,9 +54,28 @@ function together(rows) {
   return one;
 }
 
-/** What a launch was asked for and what came of it, but for what tells launches of one setup apart: sizes, names and times. */
-const kOfOneLaunch = new Set(['sizes', 'device', 'source_ip', 'timeout_s', 'reason']);
-const configuration = ({body}) => ['config', 'resolved'].map((part) => Object.entries(object(body[part])).filter(([name]) => !kOfOneLaunch.has(name)).sort());
+/** What a launch was asked for and what came of it, but for what tells launches of one setup apart: sizes, names, times, and what the run counted or was given. */
+const kOfOneLaunch = new Set(['sizes', 'device', 'source_ip', 'timeout_s', 'reason', 'details', 'retries', 'path', 'registration_note', 'write_order',
+  ...['lid', 'gid', 'qpn', 'psn', 'dctn', 'rkey', 'vaddr'].flatMap((name) => [name, `remote_${name}`]), 'address', 'port']);
+const configuration = ({body}) => [body.config, body.resolved, object(body.resolved).details]
+    .map((part) => Object.entries(object(part)).filter(([name]) => !kOfOneLaunch.has(name)).sort());
+
+/** What the names of the files of launches have in common, "lat-*.json" of lat-1.json and lat-2.json; the file's alone where all are of one. */
+function common(names) {
+  const files = new Set(names.map((name) => name.replace(/#[0-9]+$/, '')));
+  if (files.size === 1) return [...files][0];
+  const [first] = names;
+  const whole = (from, to, step) => {  // a number that differs is left out whole
+    let length = from;
+    while (length < to && names.every((name) => name.at(step(length)) === first.at(step(length)))) ++length;
+    while (length > 0 && /[0-9]/.test(first.at(step(length - 1)))) --length;
+    return length;
+  };
+  const shortest = Math.min(...names.map((name) => name.length));
+  const before = whole(0, shortest, (i) => i);
+  const after = whole(0, shortest - before, (i) => -1 - i);
+  return `${first.slice(0, before)}*${after > 0 ? first.slice(-after) : ''}`;
+}
 
 /** Launches of one setup and configuration between the same hosts, whose files differ by their numbers alone, are one line. A host without a name may be any. */
 function sides(documents) {
@@ -68,11 +87,13 @@ function sides(documents) {
     const key = known.every(text) ? JSON.stringify([...setup(line), ...known, file(line.document.source), configuration(line.document)]) : place;
     groups.set(key, [...groups.get(key) ?? [], line]);
   }
-  const all = [...groups.values()].map((group) => {
+  const all = [...groups.values()].map((every) => {
+    const launches = every.filter(({document}) => !(document.body.over_launches > 1));  // what they have in common is none of them
+    const group = launches.length > 0 ? launches : every;
     if (group.length < 2) return group[0];
     const rows = group.flatMap((line) => line.rows);
     const sizes = [...new Set(rows.map((row) => row.size_bytes))];
-    return {document: {...group[0].document, source: file(group[0].document.source)}, launches: group.length, rows: sizes.map((bytes) => together(rows.filter((row) => row.size_bytes === bytes)))};
+    return {document: {...group[0].document, source: common(group.map((line) => line.document.source))}, launches: group.length, rows: sizes.map((bytes) => together(rows.filter((row) => row.size_bytes === bytes)))};
   });
   name(all);
   return all;
@@ -181,7 +202,11 @@ export function bandwidth(documents) {
 
 function loadChart(line, bytes) {
   const rows = line.rows.filter((row) => row.size_bytes === bytes && isNumber(row.offered_messages_per_s)).sort((a, b) => a.offered_messages_per_s - b.offered_messages_per_s);
-  const knee = rows.find((row) => row.knee === true);
+  const marked = rows.find((row) => row.knee === true);
+  // Where the rate alone was not kept, and latency is what it was, there is nothing to be seen of a knee.
+  const beyond = rows.slice(rows.indexOf(marked) + 1);
+  const rises = [['p50_ns', 2], ['p99_ns', 4]].some(([key, factor]) => median(beyond.map((row) => row[key]).filter(isNumber)) > factor * marked?.[key]);
+  const knee = rises ? marked : undefined;
   const keys = [['p50_ns', 'p50', 'solid'], ['p99_ns', 'p99', 'dashed'], ['p999_ns', 'p99.9', 'dotted']];
   const options = (narrow) => {
     const colours = palette();
@@ -202,6 +227,7 @@ function loadChart(line, bytes) {
   const doubt = rows.some((row) => row.knee_reliable === false);
   const fine = rows.filter((row) => (row.saturated ?? row.taken_off) === false).at(-1);
   const words = (knee ? `The knee, the highest load before latency rises steeply, is at ${messages(knee.offered_messages_per_s)}, ${percent(knee.load, 0)} of capacity.`
+    : marked ? `Above ${messages(marked.offered_messages_per_s)}, ${percent(marked.load, 0)} of capacity, the offered rate was not kept or latency was disturbed; it did not rise with the load.`
     : doubt ? 'Latency already rose steeply at the lowest load.' : 'No knee was found: latency did not rise steeply, or it did at once.')
     + (doubt ? ` This is not reliable: ${fine ? `at ${percent(fine.load, 0)} it was normal again` : 'at a higher load it was normal again'}.` : '');
   return figure({title: `Latency under load: ${line.name}, ${size(bytes)}`, description: `${words} Measured from each message's intended start.`, options}).node;

@@ -37,7 +37,7 @@ function filter(rows, box) {
 export function tableOf(section) {
   const rows = list(section.rows);
   const box = table(section.title, list(section.columns), rows.map((row) => ({attributes: row.differs ? {class: 'differs'} : {}, cells: list(row.cells).map(cellNode)})),
-      section.columns.length > 6 ? {class: 'scroll wide'} : {});
+      section.columns.length > 4 ? {class: 'scroll wide'} : {});
   return [filter(rows, box), box, section.left_out > 0 ? h('p', {class: 'note'}, `${plural(section.left_out, 'more row')} left out.`) : null];
 }
 
