@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "topology_formats.h"
 #include "topology_lines.h"
 
@@ -35,6 +37,20 @@ void check_order(const TopologyDraft& draft, const std::vector<std::string>& hea
                   heading[level + 1], heading[level]));
 }
 
+/// Of an inventory's columns some say how a node is connected, and are no level of switches.
+void check_levels(const TopologyDraft& draft, const std::vector<std::string>& heading) {
+  constexpr std::array<std::string_view, 9> kNone{"type", "speed", "vlan", "vlans", "port",
+                                                  "mtu",  "ip",    "mac",  "serial"};
+  for (std::size_t level = 1; level < heading.size(); ++level) {
+    if (std::ranges::find(kNone, lower(heading[level])) != kNone.end()) {
+      draft.refuse(
+          fmt::format("'{}' is no level of switches: after the node's column those of its "
+                      "switches stand, from the node up, and no others",
+                      heading[level]));
+    }
+  }
+}
+
 }  // namespace
 
 void CsvReader::read(TopologyDraft& draft) {
@@ -42,6 +58,7 @@ void CsvReader::read(TopologyDraft& draft) {
   const std::vector<std::string> heading = csv_cells(draft.line());
   if (heading.size() < 2) draft.refuse("a heading without a level above the nodes");
   if (heading.size() > kMostLevels) draft.refuse(fmt::format("more than {} cells", kMostLevels));
+  check_levels(draft, heading);
   const std::size_t head = draft.at;
   std::vector<std::vector<std::string>> rows;
   while (++draft.at < draft.lines.size()) {

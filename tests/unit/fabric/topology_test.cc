@@ -284,6 +284,9 @@ TEST(Topology, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal(""), HasSubstr("no line but comments"));
   EXPECT_THAT(refusal("hello\n"), HasSubstr("file, line 1: it is not ibnetdiscover's"));
   EXPECT_THAT(refusal("node,leaf\na,1\nb\n"), HasSubstr("line 3: 1 cells, but the heading has 2"));
+  EXPECT_THAT(refusal("Hostname,Switch,Type,Speed\na,1,ACCESS,1G\na,1,TRUNK,25G\n"),
+              HasSubstr("'Type' is no level of switches"));
+  EXPECT_THAT(refusal("Hostname,Speed,Switch\na,1G,1\n"), HasSubstr("'Speed' is no level"));
   EXPECT_THAT(refusal("node,leaf,pod\na,1,1\nb,1,2\na,1,2\n"),
               has_all("line 4: a ", "pod 2 leaf 1", "pod 1 leaf 1 in line 2 of file"));
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[1-x]\n"), HasSubstr("invalid range '1-x'"));
