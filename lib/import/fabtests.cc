@@ -23,7 +23,8 @@ Run fabtests_run(const MeanTable& table, const Source& source) {
   const bool named = !table.name.empty() && !table.name.starts_with("fi_");
   const bool latency = named ? table.name.ends_with("lat") : has(name, "pingpong");
   const bool bandwidth = named ? table.name.ends_with("bw") : has(name, "_bw");
-  if ((!named && !name.starts_with("fi_")) || (!latency && !bandwidth)) {
+  const bool failed = table.rows.empty() && !table.error.empty();  // whichever it was
+  if (!failed && ((!named && !name.starts_with("fi_")) || (!latency && !bandwidth))) {
     throw Error(Fault::usage,
                 fmt::format("'{}' does not say which program of fabtests printed it", source.name),
                 "Name it: --as fi_rdm_pingpong, or let the file's name begin with it.");
@@ -45,6 +46,16 @@ Run fabtests_run(const MeanTable& table, const Source& source) {
     run.notes.emplace_back(
         "fabtests runs this both ways at once and prints the share of one; rdmabench's own program "
         "of this name runs one way.");
+  }
+  constexpr double kFew = 1000;
+  if (name == "fi_pingpong" && !run.rows.empty()) {
+    const auto count = run.rows[0].find("iterations");
+    if (count != run.rows[0].end() && count->second < kFew) {
+      run.notes.push_back(fmt::format(
+          "fi_pingpong times its first message, with which the connection begins: it is one of the "
+          "{} that the mean of the first row is of.",
+          count->second));
+    }
   }
   std::size_t computed = 0;
   for (Row& row : run.rows) {

@@ -240,6 +240,30 @@ std::string without_colours(std::string_view text) {
   return plain;
 }
 
+/// Without the roles of reStructuredText, ":mark:`# size count`", which a page may break into
+/// lines: what one holds is a line, and the numbers of the lines stay.
+std::string without_roles(std::string text) {
+  constexpr std::size_t kLongest = 1024;
+  for (std::size_t at = 0; (at = text.find(":`", at)) != std::string::npos;) {
+    const std::size_t begin = text.rfind('\n', at) + 1;  // 0 in the first line
+    const std::size_t end = text.find('`', at + 2);
+    const std::string_view role = trimmed(std::string_view(text).substr(begin, at - begin));
+    if (role.size() < 2 || role[0] != ':' || role.find(' ') != std::string_view::npos ||
+        end == std::string::npos || end - at > kLongest) {
+      at += 2;
+      continue;
+    }
+    std::string held = text.substr(at + 2, end - at - 2);
+    const auto broken = static_cast<std::size_t>(std::count(held.begin(), held.end(), '\n'));
+    std::replace(held.begin(), held.end(), '\n', ' ');
+    const std::size_t line_end = std::min(text.find('\n', end), text.size());
+    held += text.substr(end + 1, line_end - end - 1) + std::string(broken, '\n');
+    text.replace(begin, line_end - begin, held);
+    at = begin + held.size();
+  }
+  return text;
+}
+
 bool is_any_heading(std::string_view line) noexcept {
   return (has(line, "#bytes") && has(line, "iterations")) || has(line, "# Size") ||
          (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer") ||
@@ -284,7 +308,7 @@ bool any_line(std::string_view text, bool (*is)(const Line&) noexcept) noexcept 
   return false;
 }
 
-Scan::Scan(std::string_view text) : plain_(without_colours(text)) {
+Scan::Scan(std::string_view text) : plain_(without_roles(without_colours(text))) {
   const std::vector<std::string_view> raws = lines_of(plain_);
   std::string_view comment;
   std::size_t block = 0;

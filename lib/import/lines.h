@@ -37,9 +37,9 @@ std::string_view without_tags(std::string_view line) noexcept;
 /// them before all that a program writes at once, and nccl-tests writes a row in parts:
 /// "[0]  8  2  float  sum  -1[0]  10.5". So are the marks of a comment that holds a table ("# ", "*
 /// ",
-/// "// "), and the bars of a table in Markdown. Where several tags have a table, the lines of each
-/// tag stand together: they were printed at the same time. Other lines stay behind the one before
-/// them.
+/// "// "), the bars of a table in Markdown, and the roles of reStructuredText around a line. Where
+/// several tags have a table, the lines of each tag stand together: they were printed at the same
+/// time. Other lines stay behind the one before them.
 class Scan {
  public:
   explicit Scan(std::string_view text);

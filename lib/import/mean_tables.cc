@@ -130,7 +130,7 @@ Fabtest fabtests_in(std::string_view line) {
 }
 
 bool is_failure_of_fabtests(std::string_view line) {
-  return has_any(line, {"fi_cq_readerr", "fi_eq_readerr"}) ||
+  return has_any(line, {"fi_cq_readerr", "fi_eq_readerr", "Event queue read -"}) ||
          (has(line, "[error] ") && has(line, "fabtests:")) ||
          (has(line, "(): ") && has(line, ", ret="));
 }

@@ -166,8 +166,41 @@ Json ns_of(const std::optional<double>& us) {
   return us ? Json(std::round(*us * kNsPerUs * 1e3) / 1e3) : Json(nullptr);
 }
 
-Json result_of(const NcclTestsTable& table, const NcclTestsRow& row, const NcclTestsCell& cell,
-               bool in_place) {
+constexpr double kThreeDigits = 1;  // GB/s, from which on two decimals have them
+
+/// Bus over algorithm bandwidth, as the fastest row tells it; 0 where none has the digits for it.
+double bus_factor(const NcclTestsTable& table) {
+  double most = kThreeDigits;
+  double factor = 0;
+  for (const NcclTestsRow& row : table.rows) {
+    for (const auto* const cell : {&row.out_of_place, &row.in_place}) {
+      if (!*cell || (*cell)->bus_gb_per_s.value_or(0) <= most) continue;
+      const double algorithm = (*cell)->algorithm_gb_per_s.value_or(0);
+      if (algorithm < kThreeDigits) continue;
+      most = *(*cell)->bus_gb_per_s;
+      factor = most / algorithm;
+    }
+  }
+  return factor;
+}
+
+/// Two decimals have no digit of a small message: 8 bytes in 10 us are "0.00" GB/s. Its size and
+/// its time have them, where they agree with what was printed.
+void mend_rates(NcclTestsCell& cell, std::uint64_t size_bytes, double factor) {
+  constexpr double kRounding = 0.0051;
+  const auto mend = [](std::optional<double>& printed, double exact) {
+    const bool few = printed && *printed < kThreeDigits;
+    if (few && std::abs(exact - *printed) < kRounding) printed = exact;
+  };
+  if (cell.time_us <= 0) return;
+  const double exact = static_cast<double>(size_bytes) / (cell.time_us * 1e3);
+  mend(cell.algorithm_gb_per_s, exact);
+  if (factor > 0) mend(cell.bus_gb_per_s, exact * factor);
+}
+
+Json result_of(const NcclTestsTable& table, const NcclTestsRow& row, NcclTestsCell cell,
+               bool in_place, double factor) {
+  mend_rates(cell, row.size_bytes, factor);
   const bool alone = table.size == 1;
   const bool has_bus = cell.bus_gb_per_s && !alone;
   const NcclTestsCell::Spread spread = cell.spread.value_or(NcclTestsCell::Spread{});
@@ -241,6 +274,7 @@ Json document_of(const NcclTestsTable& table) {
   const std::string error = error_of(table);
   Json results = Json::array();
   Json notes = table.notes;
+  const double factor = bus_factor(table);
   std::uint64_t empty = 0;
   std::uint64_t placeless = 0;
   for (const NcclTestsRow& row : table.rows) {
@@ -248,12 +282,16 @@ Json document_of(const NcclTestsTable& table) {
       ++empty;  // it rounds small parts down to nothing, and times that
       continue;
     }
-    if (row.out_of_place) results.push_back(result_of(table, row, *row.out_of_place, false));
+    if (row.out_of_place) {
+      results.push_back(result_of(table, row, *row.out_of_place, false, factor));
+    }
     // There is no such operation in place: nccl-tests times something and checks nothing.
     const bool no_place =
         operation == "all-to-all" || operation == "all-to-all-v" || operation == "send-receive";
     if (row.in_place && no_place) ++placeless;
-    if (row.in_place && !no_place) results.push_back(result_of(table, row, *row.in_place, true));
+    if (row.in_place && !no_place) {
+      results.push_back(result_of(table, row, *row.in_place, true, factor));
+    }
   }
   if (placeless > 0) {
     notes.push_back(fmt::format("{} results in place were left out: there is no {} in place.",

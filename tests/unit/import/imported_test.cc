@@ -805,10 +805,45 @@ TEST(Imported, FabtestsWriteSaysThatBothWaysRanAndWhichMemory) {
 TEST(Imported, ARefusalNamesTheToolsThatAreRead) {
   EXPECT_THAT(refusal_to_import("Event queue read -259\n", "x"),
               has_all("neither JSON", "perftest", "OSU", "fabtests"));
-  EXPECT_THAT(refusal_to_import("name      bytes   xfers   iters   total       time     Gb/sec    "
-                                "usec/xfer\nEvent queue read -259 (Error available)\n",
-                                "x"),
-              HasSubstr("--as fi_rdm_pingpong"));
+}
+
+TEST(Imported, ATableOfFabtestsThatFailedBeforeItsFirstRowIsARunWhicheverItWas) {
+  const auto body = json_of(
+      parse_documents("name      bytes   xfers   iters   total       time     Gb/sec    usec/xfer\n"
+                      "Event queue read -259 (Error available)\n",
+                      "x")
+          .at(0));
+  EXPECT_EQ(body["error"], "Event queue read -259 (Error available)");
+  EXPECT_TRUE(body["results"].empty());
+}
+
+TEST(Imported, SmallMessagesOfNcclTestsHaveTheRateOfTheirTime) {
+  const auto rows =
+      json_of(parse_documents(
+                  "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+                  "8 2 float sum -1 10.00 0.00 0.00 0 10.00 0.00 0.00 0\n"
+                  "1024 256 float sum -1 0.50 9.99 0.01 0 10.00 0.10 0.18 0\n"
+                  "1000000000 250000000 float sum -1 10000 100.00 175.00 0 10000 100.00 175.00 0\n",
+                  "x", "all_reduce_perf")
+                  .at(0))["results"];
+  EXPECT_NEAR(rows[0]["algorithm_bytes_per_s"].get<double>(), 800e3, 1);
+  EXPECT_NEAR(rows[0]["bus_bytes_per_s"].get<double>(), 1400e3, 1);
+  EXPECT_DOUBLE_EQ(rows[2]["bus_bytes_per_s"], 0.01e9) << "which its time does not say";
+  EXPECT_NEAR(rows[3]["bus_bytes_per_s"].get<double>(), 0.1792e9, 1);
+  EXPECT_DOUBLE_EQ(rows[4]["bus_bytes_per_s"], 175e9);
+}
+
+TEST(Imported, TheFirstRowsOfFiPingpongHaveItsFirstMessage) {
+  const auto notes = [](const std::string& count) {
+    return json_of(parse_documents("bytes   #sent   #ack     total       time     MB/sec\n"
+                                   "64      " +
+                                       count + "      =" + count + "      1.2k  0.00s  1.60\n",
+                                   "x")
+                       .at(0))["notes"]
+        .dump();
+  };
+  EXPECT_THAT(notes("10"), HasSubstr("one of the 10 that the mean of the first row is of"));
+  EXPECT_THAT(notes("1k"), ::testing::Not(HasSubstr("first message")));
 }
 
 }  // namespace

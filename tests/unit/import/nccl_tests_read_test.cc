@@ -736,6 +736,25 @@ TEST(NcclTestsRead, ATableThatLostItsMarksIsRead) {
   EXPECT_EQ(table.size, 2U);
 }
 
+TEST(NcclTestsRead, LinesMarkedUpInReStructuredTextAreRead) {
+  const auto table =
+      parse_nccl_tests_text(
+          ":mark:`# nThread 1 nGpus 8 minBytes 8 maxBytes 8589934592 step:\n"
+          "2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0`\n\n"
+          ":mark:`rccl-tests: Version develop:ae3e635`\n\n:mark:`# Using devices`\n\n"
+          ":mark:`# Rank 0 Pid 806883 on a device 0 [0000:05:00.0] AMD\nInstinct MI300X`\n\n"
+          ":mark:`# Rank 7 Pid 806883 on a device 7 [0000:e5:00.0] AMD\nInstinct MI300X`\n\n"
+          ":mark:`# size count type redop root time algbw busbw #wrong time algbw\n"
+          "busbw #wrong`\n\n"
+          ":mark:`# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)`\n\n"
+          ":mark:`128 32 float sum -1 39.36 0.00 0.01 0 182.4 0.00 0.00 0`\n\n"
+          ":mark:`8192 2048 float sum -1 43.72 0.19 0.33 0 43.06 0.19 0.33 0`\n",
+          "x")
+          .at(0);
+  EXPECT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.size, 8U);
+}
+
 // What the report of a benchmark shows of a run, which begins behind the first line.
 TEST(NcclTestsRead, ASecondTableIsARunOfItsOwn) {
   const std::string text = kOld;
