@@ -20,6 +20,7 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #define RDMABENCH_HAVE_PMIX @RDMABENCH_HAVE_PMIX@
 #define RDMABENCH_HAVE_ARCHIVE @RDMABENCH_HAVE_ARCHIVE@
 #define RDMABENCH_HAVE_CRYPTO @RDMABENCH_HAVE_CRYPTO@
+#define RDMABENCH_HAVE_UCX @RDMABENCH_HAVE_UCX@
 ]] @ONLY)
 
 # A program that instantiates a loop or an endpoint, with whatever options, brings weak copies of its functions, and the
@@ -120,7 +121,7 @@ rdmabench_library(rdmabench OUTPUT rdmabench DESCRIPTION "${PROJECT_DESCRIPTION}
   ROOMS ${all} LINK run USES fmt)
 target_link_libraries(rdmabench_report PRIVATE ${RDMABENCH_PUGIXML})
 # Headers of its back ends' endpoints include these.
-foreach(name IN ITEMS VERBS OFI)
+foreach(name IN ITEMS VERBS OFI UCX)
   if(RDMABENCH_HAVE_${name})
     target_include_directories(rdmabench_run SYSTEM PUBLIC
       $<BUILD_INTERFACE:$<TARGET_PROPERTY:PkgConfig::RDMABENCH_${name},INTERFACE_INCLUDE_DIRECTORIES>>)

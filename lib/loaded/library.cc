@@ -125,6 +125,7 @@ const Library rdmacm("librdmacm.so.1", "Install librdmacm1 (Debian) or librdmacm
 const Library mlx5("libmlx5.so.1", "Install ibverbs-providers (Debian) or libibverbs (RHEL).");
 const Library efa("libefa.so.1", "Install ibverbs-providers (Debian) or libibverbs (RHEL).");
 const Library fabric("libfabric.so.1", "Install libfabric1 (Debian) or libfabric (RHEL).");
+const Library ucp("libucp.so.0", "Install libucx0 (Debian) or ucx (RHEL).");
 const Library hwloc("libhwloc.so.15", "Install libhwloc15 (Debian) or hwloc-libs (RHEL).");
 const Library sqlite("libsqlite3.so.0", "Install libsqlite3-0 (Debian) or sqlite-libs (RHEL).");
 const Library archive(
@@ -143,7 +144,7 @@ const Library nvml("libnvidia-ml.so.1",
                    "utility (NVIDIA_DRIVER_CAPABILITIES).");
 
 std::span<const Library* const> libraries() noexcept {
-  static constexpr std::array kAll{&ibverbs, &rdmacm,  &mlx5,   &efa,   &fabric, &hwloc,
+  static constexpr std::array kAll{&ibverbs, &rdmacm,  &mlx5,   &efa,   &fabric, &ucp, &hwloc,
                                    &sqlite,  &archive, &crypto, &munge, &pmix,   &cuda};
   return kAll;
 }

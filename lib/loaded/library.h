@@ -50,6 +50,7 @@ extern const Library rdmacm;
 extern const Library mlx5;
 extern const Library efa;
 extern const Library fabric;
+extern const Library ucp;  ///< brings libucs, whose functions are found here too
 extern const Library hwloc;
 extern const Library sqlite;
 extern const Library archive;

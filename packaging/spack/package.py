@@ -36,6 +36,7 @@ class Rdmabench(CMakePackage):
     optional = {
         "verbs": ("rdma-core@39:", "InfiniBand and RoCE by libibverbs"),
         "ofi": ("libfabric@1.17:", "EFA, TCP and more by libfabric"),
+        "ucx": ("ucx@1.13:", "UCX's transports, as MPI and NIXL use them"),
         "hwloc": ("hwloc", "Bind memory near devices"),
         "pmix": ("pmix", "Start under srun and mpirun by PMIx"),
         "sqlite": ("sqlite", "Baselines of compare"),

@@ -12,7 +12,7 @@ import unittest
 
 import command
 
-LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1", "libmlx5.so.1", "libefa.so.1", "libfabric.so.1", "libhwloc.so.15", "libsqlite3.so.0",
+LIBRARIES = ("libibverbs.so.1", "librdmacm.so.1", "libmlx5.so.1", "libefa.so.1", "libfabric.so.1", "libucp.so.0", "libhwloc.so.15", "libsqlite3.so.0",
              "libarchive.so.13", "libcrypto.so.3", "libmunge.so.2", "libpmix.so.2", "libcuda.so.1")
 MPI = ("libmpi.so.40", "libmpich.so.12")
 ALL = (*LIBRARIES, "libnccl.so.2", *MPI)  # `devices` lists no more than LIBRARIES
