@@ -56,8 +56,9 @@ class EpochIo {
   }
 
   /// One step of a wait that polls memory. Polls the completion queue now and then, because a
-  /// broken connection is reported only there.
+  /// broken connection is reported only there; always where the peer's bytes come by our polls.
   bool idle(Wait wait) noexcept {
+    if constexpr (T::kNeedsProgress) return poll_once(wait);
     if (watch_.give_up()) return end(watch_.outcome(), wait);
     return ++turns_ % Watch::kPollsPerLook != 0 || poll_once(wait);
   }

@@ -62,5 +62,28 @@ TEST(EpochIo, RequestsThatArriveWhileAnAnswerWaitsForRoomAreHandedOver) {
   EXPECT_EQ(answered.outcome, Outcome::ok);
 }
 
+/// A copy whose peer's bytes come by its polls, as over UCX, and which counts them.
+class ByPolls : public Endpoint {
+ public:
+  using Endpoint::Endpoint;
+  static constexpr bool kNeedsProgress = true;
+  template <class OnReceive>
+  int poll(OnReceive&& on_receive) noexcept {
+    ++polls;
+    return Endpoint::poll(on_receive);
+  }
+  int polls = 0;
+};
+
+TEST(EpochIo, AWaitOnMemoryPollsEachTimeWherePollsBringTheBytes) {
+  ByPolls endpoint(request(), "");
+  endpoint.connect(endpoint.address());
+  EpochResult result;
+  Watch watch(std::chrono::seconds(20), nullptr);
+  EpochIo<ByPolls> io(endpoint, {.receives = kOutstanding}, watch, result);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(io.idle(Wait::message));
+  EXPECT_EQ(endpoint.polls, 10);
+}
+
 }  // namespace
 }  // namespace rdmabench::inline v1::workload
