@@ -93,8 +93,10 @@ int main(int argc, char** argv) try {
   request.signal_every = kDepth / 4;
   request.options.ofi.provider = argc > 2 ? argv[2] : "";
   request.options.ofi.delivery = true;  // a completion says that the write is in the peer's memory
-  run::with_connected(channel, request, argc > 1 ? argv[1] : "auto",
-                      [&](auto& endpoint) { converse(endpoint, buffers, asks); });
+  run::with_connected(channel, request, argc > 1 ? argv[1] : "auto", [&]<class T>(T& endpoint) {
+    if constexpr (T::template supports<WriteImm>) return converse(endpoint, buffers, asks);
+    throw Error(Fault::unavailable, "this back end has no write-imm");
+  });
 } catch (const std::exception& error) {
   return std::fprintf(stderr, "%s\n", error.what()), 1;
 }

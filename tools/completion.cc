@@ -38,7 +38,7 @@ constexpr std::string_view kDevices = "ls /sys/class/infiniband 2>/dev/null; ls 
 const std::vector<std::string>& usual_values(const std::string& command, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> known = [] {
     std::map<std::string, std::vector<std::string>> all{
-        {"--backend", {"auto", "verbs", "ofi", "loop"}},
+        {"--backend", {"auto", "verbs", "ofi", "ucx", "loop"}},
         {"--memory", {"host", "huge", "dmabuf", "file:", "cuda:auto", "cuda:0"}},
         {"--peer-memory", {"host", "huge", "cuda:auto", "cuda:0"}},
         {"--numa", {"auto", "none"}},

@@ -202,8 +202,9 @@ std::vector<const Backend*> candidates(std::string_view name,
     if (names(request, row)) owners.push_back(row.name);
   }
   refuse_if(owners.size() > 1,
-            fmt::format("options of {} in one run ({} {})", fmt::join(owners, " and "),
-                        transport::verbs_option(request), transport::ofi_option(request)),
+            fmt::format("options of {} in one run ({} {} {})", fmt::join(owners, " and "),
+                        transport::verbs_option(request), transport::ofi_option(request),
+                        transport::ucx_option(request)),
             "Leave out those of one of them.");
   std::vector<const Backend*> found;
   for (const Backend& backend : backends()) {
@@ -211,7 +212,8 @@ std::vector<const Backend*> candidates(std::string_view name,
     const bool other = std::any_of(known.begin(), known.end(), [&](const auto& row) {
       return row.name != backend.name && names(request, row);
     });
-    if (backend.reaches_others && !other) found.push_back(&backend);
+    const bool asked = !backend.only_named || names(request, backend);
+    if (backend.reaches_others && asked && !other) found.push_back(&backend);
   }
   return found;
 }

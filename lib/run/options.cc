@@ -105,7 +105,7 @@ constexpr Option kQueueOptions[] = {
 };
 
 constexpr Option kPathOptions[] = {
-    row("backend", "--backend=NAME", "auto, verbs, ofi or loop [auto]",
+    row("backend", "--backend=NAME", "auto, verbs, ofi, ucx or loop [auto]",
         own([](Config& c) { return &c.backend; }), {}, kAlways),
     row("devices", "-d, --device=NAMES",
         "this side's devices: NAME[:PORT] for verbs, a domain for libfabric; several at once are "
@@ -124,6 +124,9 @@ constexpr Option kPathOptions[] = {
     row("shared_memory", "--shared-memory",
         "libfabric: efa may reach a peer on its own host through memory",
         both([](Config& c) { return &c.endpoint.ofi.shared_memory; })),
+    row("ucx_tls", "--ucx-tls=LIST",
+        "UCX: the transports that it may take, on both sides: tcp, rc, ^posix ... [UCX_TLS, or all]",
+        both([](Config& c) { return &c.endpoint.ucx.transports; })),
     row("requirements", "--require=LIST",
         "measure only if: rdma-write, rdma-read (the device does them), no-shm, in-order-128, "
         "gpudirect, backend=NAME, provider=NAME, device=NAME, fabric=NAME; fails instead of "

@@ -42,6 +42,10 @@ inline std::string_view ofi_option(const EndpointRequest& request) {
                                                : "";
 }
 
+inline std::string_view ucx_option(const EndpointRequest& request) {
+  return request.options.ucx != UcxOptions{} ? "`ucx_tls`" : "";
+}
+
 /// What some back ends have, and one that only copies has no use for.
 struct OptionOfSome {
   std::string_view name;                         ///< as in errors, without backquotes
@@ -97,7 +101,10 @@ inline Lack lack_of(const EndpointRequest& request, std::span<const std::string_
   if (const auto option = verbs_option(request); !option.empty()) {
     return {std::string(option), "verbs"};
   }
-  return {std::string(ofi_option(request)), "ofi"};
+  if (const auto option = ofi_option(request); !option.empty()) {
+    return {std::string(option), "ofi"};
+  }
+  return {std::string(ucx_option(request)), "ucx"};
 }
 
 }  // namespace rdmabench::inline v1::transport

@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "verbs": {"base", "loaded"},
     "gpu": {"base", "loaded"},
     "memory": {"base", "verbs", "gpu"},
-    "transport": {"base", "memory", "verbs"},
+    "transport": {"base", "loaded", "memory", "verbs"},
     "workload": {"base", "measure", "memory", "transport"},
     "control": {"base", "loaded"},
     "import": {"base"},

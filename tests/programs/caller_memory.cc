@@ -70,8 +70,10 @@ void converse(control::Channel channel, const char* backend, const char* provide
   request.options.ofi.provider = provider;
   request.options.ofi.delivery =
       request.options.ofi.provider == "tcp";  // a completion says that the peer has it all
-  run::with_connected(channel, request, backend,
-                      [&](auto& endpoint) { visit(endpoint, memory, client); });
+  run::with_connected(channel, request, backend, [&]<class T>(T& endpoint) {
+    if constexpr (T::template supports<WriteImm>) return visit(endpoint, memory, client);
+    throw Error(Fault::unavailable, "this back end has no write-imm");
+  });
 }
 
 int main(int argc, char** argv) try {

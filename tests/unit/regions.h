@@ -117,7 +117,12 @@ void move_between_regions(E& endpoint, Buffers& mine, Buffers& theirs,
   }
   const RegionMessage last{
       .local = 2, .remote = 1, .local_at = 1900, .remote_at = 900, .bytes = kPiece, .word = 77};
-  post(WriteImm(), last);
+  if constexpr (E::template supports<WriteImm>) {
+    post(WriteImm(), last);
+  } else {
+    post(Write(), last);
+    post(SendImm(), last);
+  }
   expect(last);
   until([&] { return !arrived.empty(); });
   EXPECT_EQ(arrived.back().immediate, 77U);

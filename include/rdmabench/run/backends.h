@@ -112,6 +112,7 @@ struct Backend : transport::BackendRow {
 /// The rows of the back ends. A build without one lacks its function.
 Backend verbs_backend();
 Backend ofi_backend();
+Backend ucx_backend();
 Backend loop_backend();
 
 /// What backends() begins with, called once. A program that links the static libraries defines this
@@ -120,8 +121,8 @@ Backend loop_backend();
 /// for another one, or the same twice, backends() throws Error(usage).
 std::span<const Backend> linked_backends();
 
-/// The back ends of this program, in order of preference: verbs, ofi, loop. Then those that this
-/// process has added.
+/// The back ends of this program, in order of preference: verbs, ofi, ucx, loop. Then those that
+/// this process has added.
 std::span<const Backend> backends();
 
 /// A library of another project, which rdmabench loads when it is first needed.

@@ -114,7 +114,7 @@ struct Config {
   /// Also report each interval of this length; 0 = only the whole.
   std::chrono::nanoseconds interval{0};
 
-  std::string backend = "auto";              ///< "auto", "verbs", "ofi", "loop"
+  std::string backend = "auto";              ///< "auto", "verbs", "ofi", "ucx", "loop"
   std::vector<Requirement> requirements{};   ///< the run fails where the endpoint lacks one
   control::Authentication authentication{};  ///< how server and client prove who they are
 

@@ -48,11 +48,11 @@ class ConnectedPair {
 /// transport::EndpointRequest says. `request.local_ip` and `peer_ip` that are empty become those
 /// of the channel.
 ///
-/// `backend` is "auto", "verbs", "ofi" or "loop", and counts at the client: the server follows. The
-/// client chooses among the back ends by which both sides can reach each other, in the order of
-/// backends(); `request.device` and `request.options.ofi.provider` narrow the choice. `Own` are
-/// endpoint types of back ends that this process has added (run/worker.h): the callback is compiled
-/// for them too.
+/// `backend` is "auto", "verbs", "ofi", "ucx" or "loop", and counts at the client: the server
+/// follows. The client chooses among the back ends by which both sides can reach each other, in the
+/// order of backends(); `request.device` and `request.options.ofi.provider` narrow the choice.
+/// `Own` are endpoint types of back ends that this process has added (run/worker.h): the callback
+/// is compiled for them too.
 ///
 /// Where the chosen back end has no lists (kPostLists), options.post_list is of no use and no
 /// obstacle.

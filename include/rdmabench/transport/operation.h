@@ -1,9 +1,9 @@
 // transport: how one endpoint posts work to its peer and polls for completions.
 //
-// A back end is a folder here: loop/, verbs/, ofi/. It throws only in set-up. Posting and polling
-// neither allocate, lock, throw nor call virtually, and test no option; a back end never reads a
-// clock and never prints. This file names the operations, one struct in one list, and the services
-// that carry them.
+// A back end is a folder here: loop/, verbs/, ofi/, ucx/. It throws only in set-up. Posting and
+// polling neither allocate, lock, throw nor call virtually, and test no option; a back end never
+// reads a clock and never prints. This file names the operations, one struct in one list, and the
+// services that carry them.
 #pragma once
 
 #include <array>
@@ -287,6 +287,8 @@ struct BackendRow {
   bool reaches_others = true;           ///< other processes, and not this one alone
   /// Whether a request has an option of this back end alone, besides its services.
   bool (*has_own_option)(const EndpointRequest& request) = nullptr;
+  /// 'auto' takes it only for an option of its own: it uses what other back ends measure directly.
+  bool only_named = false;
 };
 
 }  // namespace rdmabench::inline v1::transport

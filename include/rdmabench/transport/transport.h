@@ -100,6 +100,15 @@ struct OfiOptions {
   bool operator==(const OfiOptions&) const = default;
 };
 
+/// What endpoints of UCX alone have.
+struct UcxOptions {
+  /// What UCX may choose from, as its variable UCX_TLS has it: "tcp", "rc,ud", "^posix". "": what
+  /// UCX finds in the environment, or all.
+  std::string transports{};
+
+  bool operator==(const UcxOptions&) const = default;
+};
+
 /// How an endpoint is made, alike on both sides.
 struct EndpointOptions {
   Service service = Service::automatic;
@@ -118,6 +127,7 @@ struct EndpointOptions {
   bool on_demand = false;  ///< on-demand paging instead of pinned pages
   VerbsOptions verbs{};
   OfiOptions ofi{};
+  UcxOptions ucx{};
 };
 
 /// What one side of a run needs from an endpoint. Both sides give the same values, except `client`

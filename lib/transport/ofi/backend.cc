@@ -198,6 +198,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.options.segments > 1, "several segments for each message"},
       Refusal{r.options.verbs.rdma_cm, "`rdma_cm`; `service` msg connects by the provider's own"},
       Refusal{!verbs_option(r).empty(), verbs_option(r)},
+      Refusal{!ucx_option(r).empty(), ucx_option(r)},
       Refusal{r.options.separate_queues, "separate completion queues"},
       Refusal{r.gid_index != transport::kAnyGid, "`gid_index`"},
       Refusal{r.options.relaxed_ordering.has_value(), "choice of relaxed ordering"},

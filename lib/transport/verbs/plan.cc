@@ -301,6 +301,10 @@ Service service_of(const EndpointRequest& request) {
     throw Error(Fault::unavailable, fmt::format("verbs have no {}", option),
                 "Use `backend` ofi, or leave it out.");
   }
+  if (const std::string_view option = ucx_option(request); !option.empty()) {
+    throw Error(Fault::unavailable, fmt::format("verbs have no {}", option),
+                "Use `backend` ucx, or leave it out.");
+  }
   const Service service =
       request.options.service == Service::automatic ? Service::rc : request.options.service;
   switch (service) {

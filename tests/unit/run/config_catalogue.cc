@@ -1,5 +1,5 @@
 // Prints the options of a Config for the table of docs/api.md, a line for each: its name, what it
-// may be, whether verbs, ofi and loop have it, and what it is; separated by tabs. Which back end
+// may be, whether verbs, ofi, ucx and loop have it, and what it is; separated by tabs. Which back end
 // takes one is asked of the back ends themselves, as a client asks them before it connects.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -144,7 +144,7 @@ TEST(Connect, AutoAsksEveryBackEndThatReachesOthers) {
     FAIL();
   } catch (const Error& error) {
     for (const Backend& backend : backends()) {
-      if (!backend.reaches_others) continue;
+      if (!backend.reaches_others || backend.only_named) continue;
       EXPECT_THAT(error.what(), HasSubstr("\n  " + std::string(backend.name) + ": "));
     }
   }
@@ -254,7 +254,13 @@ TEST(Backends, AServiceOfOneBackEndNamesIt) {
 
 TEST(Backends, AnOptionOfOneBackEndLeavesOutTheOthers) {
   transport::EndpointRequest request;
-  for (const Backend* backend : candidates("auto", request)) EXPECT_TRUE(backend->reaches_others);
+  for (const Backend* backend : candidates("auto", request)) {
+    EXPECT_TRUE(backend->reaches_others);
+    EXPECT_FALSE(backend->only_named);
+  }
+  request.options.ucx.transports = "tcp";
+  for (const Backend* backend : candidates("auto", request)) EXPECT_EQ(backend->name, "ucx");
+  request.options.ucx = {};
   EXPECT_TRUE(reaches_others("auto"));
   EXPECT_FALSE(reaches_others("loop"));
   request.options.ofi.provider = "tcp";

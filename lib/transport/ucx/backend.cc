@@ -1,0 +1,128 @@
+#include "transport/ucx/backend.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "context.h"
+#include "messages.h"
+#include "row.h"
+#include "transport/own_options.h"
+#include "transport/session_request.h"
+
+namespace rdmabench::inline v1::transport::ucx {
+namespace {
+
+constexpr std::array<std::string_view, 1> kTaken{"events"};
+
+/// What other back ends have and this one does not: named, and not ignored.
+void refuse_what_is_not_here(const EndpointRequest& request) {
+  const auto refuse = [](std::string_view what, std::string_view remedy) {
+    throw Error(Fault::unavailable, fmt::format("UCX's back end has no {}", what), remedy);
+  };
+  if (request.options.service != Service::automatic) {
+    refuse(fmt::format("`service` {}", name(request.options.service)),
+           "UCX chooses transports: name them by `ucx_tls`.");
+  }
+  const memory::Request memory = memory::parse_request(request.memory);
+  const bool plain = memory.kind != memory::Kind::cuda && memory.kind != memory::Kind::dmabuf;
+  for (const OptionOfSome& one : kOptionsOfSome) {
+    if (std::ranges::find(kTaken, one.name) != kTaken.end()) continue;
+    if (one.name == "memory" && plain) continue;
+    if (const std::string what = one.asked(request); !what.empty()) {
+      refuse(what, fmt::format("Use `backend` {}, or leave it out.", one.who));
+    }
+  }
+  for (const std::string_view option : {verbs_option(request), ofi_option(request)}) {
+    if (!option.empty())
+      refuse(option, "Leave it out: `ucx_tls` and `devices` say what UCX takes.");
+  }
+  if (request.options.inline_limit >= 0) {
+    refuse("`inline_limit`", "Leave it out: UCX decides by its own UCX_ variables.");
+  }
+  if (request.options.outstanding_reads > 0) {
+    refuse("`outstanding_reads`", "Leave it out: lower `depth`.");
+  }
+}
+
+/// UCX's addresses say where it connects to, and nobody but UCX can read them.
+void refuse_strangers(const EndpointRequest& request) {
+  const auto& allowed = session_of(request).allowed_peers;
+  if (!allowed) return;
+  allowed->check_provider(kRow.name, "its addresses do not identify a host to anyone but UCX");
+}
+
+std::vector<std::string> transports_of(const std::vector<Resource>& all) {
+  std::vector<std::string> names;
+  for (const Resource& one : all) {
+    if (std::ranges::find(names, one.transport) == names.end()) names.push_back(one.transport);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string offer(const EndpointRequest& request) {
+  refuse_what_is_not_here(request);
+  refuse_strangers(request);
+  const Context context = open_context(request);
+  return write_offer({.version = version(), .transports = transports_of(resources(context.get()))});
+}
+
+Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,
+              std::string_view server_offer) {
+  const Offer client = read_offer(client_offer);
+  const Offer server = read_offer(server_offer);
+  std::vector<std::string> common;
+  for (const std::string& one : client.transports) {
+    // Within a worker, and what it only opens connections with.
+    if (one == "self" || one == "tcp_sockcm" || one == "rdmacm") continue;
+    if (std::ranges::find(server.transports, one) != server.transports.end()) common.push_back(one);
+  }
+  if (common.empty()) {
+    throw Error(Fault::unavailable,
+                fmt::format("no transport of UCX in common: the client has {}; the server has {}",
+                            fmt::join(client.transports, ", "), fmt::join(server.transports, ", ")),
+                "Name one that both have by `ucx_tls`, or leave it out.");
+  }
+  const std::string versions =
+      client.version == server.version
+          ? client.version
+          : fmt::format("{} here and {} at the server", client.version, server.version);
+  return {.client = "",
+          .server = "",
+          .reason = fmt::format("UCX {} chooses among {}", versions, fmt::join(common, ", "))};
+}
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> all;
+  EndpointRequest everything;
+  everything.operations = {OperationCode::send, OperationCode::write, OperationCode::read,
+                           OperationCode::fetch_add};
+  const Context context = open_context(everything);
+  for (const Resource& one : resources(context.get())) {
+    all.push_back({.backend = std::string(kRow.name),
+                   .name = one.device,
+                   .provider = one.transport,
+                   .state = "active",
+                   .details = {{"library", version()}}});
+  }
+  return all;
+}
+
+Footprint footprint(const EndpointRequest& request, std::string_view /*choice*/) {
+  // Of UCX 1.13 with all transports of a host: pools of fragments, a FIFO of shared memory for each
+  // worker, and requests in pools that grow by 128.
+  constexpr std::uint64_t kWorker = std::uint64_t{64} << 20;
+  constexpr std::uint64_t kQueuePair = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kRequest = 1024;
+  constexpr std::uint64_t kDescriptors = 64;  // of events, of devices, of shared memory
+  constexpr std::uint64_t kConnections = 8;   // of a queue pair, one for each lane
+  return {.memory = kWorker +
+                    request.options.queue_pairs *
+                        (kQueuePair + (std::uint64_t{request.depth} + request.receives) * kRequest),
+          .descriptors = kDescriptors + kConnections * request.options.queue_pairs};
+}
+
+}  // namespace rdmabench::inline v1::transport::ucx

@@ -1,0 +1,121 @@
+#include "context.h"
+
+#include <fmt/format.h>
+#include <ucs/debug/log_def.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+
+#include "loaded/library.h"
+#include "rdmabench/base/log.h"
+
+namespace rdmabench::inline v1::transport::ucx {
+namespace {
+
+/// What UCX said last, of this thread.
+thread_local std::array<char, 256> last_words{};
+
+/// In place of UCX's own, which writes to standard output: results may be there.
+ucs_log_func_rc_t on_log(const char* /*file*/, unsigned /*line*/, const char* /*function*/,
+                         ucs_log_level_t level, const ucs_log_component_config_t* /*component*/,
+                         const char* format, va_list arguments) {
+  const bool is_complaint = level == UCS_LOG_LEVEL_ERROR || level == UCS_LOG_LEVEL_WARN;
+  if (!is_complaint) return UCS_LOG_FUNC_RC_CONTINUE;
+  va_list copy;
+  va_copy(copy, arguments);
+  std::vsnprintf(last_words.data(), last_words.size(), format, copy);
+  va_end(copy);
+  log_line([] { return fmt::format("UCX: {}", last_words.data()); });
+  return UCS_LOG_FUNC_RC_STOP;
+}
+
+void listen_to_ucx() {
+  static std::once_flag once;
+  std::call_once(once, [] { ucs_log_push_handler(&on_log); });
+}
+
+using Settings = Handle<ucp_config_t, ucp_config_release>;
+
+/// It comes from a peer too, and UCX reads it.
+void check_transports(std::string_view text) {
+  constexpr std::size_t kLongest = 256;
+  const bool fits = text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+                      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+                             c == ',' || c == '^' || c == '\\' || c == ':';
+                    });
+  if (fits) return;
+  throw Error(Fault::usage, "`ucx_tls` that is no list of transports",
+              "Write it as UCX_TLS has it: tcp, or rc,ud, or ^posix.");
+}
+
+void set(ucp_config_t& settings, const char* name, const std::string& value) {
+  if (value.empty()) return;
+  check(ucp_config_modify(&settings, name, value.c_str()), Fault::usage,
+        fmt::format("UCX_{} '{}'", name, value), "See 'ucx_info -c' for what it may be.");
+}
+
+std::uint64_t features_of(const EndpointRequest& request) {
+  std::uint64_t features = UCP_FEATURE_TAG;
+  const auto one_sided = [](OperationCode code) { return !is_two_sided(code) && !is_atomic(code); };
+  if (request.operations.any(one_sided)) features |= UCP_FEATURE_RMA;
+  if (request.operations.any(is_atomic)) features |= UCP_FEATURE_AMO64;
+  if (request.options.events) features |= UCP_FEATURE_WAKEUP;
+  return features;
+}
+
+}  // namespace
+
+std::string version() {
+  return ucp_get_version_string();
+}
+
+bool is_at_least(unsigned major, unsigned minor) {
+  unsigned has_major = 0;
+  unsigned has_minor = 0;
+  unsigned release = 0;
+  ucp_get_version(&has_major, &has_minor, &release);
+  return has_major > major || (has_major == major && has_minor >= minor);
+}
+
+std::string error_text(ucs_status_t status) {
+  std::string text = ucs_status_string(status);
+  if (last_words[0] != '\0') text += fmt::format("; UCX says: {}", last_words.data());
+  return text;
+}
+
+void check(ucs_status_t status, Fault fault, std::string_view what, std::string_view remedy) {
+  if (status == UCS_OK) return;
+  throw Error(fault, fmt::format("{} of UCX {}: {}", what, version(), error_text(status)), remedy,
+              0,
+              {.library = "UCX", .call = std::string(what), .status = ucs_status_string(status)});
+}
+
+Context open_context(const EndpointRequest& request) {
+  check_transports(request.options.ucx.transports);
+  loaded::ucp.require();
+  listen_to_ucx();
+  last_words[0] = '\0';
+  ucp_config_t* read = nullptr;
+  check(ucp_config_read(nullptr, nullptr, &read), Fault::failed, "ucp_config_read()",
+        "See the UCX_ variables of the environment.");
+  const Settings settings(read);
+  set(*settings, "TLS", request.options.ucx.transports);
+  set(*settings, "NET_DEVICES", request.device);
+  // Off by default, and then shared memory is of no use where a dead peer must end a wait.
+  set(*settings, "MM_ERROR_HANDLING", "y");
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
+  params.features = features_of(request);
+  params.estimated_num_eps = request.options.queue_pairs;
+  ucp_context_h context = nullptr;
+  check(ucp_init(&params, settings.get(), &context), Fault::unavailable, "ucp_init()",
+        "'ucx_info -d' lists what UCX has here; `ucx_tls`, UCX_TLS and `devices` narrow it.");
+  last_words[0] = '\0';
+  return Context(context);
+}
+
+}  // namespace rdmabench::inline v1::transport::ucx

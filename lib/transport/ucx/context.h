@@ -1,0 +1,53 @@
+// UCX itself: its settings, its errors, and what it has on this machine.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rdmabench/base/error.h"
+#include "rdmabench/transport/transport.h"
+#include "rdmabench/transport/ucx/endpoint.h"
+
+namespace rdmabench::inline v1::transport::ucx {
+
+/// "1.13.1", of the library that was loaded. Throws Error(unavailable) without UCX.
+std::string version();
+
+/// Whether it is so new, or newer.
+bool is_at_least(unsigned major, unsigned minor);
+
+/// "Destination is unreachable", and what UCX itself said last in this thread: its warnings and
+/// errors come by its log, which would otherwise be the process' standard output.
+std::string error_text(ucs_status_t status);
+
+/// Throws Error(fault) unless the status is UCS_OK. `what`: the call.
+void check(ucs_status_t status, Fault fault, std::string_view what, std::string_view remedy = {});
+
+/// A context with what the request needs. Settings come from the environment (UCX_...), but for
+/// what the request names. Throws Error(unavailable) where UCX lacks something, Error(usage) for
+/// text that is no list of transports.
+Context open_context(const EndpointRequest& request);
+
+/// "tcp/eth0".
+struct Resource {
+  std::string transport;
+  std::string device;
+
+  bool operator==(const Resource&) const = default;
+};
+
+/// What the context may use, in UCX's order.
+std::vector<Resource> resources(ucp_context_h context);
+
+/// What the endpoint uses, each once. Source: ucp_ep_query() from 1.14 on; before it,
+/// ucp_ep_print_info().
+std::vector<Resource> lanes(ucp_ep_h endpoint);
+
+/// Of what ucp_context_print_info() and ucp_ep_print_info() write: "tcp/eth0" of a line.
+std::vector<Resource> read_resources(std::string_view text);
+
+}  // namespace rdmabench::inline v1::transport::ucx

@@ -1,0 +1,448 @@
+#include "rdmabench/transport/ucx/endpoint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+
+#include "context.h"
+#include "loaded/library.h"
+#include "messages.h"
+#include "rdmabench/base/deadline.h"
+#include "rdmabench/base/log.h"
+#include "row.h"
+#include "transport/session_request.h"
+#include "transport/slots.h"
+
+namespace rdmabench::inline v1::transport::ucx {
+namespace {
+
+constexpr unsigned kNumberAt = 32;  // bits of a tag below the queue pair's number: the immediate
+constexpr ucp_tag_t kImmediateBits = (ucp_tag_t{1} << kNumberAt) - 1;
+
+template <class Function>
+void find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(loaded::ucp.function(name));
+}
+
+Calls find_calls() {
+  Calls calls{};
+  find(calls.tag_send, "ucp_tag_send_nbx");
+  find(calls.tag_receive, "ucp_tag_recv_nbx");
+  find(calls.put, "ucp_put_nbx");
+  find(calls.get, "ucp_get_nbx");
+  find(calls.atomic, "ucp_atomic_op_nbx");
+  find(calls.flush, "ucp_ep_flush_nbx");
+  find(calls.progress, "ucp_worker_progress");
+  find(calls.free, "ucp_request_free");
+  return calls;
+}
+
+memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> buffer,
+                           std::uint32_t slots) {
+  memory::Request where = memory::parse_request(request.memory);
+  where.numa = memory::parse_numa(request.numa);
+  return make_slots(where, buffer, request, slots);
+}
+
+/// Throws for what was asked for and would silently not be done.
+void check_request(const EndpointRequest& request) {
+  if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
+    throw Error(
+        Fault::usage,
+        fmt::format("atomics on words that are off by {} bytes", request.options.misalignment),
+        "Atomics act on 8 bytes at a multiple of 8.");
+  }
+  const std::uint32_t longest = request.options.post_list;
+  if (longest == 0 || longest > request.depth) {
+    throw Error(Fault::usage,
+                fmt::format("lists of {} posts with a depth of {}", longest, request.depth),
+                "Take `post_list` from 1 to `depth`.");
+  }
+  if (request.slot_stride != 0 &&
+      request.slot_stride < request.max_size + request.options.misalignment) {
+    throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
+                                          request.max_size, request.slot_stride));
+  }
+}
+
+std::string quoted_lanes(const std::vector<Resource>& all) {
+  std::vector<std::string> names;
+  for (const Resource& one : all) names.push_back(one.transport + '/' + one.device);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// One of both, each once and joined as libfabric joins its layers.
+std::string joined(const std::vector<Resource>& all, std::string Resource::*member) {
+  std::vector<std::string> names;
+  for (const Resource& one : all) {
+    if (std::ranges::find(names, one.*member) == names.end()) names.push_back(one.*member);
+  }
+  return names.empty() ? "unknown" : fmt::format("{}", fmt::join(names, ";"));
+}
+
+}  // namespace
+
+Mapping::Mapping(ucp_context_h context, const memory::Buffer& memory) : context_(context) {
+  ucp_mem_map_params_t params{};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
+  params.address = memory.data();
+  params.length = memory.size();
+  params.memory_type = UCS_MEMORY_TYPE_HOST;
+  check(ucp_mem_map(context, &params, &handle_), Fault::failed,
+        fmt::format("ucp_mem_map() of {} bytes", memory.size()),
+        "Raise 'ulimit -l', or lower `sizes` or `depth`.");
+}
+
+Mapping::~Mapping() {
+  if (handle_ != nullptr) ucp_mem_unmap(context_, handle_);
+}
+
+std::string Mapping::key() const {
+  void* packed = nullptr;
+  std::size_t size = 0;
+  check(ucp_rkey_pack(context_, handle_, &packed, &size), Fault::failed, "ucp_rkey_pack()");
+  std::string bytes(static_cast<const char*>(packed), size);
+  ucp_rkey_buffer_release(packed);
+  return bytes;
+}
+
+Objects::Objects(const EndpointRequest& request, std::string_view /*choice*/)
+    : calls_((check_request(request), find_calls())),
+      operations_(request.operations),
+      max_size_(request.max_size),
+      depth_(request.depth),
+      longest_list_(request.options.post_list),
+      flushes_writes_(request.delivery || request.options.ofi.delivery),
+      request_(request),
+      context_(open_context(request)) {
+  send_memory_ = make_memory(request, first_buffer(request), request.send_slots);
+  receive_memory_ = make_memory(request, request.receive_buffer, request.receive_slots);
+  window_memory_ = make_memory(request, first_buffer(request), request.send_slots);
+  for (const std::span<std::byte> buffer : more_buffers(request)) {
+    memory::Request where = memory::parse_request(request.memory);
+    where.existing = buffer.data();
+    more_memory_.emplace_back(where, buffer.size());
+  }
+  map_memory();
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucp_worker_h worker = nullptr;
+  check(ucp_worker_create(context_.get(), &params, &worker), Fault::unavailable,
+        "ucp_worker_create()", "`ucx_tls` and UCX_TLS say which transports it may take.");
+  worker_.reset(worker);
+  polled_ = worker;
+  if (request.options.events) {
+    check(ucp_worker_get_efd(worker, &wait_fd_), Fault::unavailable, "ucp_worker_get_efd()",
+          "Leave out `events`, or name transports that have them by `ucx_tls`.");
+  }
+}
+
+Objects::~Objects() {
+  close();
+}
+
+void Objects::map_memory() {
+  const auto map = [&](const memory::Buffer& memory) {
+    return mappings_.emplace_back(context_.get(), memory).handle();
+  };
+  ucp_mem_h const sends = map(send_memory_);
+  receive_param_.memh = map(receive_memory_);
+  map(window_memory_);
+  send_region_ = region_of(send_memory_, first_buffer(request_), request_, request_.send_slots);
+  receive_region_ =
+      region_of(receive_memory_, request_.receive_buffer, request_, request_.receive_slots);
+  window_region_ = region_of(window_memory_, first_buffer(request_), request_, request_.send_slots);
+  regions_.push_back({send_region_.data, window_bytes(send_region_, request_), sends});
+  for (const memory::Buffer& memory : more_memory_) {
+    regions_.push_back({memory.data(), memory.size(), map(memory)});
+  }
+
+  constexpr std::uint32_t kAlways =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  // A message that is here before its receive comes by the callback too: releases before 1.18 tell
+  // nothing of one that completes within the call.
+  receive_param_.op_attr_mask = kAlways | UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  receive_param_.cb.recv = &on_received;
+  receive_param_.memory_type = UCS_MEMORY_TYPE_HOST;
+  // Without immediates a receive matches one tag, which UCX finds by a table.
+  tag_mask_ = ~(operations_.has(OperationCode::send_imm) ? kImmediateBits : ucp_tag_t{0});
+  queue_pairs_.resize(request_.options.queue_pairs);
+  for (std::uint32_t i = 0; i < queue_pairs_.size(); ++i) {
+    QueuePair& pair = queue_pairs_[i];
+    pair.ends.data = send_region_.data;
+    pair.tag = ucp_tag_t{i} << kNumberAt;
+    pair.owner = this;
+    pair.param.op_attr_mask = kAlways | UCP_OP_ATTR_FIELD_MEMH |
+                              (request_.latency ? 0U : std::uint32_t{UCP_OP_ATTR_FLAG_MULTI_SEND});
+    pair.param.cb.send = &on_sent;
+    pair.param.user_data = &pair;
+    pair.param.memory_type = UCS_MEMORY_TYPE_HOST;
+    pair.param.memh = sends;
+    pair.flush.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    pair.flush.cb.send = &on_sent;
+    pair.flush.user_data = &pair;
+    pair.atomic = pair.flush;
+    pair.atomic.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    pair.atomic.datatype = ucp_dt_make_contig(kAtomicBytes);
+    pair.swap = pair.atomic;
+    pair.swap.cb.send = &on_swapped;
+    if (!operations_.has(OperationCode::compare_swap)) continue;
+    pair.operands.resize(request_.depth);
+    for (SwapOperand& operand : pair.operands) {
+      operand = {.queue_pair = &pair, .word = 0, .next = pair.free_operands};
+      pair.free_operands = &operand;
+    }
+  }
+  receives_.resize(std::size_t{request_.receives} * queue_pairs_.size());
+  for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
+    ReceiveContext& receive = receives_[slot];
+    receive.owner = this;
+    receive.slot = slot;
+    receive.tag = queue_pairs_[slot / request_.receives].tag;
+    receive.buffer = receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
+  }
+  arrivals_.resize(std::bit_ceil(receives_.size()));
+  arrivals_mask_ = arrivals_.size() - 1;
+}
+
+std::string Objects::address() const {
+  ucp_address_t* packed = nullptr;
+  std::size_t size = 0;
+  check(ucp_worker_get_address(worker_.get(), &packed, &size), Fault::failed,
+        "ucp_worker_get_address()");
+  Address address{.version = version(),
+                  .worker = std::string(reinterpret_cast<const char*>(packed), size),
+                  .queue_pairs = request_.options.queue_pairs};
+  ucp_worker_release_address(worker_.get(), packed);
+  constexpr std::size_t kWindow = 2;  // of the mappings
+  const auto add = [&](const std::byte* data, std::uint64_t bytes, const Mapping& mapping) {
+    address.regions.push_back({reinterpret_cast<std::uintptr_t>(data), bytes, mapping.key()});
+  };
+  add(window_region_.data, window_bytes(window_region_, request_), mappings_[kWindow]);
+  for (std::size_t i = 0; i < more_memory_.size(); ++i) {
+    add(more_memory_[i].data(), more_memory_[i].size(), mappings_[kWindow + 1 + i]);
+  }
+  return write_address(address);
+}
+
+void Objects::connect(std::string_view peer_address) {
+  const Address peer = read_address(peer_address);
+  if (const auto& allowed = session_of(request_).allowed_peers) {
+    allowed->check_provider(kRow.name, "its addresses do not identify a host to anyone but UCX");
+  }
+  const std::uint64_t own = window_bytes(window_region_, request_);
+  if (request_.buffers.empty() && peer.regions[0].bytes != own) {
+    throw Error(
+        Fault::failed,
+        fmt::format("the peer's window has {} bytes, this side's {}", peer.regions[0].bytes, own),
+        "Both sides must be opened for the same messages.");
+  }
+  if (peer.queue_pairs != request_.options.queue_pairs) {
+    throw Error(Fault::failed,
+                fmt::format("the peer has {} queue pairs, not {}", peer.queue_pairs,
+                            request_.options.queue_pairs),
+                "Both sides must be opened for the same queue pairs.");
+  }
+  peer_regions_ = peer.regions;
+  for (ReceiveContext& receive : receives_) {
+    if (receive_into(receive) == PostStatus::posted) continue;
+    throw Error(Fault::failed, failure(), "Lower `depth`.");
+  }
+  open_queue_pairs(peer.worker);
+  log_line(
+      [&] { return fmt::format("chosen: ucx: {}", quoted_lanes(ucx::lanes(queue_pairs_[0].ep))); });
+}
+
+void Objects::open_queue_pairs(std::string_view worker_address) {
+  // UCX reads what it packed itself by what the bytes say, and not by their number: zeros behind
+  // them end that.
+  constexpr std::size_t kZeros = 4096;
+  std::string address(worker_address);
+  address.resize(address.size() + kZeros);
+  for (QueuePair& pair : queue_pairs_) {
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {.cb = &on_error, .arg = this};
+    check(ucp_ep_create(worker_.get(), &params, &pair.ep), Fault::failed, "ucp_ep_create()",
+          "Both sides need transports that reach the other and report a dead peer: see `ucx_tls`.");
+    for (const PeerRegion& region : peer_regions_) {
+      std::string key(region.key);
+      key.resize(key.size() + kZeros);
+      ucp_rkey_h unpacked = nullptr;
+      check(ucp_ep_rkey_unpack(pair.ep, key.data(), &unpacked), Fault::failed,
+            "ucp_ep_rkey_unpack()", "Use the same UCX on both sides.");
+      pair.remote_keys.emplace_back(unpacked);
+    }
+    pair.ends.remote_base = peer_regions_[0].base;
+    pair.ends.remote_key = pair.remote_keys[0].get();
+  }
+}
+
+/// A flush first, so that nothing of ours is lost on its way, and bounded: a dead peer answers
+/// none. Then by force, which UCX permits in error mode PEER alone.
+void Objects::close() noexcept {
+  constexpr auto kLongest = std::chrono::seconds(1);
+  const Deadline deadline =
+      Deadline::after(std::min<std::chrono::nanoseconds>(request_.timeout, kLongest));
+  const auto wait = [&](const auto& done) {
+    while (!done() && !deadline.passed()) calls_.progress(polled_);
+  };
+  if (failed_ == UCS_OK && posted_ != 0) {
+    for (QueuePair& pair : queue_pairs_) {
+      if (pair.ep == nullptr) continue;
+      ucs_status_ptr_t const flush = calls_.flush(pair.ep, &pair.flush);
+      if (flush == nullptr || is_error(flush)) continue;
+      ++pair.under_way;
+      ++under_way_;
+    }
+    wait([&] { return under_way_ == 0 || failed_ != UCS_OK; });
+  }
+  for (QueuePair& pair : queue_pairs_) {
+    pair.remote_keys.clear();
+    if (pair.ep == nullptr) continue;
+    ucp_request_param_t force{};
+    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    ucs_status_ptr_t const closing = ucp_ep_close_nbx(pair.ep, &force);
+    if (closing == nullptr || is_error(closing)) continue;
+    calls_.free(
+        closing);  // once it has completed, which the loop below and the worker's end see to
+  }
+  wait([&] { return under_way_ == 0; });
+  for (ReceiveContext& receive : receives_) {
+    if (receive.is_posted) ucp_request_cancel(polled_, receive.request);
+  }
+}
+
+PostStatus Objects::receive_into(ReceiveContext& receive) noexcept {
+  receive_param_.user_data = &receive;
+  receive.is_posted = true;
+  ucs_status_ptr_t const result = calls_.tag_receive(polled_, receive.buffer, max_size_,
+                                                     receive.tag, tag_mask_, &receive_param_);
+  if (is_error(result)) {
+    receive.is_posted = false;
+    failed_ = static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result));
+    return PostStatus::failed;
+  }
+  if (receive.is_posted) receive.request = result;
+  return PostStatus::posted;
+}
+
+void Objects::on_sent(void* request, ucs_status_t status, void* queue_pair) noexcept {
+  auto& pair = *static_cast<QueuePair*>(queue_pair);
+  Objects& owner = *pair.owner;
+  --pair.under_way;
+  --owner.under_way_;
+  ++owner.finished_;
+  if (status != UCS_OK && owner.failed_ == UCS_OK) owner.failed_ = status;
+  owner.calls_.free(request);
+}
+
+void Objects::on_swapped(void* request, ucs_status_t status, void* swapped) noexcept {
+  auto& operand = *static_cast<SwapOperand*>(swapped);
+  operand.next = std::exchange(operand.queue_pair->free_operands, &operand);
+  on_sent(request, status, operand.queue_pair);
+}
+
+void Objects::on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                          void* context) noexcept {
+  auto& receive = *static_cast<ReceiveContext*>(context);
+  Objects& owner = *receive.owner;
+  receive.is_posted = false;
+  if (status == UCS_OK) {
+    owner.arrivals_[owner.arrivals_end_++ & owner.arrivals_mask_] =
+        Received{receive.slot, static_cast<std::uint32_t>(info->sender_tag), info->length};
+  } else if (owner.failed_ == UCS_OK) {
+    owner.failed_ = status;
+  }
+  owner.calls_.free(request);
+}
+
+void Objects::on_error(void* owner, ucp_ep_h /*ep*/, ucs_status_t status) noexcept {
+  ucs_status_t& failed = static_cast<Objects*>(owner)->failed_;
+  if (failed == UCS_OK) failed = status;
+}
+
+bool Objects::has_regions(const RegionMessage& message, bool two_sided) const noexcept {
+  const auto [local, remote, local_at, remote_at, bytes, word] = message;
+  return local < regions_.size() && lies_within(local_at, bytes, regions_[local].bytes) &&
+         (two_sided || (remote < peer_regions_.size() &&
+                        lies_within(remote_at, bytes, peer_regions_[remote].bytes)));
+}
+
+Ends Objects::ends_of(const QueuePair& pair, const RegionMessage& message,
+                      bool two_sided) const noexcept {
+  Ends ends = pair.ends;
+  ends.data = regions_[message.local].data;
+  if (two_sided) return ends;
+  ends.remote_base = peer_regions_[message.remote].base;
+  ends.remote_key = pair.remote_keys[message.remote].get();
+  return ends;
+}
+
+bool Objects::sleep(std::chrono::milliseconds at_most) noexcept {
+  const ucs_status_t armed = ucp_worker_arm(polled_);
+  if (armed == UCS_ERR_BUSY) return true;  // something came meanwhile
+  if (armed == UCS_OK) {
+    pollfd wait{.fd = wait_fd_, .events = POLLIN, .revents = 0};
+    if (::poll(&wait, 1, static_cast<int>(at_most.count())) >= 0 || errno == EINTR) return true;
+  }
+  failed_ = armed != UCS_OK ? armed : UCS_ERR_IO_ERROR;
+  return false;
+}
+
+std::string Objects::failure() const {
+  if (refused_) {
+    return "a post of an operation, a length or a list that the endpoint was not opened for, or "
+           "outside of a region";
+  }
+  if (failed_ == UCS_OK) return "nothing failed";
+  return fmt::format("UCX {}: {}. Has the peer ended, or the link gone down?", version(),
+                     error_text(failed_));
+}
+
+Failure Objects::failed_call() const {
+  if (refused_ || failed_ == UCS_OK) return {};
+  return {.library = "UCX", .status = ucs_status_string(failed_)};
+}
+
+Description Objects::describe(std::uint64_t /*bytes*/) const {
+  std::vector<Resource> taken;
+  if (queue_pairs_[0].ep != nullptr) taken = ucx::lanes(queue_pairs_[0].ep);
+  const bool all_answered =
+      !operations_.any([](OperationCode code) { return !is_from_target(code); });
+  const bool writes_alone = !operations_.any([](OperationCode code) { return is_two_sided(code); });
+  const bool delivered = all_answered || (flushes_writes_ && writes_alone);
+  const char* const from_environment = std::getenv("UCX_TLS");
+  Description description{.backend = std::string(kRow.name),
+                          .provider = joined(taken, &Resource::transport),
+                          .device = joined(taken, &Resource::device),
+                          .transport = "ucp",
+                          .completion = delivered ? "delivery" : "transmit",
+                          .details = {{"library", version()},
+                                      {"lanes", quoted_lanes(taken)},
+                                      {"ucx_tls", !request_.options.ucx.transports.empty()
+                                                      ? request_.options.ucx.transports
+                                                  : from_environment != nullptr ? from_environment
+                                                                                : "all"},
+                                      {"error_mode", "peer"},
+                                      {"post_list", "one call a message"}}};
+  if (operations_.any(is_plain_write)) {
+    description.details.emplace_back("write_completion", flushes_writes_
+                                                             ? "each by a flush"
+                                                             : "source free; the last by a flush");
+  }
+  return description;
+}
+
+}  // namespace rdmabench::inline v1::transport::ucx
