@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""A client and a server in two processes, over UCX. Usage: ucx.py RDMABENCH SCHEMA"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+import command
+from command import run, server
+
+SCHEMA: dict = {}
+TRANSPORTS = ("tcp", "posix")
+
+
+def client(port: str, *words: str) -> tuple[str, ...]:
+    return (*words[:1], "127.0.0.1", "--port", port, "--backend", "ucx", "--format", "json", "--warmup", "8", "--no-watch", *words[1:])
+
+
+class Measuring(unittest.TestCase):
+    def measured(self, port: str, *words: str) -> dict:
+        result = run(*client(port, *words))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(result.stdout)
+        jsonschema.validate(document, SCHEMA)
+        self.assertIsNone(document["error"])
+        return document
+
+    def test_every_operation_moves_right_data(self):
+        sizes = "1,8,1000,64K,1M"
+        with server() as peer:
+            for transports in TRANSPORTS:
+                for test, operation, size in (("lat", "send", sizes), ("lat", "send-imm", sizes), ("lat", "read", sizes),
+                                              ("lat", "write", "1,8"), ("bw", "send", sizes), ("bw", "send-imm", sizes),
+                                              ("bw", "write", sizes), ("bw", "read", sizes)):
+                    with self.subTest(transports=transports, test=test, operation=operation):
+                        document = self.measured(peer.port, test, "--op", operation, "--validate", "-s", size, "-n", "50",
+                                                 "--ucx-tls", transports)
+                        self.assertEqual(document["resolved"]["backend"], "ucx")
+                        self.assertIn(transports, document["resolved"]["provider"])
+                        for row in document["results"]:
+                            self.assertTrue(row["validated"])
+
+    def test_atomics_several_queue_pairs_lists_events_and_both_ways(self):
+        with server() as peer:
+            self.measured(peer.port, "lat", "--op", "fetch-add", "-n", "50", "--ucx-tls", "tcp")
+            self.measured(peer.port, "bw", "--op", "compare-swap", "-n", "50", "--ucx-tls", "posix")
+            self.measured(peer.port, "bw", "--op", "write", "-s", "64,64K", "-n", "300", "-q", "3", "--ucx-tls", "tcp", "--validate")
+            self.measured(peer.port, "bw", "-s", "64", "-n", "300", "--post-list", "8", "--ucx-tls", "tcp")
+            self.measured(peer.port, "bw", "-s", "64", "-n", "300", "--bidirectional", "--ucx-tls", "posix", "--validate")
+            self.measured(peer.port, "lat", "-s", "64", "-n", "50", "--events", "--ucx-tls", "tcp")
+
+    def test_load_walks(self):
+        with server() as peer:
+            document = self.measured(peer.port, "load", "--op", "send-imm", "-D", "200ms", "--ucx-tls", "tcp")
+            self.assertGreater(len(document["results"]), 1)
+
+    def test_a_write_that_must_tell_its_target_is_refused_by_name(self):
+        with server() as peer:
+            for words in (("lat", "--op", "write-imm", "-s", "8"), ("lat", "--op", "write", "-s", "64")):
+                result = run(*client(peer.port, *words))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("write-imm", result.stderr)
+
+    def test_what_ucx_took_can_be_required(self):
+        with server() as peer:
+            self.measured(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp", "--require", "provider=tcp")
+            result = run(*client(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp", "--require", "provider=rc_verbs"))
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("provider", result.stderr)
+
+    def test_options_of_others_are_refused_by_name(self):
+        with server() as peer:
+            for words, named in ((("--mtu", "4096"), "mtu"), (("--provider", "tcp"), "provider"), (("-c", "rc"), "rc")):
+                result = run(*client(peer.port, "lat", "-n", "10", *words))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(named, result.stderr)
+            result = run("lat", "127.0.0.1", "--port", peer.port, "--backend", "ofi", "--ucx-tls", "tcp", "-n", "10")
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("ucx-tls", result.stderr)
+
+    def test_without_the_library_its_package_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "libucp.so.0").touch()
+            done = subprocess.run([command.TOOL, "lat", "127.0.0.1", "--backend", "ucx"], capture_output=True, text=True, timeout=60,
+                                  env={**os.environ, "LD_LIBRARY_PATH": folder}, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("libucp.so.0", done.stderr)
+        self.assertIn("libucx0", done.stderr)
+
+    def test_demo(self):
+        result = run("demo", "--backend", "ucx", "-s", "8,64K", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Faults(unittest.TestCase):
+    def interrupted(self, transports: str, blow: int) -> dict:
+        with server() as peer:
+            victim = command.Terminal(command.TOOL, *client(peer.port, "lat", "-s", "8,64,512", "-D", "500ms", "--timeout", "2s",
+                                                            "--ucx-tls", transports))
+            victim.wait_for("size 2 of 3")
+            peer.process.send_signal(blow)
+            begin = time.monotonic()
+            status, output, errors = victim.end()
+            self.assertLess(time.monotonic() - begin, 20)
+            self.assertEqual(status, 1, errors)
+            self.assertIn("127.0.0.1", errors)
+            return json.loads(output)
+
+    def test_a_server_killed_or_stopped_ends_the_run_with_what_it_has(self):
+        for transports in TRANSPORTS:
+            for blow in (signal.SIGKILL, signal.SIGSTOP):
+                with self.subTest(transports=transports, blow=blow):
+                    document = self.interrupted(transports, blow)
+                    jsonschema.validate(document, SCHEMA)
+                    self.assertIsNotNone(document["error"])
+                    self.assertEqual(document["results"][0]["size_bytes"], 8)
+
+    def test_a_server_goes_on_after_a_client_was_killed(self):
+        with server() as peer:
+            for transports in TRANSPORTS:
+                victim = command.Terminal(command.TOOL, *client(peer.port, "bw", "-D", "60s", "--ucx-tls", transports))
+                victim.wait_for("msg/s")
+                victim.process.kill()
+                victim.end()
+            self.assertEqual(len(peer.wait_lines(2)), 2)
+            result = run(*client(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+
+if __name__ == "__main__":
+    arguments = command.take_tool()
+    SCHEMA = json.loads(pathlib.Path(arguments.pop(1)).read_text(encoding="utf-8"))
+    sys.exit(command.run_cases(arguments[1:], at_once=2))
