@@ -1,6 +1,6 @@
 // Prints the options of a Config for the table of docs/api.md, a line for each: its name, what it
-// may be, whether verbs, ofi, ucx and loop have it, and what it is; separated by tabs. Which back end
-// takes one is asked of the back ends themselves, as a client asks them before it connects.
+// may be, whether verbs, ofi, ucx and loop have it, and what it is; separated by tabs. Which back
+// end takes one is asked of the back ends themselves, as a client asks them before it connects.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,8 +23,13 @@ namespace {
 
 /// Of texts, which have no bounds: values that are not the default, of each kind one.
 const std::map<std::string, std::vector<std::string>, std::less<>> kTexts{
-    {"memory", {"huge", "cuda:0"}}, {"provider", {"tcp"}},     {"fabric", {"efa"}},
-    {"source_ip", {"127.0.0.1"}},   {"peer_memory", {"huge"}}, {"numa", {"none"}}};
+    {"memory", {"huge", "cuda:0"}},
+    {"provider", {"tcp"}},
+    {"fabric", {"efa"}},
+    {"source_ip", {"127.0.0.1"}},
+    {"peer_memory", {"huge"}},
+    {"numa", {"none"}},
+    {"ucx_tls", {"tcp"}}};
 
 /// What no flag sets just so has no text in the table, and that of --no-watch says the reverse.
 const std::map<std::string, std::string, std::less<>> kDescriptions{
@@ -95,7 +100,7 @@ bool lacks(std::string_view backend, const transport::EndpointRequest& request) 
     if (row.name != backend && row.has_own_option(request)) return true;
   }
   try {
-    if (backend == "ofi") find_backend(backend).offer(request);
+    if (backend == "ofi" || backend == "ucx") find_backend(backend).offer(request);
     if (backend == "loop") {
       transport::with_endpoint_type(backend, request, [&](auto type) {
         typename decltype(type)::type endpoint(request, "");
@@ -110,7 +115,7 @@ bool lacks(std::string_view backend, const transport::EndpointRequest& request) 
 std::string takers(const Option& option) {
   const std::vector<Config> configs = changed(option);
   std::vector<std::string> words;
-  for (const std::string_view backend : {"verbs", "ofi", "loop"}) {
+  for (const std::string_view backend : {"verbs", "ofi", "ucx", "loop"}) {
     const auto refused = static_cast<std::size_t>(
         std::count_if(configs.begin(), configs.end(),
                       [&](const Config& config) { return lacks(backend, request_of(config)); }));

@@ -11,7 +11,7 @@ import sys
 
 BEGIN, END = "<!-- config -->\n", "<!-- end of config -->"
 MEMBER = re.compile(r'\brow\(\s*"(\w+)",.*?return &c\.([\w.]+);', re.DOTALL)
-NAMES = (("verbs", "verbs"), ("ofi", "libfabric"), ("loop", "loop"))
+NAMES = (("verbs", "verbs"), ("ofi", "libfabric"), ("ucx", "UCX"), ("loop", "loop"))
 
 
 def back_ends(words):
