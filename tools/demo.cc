@@ -186,7 +186,7 @@ int demo(Options& options) {
       if (apart) config.placement.cpus = {cpus[1]};
       config.traffic.shape = shape;
       config.traffic.operation = operation;
-// UCX has no write that tells its target, which the latency of long ones needs.
+      // UCX has no write that tells its target, which the latency of long ones needs.
       if (!is_ofi && shape == Shape::latency && operation == OperationCode::write) {
         config.traffic.operation = OperationCode::read;
       }

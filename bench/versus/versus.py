@@ -40,6 +40,7 @@ def main() -> int:
     table("A bare libibverbs loop: user-space instructions per message",
           lines(VM, "run", "--timeout", 1800, "--", HERE / "instructions_vm.sh", build))
     table("fi_pingpong, loopback of this machine", lines(HERE / "fi_pingpong.py", build))
+    table("ucx_perftest, loopback and shared memory of this machine", lines(HERE / "ucx_perftest.py", build))
     return 0
 
 
