@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include <rdmabench/memory/pattern.h>
+#include <rdmabench/memory/buffer.h>
 #include <rdmabench/rdmabench.h>
 #include <rdmabench/run/patterns.h>
 #include <rdmabench/workload/epoch_io.h>

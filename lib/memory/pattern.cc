@@ -1,4 +1,4 @@
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 
 #include <algorithm>
 #include <cstring>

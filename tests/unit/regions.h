@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rdmabench/base/deadline.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::inline v1::transport {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -163,5 +164,14 @@ class Buffer {
 constexpr std::uint64_t slot_stride(std::uint64_t size) {
   return (size + 63) / 64 * 64;
 }
+
+/// Fills a message with the pattern that validation checks. Every byte depends on `tag` and on its
+/// position, so that a missing, stale or moved byte and a byte of another message are detected. The
+/// last byte is `tag`, so it differs between messages of different tags.
+void fill_pattern(std::span<std::byte> message, std::uint8_t tag) noexcept;
+
+/// The position of the first wrong byte of a message; nothing if all bytes are right.
+std::optional<std::uint64_t> find_mismatch(std::span<const std::byte> message,
+                                           std::uint8_t tag) noexcept;
 
 }  // namespace rdmabench::inline v1::memory

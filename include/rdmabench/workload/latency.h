@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/workload/epoch_io.h"
 #include "rdmabench/workload/slots.h"
 

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/memory/pattern.h"
 #include "rdmabench/transport/transport.h"
 #include "rdmabench/workload/epoch_io.h"
 

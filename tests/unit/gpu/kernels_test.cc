@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "gpu_fixture.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::gpu {
 namespace {

@@ -5,7 +5,6 @@
 #include "memory/gpu_memory.h"
 #include "on_fake_gpu.h"
 #include "rdmabench/memory/buffer.h"
-#include "rdmabench/memory/pattern.h"
 
 namespace rdmabench::inline v1::memory {
 namespace {

@@ -11,7 +11,7 @@
 #include "../complaint.h"
 #include "../regions.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 #include "transport/loop/backend.h"
 
 namespace rdmabench::inline v1::transport::loop {

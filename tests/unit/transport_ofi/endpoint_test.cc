@@ -19,7 +19,7 @@
 #include "pair.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 #include "transport/ofi/backend.h"
 
 namespace rdmabench::inline v1::transport::ofi::endpoint_test {

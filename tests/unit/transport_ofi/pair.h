@@ -16,7 +16,7 @@
 
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/ofi/endpoint.h"
 #include "transport/ofi/backend.h"
 

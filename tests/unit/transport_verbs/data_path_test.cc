@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "messages.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 
 namespace rdmabench::inline v1::transport::verbs::data_path_test {
 namespace {

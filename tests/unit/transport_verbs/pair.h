@@ -15,7 +15,7 @@
 #include "../complaint.h"
 #include "../folder.h"
 #include "rdmabench/base/error.h"
-#include "rdmabench/memory/pattern.h"
+#include "rdmabench/memory/buffer.h"
 #include "rdmabench/transport/verbs/endpoint.h"
 #include "transport/verbs/backend.h"
 
