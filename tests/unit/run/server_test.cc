@@ -129,6 +129,7 @@ TEST_F(ServerTest, AClientThatGoesNotOnIsCalledTheClient) {
   start({});
   Channel channel = offered({});
   channel.abort("no path to it");
+  EXPECT_THROW(channel.receive(SessionMessage::ready, soon(), "end of the session"), Error);
   const std::vector<std::string> lines = stop();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines[0], ::testing::EndsWith(": the client gave up: no path to it"));
