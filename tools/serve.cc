@@ -121,15 +121,6 @@ void give_back_large_blocks() {
 #endif
 }
 
-/// A device that is not here would be told to each client, and to nobody here.
-void check_device(const run::ServerConfig& config) {
-  if (config.device.empty()) return;
-  run::Config own;
-  own.placement.devices = {config.device};
-  own.placement.gid_index = config.gid_index;
-  run::check_this_side(own);
-}
-
 int serve(State& state) {
   const run::ServerConfig& config = state.config;
   if (config.cpus.size() == 1) pin_this_thread(config.cpus[0]);
@@ -137,7 +128,7 @@ int serve(State& state) {
   raise_descriptor_limit();
   give_back_large_blocks();
   StopSignals signals;
-  check_device(config);
+  run::check_device(config.device);  // else each client would be told, and nobody here
   LogQueue log(STDERR_FILENO);
   run::Server server(
       config, [&log](const run::SessionEvent& event) { log.put(log_line(run::line_of(event))); });

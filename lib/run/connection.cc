@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/listed.h"
 #include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/log.h"
+#include "rdmabench/run/client.h"
 #include "transport/own_options.h"
 
 namespace rdmabench::inline v1::run {
@@ -233,15 +235,14 @@ Offer make_offer(const Backend& backend, const transport::EndpointRequest& reque
   return offer;
 }
 
-/// Where no back end has the device, this is all there is to say. Throws Error(unavailable).
-void refuse_unknown_device(const std::vector<const Backend*>& backends, const std::string& device) {
-  constexpr std::size_t kMostNamed = 16;
-  if (device.empty()) return;
+/// The devices that there are instead; nothing where the device is among them, or nobody can tell.
+std::optional<std::vector<std::string>> other_devices(const std::vector<const Backend*>& backends,
+                                                      const std::string& device) {
   std::vector<std::string> names;
   try {
     // It may be one of those that this process cannot open.
     for (const Backend& backend : run::backends()) {
-      if (backend.hides_devices != nullptr && backend.hides_devices()) return;
+      if (backend.hides_devices != nullptr && backend.hides_devices()) return std::nullopt;
     }
     for (const Backend* const backend : backends) {
       if (backend->devices == nullptr) continue;
@@ -249,17 +250,22 @@ void refuse_unknown_device(const std::vector<const Backend*>& backends, const st
         // A port of it, or a domain.
         if (one.name == device || one.name.starts_with(device + ':') ||
             one.name.starts_with(device + '-')) {
-          return;
+          return std::nullopt;
         }
         if (std::ranges::find(names, one.name) == names.end()) names.push_back(std::move(one.name));
       }
     }
   } catch (const Error&) {
-    return;  // what the back ends said of themselves tells more than that there is no list
+    return std::nullopt;  // what the back ends said of themselves tells more
   }
-  if (names.empty()) return;
-  throw Error(Fault::unavailable, fmt::format("this machine has no device '{}'", device),
-              fmt::format("It has {}.", listed(names, kMostNamed)));
+  return names;
+}
+
+[[noreturn]] void refuse_device(const std::string& device, const std::vector<std::string>& others) {
+  constexpr std::size_t kMostNamed = 16;
+  throw Error(
+      Fault::unavailable, fmt::format("this machine has no device '{}'", device),
+      others.empty() ? "It has none." : fmt::format("It has {}.", listed(others, kMostNamed)));
 }
 
 std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& backends,
@@ -275,7 +281,10 @@ std::vector<std::vector<Offer>> make_offers(const std::vector<const Backend*>& b
       reasons += fmt::format("\n  {}: {}", backend->name, offer.error);
     }
     if (found) continue;
-    refuse_unknown_device(backends, rail.device);
+    if (!rail.device.empty()) {
+      const auto others = other_devices(backends, rail.device);
+      if (others && !others->empty()) refuse_device(rail.device, *others);
+    }
     throw Error(Fault::unavailable, "no back end of this side can be used" + reasons,
                 "Do what the line of a back end says, or name another by `backend`.");
   }
@@ -373,6 +382,13 @@ void connect_server(Connection& connection, const transport::EndpointRequest& re
   const Introduction client =
       parse<Introduction>(connection.receive(SessionMessage::address, "address"));
   connection.connect(client.addresses);
+}
+
+void check_device(const std::string& device) {
+  if (device.empty()) return;
+  std::vector<const Backend*> all;
+  for (const Backend& backend : backends()) all.push_back(&backend);
+  if (const auto others = other_devices(all, device)) refuse_device(device, *others);
 }
 
 }  // namespace rdmabench::inline v1::run

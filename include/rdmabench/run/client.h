@@ -54,6 +54,11 @@ report::Report run(const Config& config, const std::string& host, std::uint16_t 
 /// Throws what run() throws where this side lacks a provider or device. Needs no server.
 void check_this_side(const Config& config);
 
+/// Throws Error(unavailable), which lists the devices of this machine, where no back end knows one
+/// of this name. One that is there and cannot be used yet, as before its port is up, is none of
+/// its business; nor is a machine whose devices cannot be listed.
+void check_device(const std::string& device);
+
 /// Measures against a server in a thread of this process: the loop back end needs no other host.
 /// As any first Server it begins libfabric unless config.backend is another one, which may take
 /// some 100 ms: count a time limit from on_begin.
