@@ -71,7 +71,13 @@ Admission::Admission(Listener& listener, AdmissionRules rules)
 void Admission::note_refused(const RefusedPeer& refused) {
   constexpr std::size_t kMostAddresses = 4096;  // strangers may come from any number
   constexpr std::size_t kMostTold = 8;
-  if (refused_.size() < kMostAddresses) refused_.try_emplace(refused.ip, refused);
+  // A token that is another one says more than what else came from there, such as a probe.
+  const auto known = refused_.find(refused.ip);
+  if (known != refused_.end() && refused.other_secret) {
+    known->second = refused;
+  } else if (known == refused_.end() && refused_.size() < kMostAddresses) {
+    refused_.emplace(refused.ip, refused);
+  }
   if (rules_.on_refused && refused_.size() <= kMostTold) rules_.on_refused(refused);
   if (!first_refusal_.empty()) return;
   first_refusal_ = fmt::format("{}: {}", refused.ip, refused.why);
