@@ -194,6 +194,8 @@ int run_fabric(FabricCommand& options) {
   if (part.is_launch()) options.run.launch = part.index + 1;
   options.rendezvous.launch = part.index;
   options.run.base = options.link.config;
+  // Whoever names UCX's transports means those, as whoever names a provider does.
+  options.run.allow_tcp |= !options.link.config.endpoint.ucx.transports.empty();
   options.run.stop = interruption();
   options.rendezvous.timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.run.wait);

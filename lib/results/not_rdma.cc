@@ -14,7 +14,10 @@ std::string without_rdma(std::size_t without, std::size_t nodes) {
 
 std::string not_rdma(const Report& report) {
   const Resolved& taken = report.resolved;
-  if (!is_socket_provider(taken.provider) || !text_of(report.config, "provider").empty()) return "";
+  if (!is_socket_provider(taken.provider)) return "";
+  for (const char* const choice : {"provider", "ucx_tls"}) {
+    if (!text_of(report.config, choice).empty()) return "";  // it was asked for
+  }
   const Environment& sides = report.environment;
   const bool one_node = sides.server.empty() ||
                         text_of(sides.client, "hostname") == text_of(sides.server, "hostname");

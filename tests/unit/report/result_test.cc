@@ -68,6 +68,8 @@ TEST(Report, SaysThatItIsNotRdmaWhereNobodyAskedForTcp) {
   EXPECT_THAT(not_rdma(report), HasSubstr(" 1 of 1 nodes"));
   report.config = {{"provider", "tcp"}};
   EXPECT_EQ(not_rdma(report), "");
+  report.config = {{"ucx_tls", "tcp"}};
+  EXPECT_EQ(not_rdma(report), "");
   report.config.clear();
   report.resolved.provider = "efa";
   EXPECT_EQ(not_rdma(report), "");
