@@ -67,7 +67,8 @@ class Agent {
     try {
       open();
     } catch (const std::exception& error) {
-      channel_.abort(error.what());  // the coordinator names this node as lost, and says why
+      if (channel_.interrupted()) throw;  // else nobody would say it
+      channel_.abort(error.what());       // the coordinator names this node as lost, and says why
       return {.left_early = error.what()};
     }
     try {
