@@ -36,7 +36,7 @@ endfunction()
 # rdmabench_timed(clock.cc ...): files of a room that is not TIMED whose code runs while something is timed, with -O2 where
 # RDMABENCH_TIMED_OPTIONS has no -O of its own.
 function(rdmabench_timed)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-O2;${RDMABENCH_TIMED_OPTIONS}"
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>;${RDMABENCH_TIMED_OPTIONS}"
                               SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
