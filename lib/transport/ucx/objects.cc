@@ -343,7 +343,6 @@ void Objects::on_sent(void* request, ucs_status_t status, void* queue_pair) noex
   Objects& owner = *pair.owner;
   --pair.under_way;
   --owner.under_way_;
-  ++owner.finished_;
   if (status != UCS_OK && owner.failed_ == UCS_OK) owner.failed_ = status;
   owner.calls_.free(request);
 }

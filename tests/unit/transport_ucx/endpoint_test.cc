@@ -183,6 +183,25 @@ TEST_P(UcxEndpoint, ManyMessagesEachFindAReceive) {
   EXPECT_EQ(bytes, kCount * 64U);
 }
 
+/// Whoever sleeps after an empty poll would sleep after each burst.
+TEST_P(UcxEndpoint, APollCountsWhatCompletedWithinItsCallToo) {
+  constexpr int kCount = 50;
+  Pair pair(request(GetParam(), OperationCode::send));
+  int counted = 0;
+  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
+  while (counted < kCount && !deadline.passed()) {
+    if (pair.a->posted() < kCount) {
+      EXPECT_NE(pair.a->post<Send>(0, 0, 8, 0, Signal::by_interval), PostStatus::failed);
+    }
+    const int seen = pair.a->poll([](const Received&) noexcept {});
+    ASSERT_GE(seen, 0) << pair.a->failure();
+    counted += seen;
+    EXPECT_EQ(pair.a->completed(), static_cast<std::uint64_t>(counted));
+    ASSERT_GE(pair.b->poll([&](const Received& r) noexcept { pair.b->post_receive(r.slot); }), 0);
+  }
+  EXPECT_EQ(counted, kCount);
+}
+
 TEST_P(UcxEndpoint, TakesAListWholeOrNotAtAll) {
   EndpointRequest r = request(GetParam(), OperationCode::send);
   r.options.post_list = 3;

@@ -172,7 +172,7 @@ class Objects {
   ucs_status_t failed_ = UCS_OK;
   std::uint64_t posted_ = 0;
   std::uint64_t under_way_ = 0;  ///< of all queue pairs
-  std::uint64_t finished_ = 0;   ///< what was under way once
+  std::uint64_t seen_ = 0;       ///< completed() of the last poll
   int wait_fd_ = -1;             ///< the worker's, where events were asked for; it closes it
   std::vector<ReceiveContext> receives_;
   std::vector<LocalRegion> regions_;
@@ -269,9 +269,10 @@ class EndpointOf : private Objects {
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    const std::uint64_t before = finished_;
     calls_.progress(polled_);
-    auto seen = static_cast<int>(finished_ - before);
+    const std::uint64_t done = completed();  // may fall: a flush is under way
+    auto seen = static_cast<int>(done > seen_ ? done - seen_ : 0);
+    seen_ = done;
     while (arrivals_begin_ != arrivals_end_) {
       const Received received = arrivals_[arrivals_begin_++ & arrivals_mask_];
       on_receive(received);
