@@ -68,7 +68,7 @@ def main() -> int:
     options = parser.parse_args()
     program = options.build_dir / "tools/rdmabench"
     print("case\tunit\tours\tucx_perftest\tratio\tours min..max\tucx_perftest min..max")
-    with subprocess.Popen(pinned(0, program, "serve", "--address", "127.0.0.1", "--port", "0"),
+    with subprocess.Popen(pinned(0, program, "serve", "--address", "127.0.0.1", "--port", "0", "--allow-provider", "ucx"),
                           stderr=subprocess.PIPE, text=True) as server:
         port = re.search(r":(\d+)$", server.stderr.readline().strip()).group(1)
         try:

@@ -116,7 +116,11 @@ bool AllowedPeers::names_provider(std::string_view provider) const noexcept {
 }
 
 void AllowedPeers::check_provider(std::string_view provider, std::string_view why) const {
-  if (here_ || names_provider(provider)) return;
+  if (!here_) check_named(provider, why);
+}
+
+void AllowedPeers::check_named(std::string_view provider, std::string_view why) const {
+  if (names_provider(provider)) return;
   throw Error(
       Fault::failed, fmt::format("provider {} for the client at {}: {}", provider, peer_ip_, why),
       fmt::format("Start the server with `allow_providers` {}, which is '--allow-provider {}' of "

@@ -44,7 +44,9 @@ class AllowedPeers {
   /// Whether the operator names this provider of libfabric, its core ("tcp" of "tcp;ofi_rxm") or
   /// any.
   bool names_provider(std::string_view provider) const noexcept;
-  /// For what `why` tells: of a provider whose addresses cannot be judged.
+  /// For what `why` tells: whether the operator names the provider.
+  void check_named(std::string_view provider, std::string_view why) const;
+  /// The same, or the peer is here: of a provider whose addresses cannot be judged.
   void check_provider(std::string_view provider, std::string_view why) const;
 
  private:

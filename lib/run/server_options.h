@@ -51,8 +51,8 @@ void walk_options(ServerConfig& config, Visit&& visit) {
         "address that a client came from]");
   visit("allow_providers", "--allow-provider=NAMES", config.allow_providers,
         "serve these providers of libfabric too, although they endanger a server: shm, udp, tcp or "
-        "net over ofi_rxm, for other machines also those whose addresses cannot be judged and ucx, "
-        "or any; separated by commas (docs/limits.md)");
+        "net over ofi_rxm, for other machines also those whose addresses cannot be judged; ucx, "
+        "the back end too; or any; separated by commas (docs/limits.md)");
 }
 
 }  // namespace rdmabench::inline v1::run

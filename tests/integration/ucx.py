@@ -14,10 +14,14 @@ import unittest
 import jsonschema
 
 import command
-from command import run, server
+from command import run
 
 SCHEMA: dict = {}
 TRANSPORTS = ("tcp", "posix")
+
+
+def server():
+    return command.server("--allow-provider", "ucx")
 
 
 def client(port: str, *words: str) -> tuple[str, ...]:

@@ -49,8 +49,8 @@ struct ServerConfig {
   /// ("10.0.0.0/8"), prefixes of GIDs ("fe80::/64"), LIDs ("lid:1-100").
   std::vector<std::string> allow{};
   /// libfabric's providers that endanger a server: "shm", "sm2", "udp", and "tcp" or "net" for
-  /// those over ofi_rxm; and those whose peers' addresses cannot be judged, as those of "ucx",
-  /// which a client on this machine may use. "any" is all of them.
+  /// those over ofi_rxm; those whose peers' addresses cannot be judged, which a client on this
+  /// machine may use; and "ucx", the back end and libfabric's provider. "any" is all of them.
   std::vector<std::string> allow_providers{};
   /// The command whose options raise these limits ("rdmabench serve"), for what a client is told
   /// that is refused; "" = there are no such options.

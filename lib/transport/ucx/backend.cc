@@ -9,7 +9,6 @@
 #include "messages.h"
 #include "row.h"
 #include "transport/own_options.h"
-#include "transport/session_request.h"
 
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
@@ -46,13 +45,6 @@ void refuse_what_is_not_here(const EndpointRequest& request) {
   }
 }
 
-/// UCX's addresses say where it connects to, and nobody but UCX can read them.
-void refuse_strangers(const EndpointRequest& request) {
-  const auto& allowed = session_of(request).allowed_peers;
-  if (!allowed) return;
-  allowed->check_provider(kRow.name, "its addresses do not identify a host to anyone but UCX");
-}
-
 std::vector<std::string> transports_of(const std::vector<Resource>& all) {
   std::vector<std::string> names;
   for (const Resource& one : all) {
@@ -65,7 +57,7 @@ std::vector<std::string> transports_of(const std::vector<Resource>& all) {
 
 std::string offer(const EndpointRequest& request) {
   refuse_what_is_not_here(request);
-  refuse_strangers(request);
+  check_leave(request);
   const Context context = open_context(request);
   return write_offer({.version = version(), .transports = transports_of(resources(context.get()))});
 }

@@ -11,6 +11,8 @@
 
 #include "loaded/library.h"
 #include "rdmabench/base/log.h"
+#include "row.h"
+#include "transport/session_request.h"
 
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
@@ -91,6 +93,12 @@ void check(ucs_status_t status, Fault fault, std::string_view what, std::string_
   throw Error(fault, fmt::format("{} of UCX {}: {}", what, version(), error_text(status)), remedy,
               0,
               {.library = "UCX", .call = std::string(what), .status = ucs_status_string(status)});
+}
+
+void check_leave(const EndpointRequest& request) {
+  const auto& allowed = session_of(request).allowed_peers;
+  if (!allowed) return;
+  allowed->check_named(kRow.name, "its addresses do not identify a host to anyone but UCX");
 }
 
 Context open_context(const EndpointRequest& request) {

@@ -27,6 +27,11 @@ std::string error_text(ucs_status_t status);
 /// Throws Error(fault) unless the status is UCS_OK. `what`: the call.
 void check(ucs_status_t status, Fault fault, std::string_view what, std::string_view remedy = {});
 
+/// Throws Error(failed) where this side is a server and its operator does not name UCX, for clients
+/// of this machine too: an address of UCX says to UCX alone where it connects to, and which memory
+/// of this machine it attaches.
+void check_leave(const EndpointRequest& request);
+
 /// A context with what the request needs. Settings come from the environment (UCX_...), but for
 /// what the request names. Throws Error(unavailable) where UCX lacks something, Error(usage) for
 /// text that is no list of transports.

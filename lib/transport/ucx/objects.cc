@@ -15,7 +15,6 @@
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/log.h"
 #include "row.h"
-#include "transport/session_request.h"
 #include "transport/slots.h"
 
 namespace rdmabench::inline v1::transport::ucx {
@@ -234,9 +233,7 @@ std::string Objects::address() const {
 
 void Objects::connect(std::string_view peer_address) {
   const Address peer = read_address(peer_address);
-  if (const auto& allowed = session_of(request_).allowed_peers) {
-    allowed->check_provider(kRow.name, "its addresses do not identify a host to anyone but UCX");
-  }
+  check_leave(request_);
   const std::uint64_t own = window_bytes(window_region_, request_);
   if (request_.buffers.empty() && peer.regions[0].bytes != own) {
     throw Error(

@@ -77,6 +77,9 @@ TEST(AllowedPeers, AProviderIsNamedOrForThisMachine) {
               has_all("192.0.2.7: why", "`allow_providers` psm2", "--allow-provider psm2"));
   EXPECT_NO_THROW(peers({}, {"udp"}).check_provider("udp;ofi_rxd", "why"));
   EXPECT_NO_THROW(peers({}, {}, "127.0.0.1").check_provider("psm2", "why"));
+  EXPECT_THAT(error_text([&] { peers({}, {}, "127.0.0.1").check_named("ucx", "why"); }),
+              has_all("127.0.0.1: why", "--allow-provider ucx"));
+  EXPECT_NO_THROW(peers({}, {"any"}).check_named("ucx", "why"));
 }
 
 TEST(AllowedPeers, AProviderThatNobodyKnowsIsRefused) {

@@ -61,22 +61,28 @@ TEST(UcxBackend, TakesTransportsAsUcxNamesThem) {
   EXPECT_THAT(complaint([&] { offer(r); }, Fault::unavailable), HasSubstr("ucp_init()"));
 }
 
-/// Who may not reach this machine's neighbours could have a server connect to them.
-TEST(UcxBackend, ServesOthersThanThisMachineByLeaveAlone) {
-  const auto allows = [](std::vector<std::string> providers) {
+/// A client could have a server connect to whom it may not reach itself, or attach memory of this
+/// machine.
+TEST(UcxBackend, ServesByLeaveAlone) {
+  const auto allows = [](std::vector<std::string> providers,
+                         const std::string& peer = "192.0.2.7") {
     EndpointRequest r = request("tcp", OperationCode::send);
     r.client = false;
     r.session = std::make_shared<SessionRequest>(SessionRequest{
         .failed_routes = {},
-        .allowed_peers = AllowedPeers("192.0.2.7", "192.0.2.1", parse_allowed({}, providers))});
+        .allowed_peers = AllowedPeers(peer, "192.0.2.1", parse_allowed({}, providers))});
     return r;
   };
-  const EndpointRequest stranger = allows({});
-  EXPECT_THAT(complaint([&] { offer(stranger); }, Fault::failed), HasSubstr("ucx"));
-  Endpoint endpoint(stranger, "");
-  EXPECT_THAT(complaint([&] { endpoint.connect(endpoint.address()); }, Fault::failed),
-              HasSubstr("ucx"));
-  EXPECT_NO_THROW(offer(allows({"ucx"})));
+  for (const char* const peer : {"192.0.2.7", "192.0.2.1", "127.0.0.1"}) {
+    const EndpointRequest stranger = allows({"tcp", "shm"}, peer);
+    EXPECT_THAT(complaint([&] { offer(stranger); }, Fault::failed),
+                HasSubstr("--allow-provider ucx"));
+    Endpoint endpoint(stranger, "");
+    EXPECT_THAT(complaint([&] { endpoint.connect(endpoint.address()); }, Fault::failed),
+                HasSubstr("--allow-provider ucx"));
+    EXPECT_NO_THROW(offer(allows({"ucx"}, peer)));
+    EXPECT_NO_THROW(offer(allows({"any"}, peer)));
+  }
 }
 
 TEST(UcxBackend, ListsWhatUcxHas) {

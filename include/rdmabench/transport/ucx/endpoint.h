@@ -226,7 +226,7 @@ class EndpointOf : private Objects {
 
   using Objects::address;
   /// Throws Error(failed) for text that is not an address, or one of another window; Error(failed)
-  /// too where the server may not connect to whom UCX's address names, because nobody can tell.
+  /// too where the operator of the server does not name UCX (`allow_providers`).
   using Objects::connect;
   using Objects::describe;
   using Objects::failed_call;
