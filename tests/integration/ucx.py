@@ -73,6 +73,23 @@ class Measuring(unittest.TestCase):
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn("write-imm", result.stderr)
 
+    def test_a_server_serves_it_by_leave_alone(self):
+        """An address of UCX may name memory of this machine that the server then attaches."""
+        with command.server("--allow-provider", "tcp", "--allow-provider", "shm") as peer:
+            result = run(*client(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp"))
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("--allow-provider ucx", result.stderr)
+        with command.server("--allow-provider", "any") as peer:
+            self.measured(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp")
+
+    def test_an_idle_target_is_closed_within_the_timeout(self):
+        with server() as peer:
+            for transports in TRANSPORTS:
+                with self.subTest(transports=transports):
+                    result = run(*client(peer.port, "lat", "--op", "read", "--target-idle", "--timeout", "1s", "-n", "50",
+                                         "--ucx-tls", transports))
+                    self.assertNotIn("not closed", result.stderr)
+
     def test_what_ucx_took_can_be_required(self):
         with server() as peer:
             self.measured(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp", "--require", "provider=tcp")
