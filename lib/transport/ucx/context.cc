@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
@@ -20,12 +21,16 @@ namespace {
 /// What UCX said last, of this thread.
 thread_local std::array<char, 256> last_words{};
 
+/// Contexts that are open or being opened. Without one, what UCX says is of somebody else in this
+/// process.
+std::atomic<int> listeners{0};
+
 /// In place of UCX's own, which writes to standard output: results may be there.
 ucs_log_func_rc_t on_log(const char* /*file*/, unsigned /*line*/, const char* /*function*/,
                          ucs_log_level_t level, const ucs_log_component_config_t* /*component*/,
                          const char* format, va_list arguments) {
   const bool is_complaint = level == UCS_LOG_LEVEL_ERROR || level == UCS_LOG_LEVEL_WARN;
-  if (!is_complaint) return UCS_LOG_FUNC_RC_CONTINUE;
+  if (!is_complaint || listeners == 0) return UCS_LOG_FUNC_RC_CONTINUE;
   va_list copy;
   va_copy(copy, arguments);
   std::vsnprintf(last_words.data(), last_words.size(), format, copy);
@@ -38,6 +43,14 @@ void listen_to_ucx() {
   static std::once_flag once;
   std::call_once(once, [] { ucs_log_push_handler(&on_log); });
 }
+
+/// While one is made, UCX's messages are taken.
+class Listening {
+ public:
+  Listening() noexcept { ++listeners; }
+  Listening& operator=(Listening&&) = delete;
+  ~Listening() { --listeners; }
+};
 
 using Settings = Handle<ucp_config_t, ucp_config_release>;
 
@@ -105,6 +118,7 @@ Context open_context(const EndpointRequest& request) {
   check_transports(request.options.ucx.transports);
   loaded::ucp.require();
   listen_to_ucx();
+  const Listening meanwhile;
   last_words[0] = '\0';
   ucp_config_t* read = nullptr;
   check(ucp_config_read(nullptr, nullptr, &read), Fault::failed, "ucp_config_read()",
@@ -123,7 +137,13 @@ Context open_context(const EndpointRequest& request) {
   check(ucp_init(&params, settings.get(), &context), Fault::unavailable, "ucp_init()",
         "'ucx_info -d' lists what UCX has here; `ucx_tls`, UCX_TLS and `devices` narrow it.");
   last_words[0] = '\0';
+  ++listeners;
   return Context(context);
+}
+
+void close_context(ucp_context_h context) noexcept {
+  ucp_cleanup(context);
+  --listeners;
 }
 
 }  // namespace rdmabench::inline v1::transport::ucx

@@ -40,7 +40,10 @@ struct Calls {
   decltype(&ucp_request_free) free;
 };
 
-using Context = Handle<ucp_context, ucp_cleanup>;
+/// ucp_cleanup(), and behind the last context of the back end UCX's messages are no longer taken.
+void close_context(ucp_context_h context) noexcept;
+
+using Context = Handle<ucp_context, close_context>;
 using Worker = Handle<ucp_worker, ucp_worker_destroy>;
 using RemoteKey = Handle<ucp_rkey, ucp_rkey_destroy>;
 
