@@ -117,7 +117,8 @@ Objects::Objects(const EndpointRequest& request, std::string_view /*choice*/)
       max_size_(request.max_size),
       depth_(request.depth),
       longest_list_(request.options.post_list),
-      flushes_writes_(request.delivery || request.options.ofi.delivery),
+      flushed_from_(request.delivery || request.options.ofi.delivery ? Signal::by_interval
+                                                                     : Signal::now),
       request_(request),
       context_(open_context(request)) {
   send_memory_ = make_memory(request, first_buffer(request), request.send_slots);
@@ -428,7 +429,8 @@ Description Objects::describe(std::uint64_t /*bytes*/) const {
   const bool all_answered =
       !operations_.any([](OperationCode code) { return !is_from_target(code); });
   const bool writes_alone = !operations_.any([](OperationCode code) { return is_two_sided(code); });
-  const bool delivered = all_answered || (flushes_writes_ && writes_alone);
+  const bool each_flushed = flushed_from_ == Signal::by_interval;
+  const bool delivered = all_answered || (each_flushed && writes_alone);
   const char* const from_environment = std::getenv("UCX_TLS");
   Description description{.backend = std::string(kRow.name),
                           .provider = joined(taken, &Resource::transport),
@@ -444,9 +446,8 @@ Description Objects::describe(std::uint64_t /*bytes*/) const {
                                       {"error_mode", "peer"},
                                       {"post_list", "one call a message"}}};
   if (operations_.any(is_plain_write)) {
-    description.details.emplace_back("write_completion", flushes_writes_
-                                                             ? "each by a flush"
-                                                             : "source free; the last by a flush");
+    description.details.emplace_back(
+        "write_completion", each_flushed ? "each by a flush" : "source free; the last by a flush");
   }
   return description;
 }

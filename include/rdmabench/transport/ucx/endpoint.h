@@ -170,7 +170,7 @@ class Objects {
   std::uint64_t max_size_;
   std::uint32_t depth_;
   std::uint32_t longest_list_;
-  bool flushes_writes_;  ///< each: their completions are asked for at delivery
+  Signal flushed_from_;  ///< which writes a flush follows: by_interval, each; now, the last ones
   bool refused_ = false;
   ucs_status_t failed_ = UCS_OK;
   std::uint64_t posted_ = 0;
@@ -327,7 +327,7 @@ class EndpointOf : private Objects {
     ++posted_;
     if constexpr (!Op::kTwoSided && !Op::kFromTarget) {
       // The last one says that all are in the peer's memory: a message may overtake them before.
-      if (signal == Signal::now || flushes_writes_) return flush(pair);
+      if (signal >= flushed_from_) return flush(pair);
     }
     return PostStatus::posted;
   }
