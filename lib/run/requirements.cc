@@ -57,17 +57,26 @@ constexpr std::array kNamed{
     Named{"device", [](const Description& endpoint) { return endpoint.device; }},
 };
 
+/// "mlx5_0" is each port of it, "tcp" also what libfabric layers over it, as in --provider. UCX
+/// joins what it uses side by side: each part is one of the parts that are wanted.
+bool is_met(const Description& endpoint, std::string_view value, std::string_view wanted) {
+  const auto is_of = [](std::string_view one, std::string_view other, char behind) {
+    return one.starts_with(other) && (one.size() == other.size() || one[other.size()] == behind);
+  };
+  if (endpoint.backend != "ucx") return is_of(value, wanted, ':') || is_of(value, wanted, ';');
+  const std::vector<std::string_view> all = split(wanted, ';');
+  return std::ranges::all_of(split(value, ';'), [&](std::string_view part) {
+    return std::ranges::any_of(all, [&](std::string_view one) { return is_of(part, one, ':'); });
+  });
+}
+
 /// Why a requirement is not met, or nothing.
 std::string reason_against(const Requirement& requirement, const Description& endpoint) {
   const std::string where = fmt::format("{} on {}", endpoint.provider, endpoint.device);
   for (const Named& named : kNamed) {
     if (requirement.name != named.name) continue;
     const std::string value = named.told(endpoint);
-    // "mlx5_0" is each port of it, "tcp" also what is layered over it, as in --provider.
-    if (value == requirement.value || value.starts_with(requirement.value + ':') ||
-        value.starts_with(requirement.value + ';')) {
-      return "";
-    }
+    if (is_met(endpoint, value, requirement.value)) return "";
     return fmt::format("The {} of {} is {}.", named.name, where,
                        value == kUnknown ? "not known" : fmt::format("'{}'", value));
   }

@@ -61,6 +61,24 @@ TEST(Requirements, AreMetByWhatTheEndpointTells) {
               ElementsAre("rdma-write", "no-shm", "in-order-128", "fabric"));
 }
 
+/// As over a node whose RDMA device reaches some peers alone: the rest goes by sockets.
+TEST(Requirements, EveryLaneOfUcxIsOneThatIsWanted) {
+  Description ucx;
+  ucx.backend = "ucx";
+  ucx.provider = "rc_verbs;tcp";
+  ucx.device = "mlx5_0:1;eth0";
+  EXPECT_THAT(names_of_unmet("provider=rc_verbs,device=mlx5_0", ucx),
+              ElementsAre("provider", "device"));
+  EXPECT_THAT(names_of_unmet("provider=tcp,device=eth0", ucx), ElementsAre("provider", "device"));
+  EXPECT_THAT(names_of_unmet("backend=ucx,provider=tcp;rc_verbs,device=mlx5_0;eth0", ucx),
+              IsEmpty());
+  EXPECT_THAT(names_of_unmet("provider=rc_verbs;tcp_sockcm", ucx), ElementsAre("provider"));
+  ucx.provider = "rc_verbs";
+  ucx.device = "mlx5_0:1;mlx5_0:2";
+  EXPECT_THAT(names_of_unmet("provider=rc_verbs,device=mlx5_0", ucx), IsEmpty());
+  EXPECT_THAT(names_of_unmet("provider=rc", ucx), ElementsAre("provider"));
+}
+
 TEST(Requirements, WhatWasTakenInsteadIsNamed) {
   EXPECT_THAT(names_of_unmet("backend=ofi,provider=efa,device=rdmap0s29-rdm", efa({})), IsEmpty());
   Description layered = efa({});
