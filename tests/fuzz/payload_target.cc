@@ -24,6 +24,9 @@
 #if RDMABENCH_HAVE_OFI
 #include "transport/ofi/messages.h"
 #endif
+#if RDMABENCH_HAVE_UCX
+#include "transport/ucx/messages.h"
+#endif
 
 namespace rdmabench::inline v1::fuzz {
 namespace {
@@ -235,6 +238,35 @@ Verdict judge_ofi_address(std::string_view text) {
 }
 #endif
 
+#if RDMABENCH_HAVE_UCX
+Verdict judge_ucx_offer(std::string_view text) {
+  return judge(text, transport::ucx::read_offer, transport::ucx::write_offer,
+               nothing_more<transport::ucx::Offer>);
+}
+Verdict judge_ucx_address(std::string_view text) {
+  using transport::ucx::Address;
+  return judge(
+      text, transport::ucx::read_address, transport::ucx::write_address,
+      [](const Address& address) -> std::string {
+        if (address.worker.empty() || address.worker.size() > transport::ucx::kMaxWorkerAddress) {
+          return "a worker's address out of bounds was taken";
+        }
+        if (address.queue_pairs == 0 || address.regions.empty()) {
+          return "an address without queue pairs or window was taken";
+        }
+        for (const auto& region : address.regions) {
+          if (region.key.empty() || region.key.size() > transport::ucx::kMaxKey) {
+            return "a key out of bounds was taken";
+          }
+          if (region.base + region.bytes < region.base) {
+            return "memory that wraps was taken";
+          }
+        }
+        return "";
+      });
+}
+#endif
+
 // What the ranks of a collective send each other.
 Verdict judge_rank_epoch(std::string_view text) {
   return judge(
@@ -297,6 +329,9 @@ constexpr std::array kDecoders {
 #endif
 #if RDMABENCH_HAVE_OFI
       Decoder{'1', judge_ofi_offer}, Decoder{'2', judge_ofi_fit}, Decoder{'3', judge_ofi_address},
+#endif
+#if RDMABENCH_HAVE_UCX
+      Decoder{'4', judge_ucx_offer}, Decoder{'5', judge_ucx_address},
 #endif
 };
 

@@ -17,6 +17,9 @@
 #if RDMABENCH_HAVE_OFI
 #include "transport/ofi/messages.h"
 #endif
+#if RDMABENCH_HAVE_UCX
+#include "transport/ucx/messages.h"
+#endif
 
 namespace rdmabench::inline v1::fuzz {
 namespace {
@@ -233,6 +236,20 @@ void add_ofi(std::vector<Seed>& list) {
 }
 #endif
 
+#if RDMABENCH_HAVE_UCX
+void add_ucx(std::vector<Seed>& list) {
+  list.push_back({"payload", "seed-ucx-offer",
+                  "4" + transport::ucx::write_offer(
+                            {.version = "1.13.1", .transports = {"self", "tcp", "rc_verbs"}})});
+  list.push_back({"payload", "seed-ucx-address",
+                  "5" + transport::ucx::write_address(
+                            {.version = "1.13.1",
+                             .worker = std::string("\x00\x2f\xab", 3),
+                             .queue_pairs = 2,
+                             .regions = {{4096, 65536, "key"}, {131072, 4096, "\x01"}}})});
+}
+#endif
+
 }  // namespace
 
 std::vector<Seed> seeds() {
@@ -247,6 +264,9 @@ std::vector<Seed> seeds() {
 #endif
 #if RDMABENCH_HAVE_OFI
   add_ofi(list);
+#endif
+#if RDMABENCH_HAVE_UCX
+  add_ucx(list);
 #endif
   return list;
 }

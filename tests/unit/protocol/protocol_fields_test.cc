@@ -24,6 +24,9 @@
 #if RDMABENCH_HAVE_OFI
 #include "transport/ofi/messages.h"
 #endif
+#if RDMABENCH_HAVE_UCX
+#include "transport/ucx/messages.h"
+#endif
 
 namespace rdmabench::inline v1 {
 namespace {
@@ -131,6 +134,14 @@ Messages ofi_messages() {
 }
 #endif
 
+#if RDMABENCH_HAVE_UCX
+Messages ucx_messages() {
+  using namespace transport::ucx;
+  return {{"offer", write_offer({"1.13.1", {"tcp"}})},
+          {"address", write_address({"1.13.1", "w", 1, {{4096, 4096, "k"}}})}};
+}
+#endif
+
 /// "{a:number,b:[{c:text}]}": names and kinds, no values.
 std::string shape(const Json& json) {
   if (json.is_object()) {
@@ -198,6 +209,7 @@ constexpr std::array kRecorded{
     Recorded{"session", 13, 0xdff7f4e5ccbb6bb6},
     Recorded{"group", 13, 0x17c09129368c97e3},
     Recorded{"session", 14, 0xa3e2ed9dfcde91bc},
+    Recorded{"ucx", 14, 0x5cb16bf4df85deda},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {
@@ -209,6 +221,9 @@ TEST(Protocol, TheVersionChangesWithTheFields) {
 #endif
 #if RDMABENCH_HAVE_OFI
         {"ofi", ofi_messages()},
+#endif
+#if RDMABENCH_HAVE_UCX
+        {"ucx", ucx_messages()},
 #endif
   };
   for (const auto& [protocol, messages] : protocols) {
