@@ -53,10 +53,8 @@ struct OptionOfSome {
   std::string (*asked)(const EndpointRequest&);  ///< what for; "" = it is not
 };
 
-inline constexpr std::string_view kVerbsOrOfi = "verbs or ofi";
-
 inline constexpr std::array<OptionOfSome, 7> kOptionsOfSome{{
-    {"memory", kVerbsOrOfi,
+    {"memory", "verbs or ofi",
      [](const EndpointRequest& r) {
        return r.memory.empty() || r.memory == "host" ? "" : "memory '" + r.memory + "'";
      }},
@@ -64,7 +62,7 @@ inline constexpr std::array<OptionOfSome, 7> kOptionsOfSome{{
      [](const EndpointRequest& r) {
        return std::string(r.gid_index == kAnyGid ? "" : "`gid_index`");
      }},
-    {"events", kVerbsOrOfi,
+    {"events", "verbs, ofi or ucx",
      [](const EndpointRequest& r) {
        return std::string(r.options.events ? "`events` (completion events)" : "");
      }},

@@ -106,6 +106,7 @@ class Measuring(unittest.TestCase):
             result = run("lat", "127.0.0.1", "--port", peer.port, "--backend", "ofi", "--ucx-tls", "tcp", "-n", "10")
             self.assertNotEqual(result.returncode, 0)
             self.assertIn("ucx-tls", result.stderr)
+            self.assertRegex(result.stderr, r"backend\W+ucx")
 
     def test_without_the_library_its_package_is_named(self):
         with tempfile.TemporaryDirectory() as folder:

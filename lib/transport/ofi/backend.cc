@@ -186,6 +186,7 @@ std::uint64_t cxi_buffers(const fi_info& info, const EndpointRequest& request) {
 struct Refusal {
   bool asked;
   std::string_view what;
+  std::string_view who = "verbs";  ///< has it
 };
 
 /// What other back ends have and this one does not: named, and not ignored.
@@ -198,7 +199,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
       Refusal{r.options.segments > 1, "several segments for each message"},
       Refusal{r.options.verbs.rdma_cm, "`rdma_cm`; `service` msg connects by the provider's own"},
       Refusal{!verbs_option(r).empty(), verbs_option(r)},
-      Refusal{!ucx_option(r).empty(), ucx_option(r)},
+      Refusal{!ucx_option(r).empty(), ucx_option(r), "ucx"},
       Refusal{r.options.separate_queues, "separate completion queues"},
       Refusal{r.gid_index != transport::kAnyGid, "`gid_index`"},
       Refusal{r.options.relaxed_ordering.has_value(), "choice of relaxed ordering"},
@@ -212,7 +213,7 @@ void refuse_what_is_not_here(const EndpointRequest& r) {
   for (const Refusal& refusal : refusals) {
     if (!refusal.asked) continue;
     throw Error(Fault::unavailable, fmt::format("libfabric's back end has no {}", refusal.what),
-                "Use `backend` verbs, or leave it out.");
+                fmt::format("Use `backend` {}, or leave it out.", refusal.who));
   }
 }
 

@@ -362,7 +362,7 @@ TEST(LoopEndpoint, NamesTheBackEndThatHasWhatItLacks) {
   EXPECT_THAT(said([](EndpointRequest& r) { r.options.ofi.provider = "tcp"; }),
               testing::EndsWith("Use `backend` ofi."));
   EXPECT_THAT(said([](EndpointRequest& r) { r.options.events = true; }),
-              testing::EndsWith("Use `backend` verbs or ofi."));
+              testing::EndsWith("Use `backend` verbs, ofi or ucx."));
 }
 
 TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {
