@@ -28,6 +28,13 @@ std::string operation_of_title(const std::string& title) {
   return title.empty() ? "unknown" : title;
 }
 
+/// perftest itself has IB, IW and Unknown, all over verbs; `--format perftest` names another back
+/// end.
+std::string perftest_backend(const std::string& transport_type) {
+  constexpr std::array kOurs{"ofi", "ucx", "loop"};
+  return std::ranges::find(kOurs, transport_type) != kOurs.end() ? transport_type : "verbs";
+}
+
 /// "RDMA_Write Bidirectional BW" of "RDMA_Write_Bidirectional_BW_Test".
 std::string title_of(std::string test) {
   std::size_t own = 0;  // what keeps its underscores
@@ -136,7 +143,7 @@ Run run_of(const PerftestRun& run) {
   PairRun out{.tool = "perftest",
               .test = run.title,
               .operation = operation_of_title(run.title),
-              .backend = "verbs",
+              .backend = perftest_backend(run.fact("Transport type")),
               .device = run.fact("Device"),
               .transport = lower(run.fact("Connection type")),
               .memory = run.memory,

@@ -138,6 +138,13 @@ TEST(PerftestRead, TakesWhatAMailQuotes) {
   EXPECT_EQ(body["results"][0]["device"], "hns_2");
 }
 
+TEST(PerftestRead, TakesTheBackEndThatOurOwnFormatNames) {
+  std::string text = kBandwidth;
+  EXPECT_EQ(only(text)["resolved"]["backend"], "verbs");
+  text.replace(text.find("IB\n"), 2, "ofi");
+  EXPECT_EQ(only(text)["resolved"]["backend"], "ofi");
+}
+
 TEST(PerftestRead, TakesTheHeadingsOfMlx4sTime) {
   const auto latency = only(
       "                    RDMA_Read Latency Test\n"
