@@ -118,7 +118,8 @@ std::vector<Judgement> judge_projection(const Document& document) {
     const bool rdma = text_of(json_of(document), "not_rdma").empty();
     list.push_back(
         {"project", one ? a : both, "in short", rdma ? Status::pass : Status::warn, summary});
-    list.back().measured = true;
+    list.back().measured = rdma;
+    list.back().headline = !rdma;
   }
   for (const Json& row : list_of(json_of(document), "rows")) {
     Judgement one;

@@ -172,6 +172,14 @@ TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
               HasSubstr("**1 skip**"));
 }
 
+TEST(Writers, AProjectionThatIsNotRdmaIsNoPass) {
+  const std::vector<Document> list = parse_documents(
+      R"({"schema": "rdmabench-project/1", "axis": "nodes", "a": {"name": "a"}, "rows": [],
+          "summary": "NOT RDMA: over TCP. It takes 1 s.", "not_rdma": "NOT RDMA: over TCP."})",
+      "p.json");
+  EXPECT_THAT(to_markdown(list), HasSubstr("# 1 document: WARN"));
+}
+
 TEST(Writers, ARunWithoutAResultIsAnError) {
   const auto empty =
       parse_documents(R"({"schema":"rdmabench/1","test":"latency","results":[]})", "l");
