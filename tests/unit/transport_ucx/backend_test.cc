@@ -85,6 +85,25 @@ TEST(UcxBackend, ServesByLeaveAlone) {
   }
 }
 
+/// What a program says to UCX by itself is not the library's.
+TEST(UcxBackend, TakesUcxsComplaintsWhileItHasAnEndpointAlone) {
+  const auto printed = [] {
+    ucp_config_t* settings = nullptr;
+    EXPECT_EQ(ucp_config_read(nullptr, nullptr, &settings), UCS_OK);
+    ::testing::internal::CaptureStdout();
+    EXPECT_NE(ucp_config_modify(settings, "RNDV_THRESH", "nonsense"), UCS_OK);
+    ucp_config_release(settings);
+    return ::testing::internal::GetCapturedStdout();
+  };
+  {
+    const Endpoint endpoint(request("tcp", OperationCode::send), "");
+    EXPECT_EQ(printed(), "");
+  }
+  EXPECT_THAT(printed(), HasSubstr("nonsense"));
+  EXPECT_THROW(offer(request("none_such", OperationCode::send)), Error);
+  EXPECT_THAT(printed(), HasSubstr("nonsense"));
+}
+
 TEST(UcxBackend, ListsWhatUcxHas) {
   const std::vector<DeviceInfo> all = devices();
   EXPECT_THAT(all, ::testing::Contains(::testing::Field(&DeviceInfo::provider, "tcp")));
