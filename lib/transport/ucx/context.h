@@ -52,6 +52,9 @@ std::vector<Resource> resources(ucp_context_h context);
 /// ucp_ep_print_info().
 std::vector<Resource> lanes(ucp_ep_h endpoint);
 
+/// "tcp/eth0, tcp/eth1".
+std::string quoted_lanes(const std::vector<Resource>& all);
+
 /// Of what ucp_context_print_info() and ucp_ep_print_info() write: "tcp/eth0" of a line.
 std::vector<Resource> read_resources(std::string_view text);
 

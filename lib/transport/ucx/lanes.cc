@@ -1,4 +1,6 @@
 // Which transports and devices UCX has, and which of them an endpoint took.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -102,6 +104,12 @@ std::vector<Resource> lanes(ucp_ep_h endpoint) {
     if (one.transport != nullptr && one.device != nullptr) add(all, {one.transport, one.device});
   }
   return all;
+}
+
+std::string quoted_lanes(const std::vector<Resource>& all) {
+  std::vector<std::string> names;
+  for (const Resource& one : all) names.push_back(one.transport + '/' + one.device);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace rdmabench::inline v1::transport::ucx
