@@ -45,21 +45,14 @@ void refuse_what_is_not_here(const EndpointRequest& request) {
   }
 }
 
-std::vector<std::string> transports_of(const std::vector<Resource>& all) {
-  std::vector<std::string> names;
-  for (const Resource& one : all) {
-    if (std::ranges::find(names, one.transport) == names.end()) names.push_back(one.transport);
-  }
-  return names;
-}
-
 }  // namespace
 
 std::string offer(const EndpointRequest& request) {
   refuse_what_is_not_here(request);
   check_leave(request);
   const Context context = open_context(request);
-  return write_offer({.version = version(), .transports = transports_of(resources(context.get()))});
+  return write_offer({.version = version(),
+                      .transports = names_of(resources(context.get()), &Resource::transport)});
 }
 
 Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,

@@ -52,6 +52,9 @@ std::vector<Resource> resources(ucp_context_h context);
 /// ucp_ep_print_info().
 std::vector<Resource> lanes(ucp_ep_h endpoint);
 
+/// The transports or the devices, each once.
+std::vector<std::string> names_of(const std::vector<Resource>& all, std::string Resource::*member);
+
 /// "tcp/eth0, tcp/eth1".
 std::string quoted_lanes(const std::vector<Resource>& all);
 

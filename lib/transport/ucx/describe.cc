@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "context.h"
@@ -12,12 +11,8 @@
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
 
-/// One of both, each once and joined as libfabric joins its layers.
-std::string joined(const std::vector<Resource>& all, std::string Resource::*member) {
-  std::vector<std::string> names;
-  for (const Resource& one : all) {
-    if (std::ranges::find(names, one.*member) == names.end()) names.push_back(one.*member);
-  }
+/// Joined as libfabric joins its layers.
+std::string joined(const std::vector<std::string>& names) {
   return names.empty() ? "unknown" : fmt::format("{}", fmt::join(names, ";"));
 }
 
@@ -48,8 +43,8 @@ Description Objects::describe(std::uint64_t /*bytes*/) const {
   const bool delivered = all_answered || (each_flushed && writes_alone);
   const char* const from_environment = std::getenv("UCX_TLS");
   Description description{.backend = std::string(kRow.name),
-                          .provider = joined(taken, &Resource::transport),
-                          .device = joined(taken, &Resource::device),
+                          .provider = joined(names_of(taken, &Resource::transport)),
+                          .device = joined(names_of(taken, &Resource::device)),
                           .transport = "ucp",
                           .completion = delivered ? "delivery" : "transmit",
                           .details = {{"library", version()},

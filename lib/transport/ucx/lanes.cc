@@ -106,6 +106,14 @@ std::vector<Resource> lanes(ucp_ep_h endpoint) {
   return all;
 }
 
+std::vector<std::string> names_of(const std::vector<Resource>& all, std::string Resource::*member) {
+  std::vector<std::string> names;
+  for (const Resource& one : all) {
+    if (std::ranges::find(names, one.*member) == names.end()) names.push_back(one.*member);
+  }
+  return names;
+}
+
 std::string quoted_lanes(const std::vector<Resource>& all) {
   std::vector<std::string> names;
   for (const Resource& one : all) names.push_back(one.transport + '/' + one.device);
