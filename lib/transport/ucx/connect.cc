@@ -107,7 +107,7 @@ void Objects::close() noexcept {
   if (failed_ == UCS_OK && posted_ != 0) {
     for (QueuePair& pair : queue_pairs_) {
       if (pair.ep == nullptr) continue;
-      ucs_status_ptr_t const flush = calls_.flush(pair.ep, &pair.flush);
+      void* const flush = calls_.flush(pair.ep, &pair.flush);
       if (flush == nullptr || is_error(flush)) continue;
       ++pair.under_way;
       ++under_way_;
@@ -121,7 +121,7 @@ void Objects::close() noexcept {
     ucp_request_param_t force{};
     force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    ucs_status_ptr_t const closing = ucp_ep_close_nbx(pair.ep, &force);
+    void* const closing = ucp_ep_close_nbx(pair.ep, &force);
     if (closing == nullptr || is_error(closing)) continue;
     calls_.free(
         closing);  // once it has completed, which the loop below and the worker's end see to

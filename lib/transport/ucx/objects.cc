@@ -131,7 +131,7 @@ void Objects::map_memory() {
   const auto map = [&](const memory::Buffer& memory) {
     return mappings_.emplace_back(context_.get(), memory).handle();
   };
-  ucp_mem_h const sends = map(send_memory_);
+  auto* const sends = map(send_memory_);
   receive_param_.memh = map(receive_memory_);
   map(window_memory_);
   send_region_ = region_of(send_memory_, first_buffer(request_), request_, request_.send_slots);
@@ -194,8 +194,8 @@ void Objects::map_memory() {
 PostStatus Objects::receive_into(ReceiveContext& receive) noexcept {
   receive_param_.user_data = &receive;
   receive.is_posted = true;
-  ucs_status_ptr_t const result = calls_.tag_receive(polled_, receive.buffer, max_size_,
-                                                     receive.tag, tag_mask_, &receive_param_);
+  void* const result = calls_.tag_receive(polled_, receive.buffer, max_size_, receive.tag,
+                                          tag_mask_, &receive_param_);
   if (is_error(result)) {
     receive.is_posted = false;
     failed_ = static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result));

@@ -348,7 +348,7 @@ class EndpointOf : private Objects {
       std::memcpy(data, &word, sizeof word);  // what is swapped in comes from there
       pair.swap.reply_buffer = data;
       pair.swap.user_data = operand;
-      ucs_status_ptr_t const result =
+      void* const result =
           calls_.atomic(pair.ep, UCP_ATOMIC_OP_CSWAP, &operand->word, 1,
                         pair.ends.remote_base + remote, pair.ends.remote_key, &pair.swap);
       if (result != nullptr && !is_error(result)) pair.free_operands = operand->next;
@@ -368,7 +368,7 @@ class EndpointOf : private Objects {
   }
 
   PostStatus flush(QueuePair& pair) noexcept {
-    ucs_status_ptr_t const result = calls_.flush(pair.ep, &pair.flush);
+    void* const result = calls_.flush(pair.ep, &pair.flush);
     return result == nullptr || started(pair, result) ? PostStatus::posted : PostStatus::failed;
   }
 
@@ -390,7 +390,7 @@ class EndpointOf : private Objects {
   template <class Op>
   PostStatus initiate(QueuePair& pair, const RegionMessage& message, Signal signal) noexcept {
     const Ends first = std::exchange(pair.ends, ends_of(pair, message, Op::kTwoSided));
-    ucp_mem_h const handle = std::exchange(pair.param.memh, regions_[message.local].handle);
+    auto* const handle = std::exchange(pair.param.memh, regions_[message.local].handle);
     const PostStatus status = initiate<Op>(pair, message.local_at, message.remote_at, message.bytes,
                                            message.word, signal);
     pair.ends = first;
