@@ -20,8 +20,8 @@ using Values = std::map<std::string, std::set<std::string>>;
 constexpr const char* kNone = "(none)";
 
 /// Requests whose outcome is in `resolved`.
-constexpr std::array<std::string_view, 4> kAsked{"config.backend", "config.device",
-                                                 "config.provider", "config.fabric"};
+constexpr std::array<std::string_view, 5> kAsked{
+    "config.backend", "config.device", "config.provider", "config.fabric", "config.ucx_tls"};
 
 struct Meaning {
   std::string_view word;
@@ -160,12 +160,16 @@ std::vector<Confound> find_confounds(std::span<const Launch* const> a,
   }
   const bool by_depth =
       factors.declare("config.depth") && signals_by_depth(a) && signals_by_depth(b);
+  // Another back end tells other details: that it is another one is told by itself.
+  const bool other_details = of_a["resolved.backend"] != of_b["resolved.backend"];
   std::map<std::string, Confound> found;
   for (const std::string& name : names) {
     std::set<std::string>& in_a = of_a[name];
     std::set<std::string>& in_b = of_b[name];
     if (in_a == in_b) continue;
-    if ((is_of_row(name) || was_added(name)) && (lack(in_a) || lack(in_b))) continue;
+    const bool of_one_side_only =
+        is_of_row(name) || was_added(name) || (other_details && name.starts_with("details."));
+    if (of_one_side_only && (lack(in_a) || lack(in_b))) continue;
     if (in_a.empty()) in_a.insert(kNone);
     if (in_b.empty()) in_b.insert(kNone);
     const std::string shown = without_size(name);

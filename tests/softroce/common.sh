@@ -58,12 +58,12 @@ assert_no_resources() {
   fail "verbs objects left over after $1:"$'\n'"$left"
 }
 
-# Starts the server, on CPU 0 where there is more than one, and waits until it listens.
+# start_server [OPTION...]: starts the server, on CPU 0 where there is more than one, and waits until it listens.
 start_server() {
   [[ -x $rdmabench ]] || fail "$rdmabench is not there: build it first"
   # Without --foreground, timeout would pass SIGTERM on twice.
   taskset -c 0 timeout --foreground -k 5 "${server_limit:-480}" \
-    "$rdmabench" serve --port $port 2>"$scratch/serve.log" &
+    "$rdmabench" serve --port $port "$@" 2>"$scratch/serve.log" &
   server=$!
   local tries
   for ((tries = 0; tries < 100; ++tries)); do

@@ -145,13 +145,17 @@ TEST(Compare, ADeclaredFactorDoesNotConfound) {
   const auto a = same();
   const auto b = changed(5, 1e11, [](report::Report& report, int) {
     set_fact(report.config, "backend", "ofi");
+    set_fact(report.config, "ucx_tls", "rc");
     report.resolved.backend = "ofi";
     report.resolved.provider = "efa";
     report.resolved.device = "rdmap0";
     report.resolved.transport = "rdm";
     report.resolved.details = {{"protocol", std::string("FI_PROTO_EFA")}};
   });
-  EXPECT_TRUE(compare(a, b, {}).confounded());
+  EXPECT_THAT(compare(a, b, {}).families[0].confounds,
+              ElementsAre("resolved.backend", "resolved.device", "resolved.provider",
+                          "resolved.transport"))
+      << "and not the details that one back end alone has";
   EXPECT_TRUE(compare(a, b, {.factors = Factors({"device"})}).confounded());
   EXPECT_FALSE(compare(a, b, {.factors = Factors({"backend"})}).confounded());
   EXPECT_FALSE(compare(a, b, {.factors = Factors({"all"})}).confounded());
