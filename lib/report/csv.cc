@@ -14,8 +14,9 @@ Json row_of(const Document& document, std::string_view kind) {
   return {{"source", document.source}, {"schema", document.schema}, {"kind", kind}};
 }
 
-void visit_judgements(const Document& document, const VisitRow& visit) {
-  for (const Judgement& one : judgements(document)) {
+void visit_judgements(const Document& document, std::span<const Document> all,
+                      const VisitRow& visit) {
+  for (const Judgement& one : judgements(document, all)) {
     if (one.measured) continue;
     Json row = row_of(document, "judgement");
     row["group"] = one.group;
@@ -39,7 +40,7 @@ void visit_rows(std::span<const Document> documents, const VisitRow& visit) {
       if (!measured.error.empty()) row["error"] = measured.error;
       visit(row);
     });
-    visit_judgements(document, visit);
+    visit_judgements(document, documents, visit);
   }
 }
 

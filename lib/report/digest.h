@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,10 @@ struct Judgement {
 };
 
 std::vector<Judgement> judgements(const Document& document);
+
+/// As one of `all`: none of a launch, whose findings the document of its file has that is over all
+/// launches.
+std::vector<Judgement> judgements(const Document& document, std::span<const Document> all);
 
 /// One value of a measurement, by its key in the documents: "p50_ns", "bits_per_s".
 using Value = std::pair<std::string_view, double>;

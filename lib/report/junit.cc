@@ -121,7 +121,7 @@ std::string to_junit(std::span<const Document> documents) {
     pugi::xml_node node = root.append_child("testsuite");
     set(node, "name", document.source);
     Suite suite(node);
-    for (const Judgement& one : judgements(document)) suite.add(one);
+    for (const Judgement& one : judgements(document, documents)) suite.add(one);
     if (document.pairs.size() <= kJunitCells) {
       add_cells(suite, document);
     } else {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "launches.h"
+
 namespace rdmabench::inline v1::report {
 namespace {
 
@@ -42,6 +44,18 @@ std::vector<Judgement> judgements(const Document& document) {
     }
   }
   return list;
+}
+
+std::vector<Judgement> judgements(const Document& document, std::span<const Document> all) {
+  const auto file_of = [](const Document& one) {  // "run.jsonl" of "run.jsonl#2"
+    return std::string_view(one.source).substr(0, one.source.rfind('#'));
+  };
+  const bool is_launch =
+      launches_of(json_of(document)) == 1 && std::ranges::any_of(all, [&](const Document& one) {
+        return one.schema == document.schema && file_of(one) == file_of(document) &&
+               launches_of(json_of(one)) > 1;
+      });
+  return is_launch ? std::vector<Judgement>() : judgements(document);
 }
 
 void for_each_measured(const Document& document,

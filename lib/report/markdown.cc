@@ -121,7 +121,7 @@ std::string to_markdown(std::span<const Document> documents) {
   std::string text;
   Status worst = Status::pass;
   for (const Document& document : documents) {
-    const JudgedDocument judged(document);
+    const JudgedDocument judged(document, documents);
     text += fmt::format("## {} ({})\n\n", escaped_for_markdown(document.source), document.schema);
     for (const std::string& note : document.notes) text += escaped_for_markdown(note) + "\n\n";
     if (const std::string first = headline(judged).text; !first.empty()) {

@@ -165,11 +165,11 @@ void add_fabric(Exposition& out, const Document& document) {
 }
 
 /// Of fabrics the findings, of doctor the checks, and of every document how many of each status.
-void add_judgements(Exposition& out, const Document& document) {
+void add_judgements(Exposition& out, const Document& document, std::span<const Document> all) {
   std::map<Status, std::size_t> counts;
   for (const std::string_view status : kStatusNames) counts[status_of(status)] = 0;
   std::set<std::pair<std::string, Status>> limits;  // of pairs: a series for each would be too many
-  for (const Judgement& one : judgements(document)) {
+  for (const Judgement& one : judgements(document, all)) {
     ++counts[one.outcome];
     if (!one.finding) continue;
     const bool of_pair = document.schema == kFabricSchema && one.group == "expect" &&
@@ -200,7 +200,7 @@ std::string to_prometheus(std::span<const Document> documents) {
     } else {
       add_measured(out, document);
     }
-    add_judgements(out, document);
+    add_judgements(out, document, documents);
   }
   return out.text();
 }

@@ -396,7 +396,7 @@ std::vector<Part> parts(std::span<const Document> documents) {
   }
   for (Part& part : all) {
     std::vector<JudgedDocument> mine;
-    for (const std::size_t i : part.documents) mine.emplace_back(documents[i]);
+    for (const std::size_t i : part.documents) mine.emplace_back(documents[i], documents);
     part.found = found(mine);
     std::vector<Section> more;
     std::map<std::string, std::size_t> alike;  // documents that begin with the same sentence

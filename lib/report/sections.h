@@ -95,6 +95,8 @@ Section notes_of(const Json& body);
 /// With its judgements, which a fabric has millions of: they are made once.
 struct JudgedDocument {
   explicit JudgedDocument(const Document& one) : document(one), list(judgements(one)) {}
+  JudgedDocument(const Document& one, std::span<const Document> all)
+      : document(one), list(judgements(one, all)) {}
 
   const Document& document;
   std::vector<Judgement> list;

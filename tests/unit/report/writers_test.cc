@@ -138,6 +138,36 @@ TEST(Writers, AFabricRunThatWasKilledIsAnError) {
   EXPECT_THAT(to_markdown(killed), HasSubstr("| 16 | 0 | 0 |\n"));
 }
 
+TEST(Writers, AFindingOfSeveralLaunchesCountsOnce) {
+  std::string text;
+  for (const char* const which : {"launch", "over_launches"}) {
+    for (int number = which[0] == 'l' ? 1 : 2; number <= 2; ++number) {
+      text += fmt::format(
+          R"({{"schema":"rdmabench-fabric/1","record":"plan","{}":{},"plan":{{}},)"
+          R"("nodes":[{{"rank":0,"host":"a"}},{{"rank":1,"host":"b"}}]}})"
+          "\n"
+          R"({{"record":"verdict","summary":"1 finding","findings":[{{"part":"sender","a":0,)"
+          R"("metric":"latency","size_bytes":8,"confirmed":true,"text":"slow"}}]}})"
+          "\n",
+          which, number);
+    }
+  }
+  const std::vector<Document> all = parse_documents(text, "run.jsonl");
+  ASSERT_EQ(all.size(), 3);
+  EXPECT_EQ(junit(all).child("testsuites").attribute("failures").as_uint(), 1U);
+  EXPECT_THAT(to_html(all, ""), HasSubstr(R"("text":"1 FAIL")"));
+  const auto times = [](const std::string& whole, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = whole.find(part, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(times(to_prometheus(all), "rdmabench_finding{"), 1);
+  EXPECT_EQ(times(to_csv(all), ",judgement,"), 1);
+  EXPECT_EQ(times(to_markdown(all), "**1 fail**"), 1);
+  const std::span first = std::span(all).first(2);  // of a run that was killed
+  EXPECT_EQ(times(to_markdown(first), "**1 fail**"), 2);
+}
+
 TEST(Writers, AFabricThatLacksFieldsReadsAsItIs) {
   const std::string text = to_markdown(small_fabric(
       R"({"record":"lost","round":1,"reason":"gone"}
