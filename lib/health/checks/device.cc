@@ -1,6 +1,7 @@
 // Which RDMA devices are present, and whether a program can use them.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "device.h"
 #include "variables.h"
@@ -189,16 +190,30 @@ void firmware(Probe& probe, const RdmaDevice& device) {
   if (!version) return;
   probe.compare("firmware", *version);
   if (probe.expectation("firmware") != nullptr) return;
-  std::size_t alike = 0;
+  if (device.board.empty()) return;
+  std::map<std::string, std::size_t> counts;  // of the cards of this board
+  std::size_t cards = 0;
   for (const RdmaDevice& other : probe.node().devices) {
-    if (&other == &device || device.board.empty() || other.board != device.board) continue;
+    if (other.board != device.board) continue;
     const std::string theirs = probe.try_line(other.folder + "/fw_ver");
-    probe.expect(fmt::format("{}, as {} of the same board has", theirs, other.name),
-                 Source::derived);
-    if (theirs != *version) return probe.warn();
-    ++alike;
+    if (theirs.empty()) continue;
+    ++counts[theirs];
+    ++cards;
   }
-  if (alike > 0) probe.pass();
+  if (cards < 2) return;
+  std::size_t most = 0;
+  std::string listed;
+  for (const auto& [theirs, count] : counts) {
+    most = std::max(most, count);
+    listed += fmt::format("{}{} ({})", listed.empty() ? "" : ", ", theirs, count);
+  }
+  const auto of_most = [most](const auto& one) { return one.second == most; };
+  const auto usual = std::ranges::find_if(counts, of_most);
+  const bool clear = std::ranges::count_if(counts, of_most) == 1;
+  probe.expect(clear ? fmt::format("{}, as {} of {} of this board have", usual->first, most, cards)
+                     : fmt::format("one firmware on all {} of this board, not {}", cards, listed),
+               Source::derived);
+  probe.judge_by(clear && *version == usual->first, Status::warn);
 }
 
 void guid(Probe& probe, const RdmaDevice& device) {
@@ -356,7 +371,7 @@ constexpr auto kDeviceRows = std::to_array<Check>({
     {{.id = "device.firmware",
       .title = "Firmware",
       .reads = "sys/class/infiniband/*/{fw_ver,board_id}",
-      .rule = "WARN if not the expected one, or unlike other devices of the same board",
+      .rule = "WARN if not the expected one, or unlike most devices of the same board",
       .remedy = "Bring all cards to one firmware with the vendor's tool, and restart the node.",
       .source = "facebookresearch/gcm health_checks/checks/check_hca.py",
       .action = action::kUpdateSoftware,

@@ -177,6 +177,8 @@ std::vector<Case> device_cases() {
       {"device.firmware", kPass, kIb, {}, {"firmware=28.39.1002, 28.43.1014"}},
       {"device.firmware", kWarn, kIb, {}, {"firmware=28.39.1002"}},
       {"device.firmware", kWarn, kIb, {"$I1/fw_ver: 28.39.1002\\n"}},
+      {"device.firmware", kWarn, kRoce, {"$I0/fw_ver: 20.39.2048\\n"}, {}, "mlx5_0"},
+      {"device.firmware", kPass, kRoce, {"$I0/fw_ver: 20.39.2048\\n"}, {}, "mlx5_1"},
       {"device.firmware", kSkip, kIb, {"-$I0/fw_ver"}},
       {"device.guid", kPass, kIb},
       {"device.guid", kFail, kIb, {"$I0/node_guid: 0000:0000:0000:0000\\n"}},
