@@ -191,6 +191,10 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
   const Judged judged = judge(collective::to_document(run), options.expect, run.findings);
   if (launch_part().is_launch()) hand_over(judged.json);
   std::string text = options.format == "json" ? judged.json : rows.more(run, true);
+  if (const std::string without = not_rdma(run);
+      !without.empty() && (options.format == "csv" || options.format == "nccl-tests")) {
+    tell(without);  // which the others have
+  }
   if (options.job.wire && run.error.empty() && options.format == "table") {
     text += collective::wire_steps_text(run, wire);
   }

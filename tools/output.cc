@@ -6,9 +6,11 @@
 
 #include "ending.h"
 #include "flags/fields.h"
+#include "launches.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/report/documents.h"
+#include "results/not_rdma.h"
 #include "results/text_table.h"
 
 namespace rdmabench::inline v1::tools {
@@ -46,6 +48,8 @@ std::string Writer::rows(const report::Report& report, bool last) {
   using As = report::RunRecords::As;
   const bool lines = options_.format == "jsonl";
   if (!begun_) {
+    const std::string without = not_rdma(report);
+    if (!without.empty() && launch_part().index == 0) tell(without);  // which the table has
     perftest_.emplace();
     records_.emplace(lines ? As::json_lines : As::csv);
   }

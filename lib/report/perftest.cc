@@ -10,6 +10,7 @@
 #include "digest.h"
 #include "perftest_info.h"
 #include "rdmabench/base/units.h"
+#include "results/not_rdma.h"
 #include "results/row.h"
 
 namespace rdmabench::inline v1::report {
@@ -303,7 +304,10 @@ std::string to_perftest_json(const Report& report, const PerftestStyle& style) {
   }
   Json document{{"test_info", test_info(perftest_info(report))},
                 {"results", rows.size() == 1 ? rows[0] : rows}};
-  // Not perftest's: what may have disturbed the run.
+  // Not perftest's: that it was no RDMA, and what may have disturbed the run.
+  if (std::string without = not_rdma(report); !without.empty()) {
+    document["not_rdma"] = std::move(without);
+  }
   for (const Suspicion& one : report.suspicions) {
     document["suspicions"].push_back(
         {{"code", one.code}, {"side", one.side}, {"text", one.text}, {"remedy", one.remedy}});

@@ -164,6 +164,10 @@ void add_fabric(Exposition& out, const Document& document) {
   out.add("rdmabench_fabric_failed_measurements", "Cells without a value.", source, double(failed));
 }
 
+bool is_rdma(const Document& document) {
+  return text_of(json_of(document), "not_rdma").empty() && not_rdma_of(document).empty();
+}
+
 /// Of fabrics the findings, of doctor the checks, and of every document how many of each status.
 void add_judgements(Exposition& out, const Document& document, std::span<const Document> all) {
   std::map<Status, std::size_t> counts;
@@ -199,6 +203,10 @@ std::string to_prometheus(std::span<const Document> documents) {
       add_fabric(out, document);
     } else {
       add_measured(out, document);
+    }
+    if (!is_rdma(document)) {
+      out.add("rdmabench_not_rdma", "1 where TCP was measured and nobody asked for that.",
+              {{"source", document.source}, {"schema", document.schema}}, 1);
     }
     add_judgements(out, document, documents);
   }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "rdmabench/results/result.h"
+#include "results/not_rdma.h"
 #include "results/text_table.h"
 #include "row.h"
 
@@ -64,13 +65,14 @@ std::string RunRecords::more(const Report& report, bool last) {
   const auto write = [&]<class Result>(const std::vector<Result>& results) {
     if (as_ == As::csv && !csv_) {
       std::vector<std::string> columns = keys_of(to_row(fields_of(Result{}, report.resolved)));
-      columns.emplace_back("suspect");
+      columns.insert(columns.end(), {"suspect", "not_rdma"});
       csv_.emplace(std::move(columns));
     }
     std::string lines;
     for (; told_ < results.size(); ++told_) {
       Json row = to_row(fields_of(results[told_], report.resolved));
       row["suspect"] = last ? Json(!report.suspicions.empty()) : Json(nullptr);
+      row["not_rdma"] = text_or_null(not_rdma(report));
       if (csv_) {
         csv_->add(row);
       } else {

@@ -31,7 +31,7 @@ class Csv {
 };
 
 /// The rows of a run, one a line, which are written as they come: to_csv(), or JSON Lines of the
-/// same keys.
+/// same keys. Each row says whether the run is suspect, and in words where it was not RDMA.
 class RunRecords {
  public:
   enum class As : bool { csv, json_lines };

@@ -149,7 +149,7 @@ class Rows(unittest.TestCase):
         table = self.rows_until_a_signal(*self.LAT, first=" +8 ")
         self.assertNotIn("interrupted", table)
         csv = self.rows_until_a_signal(*self.LAT, "--format", "csv", first="send,loop,.*,8,20000,").splitlines()
-        self.assertTrue(csv[0].endswith(",suspect"))
+        self.assertTrue(csv[0].endswith(",suspect,not_rdma"))
         self.assertTrue(csv[1].endswith(","), "it is not known yet")
         lines = self.rows_until_a_signal(*self.LAT, "--format", "jsonl", first='{"operation"').splitlines()
         self.assertEqual([json.loads(line)["complete"] for line in lines], [True] + [False] * (len(lines) - 1))

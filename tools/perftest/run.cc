@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "../ending.h"
 #include "../flags/fields.h"
@@ -17,6 +18,7 @@
 #include "rdmabench/run/backends.h"
 #include "rdmabench/run/client.h"
 #include "report/perftest.h"
+#include "results/not_rdma.h"
 #if RDMABENCH_HAVE_VERBS
 #include "rdmabench/verbs/device.h"
 #endif
@@ -74,6 +76,12 @@ run::OnProgress print_intervals(const Flags& flags, const report::PerftestStyle&
   };
 }
 
+/// Once, before the table.
+void tell_not_rdma(const report::Report& report, bool& told) {
+  const std::string without = std::exchange(told, true) ? "" : not_rdma(report);
+  if (!without.empty()) tell(without);
+}
+
 /// Prints to standard error what stands outside of the table.
 void tell_beside(const report::Report& report, const Flags& flags) {
   for (const std::string& note : report.notes) tell(note);
@@ -127,7 +135,9 @@ int measure(const Tool& tool, Flags flags) {
   report::PerftestText text(style, flags.one_number);
   // Else what is told before the table would stand within it.
   const bool streams = config.sizes.size() > 1 || flags.endless;
+  bool told_path = false;
   const auto end = [&](const report::Report& report) {
+    tell_not_rdma(report, told_path);
     // Below the rows of intervals the row of all of them has a table of its own.
     const bool anew = flags.endless && !flags.one_number;
     const std::string rest = anew ? report::to_perftest(report, style) : text.more(report, true);
@@ -138,7 +148,12 @@ int measure(const Tool& tool, Flags flags) {
     return judge(report, flags, style);
   };
   More more;
-  if (streams) more = [&](const report::Report& report) { return text.more(report, false); };
+  if (streams) {
+    more = [&](const report::Report& report) {
+      tell_not_rdma(report, told_path);
+      return text.more(report, false);
+    };
+  }
   return run_and_write(config, flags.host, flags.port, progress, end, more);
 }
 

@@ -23,7 +23,7 @@ TEST(Csv, NamesTheColumnsAsInJson) {
   std::string names;
   const auto document = nlohmann::ordered_json::parse(to_json(bandwidth_sample()));
   for (const auto& [key, value] : document["results"][0].items()) names += key + ",";
-  EXPECT_EQ(all[0], names + "suspect\r");
+  EXPECT_EQ(all[0], names + "suspect,not_rdma\r");
   EXPECT_THAT(all[1],
               StartsWith("send,ofi,tcp;ofi_rxm,lo,one_way,receiver_confirmed,64,5000000,1000,128,"
                          "1280000000,1250000000,1300000000,2500000,2000000000,1,"));
@@ -32,9 +32,9 @@ TEST(Csv, NamesTheColumnsAsInJson) {
                          "52428800000,,,100000,1000000000,1,"));
   for (const std::string& row : {all[1], all[2]}) {
     EXPECT_THAT(row,
-                EndsWith(",,,,,,false,true,true,0.015625,1,The governor is powersave.,false\r"));
+                EndsWith(",,,,,,false,true,true,0.015625,1,The governor is powersave.,false,\r"));
     EXPECT_EQ(std::count(row.begin(), row.end(), ','),
-              static_cast<std::ptrdiff_t>(document["results"][0].size()));
+              static_cast<std::ptrdiff_t>(document["results"][0].size() + 1));
   }
 }
 
@@ -51,7 +51,7 @@ TEST(Csv, QuotesCommasQuotesAndLineEnds) {
   rows[0].notes = {"say \"no\"", "one\r\ntwo"};
   const std::string text = to_csv(report);
   EXPECT_THAT(text, HasSubstr(",\"a,b\","));
-  EXPECT_THAT(text, HasSubstr(",\"say \"\"no\"\"; one\r\ntwo\",false\r\n"));
+  EXPECT_THAT(text, HasSubstr(",\"say \"\"no\"\"; one\r\ntwo\",false,\r\n"));
 }
 
 TEST(Csv, HasNoControlCharacters) {
@@ -61,8 +61,22 @@ TEST(Csv, HasNoControlCharacters) {
 }
 
 TEST(Csv, MarksEveryRowOfASuspectRun) {
-  EXPECT_THAT(to_csv(latency_sample()), HasSubstr(",The target's CPU was idle.,true\r\n"));
-  EXPECT_THAT(to_csv(latency_sample()), Not(HasSubstr("false\r\n")));
+  EXPECT_THAT(to_csv(latency_sample()), HasSubstr(",The target's CPU was idle.,true,\r\n"));
+  EXPECT_THAT(to_csv(latency_sample()), Not(HasSubstr("false,\r\n")));
+}
+
+TEST(Csv, SaysInEachRowThatItWasNotRdma) {
+  Report report = bandwidth_sample();
+  report.config.clear();  // nobody named the provider
+  const std::string csv = to_csv(report);
+  for (const std::string& row : {lines(csv).at(1), lines(csv).at(2)}) {
+    EXPECT_THAT(row, HasSubstr(",false,\"NOT RDMA: measured over ofi, provider tcp;ofi_rxm, "));
+  }
+  const std::string records = RunRecords(RunRecords::As::json_lines).more(report, true);
+  for (const std::string& line : lines(records)) {
+    EXPECT_THAT(nlohmann::ordered_json::parse(line)["not_rdma"].get<std::string>(),
+                StartsWith("NOT RDMA: "));
+  }
 }
 
 /// The report with its first row alone, as it is while the second one is measured.
@@ -77,7 +91,7 @@ TEST(Csv, ComesRowByRow) {
   RunRecords records(RunRecords::As::csv);
   const std::vector<std::string> first = lines(records.more(begun(report), false));
   ASSERT_EQ(first.size(), 2U);
-  EXPECT_THAT(first[1], EndsWith(",\r")) << "whether it is suspect is not known yet";
+  EXPECT_THAT(first[1], EndsWith(",,\r")) << "whether it is suspect is not known yet";
   EXPECT_EQ(records.more(begun(report), false), "");
   const std::vector<std::string> last = lines(records.more(report, true));
   const std::vector<std::string> whole = lines(to_csv(report));
@@ -97,7 +111,9 @@ TEST(JsonLines, HaveARowEach) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto row = nlohmann::ordered_json::parse(all[i]);
     EXPECT_EQ(row["suspect"], i == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(true));
+    EXPECT_TRUE(row["not_rdma"].is_null());
     row.erase("suspect");
+    row.erase("not_rdma");
     EXPECT_EQ(row, document["results"][i]);
   }
 }

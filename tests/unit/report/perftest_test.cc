@@ -315,6 +315,7 @@ TEST(PerftestJson, OneSizeIsAnObject) {
 
 TEST(PerftestJson, HasTheSuspicions) {
   Report report = bandwidth_sample();
+  EXPECT_FALSE(nlohmann::json::parse(to_perftest_json(report)).contains("not_rdma"));
   EXPECT_FALSE(nlohmann::json::parse(to_perftest_json(report)).contains("suspicions"));
   report.suspicions.push_back({.code = "noise", .text = "3 gaps", .side = "client"});
   const auto json = nlohmann::json::parse(to_perftest_json(report));

@@ -208,6 +208,7 @@ TEST(Writers, AProjectionThatIsNotRdmaIsNoPass) {
           "summary": "NOT RDMA: over TCP. It takes 1 s.", "not_rdma": "NOT RDMA: over TCP."})",
       "p.json");
   EXPECT_THAT(to_markdown(list), HasSubstr("# 1 document: WARN"));
+  EXPECT_THAT(to_prometheus(list), HasSubstr("rdmabench_not_rdma{source=\"p.json\","));
 }
 
 TEST(Writers, ARunWithoutAResultIsAnError) {
