@@ -142,8 +142,12 @@ int decide(DecideOptions& options) {
   settle_rails(decision.projection, {&of_a, &of_b});
   const analysis::Decision made = analysis::decide(of_a, of_b, decision);
   const std::string time = report::time_of_page();
-  write_too(to_document(made, DecisionFormat::json, options.language, time), options.json,
-            [&] { write_text(to_document(made, format, options.language, time), options.output); });
+  const auto written = [&](DecisionFormat as) {
+    return to_document(made, as, options.language, time);
+  };
+  write_too(written(DecisionFormat::json), options.json, [&] {
+    write_page(options, written(format), [&] { return written(DecisionFormat::text); });
+  });
   return 0;
 }
 

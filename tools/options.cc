@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -89,6 +90,9 @@ void add_output(const OptionGroup& group, Options& options) {
 }
 
 void settle_format(Output& to, std::string_view hint) {
+  refuse_if(to.format == "html" && to.output.empty() && isatty(STDOUT_FILENO) != 0,
+            "a page of HTML cannot be shown on a terminal",
+            "Name a file with --output FILE, or another --format.");
   if (!to.format.empty()) return;
   if (to.output.empty()) {
     to.format = to.formats.front().first;

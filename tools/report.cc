@@ -1,7 +1,6 @@
 // rdmabench report
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <iterator>
 #include <set>
@@ -88,9 +87,6 @@ void compare_nodes(std::vector<Document>& documents) {
 int make_report(ReportOptions& options) {
   settle_format(options);
   const std::string& format = options.format;
-  refuse_if(format == "html" && options.output.empty() && isatty(STDOUT_FILENO) != 0,
-            "a page of HTML cannot be shown on a terminal",
-            "Name a file with --output FILE, or another --format.");
   check_writable(options.output);
   std::vector<Document> documents;
   std::vector<std::string> left_out;
@@ -106,8 +102,8 @@ int make_report(ReportOptions& options) {
     std::move(read.left_out.begin(), read.left_out.end(), std::back_inserter(left_out));
   }
   compare_nodes(documents);
-  const std::string text = report::to_format(documents, format);
-  write_text(text, options.output);
+  write_page(options, report::to_format(documents, format),
+             [&] { return report::to_markdown(documents); });
   for (const Document& document : documents) {
     for (const std::string& note : document.notes) {
       tell(fmt::format("{}: {}", document.source, note));

@@ -61,6 +61,19 @@ void write_text(const std::string& text, const std::string& path) {
   }
 }
 
+void write_page(const Output& to, const std::string& text,
+                const std::function<std::string()>& plain) {
+  if (to.format != "html" || to.output.empty() || isatty(STDOUT_FILENO) == 0) {
+    return write_text(text, to.output);
+  }
+  try {
+    write_file(text, to.output);
+  } catch (const Error&) {
+    write_text(plain());
+    throw;
+  }
+}
+
 void write_too(const std::string& text, const std::string& path,
                const std::function<void()>& rest) {
   try {

@@ -45,6 +45,11 @@ void append(const std::string& text, const std::string& path);
 /// take is thrown once, as Error(failed) or NoReader, and then forgotten.
 void write_text(const std::string& text, const std::string& path = "");
 
+/// write_text() of what the output's format is. A page of HTML that could not be written is not
+/// shown on a terminal: `plain` says the same there.
+void write_page(const Output& to, const std::string& text,
+                const std::function<std::string()>& plain);
+
 /// Writes `text` to the file, if one is named, and then calls `rest`, which writes elsewhere, also
 /// where the file could not be written: neither loses the other. Throws Error of either.
 void write_too(const std::string& text, const std::string& path, const std::function<void()>& rest);

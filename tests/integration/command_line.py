@@ -585,6 +585,18 @@ class Output(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (0, ""))
             self.assertEqual(len(json.loads(path.read_text())["results"]), 2)
 
+    def test_a_page_that_cannot_be_written_is_no_page_on_a_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/lat.json"
+            run(*self.LOOP, "--format", "json", "--output", path)
+            words = ("report", path, "--format", "html")
+            output, errors = on_a_terminal(*words, "--output", "/dev/full")
+            self.assertIn("/dev/full", errors)
+            self.assertNotIn("<html", output)
+            self.assertIn("| 64 |", output)
+            self.assertTrue(run(*words, "--output", "/dev/full").stdout.startswith("<!DOCTYPE html>"))
+            self.assertIn("cannot be shown on a terminal", on_a_terminal(*words)[1])
+
     def test_devices_lists_the_in_process_transport(self):
         self.assertIn("loop", run("devices").stdout)
         with tempfile.TemporaryDirectory() as folder:
