@@ -332,8 +332,8 @@ std::string duration_text(const MeasuringPlan& plan) {
   const double shown = minutes < 10 ? std::ceil(minutes) : 5 * std::ceil(minutes / 5);
   const std::string about = shown < 120 ? fmt::format("about {:.0f} min", shown)
                                         : fmt::format("about {:.1f} h", shown / 60);
-  return fmt::format("{} over links of 25 Gb/s, and REST between its {} rounds", about,
-                     plan.launches);
+  return fmt::format("{} over links of 25 Gb/s; REST=TIME adds a pause between its {} rounds",
+                     about, plan.launches);
 }
 
 std::string to_script(const MeasuringPlan& plan, const ScriptNames& names) {

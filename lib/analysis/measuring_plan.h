@@ -45,8 +45,8 @@ struct ScriptNames {
   std::string decide_command;  ///< that is to be run at its end
 };
 
-/// How long the script measures: "about 15 min over links of 25 Gb/s, and REST between its 5
-/// rounds".
+/// How long the script measures: "about 15 min over links of 25 Gb/s; REST=TIME adds a pause
+/// between its 5 rounds".
 std::string duration_text(const MeasuringPlan& plan);
 
 /// A POSIX sh script that measures both networks in turn, A B B A, and then decides.

@@ -124,7 +124,7 @@ class Decide(unittest.TestCase):
     def test_the_script_needs_no_folder_that_clients_see(self):
         script = (self.path / "measure.sh").read_text(encoding="utf-8")
         self.assertNotIn("--output \"$file", script)
-        self.assertRegex(script, r"# It measures for about \d+ min over links of 25 Gb/s, and REST between its 5 rounds\.")
+        self.assertRegex(script, r"# It measures for about \d+ min over links of 25 Gb/s; REST=TIME adds a pause between its 5 rounds\.")
         self.assertIn("measuring for about", self.first.stderr)
 
     def test_a_pilot_counts_the_launches(self):

@@ -114,9 +114,10 @@ TEST(MeasuringPlan, WritesAScript) {
   EXPECT_THAT(script, testing::Not(HasSubstr("--output \"$file")));
   const std::string duration = duration_text(plan);
   EXPECT_THAT(script, HasSubstr("# It measures for " + duration + ".\n"));
-  EXPECT_THAT(duration,
-              testing::MatchesRegex(
-                  "about [0-9]+ min over links of 25 Gb/s, and REST between its 7 rounds"));
+  EXPECT_THAT(
+      duration,
+      testing::MatchesRegex(
+          "about [0-9]+ min over links of 25 Gb/s; REST=TIME adds a pause between its 7 rounds"));
   plan.launches = 30;
   plan.samples = 1'000'000;
   EXPECT_THAT(duration_text(plan), testing::MatchesRegex("about [0-9.]+ h over .*"));
