@@ -50,10 +50,11 @@ std::string quoted(const std::string& word) {
 
 /// Notes what was given of the options that make a decision.
 void keep_words(DecideOptions& options) {
-  static const std::set<std::string> kOfThePage{"format", "output", "json",   "language", "plan",
+  static const std::set<std::string> kOfThePage{"format", "output", "json",   "plan",
                                                 "pilot",  "a-name", "b-name", "help"};
-  static const std::set<std::string> kOfTheVerdict{
-      "price-a", "price-b", "steps", "margin", "tokens-total", "alpha", "one-pair", "currency"};
+  static const std::set<std::string> kOfTheVerdict{"price-a",  "price-b",      "steps",
+                                                   "margin",   "tokens-total", "alpha",
+                                                   "one-pair", "currency",     "language"};
   for (const CLI::Option* option : options.command->get_options()) {
     if (option->count() == 0 || option->get_lnames().empty()) continue;
     const std::string& name = option->get_lnames()[0];

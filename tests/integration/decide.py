@@ -78,6 +78,9 @@ class Decide(unittest.TestCase):
             jsonschema.validate(document, SCHEMA)
             self.assertEqual(document["language"], language)
             self.assertEqual(document["a"]["latency_launches"], 5)
+            commands = [block["command"]["line"] for section in document["page"]["sections"] for block in section["blocks"] if "command" in block]
+            for line in commands:
+                self.assertEqual(f"--language {language}" in line, line.startswith("rdmabench decide "), line)
 
     def test_a_report_holds_what_the_page_says(self):
         self.assertEqual(self.decide(*MONEY, "-o", str(self.path / "page.json")).returncode, 0)
@@ -126,6 +129,8 @@ class Decide(unittest.TestCase):
         self.assertNotIn("--output \"$file", script)
         self.assertRegex(script, r"# It measures for about \d+ min over links of 25 Gb/s; REST=TIME adds a pause between its 5 rounds\.")
         self.assertIn("measuring for about", self.first.stderr)
+        korean = run("decide", "--plan", *JOB, *NAMES, "--language", "ko").stdout
+        self.assertRegex(korean, r"(?m)^\"\$RDMABENCH\" decide .* --language ko --output ")
 
     def test_a_pilot_counts_the_launches(self):
         done = run("decide", "--plan", *JOB, *NAMES, "--pilot", str(self.path / "my-net"))
