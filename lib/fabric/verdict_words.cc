@@ -32,12 +32,11 @@ std::string why_no_finding(const Typical& slice, double share) {
            "to blame routes";
   }
   constexpr double kNothing = 0.01;  // of typical
-  const bool latency = slice.metric == Metric::latency;
-  return fmt::format("the values scatter by {:.0f} %, so that {}", slice.noise * 100,
-                     limit < kNothing
-                         ? "no single pair can stand out"
-                         : fmt::format("a pair has to be {} {:.2f} of typical to stand out",
-                                       latency ? "above" : "below", latency ? 1 / limit : limit));
+  return fmt::format(
+      "the values scatter by {:.0f} %, so that {}", slice.noise * 100,
+      limit < kNothing
+          ? "no single pair can stand out"
+          : fmt::format("a pair has to be below {:.0f} % of typical to stand out", 100 * limit));
 }
 
 }  // namespace

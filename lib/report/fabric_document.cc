@@ -362,10 +362,13 @@ std::string cause_of(const FabricNames& names, const Json& verdict, const Measur
                                                 : false;
     if (!concerned) continue;
     const double ratio = number_of(finding, "ratio");
+    const bool latency = label("metric") == name(Metric::latency);
+    const double share = latency && ratio > 0 ? 1 / ratio : ratio;  // the lower the slower
     const std::string does = part == "sender"     ? "sends"
                              : part == "receiver" ? "receives"
                                                   : "sends and receives";
-    return fmt::format("{} {} at {:.2f} of typical", suspect_of(names, finding), does, ratio);
+    return fmt::format("{} {} at {:.0f} % of typical", suspect_of(names, finding), does,
+                       100 * share);
   }
   return "";
 }

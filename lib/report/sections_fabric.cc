@@ -82,12 +82,22 @@ Section figures(const Slices& slices, Metric metric) {
   return section;
 }
 
+/// Of typical, the lower the slower; of a thousandth of it one digit.
+std::string whole_percent(double share) {
+  if (!(share > 0)) return "-";
+  return share < 0.01 ? fmt::format("{:.1g}", share * 100) : fmt::format("{:.0f}", share * 100);
+}
+
 /// With why the slow ones are no findings.
 Section worst_pairs(const Document& document, const FabricNames& names, const Slices& slices) {
   Section section{"Worst pairs"};
-  section.columns = {
-      {"metric"},      {"size", true},      {"sender"}, {"receiver"}, {"rail", false, {}, kLastOut},
-      {"value", true}, {"of typical", true}};
+  section.columns = {{"metric"},
+                     {"size", true},
+                     {"sender"},
+                     {"receiver"},
+                     {"rail", false, {}, kLastOut},
+                     {"value", true},
+                     {"of typical[%]", true}};
   constexpr std::size_t kFewSizes = 2;  // of which several pairs each can be read
   const std::size_t most = slices.size() <= kFewSizes ? 5 : 1;
   for (const auto& [of, slice] : slices) {
@@ -97,7 +107,8 @@ Section worst_pairs(const Document& document, const FabricNames& names, const Sl
                                names.numbered(pair.sender), names.numbered(pair.receiver),
                                names.rail(pair.sender, pair.rail),
                                pair.latency() ? time_text(pair.value) : rate_text(pair.value),
-                               fmt::format("{:.2f}", pair.value / slice.typical)}});
+                               whole_percent(pair.latency() ? slice.typical / pair.value
+                                                            : pair.value / slice.typical)}});
     }
   }
   std::vector<std::string> sentences;
@@ -205,10 +216,6 @@ double worst(const NodeMedian& node) {
   const double sender = node.relative(node.as_sender);
   const double receiver = node.relative(node.as_receiver);
   return sender == 0 ? receiver : receiver == 0 ? sender : std::min(sender, receiver);
-}
-
-std::string whole_percent(double share) {
-  return share > 0 ? fmt::format("{:.0f}", share * 100) : "-";
 }
 
 Section every_node(const Document& document, const FabricNames& names) {

@@ -613,7 +613,7 @@ TEST(Limits, PairsThatOneFindingExplainsAreOneLine) {
                           [](const auto& row) { return row.contains("cause"); }),
             2);
   const std::string text = limits_text(document);
-  EXPECT_THAT(text, HasSubstr("FAIL bw>=0.8Gb/s: 2 pairs: c sends at 0.40 of typical\n"));
+  EXPECT_THAT(text, HasSubstr("FAIL bw>=0.8Gb/s: 2 pairs: c sends at 40 % of typical\n"));
   EXPECT_THAT(text, HasSubstr("FAIL bw>=0.8Gb/s: a to b"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("FAIL bw>=0.8Gb/s: c to a")));
 }

@@ -179,6 +179,14 @@ TEST(Writers, AFabricThatLacksFieldsReadsAsItIs) {
   EXPECT_THAT(text, HasSubstr("\n- 3 of 4 directions"));
 }
 
+TEST(Writers, ASlowPairOfLatencyHasLessOfTypicalToo) {
+  const std::string text = to_markdown(small_fabric(
+      R"({"record":"measurement","sender":0,"receiver":1,"metric":"latency","size_bytes":16,"value":1000}
+{"record":"measurement","sender":1,"receiver":0,"metric":"latency","size_bytes":16,"value":2000}
+{"record":"verdict","findings":[]})"));
+  EXPECT_THAT(text, HasSubstr("| 2 us | 50 |\n"));
+}
+
 TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
   const auto verdict = [](const char* bandwidth, const char* latency, const char* not_judged) {
     return small_fabric(
@@ -432,7 +440,7 @@ TEST(Markdown, AFabricHasOneTypicalValueAndTheDevicesOfItsRails) {
   const std::vector<Document> documents = parse_documents(lines, "f");
   const std::string text = to_markdown(documents);
   EXPECT_THAT(text,
-              HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 0.50 |"));
+              HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 50 |"));
   EXPECT_THAT(text, HasSubstr("| 1M | 1 | 0 | 8 Gb/s |"));
   EXPECT_THAT(text, HasSubstr("| node 0 (a) | eth7 | bandwidth | 1M | 4 Gb/s | 50 |"));
   EXPECT_THAT(to_html(documents, ""), HasSubstr(R"("rails":["eth7"])"));
