@@ -118,18 +118,22 @@ std::string decision_markdown(const Json& body, std::size_t level) {
 }
 
 std::string to_markdown(std::span<const Document> documents) {
-  std::string text;
+  std::vector<JudgedDocument> all;
+  for (const Document& document : documents) all.emplace_back(document, documents);
+  const std::vector<Found> stands_out = found(all);
+  const bool several = all.size() > 1;
   Status worst = Status::pass;
-  for (const Document& document : documents) {
-    const JudgedDocument judged(document, documents);
+  for (const Found& one : stands_out) worst = worse(worst, one.first.outcome);
+  const std::string table = table_text(found_table(stands_out, several));
+  std::string text = several ? table : "";
+  for (const JudgedDocument& judged : all) {
+    const Document& document = judged.document;
     text += fmt::format("## {} ({})\n\n", escaped_for_markdown(document.source), document.schema);
     for (const std::string& note : document.notes) text += escaped_for_markdown(note) + "\n\n";
     if (const std::string first = headline(judged).text; !first.empty()) {
       text += fmt::format("**{}**\n\n", escaped_for_markdown(first));
     }
-    const std::vector<Found> all = found({&judged, 1});
-    for (const Found& one : all) worst = worse(worst, one.first.outcome);
-    text += counts_text(judged.list) + table_text(found_table(all, false));
+    text += counts_text(judged.list) + (several ? "" : table);
     for (const Section& section : sections(document)) text += section_text(section);
     if (document.schema == kDecideSchema) text += decision_markdown(json_of(document), 3) + "\n";
   }

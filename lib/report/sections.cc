@@ -230,8 +230,14 @@ std::string Found::why() const {
 }
 
 std::string Found::text() const {
-  const std::string where = count == 1 ? joined({places.front().source, places.front().where}, ", ")
-                                       : fmt::format("{} places", count);
+  constexpr std::size_t kMostSources = 2;
+  std::string where = joined({places.front().source, places.front().where}, ", ");
+  if (count > 1) {
+    std::set<std::string> sources;
+    for (const Place& place : places) sources.insert(place.source);
+    sources.erase("");  // a check has its host
+    where = joined({fmt::format("{} places", count), listed(sources, kMostSources)}, " in ");
+  }
   return joined({where, what(), same_text && first.text.empty() ? first.remedy : why()}, ": ");
 }
 
@@ -277,7 +283,7 @@ Section found_table(const std::vector<Found>& all, bool of_several) {
       where.text = fmt::format("{} places", one.count);
       for (const Found::Place& place : one.places) {
         where.items.push_back(joined(
-            {place.where, one.same_id ? "" : place.id, one.same_text ? "" : place.text}, ": "));
+            {where_of(place), one.same_id ? "" : place.id, one.same_text ? "" : place.text}, ": "));
       }
       if (one.places.size() < one.count) where.items.emplace_back("...");
     }

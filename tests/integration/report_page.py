@@ -379,7 +379,8 @@ class Page(unittest.TestCase):
             runs.append(json.dumps(one))
         self.report("not_judged", *runs)
         points = [one.text for one in self.all("#summary .points li")]
-        self.assertEqual(points, ["! WARN 9 places: suspect: noise: the machine is noisy"])
+        files = f"{self.path}/not_judged-0.json, {self.path}/not_judged-1.json and 7 more"
+        self.assertEqual(points, [f"! WARN 9 places in {files}: suspect: noise: the machine is noisy"])
         [row] = self.rows("Latency", "What stands out")
         self.assertIn("suspect: noise", row)
         places = self.section("Latency").find_element(By.CSS_SELECTOR, "[aria-label='What stands out'] details")

@@ -396,6 +396,22 @@ TEST(Markdown, TellsFailuresFirst) {
   EXPECT_THAT(text, HasSubstr("Start a subnet manager."));
 }
 
+TEST(Writers, WhatSeveralDocumentsSayIsOneLineThatNamesThem) {
+  std::vector<Document> all;
+  for (const char* const file : {"a.json", "b.json"}) {
+    Report report = latency_sample();
+    report.suspicions = {{.code = "noise", .text = file, .summary = "the machine is noisy"}};
+    all.push_back(to_document(report));
+    all.back().source = file;
+  }
+  const std::string text = to_markdown(all);
+  EXPECT_THAT(text, HasSubstr("| 2 places: a.json, "));
+  EXPECT_THAT(text, HasSubstr("; b.json, "));
+  EXPECT_EQ(text.find("the machine is noisy"), text.rfind("the machine is noisy"));
+  EXPECT_LT(text.find("2 places"), text.find("\n## a.json"));
+  EXPECT_THAT(to_html(all, ""), HasSubstr("2 places in a.json, b.json: suspect: noise"));
+}
+
 TEST(Markdown, NoWordBecomesMarkup) {
   const std::string text = std::regex_replace(to_markdown(every_document()),
                                               std::regex("</?(details|summary)>"), "");  // our own
