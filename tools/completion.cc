@@ -16,6 +16,7 @@
 #include "fabric/schedule.h"
 #include "output.h"
 #include "rdmabench/base/error.h"
+#include "rdmabench/collective/call.h"
 #include "rdmabench/health/doctor.h"
 #include "run/options.h"
 #include "run/requirements.h"
@@ -30,6 +31,7 @@ struct Word {
   bool takes_value = false;
   std::vector<std::string> values;  ///< all that it takes, where they are few; else file names
   bool is_device = false;           ///< its values are what the node has
+  bool is_list = false;             ///< several, separated by commas
 };
 
 constexpr std::string_view kDevices = "ls /sys/class/infiniband 2>/dev/null; ls /sys/class/net";
@@ -42,6 +44,7 @@ const std::vector<std::string>& usual_values(const std::string& command, const s
         {"--memory", {"host", "huge", "dmabuf", "file:", "cuda:auto", "cuda:0"}},
         {"--peer-memory", {"host", "huge", "cuda:auto", "cuda:0"}},
         {"--numa", {"auto", "none"}},
+        {"--auth", {"token", "munge"}},
         {"--mtu", {"256", "512", "1024", "2048", "4096"}}};
     run::Config config;
     run::for_each_option([&](const run::Option& option) {
@@ -64,6 +67,12 @@ const std::vector<std::string>& usual_values(const std::string& command, const s
     }
     for (const run::RequirementWord& word : run::requirement_words()) {
       all["--require"].push_back(fmt::format("{}{}", word.name, word.is_named ? "=" : ""));
+    }
+    for (std::size_t i = 0; i < collective::kDataTypes; ++i) {
+      all["coll --type"].emplace_back(collective::name(collective::DataType(i)));
+    }
+    for (std::size_t i = 0; i < collective::kReductions; ++i) {
+      all["coll --reduction"].emplace_back(collective::name(collective::Reduction(i)));
     }
     all["coll --require"] = {"device=", "network=", "gpudirect"};
     std::vector<std::string>& checks = all["doctor --only"];
@@ -110,6 +119,7 @@ std::vector<Word> options_of(const CLI::App& app) {
     word.help = option->get_description();
     word.takes_value = option->get_items_expected_max() > 0 && option->get_type_size_max() > 0;
     word.values = values_of(*option);
+    word.is_list = option->get_delimiter() == ',';
     for (const std::string& name : word.names) {
       if (word.values.empty() && word.takes_value) {
         word.values = usual_values(app.get_name(), name);
@@ -187,7 +197,7 @@ std::string bash_script(const CLI::App& app) {
       values += fmt::format(
           "        {}) {} ;;\n", fmt::join(option.names, "|"),
           option.is_device        ? fmt::format("words=$({{ {}; }} | _rdmabench_plain)", kDevices)
-          : option.values.empty() ? "COMPREPLY=($(compgen -f -- \"$word\")); return"
+          : option.values.empty() ? "COMPREPLY=($(compgen -P \"$typed\" -f -- \"$word\")); return"
                                   : fmt::format("words='{}'", fmt::join(option.values, " ")));
     }
     cases += fmt::format(
@@ -210,14 +220,25 @@ _rdmabench_hosts() {{
   }} | _rdmabench_plain
 }}
 _rdmabench() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words=''
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words='' typed=''
   if [ "$COMP_CWORD" = 1 ]; then
     COMPREPLY=($(compgen -W '{} --help --version' -- "$word"))
     return
   fi
+  # "--op=wr" is three words where COMP_WORDBREAKS has the sign.
+  if [[ $word == = ]]; then
+    word=''
+  elif [[ $before == = ]]; then
+    before=${{COMP_WORDS[COMP_CWORD-2]}}
+  elif [[ $word == --*=* ]]; then
+    before=${{word%%=*}} typed=${{word%%=*}}= word=${{word#*=}}
+  fi
   case ${{COMP_WORDS[1]}} in
 {}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  if [[ $word == *,* ]]; then
+    typed+=${{word%,*}}, word=${{word##*,}}
+  fi
+  COMPREPLY=($(compgen -P "$typed" -W "$words" -- "$word"))
 }}
 complete -o default -F _rdmabench rdmabench
 )",
@@ -242,13 +263,18 @@ std::string zsh_script(const CLI::App& app) {
     commands += fmt::format("    '{}:{}'\n", command.name, plain(command.about));
     cases += fmt::format("    {}) _arguments", command.name);
     for (const Word& option : command.words) {
-      const std::string value = !option.takes_value ? ""
-                                : option.is_device  ? fmt::format(":device:($({}))", kDevices)
-                                : option.values.empty()
-                                    ? ":value:_files"
-                                    : fmt::format(":value:({})", escaped(option.values));
+      const std::string value =
+          !option.takes_value ? ""
+          : option.is_device && option.is_list
+              ? fmt::format(":device:_sequence compadd - $({})", kDevices)
+          : option.is_device      ? fmt::format(":device:($({}))", kDevices)
+          : option.values.empty() ? ":value:_files"
+          : option.is_list ? fmt::format(":value:_sequence compadd - {}", escaped(option.values))
+                           : fmt::format(":value:({})", escaped(option.values));
       for (const std::string& name : option.names) {
-        cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(option.help), value);
+        const bool equals = option.takes_value && name.starts_with("--");  // "--op=write" too
+        cases += fmt::format(" \\\n      '*{}{}[{}]{}'", name, equals ? "=" : "",
+                             plain(option.help), value);
       }
     }
     cases += fmt::format(" \\\n      '*:{}' ;;\n",
@@ -302,7 +328,11 @@ std::string fish_script(const CLI::App& app) {
       }
       if (option.takes_value) text += " -r";
       if (option.is_device) {
-        text += fmt::format(" -f -a '({})'", kDevices);
+        text += fmt::format(" -f -a '({})'", option.is_list
+                                                 ? fmt::format("__fish_append , ({})", kDevices)
+                                                 : std::string(kDevices));
+      } else if (option.is_list && !option.values.empty()) {
+        text += fmt::format(" -f -a '(__fish_append , {})'", fmt::join(option.values, " "));
       } else if (!option.values.empty()) {
         text += fmt::format(" -f -a '{}'", fmt::join(option.values, " "));
       }

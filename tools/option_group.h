@@ -1,6 +1,9 @@
 // The options of a command, as its --help groups them, alike with every release of CLI11.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <concepts>
 #include <initializer_list>
@@ -72,7 +75,8 @@ class OptionGroup {
   template <class T>
   CLI::Option* add(const Spelling& row, T& value, const std::string& help,
                    std::span<const std::string_view> words) const {
-    return call(row, help, [&value, words](const Given& given) { set_word(value, given, words); });
+    return call(row, help, [&value, words](const Given& given) { set_word(value, given, words); })
+        ->check(CLI::Validator(fmt::format("{{{}}}", fmt::join(words, ","))));  // told, not checked
   }
   /// Several, separated by commas; the option may be repeated too. Every list of names is one; what
   /// may hold a comma itself (files, limits, expectations) is a list of words.

@@ -69,6 +69,15 @@ class Manual(unittest.TestCase):
                                                ("compare", "--metric", "b", "bandwidth"), ("lat", "--require", "rdma-w", "rdma-write"),
                                                ("lat", "--require", "dev", "device="), ("doctor", "--only", "limit.meml", "limit.memlock")):
             self.assertEqual(self.complete_in_bash("rdmabench", name, option, beginning), [value])
+        for name, option, beginning, value in (("coll", "--type", "bf", "bfloat16"), ("coll", "--reduction", "mul", "mulsum"),
+                                               ("project", "--parallel", "sh", "sharded"), ("serve", "--auth", "mu", "munge")):
+            self.assertEqual(self.complete_in_bash("rdmabench", name, option, beginning), [value])
+            self.assertEqual(self.complete_in_bash("rdmabench", name, option, "=", beginning), [value], "a word ends at =")
+            self.assertEqual(self.complete_in_bash("rdmabench", name, f"{option}={beginning}"), [f"{option}={value}"])
+        self.assertEqual(self.complete_in_bash("rdmabench", "coll", "--type", "half,bf"), ["half,bfloat16"])
+        self.assertEqual(self.complete_in_bash("rdmabench", "coll", "--reduction", "=", "sum,mul"), ["sum,mulsum"])
+        self.assertIn("sharded", self.complete_in_bash("rdmabench", "project", "--parallel", "="))
+        self.assertIn("'*--type=[", self.text("rdmabench.zsh"))
         self.assertIn("gpu", self.complete_in_bash("rdmabench", "doctor", "--only", "gp"))
         self.assertIn("lo", self.complete_in_bash("rdmabench", "lat", "-d", "l"))  # of /sys/class/net
         for program in ("ib_write_bw", "all_reduce_perf", "fi_pingpong"):
@@ -95,7 +104,7 @@ class Manual(unittest.TestCase):
             zsh = self.text("rdmabench.zsh").partition(f"    {program}) _arguments")[2].partition(";;")[0]
             fish = [line for line in self.text("rdmabench.fish").splitlines() if f"__fish_seen_subcommand_from {program}'" in line]
             for flag in flags:
-                self.assertIn(f"'*{flag}[", zsh)
+                self.assertRegex(zsh, rf"'\*{flag}=?\[")
                 self.assertTrue(any(f" -{'l' if flag[1] == '-' else 's'} {flag.lstrip('-')} " in line + " " for line in fish), (program, flag))
         self.assertNotIn("--tclass", self.complete_in_bash("rdmabench", "all_reduce_perf", "-"))
         self.assertIn("lo", self.complete_in_bash("rdmabench", "ib_send_bw", "-d", "l"))
