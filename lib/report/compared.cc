@@ -24,7 +24,20 @@ std::string verdict_text(std::string_view verdict, std::string_view direction) {
   return upper(replaced(is_told ? direction : verdict, {{'_', " "}}));
 }
 
-std::string ratio_text(const Json& estimate) {
+namespace {
+bool is_told_in_times(double ratio) {
+  return ratio >= 2 || ratio <= 0.5;
+}
+}  // namespace
+
+bool is_too_noisy(const Json& estimate, const Json& judged) {
+  return text_of(judged, "obstacle") == "noise" &&
+         (is_told_in_times(number_of(estimate, "ratio_low")) ||
+          is_told_in_times(number_of(estimate, "ratio_high")));
+}
+
+std::string ratio_text(const Json& estimate, const Json& judged) {
+  if (is_too_noisy(estimate, judged)) return std::string(kTooNoisy);
   if (estimate.empty()) return "no estimate";
   const auto text = [&](const char* key) { return digits_text(number_of(estimate, key)); };
   return fmt::format("{} times ({} to {})", text("ratio"), text("ratio_low"), text("ratio_high"));
@@ -39,11 +52,12 @@ std::string signed_percent(double share) {
 
 std::string change_text(double ratio, double typical) {
   if (!std::isfinite(ratio)) return "-";
-  if (typical >= 2 || typical <= 0.5) return digits_text(ratio) + " times";
+  if (is_told_in_times(typical)) return digits_text(ratio) + " times";
   return signed_percent(ratio - 1);
 }
 
-std::string change_interval(const Json& estimate) {
+std::string change_interval(const Json& estimate, const Json& judged) {
+  if (is_too_noisy(estimate, judged)) return std::string(kTooNoisy);
   const double ratio = number_of(estimate, "ratio");
   if (!std::isfinite(number_of(estimate, "ratio_low"))) return "-";
   return fmt::format("{} to {}", change_text(number_of(estimate, "ratio_low"), ratio),
@@ -213,7 +227,8 @@ Section compared_rows(const Json& body, const Json& family, const SideNames& nam
     const std::string units = any_text_of(cell, "a_units");
     section.rows.push_back(
         {{std::move(size), Cell(number_of(cell, "a"), scale), Cell(number_of(cell, "b"), scale),
-          change_text(ratio, ratio), change_interval(estimate), std::move(judged),
+          is_too_noisy(estimate, cell) ? "-" : change_text(ratio, ratio),
+          change_interval(estimate, cell), std::move(judged),
           units.empty() ? "" : fmt::format("{}, {}", units, any_text_of(cell, "b_units"))}});
   }
   return section;
@@ -346,9 +361,9 @@ std::vector<Judgement> judge_comparison(const Document& document) {
       const std::string direction = direction_of(family, cell);
       one.outcome = status_of_cell(body, cell, direction);
       const std::string reason = text_of(cell, "reason");
-      one.text =
-          fmt::format("{}: {}{}{}", verdict_text(text_of(cell, "verdict"), direction),
-                      ratio_text(object_of(cell, "estimate")), reason.empty() ? "" : "; ", reason);
+      one.text = fmt::format("{}: {}{}{}", verdict_text(text_of(cell, "verdict"), direction),
+                             ratio_text(object_of(cell, "estimate"), cell),
+                             reason.empty() ? "" : "; ", reason);
       one.add_details(cell, {"a", "b", "unit", "a_units", "b_units", "more_launches"});
       list.push_back(std::move(one));
     }

@@ -15,14 +15,19 @@ std::string side_name(const Json& body, std::string_view side);
 /// Of a verdict, for people: "WORSE", "EQUIVALENT", "DIFFERENT BUT IMMATERIAL".
 std::string verdict_text(std::string_view verdict, std::string_view direction);
 
-/// "1.25 times (1.2 to 1.3)".
-std::string ratio_text(const Json& estimate);
+/// Whether the estimate says nothing: the launches vary so much that more of them would hardly
+/// help, and half or double is within its interval.
+bool is_too_noisy(const Json& estimate, const Json& judged);
+inline constexpr std::string_view kTooNoisy = "too noisy to compare";
+
+/// "1.25 times (1.2 to 1.3)", or that it is too noisy by what was `judged`.
+std::string ratio_text(const Json& estimate, const Json& judged);
 /// "+12.3 %", of 0.123.
 std::string signed_percent(double share);
 
 /// "+12.3 %"; in times where `typical` is half, double or beyond.
 std::string change_text(double ratio, double typical);
-std::string change_interval(const Json& estimate);
+std::string change_interval(const Json& estimate, const Json& judged);
 
 /// With spaces for underscores.
 std::string spaced(std::string_view text);

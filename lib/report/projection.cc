@@ -34,7 +34,8 @@ ColumnOf change_column(std::string key) {
   return {"change", true, [key = std::move(key)](const Json& row) {
             const double ratio =
                 number_of(object_of(row, "b"), key) / number_of(object_of(row, "a"), key);
-            return Cell(change_text(ratio, ratio));
+            const Json& difference = object_of(row, "difference");
+            return Cell(is_too_noisy(difference, difference) ? "-" : change_text(ratio, ratio));
           }};
 }
 
@@ -136,7 +137,7 @@ std::vector<Judgement> judge_projection(const Document& document) {
       // A difference is what was asked for here, and no failure.
       one.text = fmt::format(
           "{}: {}", verdict_text(text_of(difference, "verdict"), text_of(difference, "direction")),
-          ratio_text(difference));
+          ratio_text(difference, difference));
     }
     list.push_back(std::move(one));
   }
@@ -170,7 +171,8 @@ std::vector<Section> projection_sections(const Document& document) {
   const ColumnOf at{axis.empty() ? "at" : axis, true,
                     [](const Json& row) { return Cell(number_text(row, "value")); }};
   const auto interval = [](const Json& row) {
-    return change_interval(object_of(row, "difference"));
+    const Json& difference = object_of(row, "difference");
+    return change_interval(difference, difference);
   };
   const Columns steps{at,
                       step_column(names.a, "a", "step_s"),

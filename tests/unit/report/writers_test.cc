@@ -551,6 +551,18 @@ TEST(Markdown, SaysTheVerdictFirstAndFoldsTheDetails) {
   EXPECT_LT(text.find("<details>"), text.find("- a note"));
 }
 
+TEST(Writers, AnIntervalThatIsNoiseIsNoNumber) {
+  const std::vector<Document> noisy = parse_documents(
+      R"({"schema":"rdmabench-compare/1","verdict":"INCONCLUSIVE","a":{"name":"x"},"b":{"name":"y"},
+          "families":[{"test":"latency","operation":"send","metric":"p50","cells":[{"size_bytes":64,
+          "a":1000,"b":1100,"unit":"ns","verdict":"INCONCLUSIVE","obstacle":"noise",
+          "estimate":{"ratio":1.1,"ratio_low":0.2,"ratio_high":14}}]}]})",
+      "c");
+  EXPECT_THAT(to_markdown(noisy), HasSubstr("| 1.1 us | too noisy to compare |"));
+  EXPECT_THAT(to_junit(noisy), HasSubstr("INCONCLUSIVE: too noisy to compare"));
+  EXPECT_THAT(to_csv(noisy), HasSubstr(",14"));
+}
+
 TEST(Markdown, HasTheCostAndTheBoundsOfAProjection) {
   const auto documents = parse_documents(
       R"({"schema":"rdmabench-project/1","summary":"roce is better from 2 nodes on.","axis":"nodes",
