@@ -47,12 +47,26 @@ int print_checks(bool wide) {
   return 0;
 }
 
-void write(const DoctorCommand& command, const health::Diagnosis& diagnosis) {
+/// `own`: what is said last to people.
+void write(const DoctorCommand& command, const health::Diagnosis& diagnosis,
+           const std::string& own = "") {
   write_result(command.format == "csv" ? health::to_csv(diagnosis)
                : command.format == "line"
                    ? health::to_line(diagnosis)
-                   : for_reading(health::to_text(diagnosis, command.verbose), command.output),
+                   : for_reading(health::to_text(diagnosis, command.verbose) + own, command.output),
                health::to_json(diagnosis), command);
+}
+
+/// What the comparison does not judge: "15 checks of 3 nodes FAIL by themselves".
+std::string failed_by_themselves(const std::vector<health::Peer>& peers) {
+  std::uint32_t checks = 0;
+  std::uint32_t nodes = 0;
+  for (const health::Peer& peer : peers) {
+    checks += peer.failed;
+    if (peer.failed > 0) ++nodes;
+  }
+  return fmt::format("{} check{} of {} node{} FAIL by themselves", checks, checks == 1 ? "" : "s",
+                     nodes, nodes == 1 ? "" : "s");
 }
 
 /// The nodes of --peers with each other; this machine is not asked.
@@ -88,11 +102,16 @@ int compare_peers(const DoctorCommand& command, const std::vector<health::Peer>&
         finding.subject == "node" ? host : fmt::format("{} {}", host, finding.subject);
   }
   const health::Tally tally = diagnosis.tally();
+  const std::string own = failed_by_themselves(peers);
   if (command.format == "line" && !tally.failed()) {  // only what differs is a finding
-    write_result(fmt::format("{} nodes compared, {} WARN, none failed\n", peers.size(), tally.warn),
+    write_result(fmt::format("{} nodes compared, {} WARN, no difference is a FAIL; {}\n",
+                             peers.size(), tally.warn, own),
                  health::to_json(diagnosis), command);
   } else {
-    write(command, diagnosis);
+    write(command, diagnosis,
+          fmt::format("That is the nodes compared with each other; {}: 'rdmabench report FILES' "
+                      "shows both.\n",
+                      own));
   }
   tell(comparison.words);
   return tally.failed() ? 1 : 0;

@@ -199,6 +199,8 @@ Peer read_peer(std::string_view text, std::string_view origin) {
     if (!finding.is_object()) continue;
     peer.observations.push_back(
         {text_of(finding, "id"), text_of(finding, "subject"), text_of(finding, "observed")});
+    const std::string status = text_of(finding, "status");
+    if (status == name(Status::fail) || status == name(Status::error)) ++peer.failed;
   }
   return peer;
 }

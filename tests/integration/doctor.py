@@ -256,7 +256,12 @@ class Doctor(unittest.TestCase):
         self.assertEqual(doctor("--peers", *files, "--ask-gpus").returncode, 2, "it is about this machine")
         for ignored in (("--only", "gpu"), ("--expect", "devices=8")):
             self.assertEqual(doctor("--peers", *files, *ignored).returncode, 2, ignored)
-        self.assertEqual(doctor("--peers", *files, "--format", "line").stdout, "3 nodes compared, 0 WARN, none failed\n")
+        self.assertEqual(doctor("--peers", *files, "--format", "line").stdout,
+                         "3 nodes compared, 0 WARN, no difference is a FAIL; 0 checks of 0 nodes FAIL by themselves\n")
+        document["findings"][0]["status"] = document["findings"][1]["status"] = "FAIL"
+        pathlib.Path(other).write_text(json.dumps(document), encoding="utf-8")
+        last = doctor("--peers", *files, other).stdout.splitlines()[-1]
+        self.assertIn("2 checks of 1 node FAIL by themselves", last)
         twice = doctor("--root", str(odd), "--peers", files[0], files[0])
         self.assertEqual(twice.returncode, 2, twice.stderr)
         self.assertIn("'peer0'", twice.stderr)

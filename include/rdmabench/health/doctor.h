@@ -248,6 +248,7 @@ struct Peer {
     std::string id, subject, observed;
   };
   std::vector<Observation> observations;
+  std::uint32_t failed = 0;  ///< of its checks: FAIL or ERROR
 };
 
 /// Reads a document of docs/schema/rdmabench-doctor-1.schema.json. Throws Error(usage), which names
