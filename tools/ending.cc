@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "base/descriptor.h"
@@ -56,13 +57,37 @@ extern "C" void stop_running(int signal) {
   errno = before;
 }
 
+pid_t teller = 0;
+
+/// Before there is a result: the process ends by the signal, but not without a word. A child that
+/// was forked has another parent to speak for it.
+extern "C" void tell_and_end(int signal) {
+  if (getpid() == teller) {
+    const std::string_view text = signal == SIGINT    ? "rdmabench: interrupted by SIGINT\n"
+                                  : signal == SIGTERM ? "rdmabench: interrupted by SIGTERM\n"
+                                                      : "rdmabench: interrupted by SIGHUP\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  }
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void set_handlers(void (*handler)(int)) {
+  for (const int signal : kSignals) {
+    if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+}
+
 }  // namespace
+
+void tell_interruption() {
+  teller = getpid();
+  set_handlers(tell_and_end);
+}
 
 void catch_interruption() {
   static const bool once = [] {
-    for (const int signal : kSignals) {
-      if (std::signal(signal, stop_running) == SIG_IGN) std::signal(signal, SIG_IGN);
-    }
+    set_handlers(stop_running);
     return true;
   }();
   static_cast<void>(once);

@@ -17,6 +17,9 @@
 
 namespace rdmabench::inline v1::tools {
 
+/// From here on a signal that ends the process is named on standard error. Called by main().
+void tell_interruption();
+
 /// Called when there is a result that a signal must not lose. From then on the first signal
 /// requests the stop of interruption(), and the second one ends the process. Who ignored one of
 /// them, as nohup(1) does, still ignores it. Thread rule: any.

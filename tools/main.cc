@@ -19,6 +19,7 @@
 #include "fabtests/options.h"
 #include "flags/fields.h"
 #include "flags/flag.h"
+#include "launches.h"
 #include "nccltests/flags.h"
 #include "nccltests/tool.h"
 #include "option_group.h"
@@ -238,6 +239,7 @@ int parse_and_run(int given, char** given_words) {
 int main(int argc, char** argv) {
   using namespace rdmabench::tools;
   prepare_streams();
+  if (is_first_rank() && !launch_part().is_launch()) tell_interruption();
   int code = 0;
   try {
     code = parse_and_run(argc, argv);

@@ -10,6 +10,7 @@ import pathlib
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,16 @@ class Signals(unittest.TestCase):
                     self.assertEqual(result["error"], f"interrupted by {number.name}")
                     self.assertEqual([row["complete"] for row in result["results"]], [False])
                     self.assertIn(f"interrupted by {number.name}", shown)
+
+    def test_one_before_there_is_a_result_is_named(self):
+        for number in SIGNALS:
+            with socket.create_server(("127.0.0.1", 0)) as silent, \
+                    subprocess.Popen([RDMABENCH, "lat", f"127.0.0.1:{silent.getsockname()[1]}", "--insecure"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                with silent.accept()[0]:
+                    process.send_signal(number)
+                    output, errors = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, output, errors), (-number, "", f"rdmabench: interrupted by {number.name}\n"))
 
     def test_a_finished_row_is_complete(self):
         # The first size takes milliseconds, the second one minutes.
